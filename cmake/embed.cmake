@@ -1,0 +1,13 @@
+# plimsoll_embed(TARGET NAME GLOB…): compiles the files that match into TARGET as
+# `std::span<const EmbeddedFile> NAME()` (see base/embedded.hpp), so that the program needs no data folder.
+function(plimsoll_embed target name)
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  list(SORT files)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} "-DFILES=${files}" -DNAME=${name} -DOUT=${out} -P ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
+    DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

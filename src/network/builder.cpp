@@ -1,0 +1,216 @@
+#include "network/builder.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "network/operators.hpp"
+
+namespace plimsoll::network {
+namespace {
+
+template <class T>
+Range append(std::vector<T>& pool, std::span<const T> items) {
+  const Range r{static_cast<std::uint32_t>(pool.size()), static_cast<std::uint32_t>(items.size())};
+  pool.insert(pool.end(), items.begin(), items.end());
+  return r;
+}
+
+std::vector<Dim> exact_dims(std::initializer_list<std::int64_t> dims) {
+  std::vector<Dim> out;
+  out.reserve(dims.size());
+  for (const std::int64_t d : dims) out.push_back(Dim::of(d));
+  return out;
+}
+
+}  // namespace
+
+Builder::Builder(std::string_view network_name) {
+  network_.name = network_name;
+  network_.graphs.emplace_back();
+}
+
+void Builder::opset(std::string_view domain, std::int64_t version) {
+  if (domain == "ai.onnx") domain = "";
+  network_.opsets.push_back({std::string(domain), version});
+  known_types_.clear();
+}
+
+Dim Builder::symbol(std::string_view name) {
+  if (const auto found = symbols_by_name_.find(name); found != symbols_by_name_.end()) return found->second;
+  const Dim dim = Dim::symbol(network_.symbols.add({std::string(name), {}, Symbol::Origin::declared}));
+  symbols_by_name_.emplace(name, dim);
+  return dim;
+}
+
+Range Builder::store(std::string_view text) {
+  const Range r{static_cast<std::uint32_t>(network_.text.size()), static_cast<std::uint32_t>(text.size())};
+  network_.text.append(text);
+  return r;
+}
+
+Range Builder::store_interned(std::string_view text) {
+  if (text.empty()) return {};
+  if (const auto found = interned_.find(text); found != interned_.end()) return found->second;
+  const Range r = store(text);
+  interned_.emplace(text, r);
+  return r;
+}
+
+Range Builder::store_dims(std::span<const Dim> dims) { return append(network_.dims, dims); }
+
+TensorId Builder::new_tensor(Tensor t) {
+  network_.tensors.push_back(t);
+  return static_cast<TensorId>(network_.tensors.size() - 1);
+}
+
+TensorId Builder::tensor(std::string_view name) {
+  Tensor t;
+  t.name = store(name);
+  return new_tensor(t);
+}
+
+TensorId Builder::input(std::string_view name, DataType type, std::span<const Dim> dims) {
+  const TensorId id = tensor(name);
+  declare(id, type, dims);
+  graph_input(id);
+  return id;
+}
+
+TensorId Builder::weight(std::string_view name, DataType type, std::span<const Dim> dims, Role role) {
+  const TensorId id = tensor(name);
+  declare(id, type, dims);
+  set_role(id, role);
+  open_graph().weights.push_back(id);
+  return id;
+}
+
+TensorId Builder::parameter(std::string_view name, std::initializer_list<std::int64_t> dims, DataType type) {
+  return weight(name, type, exact_dims(dims), Role::parameter);
+}
+
+TensorId Builder::buffer(std::string_view name, std::initializer_list<std::int64_t> dims, DataType type) {
+  return weight(name, type, exact_dims(dims), Role::buffer);
+}
+
+TensorId Builder::constant(std::string_view name, std::initializer_list<std::int64_t> values) {
+  const TensorId id = buffer(name, {static_cast<std::int64_t>(values.size())}, DataType::int64);
+  std::vector<Scalar> scalars;
+  for (const std::int64_t v : values) scalars.push_back(Scalar::integer(v));
+  set_value(id, scalars);
+  return id;
+}
+
+TensorId Builder::constant_scalar(std::string_view name, std::int64_t value) {
+  const TensorId id = buffer(name, {}, DataType::int64);
+  const Scalar scalar = Scalar::integer(value);
+  set_value(id, std::span(&scalar, 1));
+  return id;
+}
+
+TensorId Builder::constant_scalar(std::string_view name, double value) {
+  const TensorId id = buffer(name, {}, DataType::float32);
+  const Scalar scalar = Scalar::real(value);
+  set_value(id, std::span(&scalar, 1));
+  return id;
+}
+
+void Builder::declare(TensorId id, DataType type) { network_.tensors[static_cast<std::size_t>(id)].type = type; }
+
+void Builder::declare(TensorId id, DataType type, std::span<const Dim> dims) {
+  const Range range = store_dims(dims);
+  Tensor& t = network_.tensors[static_cast<std::size_t>(id)];
+  t.type = type;
+  t.dims = range;
+  t.has_shape = true;
+}
+
+void Builder::set_value(TensorId id, std::span<const Scalar> values) {
+  if (values.size() > kMaxValueElements) return;
+  const Range range = append(network_.scalars, values);
+  Tensor& t = network_.tensors[static_cast<std::size_t>(id)];
+  t.value = range;
+  t.has_value = true;
+}
+
+void Builder::set_role(TensorId id, Role role) { network_.tensors[static_cast<std::size_t>(id)].role = role; }
+
+Operator Builder::make_operator(std::string_view type, std::string_view domain, std::string_view name) {
+  if (domain == "ai.onnx") domain = "";
+  Operator op;
+  auto found = domain.empty() ? known_types_.find(type) : known_types_.find(fmt::format("{}:{}", domain, type));
+  if (found == known_types_.end()) {
+    const auto set = std::ranges::find(network_.opsets, domain, &Opset::domain);
+    const std::int64_t version = set == network_.opsets.end() ? 1 : std::clamp<std::int64_t>(set->version, 0, 0xffff);
+    const KnownType known{store(type), store_interned(domain), find_operator(domain, type),
+                          static_cast<std::uint16_t>(version)};
+    std::string key = domain.empty() ? std::string(type) : fmt::format("{}:{}", domain, type);
+    found = known_types_.emplace(std::move(key), known).first;
+  }
+  op.kind = found->second.kind;
+  op.opset = found->second.opset;
+  op.type = found->second.type;
+  op.domain = found->second.domain;
+  op.name = store(name);
+  return op;
+}
+
+void Builder::add(std::string_view type, std::string_view domain, std::string_view name,
+                  std::span<const TensorId> inputs, std::span<const TensorId> outputs,
+                  std::span<const AttributeValue> attributes) {
+  Operator op = make_operator(type, domain, name);
+  op.inputs = append(network_.tensor_ids, inputs);
+  op.outputs = append(network_.tensor_ids, outputs);
+  op.attributes = {static_cast<std::uint32_t>(network_.attributes.size()), static_cast<std::uint32_t>(attributes.size())};
+  for (const AttributeValue& value : attributes) {
+    Attribute a;
+    a.name = store_interned(value.name);
+    a.kind = value.kind;
+    a.integer = value.integer;
+    a.real = value.real;
+    switch (value.kind) {
+      case Attribute::Kind::text: a.list = store(value.text); break;
+      case Attribute::Kind::integers: a.list = append(network_.integers, value.integers); break;
+      case Attribute::Kind::reals: a.list = append(network_.reals, value.reals); break;
+      case Attribute::Kind::texts: {
+        std::vector<Range> texts;
+        for (const std::string_view t : value.texts) texts.push_back(store(t));
+        a.list = append(network_.ranges, std::span<const Range>(texts));
+        break;
+      }
+      default: break;
+    }
+    network_.attributes.push_back(a);
+  }
+  open_graph().operators.push_back(op);
+}
+
+TensorId Builder::add(std::string_view type, std::string_view name, std::span<const TensorId> inputs,
+                      std::initializer_list<AttributeValue> attributes) {
+  const TensorId out = tensor(name);
+  add(type, "", name, inputs, std::span(&out, 1), std::span(attributes.begin(), attributes.size()));
+  return out;
+}
+
+TensorId Builder::add(std::string_view type, std::string_view name, std::initializer_list<TensorId> inputs,
+                      std::initializer_list<AttributeValue> attributes) {
+  return add(type, name, std::span<const TensorId>(inputs.begin(), inputs.size()), attributes);
+}
+
+GraphId Builder::begin_graph(std::string_view name) {
+  network_.graphs.emplace_back();
+  network_.graphs.back().name = name;
+  open_.push_back(network_.graphs.size() - 1);
+  return static_cast<GraphId>(network_.graphs.size() - 1);
+}
+
+void Builder::graph_input(TensorId id) {
+  set_role(id, Role::input);
+  open_graph().inputs.push_back(id);
+}
+
+void Builder::output(TensorId id) { open_graph().outputs.push_back(id); }
+void Builder::end_graph() { open_.pop_back(); }
+Network Builder::finish() && { return std::move(network_); }
+
+}  // namespace plimsoll::network

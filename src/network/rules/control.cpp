@@ -1,0 +1,8 @@
+#include "network/inference.hpp"
+#include "network/operators.hpp"
+
+namespace plimsoll::network {
+
+std::span<const OperatorInfo> control_operators() { return {}; }
+
+}  // namespace plimsoll::network
