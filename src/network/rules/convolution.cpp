@@ -163,7 +163,7 @@ Status infer_convolution(InferenceContext& c, ConvolutionInputs in, DataType typ
   return {};
 }
 
-Status infer_transposed_convolution(InferenceContext& c, DataType type) {
+Status infer_transposed_convolution(InferenceContext& c, DataType type, std::size_t pads) {
   const auto rank = window_rank(c, 0, 1);
   if (!rank) {
     c.set_unranked(0, type);
@@ -191,6 +191,17 @@ Status infer_transposed_convolution(InferenceContext& c, DataType type) {
   if (asked.size() == *rank) asked = asked.subspan(2);  // some exporters count batch and channels too
   if (!asked.empty() && asked.size() != window->axes) return fail("output_shape has {} values; {} are needed", asked.size(), window->axes);
 
+  bool pads_known = true;
+  if (pads != kAttribute && c.has(pads)) {
+    const auto given = c.integers(pads);
+    pads_known = given.has_value();
+    if (pads_known && given->size() != 2 * window->axes) return fail("pads has {} values; {} are needed", given->size(), 2 * window->axes);
+    for (std::size_t i = 0; pads_known && i < window->axes; ++i) {
+      window->before[i] = (*given)[i];
+      window->after[i] = (*given)[window->axes + i];
+    }
+  }
+
   Symbols& s = c.symbols();
   Shape out{(*x)[0], s.times((*weights)[1], Dim::of(*group))};
   for (std::size_t i = 0; i < window->axes; ++i) {
@@ -205,6 +216,7 @@ Status infer_transposed_convolution(InferenceContext& c, DataType type) {
     } else {
       const Dim spread = s.plus(s.times(s.minus(extent, Dim::of(1)), stride), *covered);
       Dim d = shifted(s, spread, extra[i]);
+      if (!pads_known && d.valid()) d = c.unknown("extent", {0, s.bounds(d).high});
       for (const std::int64_t pad : {window->before[i], window->after[i]})
         d = pad == std::numeric_limits<std::int64_t>::min() ? Dim::invalid() : shifted(s, d, -pad);
       if (!d.valid())
