@@ -14,6 +14,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr std::size_t kChunk = std::size_t{64} << 10;
+
 std::unexpected<Error> system_failure(std::string_view what, const std::filesystem::path& path, int code) {
   return std::unexpected(Error{.message = fmt::format("{}: {}", what, std::generic_category().message(code)),
                                .where = path.string()});
@@ -33,7 +35,7 @@ Status write_all(int descriptor, std::string_view contents, const std::filesyste
 
 /// umask can only be read by setting it, which other threads would see; the kernel shows it here.
 mode_t new_file_mode() {
-  const auto status = read_file("/proc/self/status", 64 * 1024);
+  const auto status = read_file("/proc/self/status", kChunk);
   mode_t mask = 022;
   if (status) {
     if (const auto at = status->find("\nUmask:"); at != std::string::npos)
@@ -82,7 +84,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   // The size is a hint only: /proc announces 0, and a file may grow while it is read.
   std::string contents;
   contents.reserve(announced);
-  std::array<char, 64 * 1024> chunk;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read
+  std::array<char, kChunk> chunk;  // filled by read
   while (true) {
     const ssize_t count = ::read(file.get(), chunk.data(), chunk.size());
     if (count < 0) {

@@ -16,7 +16,7 @@
 
 #include "base/file_descriptor.hpp"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): unistd.h has it only with _GNU_SOURCE
+extern char** environ;  // unistd.h has it only with _GNU_SOURCE
 
 namespace plimsoll {
 namespace {
@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{20};  // how late an exit may be seen while a grandchild holds the pipes open
+constexpr std::size_t kChunk = std::size_t{64} << 10;
 constexpr std::size_t kFullestPipe = std::size_t{1}
                                      << 20;  // /proc/sys/fs/pipe-max-size, and the usual 64 KiB
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
@@ -71,7 +72,7 @@ class Capture {
   /// Takes what is there now; closes at the end of the stream. No more than a pipe can hold, so that a writer
   /// who never pauses does not keep the caller from looking at the clock.
   void drain() {
-    std::array<char, 64 * 1024> chunk;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled by read
+    std::array<char, kChunk> chunk;  // filled by read
     for (std::size_t taken = 0; open() && taken < kFullestPipe;) {
       const ssize_t count = ::read(source_.get(), chunk.data(), chunk.size());
       if (count > 0) {
@@ -297,7 +298,7 @@ Result<std::filesystem::path> find_program(std::string_view name,
   };
   if (name.empty()) return fail("no program is named");
   if (name.contains('/')) {
-    const std::filesystem::path path = std::filesystem::absolute(name);
+    std::filesystem::path path = std::filesystem::absolute(name);
     if (may_execute(path)) return path;
     return lacking(fmt::format("there is no program {}", name), "");
   }
@@ -309,7 +310,7 @@ Result<std::filesystem::path> find_program(std::string_view name,
     rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
     // An empty entry means the working directory to a shell; here it means nothing, on purpose.
     if (directory.empty()) continue;
-    const auto path = std::filesystem::absolute(std::filesystem::path(directory) / name);
+    auto path = std::filesystem::absolute(std::filesystem::path(directory) / name);
     if (may_execute(path)) return path;
   }
   return lacking(fmt::format("the program {} is not in PATH", name),
