@@ -67,7 +67,7 @@ Result<Value::Part> read_tensor(std::string_view message) {
 
 /// `message` is a TensorProto, SequenceProto or OptionalProto, as the model's declaration says. Tensors stand
 /// in field 3 of the latter two, a sequence in field 5 of an optional.
-Result<Value> read_value(std::string_view message, ValueInfo::Form form) {
+Result<Value> read_parts(std::string_view message, ValueInfo::Form form) {
   Value value;
   if (form == ValueInfo::Form::tensor) {
     Result<Value::Part> part = read_tensor(message);
@@ -82,15 +82,30 @@ Result<Value> read_value(std::string_view message, ValueInfo::Form form) {
       PLIMSOLL_TRY(part);
       value.parts.push_back(std::move(*part));
     } else if (f.key() == bytes_field(5)) {
-      return read_value(f.bytes(), ValueInfo::Form::sequence);
+      return read_parts(f.bytes(), ValueInfo::Form::sequence);
     }
   }
   return value;
 }
 
 struct Declared {
-  std::vector<std::pair<std::string, ValueInfo::Form>> inputs, outputs;
+  struct Item {
+    std::string name;
+    ValueInfo::Form form;
+    DataType type;
+  };
+  std::vector<Item> inputs, outputs;
 };
+
+Result<Value> read_value(const std::filesystem::path& file, const Declared::Item& declared) {
+  const std::string message = contents(file);
+  Result<Value> value = read_parts(message, declared.form);
+  PLIMSOLL_TRY(value);
+  // numpy has no bfloat16: the generator stored such tensors as uint16.
+  for (Value::Part& part : value->parts)
+    if (declared.type == DataType::bfloat16 && part.type == DataType::uint16) part.type = DataType::bfloat16;
+  return value;
+}
 
 /// ModelProto.graph is field 7; GraphProto.input 11, .output 12.
 Result<Declared> read_declared(std::string_view model) {
@@ -101,7 +116,7 @@ Result<Declared> read_declared(std::string_view model) {
       if (g.key() != bytes_field(11) && g.key() != bytes_field(12)) continue;
       const Result<ValueInfo> info = onnx::decode_value_info(g.bytes());
       PLIMSOLL_TRY(info);
-      (g.key() == bytes_field(11) ? out.inputs : out.outputs).emplace_back(info->name, info->form);
+      (g.key() == bytes_field(11) ? out.inputs : out.outputs).push_back({std::string(info->name), info->form, info->type});
     }
   }
   return out;
@@ -162,18 +177,16 @@ struct Outcome {
 };
 
 /// What the case's input files say, as inference takes it.
-Status feed(const Declared& declared, const std::filesystem::path& data, const Network& n, BindingRequest& request, InferOptions& options) {
+Status feed(const Declared& declared, const std::filesystem::path& data, const Network& n, Binding& binding, InferOptions& options) {
   for (std::size_t i = 0; i < declared.inputs.size(); ++i) {
-    const auto& [input, form] = declared.inputs[i];
-    const auto id = std::ranges::find(n.main().inputs, input, [&n](TensorId t) { return n.name_of(t); });
+    const auto id = std::ranges::find(n.main().inputs, declared.inputs[i].name, [&n](TensorId t) { return n.name_of(t); });
     const std::filesystem::path file = data / fmt::format("input_{}.pb", i);
     if (id == n.main().inputs.end() || !std::filesystem::exists(file)) continue;
-    const std::string message = contents(file);
-    Result<Value> value = read_value(message, form);
+    Result<Value> value = read_value(file, declared.inputs[i]);
     PLIMSOLL_TRY(value);
     if (value->kind != ValueKind::tensor) continue;
     Value::Part& part = value->parts.front();
-    request.inputs.push_back({input, part.dims});
+    binding.inputs.push_back({*id, part.dims});
     if (part.has_contents) options.known_inputs.push_back({*id, std::move(part.contents)});
   }
   return {};
@@ -182,6 +195,7 @@ Status feed(const Declared& declared, const std::filesystem::path& data, const N
 Outcome run_case(const std::filesystem::path& folder) {
   Outcome out;
   const auto wrong = [&out](const Error& error) {
+    out.verdict = Verdict::wrong;
     out.reason = error.text();
     return out;
   };
@@ -192,27 +206,28 @@ Outcome run_case(const std::filesystem::path& folder) {
   const Result<Declared> declared = read_declared(contents(folder / "model.onnx"));
   if (!declared) return wrong(declared.error());
   const std::filesystem::path data = folder / "test_data_set_0";
-  BindingRequest request;
+  Result<Binding> binding = bind(n, {});
+  if (!binding) return wrong(binding.error());
   InferOptions options;
   options.allow_unknown_operators = true;
-  if (const Status fed = feed(*declared, data, n, request, options); !fed) return wrong(fed.error());
-  const Result<Binding> binding = bind(n, request);
-  if (!binding) return wrong(binding.error());
+  if (const Status fed = feed(*declared, data, n, *binding, options); !fed) return wrong(fed.error());
   const Result<Shapes> shapes = infer(n, *binding, options);
   if (!shapes) return wrong(shapes.error());
 
   out.verdict = Verdict::exact;
+  std::size_t compared = 0;
   for (std::size_t i = 0; i < declared->outputs.size(); ++i) {
     const std::filesystem::path file = data / fmt::format("output_{}.pb", i);
     if (!std::filesystem::exists(file)) continue;
-    const std::string message = contents(file);
-    const Result<Value> truth = read_value(message, declared->outputs[i].second);
+    const Result<Value> truth = read_value(file, declared->outputs[i]);
     if (!truth) return wrong(truth.error());
     const TensorId id = n.main().outputs[i];
     const Verdict verdict = compare(*shapes, id, *truth);
     if (verdict == Verdict::wrong) out.reason += fmt::format("output {}: found {}, is {}; ", i, show(*shapes, id), show(*truth));
     out.verdict = worse(out.verdict, verdict);
+    ++compared;
   }
+  if (compared == 0) return wrong(Error{"there is no output to compare with"});
   return out;
 }
 
@@ -224,6 +239,7 @@ TEST(OnnxVectors, ShapesAndTypesOfEveryNodeCase) {
 
   std::size_t exact = 0, within = 0, unruled = 0;
   std::set<std::string> operators;
+  std::vector<std::string> bounded;
   std::map<std::string, std::string> wrong;
   for (const auto& folder : folders) {
     const Outcome outcome = run_case(folder);
@@ -231,6 +247,7 @@ TEST(OnnxVectors, ShapesAndTypesOfEveryNodeCase) {
       ++exact;
     } else if (outcome.verdict == Verdict::within_bounds) {
       ++within;
+      bounded.push_back(folder.filename().string());
     } else if (!outcome.without_rule.empty()) {
       ++unruled;
       operators.insert(outcome.without_rule.begin(), outcome.without_rule.end());
@@ -238,9 +255,9 @@ TEST(OnnxVectors, ShapesAndTypesOfEveryNodeCase) {
       wrong.emplace(folder.filename().string(), outcome.reason);
     }
   }
-  fmt::print("ONNX node test vectors: {} cases\n  exact                   {}\n  within stated bounds    {}\n"
+  fmt::print("ONNX node test vectors: {} cases\n  exact                   {}\n  within stated bounds    {} ({})\n"
              "  operator without a rule {} ({})\n  wrong                   {}\n",
-             folders.size(), exact, within, unruled, fmt::join(operators, ", "), wrong.size());
+             folders.size(), exact, within, fmt::join(bounded, ", "), unruled, fmt::join(operators, ", "), wrong.size());
   for (const auto& [name, reason] : wrong) fmt::print("    {}: {}\n", name, reason);
   EXPECT_TRUE(wrong.empty());
   EXPECT_GE(static_cast<double>(exact + within), kLeastRight * static_cast<double>(folders.size()));
