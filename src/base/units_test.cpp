@@ -9,13 +9,9 @@ namespace plimsoll {
 namespace {
 
 template <class A, class B>
-concept Addable = requires(A a, B b) {
-  a + b;
-};
+concept Addable = requires(A a, B b) { a + b; };
 template <class A, class B>
-concept Multipliable = requires(A a, B b) {
-  a* b;
-};
+concept Multipliable = requires(A a, B b) { a* b; };
 
 static_assert(!Addable<Seconds, Joules>);
 static_assert(!Addable<Bytes, Flops>);
