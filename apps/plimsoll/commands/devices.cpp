@@ -75,7 +75,10 @@ Json to_json(const Device& d) {
 Result<std::vector<Device>> all_devices() {
   const auto& catalogue = hardware::built_in_catalogue();
   if (!catalogue) return std::unexpected(catalogue.error());
-  std::vector<Device> out = hardware::this_machine();
+  const Result<hardware::ThisMachine> machine = hardware::this_machine();
+  if (!machine) return std::unexpected(machine.error());
+  std::vector<Device> out = machine->gpus;
+  out.push_back(machine->cpu);
   out.insert(out.end(), catalogue->devices().begin(), catalogue->devices().end());
   return out;
 }
@@ -124,27 +127,13 @@ void print_one(const Device& d, const report::TextStyle& style) {
 }
 
 Result<int> show(const Options& options, const report::TextStyle& style) {
-  std::vector<Device> chosen;
-  if (options.name == "this") {
-    chosen = hardware::this_machine();
-  } else if (options.name.ends_with(".json")) {
-    Result<Device> device = hardware::load_file(options.name);
-    if (!device) return std::unexpected(std::move(device).error());
-    chosen.push_back(std::move(*device));
-  } else {
-    const auto& catalogue = hardware::built_in_catalogue();
-    if (!catalogue) return std::unexpected(catalogue.error());
-    const Result<const Device*> device = catalogue->find(options.name);
-    if (!device) return std::unexpected(device.error());
-    chosen.push_back(**device);
-  }
+  const Result<Device> device = hardware::device_named(options.name);
+  if (!device) return std::unexpected(device.error());
   if (options.json) {
-    Json out = Json::array();
-    for (const Device& d : chosen) out.push_back(to_json(d));
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", to_json(*device).dump());
     return 0;
   }
-  for (const Device& d : chosen) print_one(d, style);
+  print_one(*device, style);
   return 0;
 }
 
@@ -153,7 +142,7 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
 void add_devices(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("devices", "The devices known by name, with their figures and where those come from");
-  command->add_option("name", options->name, "One of them, `this`, or a device file: every figure with its source")->option_text("ID");
+  command->add_option("name", options->name, "One of them, `this`, `this-cpu`, or a device file: every figure with its source")->option_text("ID");
   auto* json = command->add_flag("--json", options->json, "One JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
   command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);

@@ -22,7 +22,7 @@ struct Options {
 Result<int> run(const Options& options) {
   const Result<LoadedModel> loaded = load_model({options.model, options.mode, options.inputs});
   if (!loaded) return std::unexpected(loaded.error());
-  PLIMSOLL_TRY(onnx::write(loaded->network, options.output));
+  PLIMSOLL_TRY(onnx::write(loaded->network, {}, options.output));
   std::error_code problem;
   const auto bytes = std::filesystem::file_size(options.output, problem);
   if (options.json)

@@ -29,33 +29,22 @@ struct Chosen {
   bool here = false;
 };
 
-void add_this_machine(std::vector<Chosen>& out) {
-  for (hardware::Device& device : hardware::this_machine()) out.push_back({std::move(device), true});
-}
-
-/// The devices named, or this machine and the well-known ones.
+/// The devices named, or this machine's GPUs and CPU and the well-known ones.
 Result<std::vector<Chosen>> choose_devices(const std::vector<std::string>& names) {
+  std::vector<Chosen> out;
+  for (const std::string& name : names) {
+    Result<hardware::Device> device = hardware::device_named(name);
+    if (!device) return std::unexpected(std::move(device).error());
+    out.push_back({std::move(*device), name == "this" || name == "this-cpu"});
+  }
+  if (!out.empty()) return out;
   const auto& catalogue = hardware::built_in_catalogue();
   if (!catalogue) return std::unexpected(catalogue.error());
-  std::vector<Chosen> out;
-  if (names.empty()) {
-    add_this_machine(out);
-    for (const hardware::Device* device : catalogue->well_known()) out.push_back({*device, false});
-    return out;
-  }
-  for (const std::string& name : names) {
-    if (name == "this") {
-      add_this_machine(out);
-    } else if (name.ends_with(".json")) {
-      Result<hardware::Device> device = hardware::load_file(name);
-      if (!device) return std::unexpected(std::move(device).error());
-      out.push_back({std::move(*device), false});
-    } else {
-      const Result<const hardware::Device*> device = catalogue->find(name);
-      if (!device) return std::unexpected(device.error());
-      out.push_back({**device, false});
-    }
-  }
+  const Result<hardware::ThisMachine> machine = hardware::this_machine();
+  if (!machine) return std::unexpected(machine.error());
+  for (const hardware::Device& gpu : machine->gpus) out.push_back({gpu, true});
+  out.push_back({machine->cpu, true});
+  for (const hardware::Device* device : catalogue->well_known()) out.push_back({*device, false});
   return out;
 }
 
@@ -103,7 +92,7 @@ void add_weigh(CLI::App& app, Invocation& invocation) {
   command->add_option("--optimizer", options->optimizer, "sgd (default), momentum, adam, adamw")
       ->transform(CLI::CheckedTransformer(kOptimizers))
       ->option_text("OPTIMIZER");
-  command->add_option("--device,-d", options->devices, "Ids from `plimsoll devices`, `this`, or a device file; default: this machine and a dozen others")
+  command->add_option("--device,-d", options->devices, "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine and a dozen others")
       ->delimiter(',')
       ->option_text("DEVICE,…");
   command->add_flag("--json", options->json, "One JSON document");

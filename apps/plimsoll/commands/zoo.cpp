@@ -76,25 +76,22 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
   // Building it checks the name, aliases and options included.
   const Result<network::Network> network = zoo::build(options.name, network::Mode::infer);
   if (!network) return std::unexpected(network.error());
-  for (const zoo::Entry& entry : zoo::entries()) {
-    if (entry.name != zoo::entry_name(options.name)) continue;
-    if (options.json) {
-      nlohmann::ordered_json out = {{"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input}};
-      out["options"] = nlohmann::ordered_json::array();
-      for (const zoo::Option& o : entry.options)
-        out["options"].push_back({{"name", o.name}, {"meaning", o.meaning}, {"default", o.otherwise}});
-      fmt::print("{}\n", out.dump());
-      return 0;
-    }
-    fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family, entry.input);
-    report::Table table{{{"Option"}, {"Default"}, {"Meaning", report::Align::left, true}}, {}};
+  const zoo::Entry& entry = *zoo::find(options.name);
+  if (options.json) {
+    nlohmann::ordered_json out = {{"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input}};
+    out["options"] = nlohmann::ordered_json::array();
     for (const zoo::Option& o : entry.options)
-      table.rows.push_back({std::string(o.name), std::string(o.otherwise), std::string(o.meaning)});
-    fmt::print("{}\nExample: plimsoll inspect {}{}\n", report::to_text(table, style), entry.name,
-               entry.options.empty() ? "" : fmt::format(":{}={}", entry.options[0].name, entry.options[0].otherwise));
+      out["options"].push_back({{"name", o.name}, {"meaning", o.meaning}, {"default", o.otherwise}});
+    fmt::print("{}\n", out.dump());
     return 0;
   }
-  return fail("'{}' is not in the zoo", options.name);
+  fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family, entry.input);
+  report::Table table{{{"Option"}, {"Default"}, {"Meaning", report::Align::left, true}}, {}};
+  for (const zoo::Option& o : entry.options)
+    table.rows.push_back({std::string(o.name), std::string(o.otherwise), std::string(o.meaning)});
+  fmt::print("{}\nExample: plimsoll inspect {}{}\n", report::to_text(table, style), entry.name,
+             entry.options.empty() ? "" : fmt::format(":{}={}", entry.options[0].name, entry.options[0].otherwise));
+  return 0;
 }
 
 }  // namespace

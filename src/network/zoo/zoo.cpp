@@ -130,10 +130,14 @@ std::span<const Entry> entries() {
   return kEntries;
 }
 
-bool names_zoo_model(std::string_view spec) {
+const Entry* find(std::string_view spec) {
   const std::string name = plain(name_part(spec));
-  return find_entry(name) || find_alias(name);
+  if (const Entry* entry = find_entry(name)) return entry;
+  const Alias* alias = find_alias(name);
+  return alias ? find_entry(plain(alias->entry)) : nullptr;
 }
+
+bool names_zoo_model(std::string_view spec) { return find(spec) != nullptr; }
 
 Result<Network> build(std::string_view spec, Mode mode) {
   const std::string_view name = name_part(spec);

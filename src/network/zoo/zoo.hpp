@@ -35,6 +35,9 @@ struct Entry {
 /// Every architecture, by family and then in the order in which people list them.
 [[nodiscard]] std::span<const Entry> entries();
 
+/// The entry that a spec names, by its own name or an alias; null where there is none.
+[[nodiscard]] const Entry* find(std::string_view spec);
+
 /// Whether the name part of "resnet50:classes=10" is an entry or an alias of one. Case, '-', '_' and '.' do
 /// not matter: "ResNet-50" is resnet50.
 [[nodiscard]] bool names_zoo_model(std::string_view spec);
