@@ -113,7 +113,18 @@ std::int64_t Blocks::checked(std::string_view name, std::int64_t extent) {
   return 1;
 }
 
+Blocks::Filters Blocks::filters(const std::string& name, std::int64_t channels, const Convolution& c) {
+  Filters f;
+  f.weight = builder_.parameter(name + ".weight", {c.out, channels / c.groups, c.kernel.height, c.kernel.width});
+  if (c.bias) f.bias = builder_.parameter(name + ".bias", {c.out});
+  return f;
+}
+
 Image Blocks::conv(const std::string& name, Image x, const Convolution& c) {
+  return conv(name, x, c, filters(name, x.channels, c));
+}
+
+Image Blocks::conv(const std::string& name, Image x, const Convolution& c, const Filters& shared) {
   const Size end = c.pad_end.value_or(c.pad);
   const auto side = [&](std::int64_t n, std::int64_t pads, std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
     const std::int64_t room = n + pads - dilation * (kernel - 1) - 1;
@@ -121,9 +132,8 @@ Image Blocks::conv(const std::string& name, Image x, const Convolution& c) {
   };
   const Size size{side(x.size.height, c.pad.height + end.height, c.kernel.height, c.dilation.height, c.stride.height),
                   side(x.size.width, c.pad.width + end.width, c.kernel.width, c.dilation.width, c.stride.width)};
-  std::vector<TensorId> inputs = {
-      x.id, builder_.parameter(name + ".weight", {c.out, x.channels / c.groups, c.kernel.height, c.kernel.width})};
-  if (c.bias) inputs.push_back(builder_.parameter(name + ".bias", {c.out}));
+  std::vector<TensorId> inputs = {x.id, shared.weight};
+  if (c.bias) inputs.push_back(shared.bias);
   const TensorId id = add("Conv", name, inputs,
                           {{"dilations", {c.dilation.height, c.dilation.width}},
                            {"group", c.groups},
@@ -163,17 +173,18 @@ Image Blocks::frozen_batch_norm(const std::string& name, Image x, double epsilon
 
 Image Blocks::pool(std::string_view type, std::string_view name, Image x, const Pooling& p,
                    std::span<const AttributeValue> extra) {
-  const auto side = [&](std::int64_t n, std::int64_t pad, std::int64_t kernel, std::int64_t stride) {
-    const std::int64_t room = n + 2 * pad - kernel;
+  const Size end = p.pad_end.value_or(p.pad);
+  const auto side = [&](std::int64_t n, std::int64_t pad, std::int64_t pad_end, std::int64_t kernel, std::int64_t stride) {
+    const std::int64_t room = n + pad + pad_end - kernel;
     if (room < 0) return checked(name, 0);
     std::int64_t out = (room + (p.ceil ? stride - 1 : 0)) / stride + 1;
     if (p.ceil && (out - 1) * stride >= n + pad) --out;  // PyTorch: the last window starts within the image
     return checked(name, out);
   };
-  const Size size{side(x.size.height, p.pad.height, p.kernel.height, p.stride.height),
-                  side(x.size.width, p.pad.width, p.kernel.width, p.stride.width)};
+  const Size size{side(x.size.height, p.pad.height, end.height, p.kernel.height, p.stride.height),
+                  side(x.size.width, p.pad.width, end.width, p.kernel.width, p.stride.width)};
   const std::int64_t kernel[] = {p.kernel.height, p.kernel.width};
-  const std::int64_t pads[] = {p.pad.height, p.pad.width, p.pad.height, p.pad.width};
+  const std::int64_t pads[] = {p.pad.height, p.pad.width, end.height, end.width};
   const std::int64_t strides[] = {p.stride.height, p.stride.width};
   std::vector<AttributeValue> attributes = {{"ceil_mode", p.ceil ? 1 : 0},
                                             {"kernel_shape", std::span<const std::int64_t>(kernel)},

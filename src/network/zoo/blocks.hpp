@@ -57,6 +57,7 @@ struct Pooling {
   Size pad = 0;
   bool ceil = false;         ///< the last window may hang over
   bool count_pad = true;     ///< average pooling: padding counts as zeros, PyTorch's default
+  std::optional<Size> pad_end = {};
 };
 
 enum class Activation : std::uint8_t { none, relu, relu6, leaky_relu, silu, hard_swish, sigmoid, hard_sigmoid, gelu, gelu_tanh, tanh };
@@ -100,6 +101,13 @@ class Blocks {
 
   // Images.
   Image conv(const std::string& name, Image x, const Convolution& c);
+  struct Filters {
+    TensorId weight = kNoTensor;
+    TensorId bias = kNoTensor;
+  };
+  /// A convolution's weights alone, and the convolution with them: for those that share.
+  Filters filters(const std::string& name, std::int64_t channels, const Convolution& c);
+  Image conv(const std::string& name, Image x, const Convolution& c, const Filters& shared);
   Image batch_norm(const std::string& name, Image x, double epsilon = 1e-5);
   /// Parameters that are stored and never learned; statistics that are never updated.
   Image frozen_batch_norm(const std::string& name, Image x, double epsilon = 1e-5);

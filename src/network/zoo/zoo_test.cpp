@@ -78,6 +78,32 @@ constexpr Count kCounts[] = {
     {"efficientnet_b5", 30'389'784},
     {"efficientnet_b6", 43'040'704},
     {"efficientnet_b7", 66'347'960},
+    {"vit_b_16", 86'567'656},
+    {"vit_l_16", 304'326'632},
+    {"yolov3", 61'949'149},
+    {"ssd300_vgg16", 35'641'826},
+    {"fasterrcnn_resnet50_fpn", 41'755'286},
+    {"bert_base", 109'482'240},
+    {"bert_large", 335'141'888},
+    {"gpt2", 124'439'808},
+    {"gpt2_medium", 354'823'168},
+    {"gpt2_large", 774'030'080},
+    {"gpt2_xl", 1'557'611'200},
+    {"llama2_7b", 6'738'415'616},
+    {"llama2_13b", 13'015'864'320},
+    {"llama2_70b", 68'976'648'192},
+    {"llama3_8b", 8'030'261'248},
+    {"llama3_70b", 70'553'706'496},
+};
+
+// What the papers and repositories give rounded.
+struct RoundedCount {
+  std::string_view spec;
+  double millions;
+  double tolerance;
+};
+constexpr RoundedCount kRoundedCounts[] = {
+    {"yolov3_tiny", 8.86, 0.002}, {"cait_s24", 46.9, 0.002}, {"cait_m36", 270.9, 0.002}, {"gpt3", 174'600, 0.001}, {"dlrm", 24'030, 0.001},
 };
 
 TEST(Zoo, HasTheParametersOfTheModules) {
@@ -87,6 +113,14 @@ TEST(Zoo, HasTheParametersOfTheModules) {
       ASSERT_TRUE(network) << row.spec << ": " << network.error().text();
       EXPECT_EQ(parameters(*network), row.parameters) << row.spec;
     }
+}
+
+TEST(Zoo, HasAboutTheParametersThatPapersSay) {
+  for (const RoundedCount& row : kRoundedCounts) {
+    const auto network = build(row.spec, Mode::infer);
+    ASSERT_TRUE(network) << row.spec << ": " << network.error().text();
+    EXPECT_NEAR(static_cast<double>(parameters(*network)) / 1e6 / row.millions, 1, row.tolerance) << row.spec;
+  }
 }
 
 TEST(Zoo, EveryEntryBuildsInBothModesWithNamesOfItsOwn) {
