@@ -16,6 +16,12 @@ Range append(std::vector<T>& pool, std::span<const T> items) {
   return r;
 }
 
+/// Room for `more` items. At least doubles, so that many small requests cost no more than push_back would.
+template <class T>
+void make_room(std::vector<T>& pool, std::size_t more) {
+  if (pool.capacity() - pool.size() < more) pool.reserve(std::max(pool.size() + more, 2 * pool.capacity()));
+}
+
 std::vector<Dim> exact_dims(std::initializer_list<std::int64_t> dims) {
   std::vector<Dim> out;
   out.reserve(dims.size());
@@ -41,6 +47,18 @@ Dim Builder::symbol(std::string_view name) {
   const Dim dim = Dim::symbol(network_.symbols.add({std::string(name), {}, Symbol::Origin::declared}));
   symbols_by_name_.emplace(name, dim);
   return dim;
+}
+
+std::optional<Dim> Builder::find_symbol(std::string_view name) const {
+  const auto found = symbols_by_name_.find(name);
+  return found == symbols_by_name_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Builder::reserve(std::size_t operators) {
+  open_graph().operators.reserve(operators);
+  make_room(network_.tensors, operators);
+  make_room(network_.tensor_ids, 3 * operators);
+  make_room(network_.attributes, operators);
 }
 
 Range Builder::store(std::string_view text) {

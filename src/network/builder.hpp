@@ -49,6 +49,10 @@ class Builder {
 
   /// The extent named `name`: the same name gives the same symbol.
   Dim symbol(std::string_view name);
+  [[nodiscard]] std::optional<Dim> find_symbol(std::string_view name) const;
+
+  /// Makes room for so many more operators in the open graph, each with an output.
+  void reserve(std::size_t operators);
 
   // Tensors. They belong to the graph that is open (begin_graph), at first the main one.
   TensorId tensor(std::string_view name);  ///< a computed one, not yet made by any operator

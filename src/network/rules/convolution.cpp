@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <optional>
 
 #include "network/inference.hpp"
 #include "network/operators.hpp"
@@ -8,6 +11,7 @@
 namespace plimsoll::network {
 namespace {
 
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::size_t kFewestDimensions = 3;  // batch, channels, one spatial extent
 
 /// Copies a list attribute of `count` numbers into `out`, or fills `out` where it is absent or empty.
@@ -57,6 +61,33 @@ Result<Dim> reach(InferenceContext& c, const Window& w, std::size_t i) {
   const Dim covered = s.plus(s.times(s.minus(w.kernel[i], Dim::of(1)), Dim::of(w.dilation[i])), Dim::of(1));
   if (!covered.valid()) return fail("a kernel of {} with dilation {} reaches beyond 2^63", s.text(w.kernel[i]), w.dilation[i]);
   return covered;
+}
+
+/// The sum, or nothing where it does not fit.
+std::optional<std::int64_t> sum(std::initializer_list<std::int64_t> terms) {
+  std::int64_t total = 0;
+  for (const std::int64_t n : terms)
+    if (__builtin_add_overflow(total, n, &total)) return std::nullopt;
+  return total;
+}
+
+/// What an extent becomes where each of its elements is spread over a window: (x - 1) * stride + reach - pads
+/// + extra.
+Result<Dim> spread(InferenceContext& c, const Window& w, std::size_t i, Dim extent, std::int64_t extra) {
+  Symbols& s = c.symbols();
+  const Result<Dim> covered = reach(c, w, i);
+  if (!covered) return covered;
+  const Dim stride = Dim::of(w.stride[i]);
+  if (covered->exact())
+    // All numbers in one place, as in positions().
+    if (const auto net = sum({covered->value(), -w.stride[i], extra}))
+      if (const auto less = sum({*net, w.before[i] == kLowest ? 0 : -w.before[i], w.after[i] == kLowest ? 0 : -w.after[i]}))
+        if (const Dim d = shifted(s, s.times(extent, stride), *less); d.valid() && !extent.is(0)) return d;
+  Dim d = shifted(s, s.plus(s.times(s.minus(extent, Dim::of(1)), stride), *covered), extra);
+  for (const std::int64_t pad : {w.before[i], w.after[i]}) d = pad == kLowest ? Dim::invalid() : shifted(s, d, -pad);
+  if (!d.valid())
+    return fail("the extent {} with stride {} and a window of {} cannot lose the padding {} and {}", s.text(extent), w.stride[i], s.text(*covered), w.before[i], w.after[i]);
+  return d;
 }
 
 /// Takes the kernel from the weights' spatial extents, which kernel_shape must repeat where it is given.
@@ -110,6 +141,14 @@ Result<Dim> positions(InferenceContext& c, const Window& w, std::size_t i, Dim e
   const Result<Dim> covered = reach(c, w, i);
   if (!covered) return covered;
   if (w.padding == Window::Padding::same) return s.divide_up(extent, stride);
+  if (extent.symbolic() && covered->exact())
+    // (x + pads - reach) / stride + 1 with all numbers in one place, so that a window that keeps the extent
+    // gives the same symbol back.
+    if (const auto net = sum({w.before[i], w.after[i], -covered->value(), w.stride[i]})) {
+      const Dim room = shifted(s, extent, *net);
+      if (!w.round_up) return s.divide(room, stride);
+      return s.minimum(s.divide_up(room, stride), s.divide_up(shifted(s, extent, w.before[i]), stride));
+    }
   const Dim padded = shifted(s, shifted(s, extent, w.before[i]), w.after[i]);
   if (!padded.valid()) return fail("the extent {} cannot be padded by {} and {}", s.text(extent), w.before[i], w.after[i]);
   if (padded.exact() && covered->exact() && padded.value() < covered->value())
@@ -206,22 +245,15 @@ Status infer_transposed_convolution(InferenceContext& c, DataType type, std::siz
   Shape out{(*x)[0], s.times((*weights)[1], Dim::of(*group))};
   for (std::size_t i = 0; i < window->axes; ++i) {
     const Dim extent = (*x)[2 + i], stride = Dim::of(window->stride[i]);
-    const Result<Dim> covered = reach(c, *window, i);
-    PLIMSOLL_TRY(covered);
     if (!asked.empty()) {
       if (asked[i] < 0) return fail("output_shape has a {}", asked[i]);
       out.push_back(Dim::of(asked[i]));
     } else if (window->padding == Window::Padding::same) {
       out.push_back(s.times(extent, stride));
     } else {
-      const Dim spread = s.plus(s.times(s.minus(extent, Dim::of(1)), stride), *covered);
-      Dim d = shifted(s, spread, extra[i]);
-      if (!pads_known && d.valid()) d = c.unknown("extent", {0, s.bounds(d).high});
-      for (const std::int64_t pad : {window->before[i], window->after[i]})
-        d = pad == std::numeric_limits<std::int64_t>::min() ? Dim::invalid() : shifted(s, d, -pad);
-      if (!d.valid())
-        return fail("the extent {} spread to {} cannot lose the padding {} and {}", s.text(extent), s.text(spread), window->before[i], window->after[i]);
-      out.push_back(d);
+      const Result<Dim> d = spread(c, *window, i, extent, extra[i]);
+      PLIMSOLL_TRY(d);
+      out.push_back(pads_known ? *d : c.unknown("extent", {0, s.bounds(*d).high}));
     }
   }
   c.set(0, type, out);
@@ -289,18 +321,15 @@ Status max_unpool(InferenceContext& c) {
     c.set(0, c.type(0), *out);
     return {};
   }
-  Symbols& s = c.symbols();
   for (std::size_t i = 0; i < window->axes; ++i) {
     Dim& d = (*out)[2 + i];
     if (c.has(2)) {  // a size that only the data tells
       d = c.unknown("extent", {});
       continue;
     }
-    const Result<Dim> covered = reach(c, *window, i);
-    PLIMSOLL_TRY(covered);
-    d = s.plus(s.times(s.minus(d, Dim::of(1)), Dim::of(window->stride[i])), *covered);
-    for (const std::int64_t pad : {window->before[i], window->after[i]})
-      d = pad == std::numeric_limits<std::int64_t>::min() ? Dim::invalid() : shifted(s, d, -pad);
+    const Result<Dim> whole = spread(c, *window, i, d, 0);
+    PLIMSOLL_TRY(whole);
+    d = *whole;
   }
   c.set(0, c.type(0), *out);
   return {};

@@ -1,0 +1,67 @@
+#include "onnx/model.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "onnx/external_location.hpp"
+#include "onnx/quote.hpp"
+#include "onnx/tensor_proto.hpp"
+
+namespace plimsoll::onnx {
+
+const WeightData* Model::find_weight(network::TensorId id) const {
+  const auto found = std::ranges::lower_bound(weights, id, {}, &WeightData::tensor);
+  return found != weights.end() && found->tensor == id ? &*found : nullptr;
+}
+
+Result<WeightBytes> Model::bytes_of(network::TensorId id) {
+  const WeightData* const weight = find_weight(id);
+  if (weight == nullptr) return fail("tensor {} is not stored in the file", quote(network.name_of(id)));
+  const std::string where = fmt::format("tensor {}", quote(network.name_of(id)));
+  WeightBytes out;
+  switch (weight->storage) {
+    case Storage::none: return std::unexpected(Error{"its contents were left out of the file", where});
+    case Storage::sparse: return std::unexpected(Error{"is sparse; sparse weights are not expanded", where});
+    case Storage::strings: return std::unexpected(Error{"holds strings", where});
+    case Storage::raw: out.view = weight->bytes; return out;
+    case Storage::external: {
+      const auto bytes = external_bytes(*weight);
+      if (!bytes) return std::unexpected(Error(bytes.error()).within(where));
+      out.view = *bytes;
+      return out;
+    }
+    default: break;
+  }
+  const std::string_view message(reinterpret_cast<const char*>(weight->bytes.data()), weight->bytes.size());
+  try {
+    Result<std::vector<std::byte>> owned = gather_typed(message, weight->storage, network.tensor(id).type);
+    if (!owned) return std::unexpected(std::move(owned).error().within(where));
+    out.owned = std::move(*owned);
+  } catch (const std::exception&) {
+    return std::unexpected(Error{"its numbers are damaged", where});
+  }
+  if (std::ssize(out.owned) != weight->length)
+    return std::unexpected(Error{fmt::format("holds {} bytes; its type and dimensions need {}", out.owned.size(), weight->length), where});
+  out.view = out.owned;
+  return out;
+}
+
+Result<std::span<const std::byte>> Model::external_bytes(const WeightData& weight) {
+  if (!folder_) return fail("its contents are in another file, and this model was not read from a folder");
+  auto found = external_files_.find(weight.location);
+  if (found == external_files_.end()) {
+    const auto path = resolve_location(*folder_, weight.location);
+    if (!path) return std::unexpected(path.error());
+    Result<MappedFile> file = MappedFile::open(*path);
+    if (!file) return std::unexpected(std::move(file).error().within(path->string()));
+    found = external_files_.emplace(std::string(weight.location), std::move(*file)).first;
+  }
+  const auto bytes = found->second.bytes();
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (weight.offset > size || weight.length > size - weight.offset)
+    return fail("external data {} has {} bytes; bytes {} to {} are asked for", quote(weight.location), size,
+                weight.offset, weight.offset + weight.length);
+  return bytes.subspan(static_cast<std::size_t>(weight.offset), static_cast<std::size_t>(weight.length));
+}
+
+}  // namespace plimsoll::onnx

@@ -1,0 +1,49 @@
+#include "onnx/name_table.hpp"
+
+#include <bit>
+#include <cstring>
+#include <random>
+
+namespace plimsoll::onnx {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+}
+
+std::uint64_t draw_seed() {
+  std::random_device device;
+  return static_cast<std::uint64_t>(device()) << 32U ^ device();
+}
+
+}  // namespace
+
+std::uint64_t hash_name(std::string_view name) {
+  // After wyhash: multiply to 128 bits and fold, eight bytes at a time.
+  static const std::uint64_t kSeed = draw_seed();
+  constexpr std::uint64_t kOdd1 = 0xa0761d6478bd642fULL, kOdd2 = 0xe7037ed1a0b428dbULL;
+  std::uint64_t h = kSeed ^ name.size();
+  const char* at = name.data();
+  std::size_t left = name.size();
+  for (; left >= 8; left -= 8, at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    h = mix(h ^ kOdd1, word ^ kOdd2);
+  }
+  std::uint64_t rest = 0;
+  if (left > 0) std::memcpy(&rest, at, left);
+  return mix(h ^ kOdd2, rest ^ kSeed ^ kOdd1);
+}
+
+void NameTable::grow(std::size_t names) {
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(16, names * 2));
+  slots_.assign(size, {});
+  mask_ = size - 1;
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    place(hash_name(items_[i].name), static_cast<std::uint32_t>(i + 1));
+}
+
+}  // namespace plimsoll::onnx

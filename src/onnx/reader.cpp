@@ -1,0 +1,159 @@
+#include "onnx/reader.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "network/builder.hpp"
+#include "network/weights.hpp"
+#include "onnx/graph_reader.hpp"
+#include "onnx/quote.hpp"
+#include "onnx/roles.hpp"
+#include "onnx/schema.hpp"
+#include "onnx/wire.hpp"
+
+namespace plimsoll::onnx {
+namespace {
+
+namespace field = schema::model;
+constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 23;
+constexpr std::size_t kLongestProducer = 256;
+
+/// The parts of a ModelProto; views into the file.
+struct Parts {
+  std::string_view graph, roles;
+  bool has_graph = false;
+  std::vector<Function::Import> imports;
+  Functions functions;
+};
+
+std::string_view graph_name(std::string_view graph) {
+  for (Fields f(graph); f.next();)
+    if (f.key() == bytes_field(schema::graph::kName)) return f.bytes();
+  return {};
+}
+
+}  // namespace
+
+/// Builds a Model from the bytes of a ModelProto.
+class ModelReader {
+ public:
+  ModelReader(Model& model, std::string_view bytes) : model_(model), bytes_(bytes) {}
+
+  Status read() {
+    Parts parts;
+    PLIMSOLL_TRY(read_parts(parts));
+    if (!parts.has_graph) return fail("is not an ONNX model: it has no graph");
+    network::Builder builder(graph_name(parts.graph).substr(0, kLongestProducer));
+    import(parts, builder);
+    GraphReader graph(builder, parts.functions, model_.weights, model_.notes);
+    reader_ = &graph;
+    PLIMSOLL_TRY(graph.read_main(parts.graph));
+    reader_ = nullptr;
+    model_.graph_bytes = static_cast<std::int64_t>(bytes_.size()) - graph.raw_bytes();
+    model_.network = std::move(builder).finish();
+    network::classify_weights(model_.network);
+    PLIMSOLL_TRY(apply_roles(parts.roles, model_.network));
+    return {};
+  }
+
+  /// The one place where the wire format's exceptions become Errors.
+  static Result<Model> read(std::string_view bytes, Model model) {
+    if (bytes.empty()) return fail("is empty");
+    ModelReader reader(model, bytes);
+    try {
+      PLIMSOLL_TRY(reader.read());
+    } catch (const protozero::end_of_buffer_exception&) {
+      return std::unexpected(Error{"ends too early: the file is cut short, or is not an ONNX model", reader.place()});
+    } catch (const protozero::exception&) {
+      return std::unexpected(Error{"is damaged, or is not an ONNX model", reader.place()});
+    } catch (const std::bad_alloc&) {
+      return std::unexpected(Error{"there is not enough memory to read it", {}, {}, Error::Kind::machine_lacks});
+    }
+    return model;
+  }
+
+  static void own(Model& model, MappedFile file, std::filesystem::path folder) {
+    model.file_ = std::move(file);
+    model.folder_ = std::move(folder);
+  }
+
+ private:
+  [[nodiscard]] std::string place() const { return reader_ == nullptr ? "" : reader_->place(); }
+
+  Status read_parts(Parts& parts) {
+    for (Fields f(bytes_); f.next();) {
+      switch (f.key()) {
+        case varint_field(field::kIrVersion): model_.ir_version = f.integer(); break;
+        case bytes_field(field::kProducerName): model_.producer_name = f.bytes().substr(0, kLongestProducer); break;
+        case bytes_field(field::kProducerVersion): model_.producer_version = f.bytes().substr(0, kLongestProducer); break;
+        case bytes_field(field::kGraph):
+          if (parts.has_graph) return fail("is damaged: it has two main graphs");
+          parts.graph = f.bytes();
+          parts.has_graph = true;
+          break;
+        case bytes_field(field::kOpsetImport): parts.imports.push_back(read_import(f.bytes())); break;
+        case bytes_field(field::kFunctions): PLIMSOLL_TRY(parts.functions.add(f.bytes())); break;
+        case bytes_field(field::kMetadata): read_metadata(f.bytes(), parts); break;
+        default: break;
+      }
+    }
+    return {};
+  }
+
+  static Function::Import read_import(std::string_view message) {
+    Function::Import import;
+    for (Fields f(message); f.next();) {
+      if (f.key() == bytes_field(schema::opset::kDomain)) import.domain = plain_domain(f.bytes());
+      if (f.key() == varint_field(schema::opset::kVersion)) import.version = f.integer();
+    }
+    return import;
+  }
+
+  static void read_metadata(std::string_view message, Parts& parts) {
+    std::string_view key, value;
+    for (Fields f(message); f.next();) {
+      if (f.key() == bytes_field(schema::entry::kKey)) key = f.bytes();
+      if (f.key() == bytes_field(schema::entry::kValue)) value = f.bytes();
+    }
+    if (key == kRolesKey) parts.roles = value;
+  }
+
+  void import(const Parts& parts, network::Builder& builder) {
+    for (const Function::Import& import : parts.imports) {
+      builder.opset(import.domain, import.version);
+      if (import.domain.empty() && (import.version < kOldestOpset || import.version > kNewestOpset))
+        model_.notes.push_back(fmt::format("uses ONNX operator set {}; Plimsoll knows {} to {}", import.version,
+                                           kOldestOpset, kNewestOpset));
+    }
+    // A function may use a domain that the model itself does not; once inlined, the model does.
+    std::vector<std::string_view> known;
+    for (const Function::Import& import : parts.imports) known.push_back(import.domain);
+    for (const auto& [key, function] : parts.functions.all())
+      for (const Function::Import& import : function.imports)
+        if (std::ranges::find(known, import.domain) == known.end()) {
+          known.push_back(import.domain);
+          builder.opset(import.domain, import.version);
+        }
+  }
+
+  Model& model_;
+  std::string_view bytes_;
+  const GraphReader* reader_ = nullptr;
+};
+
+Result<Model> read_bytes(std::span<const std::byte> bytes, std::string_view origin) {
+  Result<Model> model =
+      ModelReader::read(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), Model());
+  if (!model) return std::unexpected(std::move(model).error().within(origin));
+  return model;
+}
+
+Result<Model> read(const std::filesystem::path& path) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file) return std::unexpected(std::move(file).error().within(path.string()));
+  Result<Model> model = read_bytes(file->bytes(), path.string());
+  if (model) ModelReader::own(*model, std::move(*file), path.has_parent_path() ? path.parent_path() : ".");
+  return model;
+}
+
+}  // namespace plimsoll::onnx

@@ -1,0 +1,2 @@
+#include "onnx/reader.hpp"
+#include <gtest/gtest.h>
