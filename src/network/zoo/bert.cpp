@@ -41,11 +41,14 @@ Tokens embeddings(Blocks& b, const Arguments& arguments, std::int64_t width) {
   // A sequence longer than the table of positions fails at the sum: the slice ends with the table.
   const TensorId all = b.builder().buffer("embeddings.position_ids", {1, positions}, DataType::int64);
   const TensorId length = b.length_of("embeddings.length", ids);
-  const TensorId position_ids = b.add("Slice", "embeddings.positions", {all, b.integers({0}), length, b.integers({1})});
-  const TensorId words = table("embeddings.word_embeddings", arguments.integer("vocabulary", kVocabulary), ids);
-  const TensorId typed = b.add("Add", "embeddings.add", {words, table("embeddings.token_type_embeddings", kTokenTypes, types)});
-  const TensorId placed =
-      b.add("Add", "embeddings.add_1", {typed, table("embeddings.position_embeddings", positions, position_ids)});
+  const TensorId position_ids =
+      b.add("Slice", "embeddings.positions", {all, b.integers({0}), length, b.integers({1})});
+  const TensorId words =
+      table("embeddings.word_embeddings", arguments.integer("vocabulary", kVocabulary), ids);
+  const TensorId typed =
+      b.add("Add", "embeddings.add", {words, table("embeddings.token_type_embeddings", kTokenTypes, types)});
+  const TensorId placed = b.add("Add", "embeddings.add_1",
+                                {typed, table("embeddings.position_embeddings", positions, position_ids)});
   Tokens x = b.layer_norm("embeddings.LayerNorm", {placed, width}, kEpsilon);
   x.id = b.dropout("embeddings.dropout", x.id, kDropout);
   return x;
@@ -55,7 +58,8 @@ Tokens embeddings(Blocks& b, const Arguments& arguments, std::int64_t width) {
 TensorId padding_mask(Blocks& b) {
   const TensorId mask = b.builder().input("attention_mask", DataType::int64, {b.batch(), b.sequence()});
   const TensorId wide = b.add("Unsqueeze", "mask.unsqueeze", {mask, b.integers({1, 2})});
-  const TensorId real = b.add("Cast", "mask.cast", {wide}, {{"to", static_cast<std::int64_t>(DataType::float32)}});
+  const TensorId real =
+      b.add("Cast", "mask.cast", {wide}, {{"to", static_cast<std::int64_t>(DataType::float32)}});
   const TensorId inverse = b.add("Sub", "mask.sub", {b.real(1), real});
   return b.add("Mul", "mask.mul", {inverse, b.real(-3.4028234663852886e38)});
 }
@@ -86,9 +90,11 @@ Result<Network> build_bert(const Entry& entry, const Arguments& arguments, Mode 
   Tokens x = embeddings(b, arguments, bert.width);
   const TensorId mask = padding_mask(b);
   const std::int64_t layers = arguments.integer("layers", bert.layers);
-  for (std::int64_t i = 0; i < layers; ++i) x = layer(b, fmt::format("encoder.layer.{}", i), x, bert.heads, mask);
+  for (std::int64_t i = 0; i < layers; ++i)
+    x = layer(b, fmt::format("encoder.layer.{}", i), x, bert.heads, mask);
   const Features first{b.add("Gather", "pooler.first", {x.id, b.integer(0)}, {{"axis", 1}}), x.width};
-  const TensorId pooled = b.activate("pooler.activation", b.linear("pooler.dense", first, x.width).id, Activation::tanh);
+  const TensorId pooled =
+      b.activate("pooler.activation", b.linear("pooler.dense", first, x.width).id, Activation::tanh);
   b.output(x.id);
   b.output(pooled);
   return std::move(b).finish();

@@ -9,13 +9,15 @@
 
 namespace plimsoll::network::zoo {
 
-Blocks::Blocks(std::string_view network_name, Mode mode, std::int64_t opset) : builder_(network_name), mode_(mode) {
+Blocks::Blocks(std::string_view network_name, Mode mode, std::int64_t opset)
+    : builder_(network_name), mode_(mode) {
   builder_.opset("", opset);
 }
 
 Image Blocks::image_input(std::string_view name, const ImageShape& shape) {
-  const TensorId id = builder_.input(
-      name, DataType::float32, {batch(), Dim::of(shape.channels), Dim::of(shape.height), Dim::of(shape.width)});
+  const TensorId id =
+      builder_.input(name, DataType::float32,
+                     {batch(), Dim::of(shape.channels), Dim::of(shape.height), Dim::of(shape.width)});
   return {id, shape.channels, {shape.height, shape.width}};
 }
 
@@ -115,7 +117,8 @@ std::int64_t Blocks::checked(std::string_view name, std::int64_t extent) {
 
 Blocks::Filters Blocks::filters(const std::string& name, std::int64_t channels, const Convolution& c) {
   Filters f;
-  f.weight = builder_.parameter(name + ".weight", {c.out, channels / c.groups, c.kernel.height, c.kernel.width});
+  f.weight =
+      builder_.parameter(name + ".weight", {c.out, channels / c.groups, c.kernel.height, c.kernel.width});
   if (c.bias) f.bias = builder_.parameter(name + ".bias", {c.out});
   return f;
 }
@@ -126,12 +129,14 @@ Image Blocks::conv(const std::string& name, Image x, const Convolution& c) {
 
 Image Blocks::conv(const std::string& name, Image x, const Convolution& c, const Filters& shared) {
   const Size end = c.pad_end.value_or(c.pad);
-  const auto side = [&](std::int64_t n, std::int64_t pads, std::int64_t kernel, std::int64_t dilation, std::int64_t stride) {
+  const auto side = [&](std::int64_t n, std::int64_t pads, std::int64_t kernel, std::int64_t dilation,
+                        std::int64_t stride) {
     const std::int64_t room = n + pads - dilation * (kernel - 1) - 1;
     return checked(name, room < 0 ? 0 : room / stride + 1);
   };
-  const Size size{side(x.size.height, c.pad.height + end.height, c.kernel.height, c.dilation.height, c.stride.height),
-                  side(x.size.width, c.pad.width + end.width, c.kernel.width, c.dilation.width, c.stride.width)};
+  const Size size{
+      side(x.size.height, c.pad.height + end.height, c.kernel.height, c.dilation.height, c.stride.height),
+      side(x.size.width, c.pad.width + end.width, c.kernel.width, c.dilation.width, c.stride.width)};
   std::vector<TensorId> inputs = {x.id, shared.weight};
   if (c.bias) inputs.push_back(shared.bias);
   const TensorId id = add("Conv", name, inputs,
@@ -153,7 +158,8 @@ Image Blocks::normalize(const std::string& name, Image x, double epsilon, Role r
   const TensorId mean = weight(".running_mean", Role::buffer);
   const TensorId variance = weight(".running_var", Role::buffer);
   if (!learn || weights_only_)
-    return {add("BatchNormalization", name, {x.id, scale, bias, mean, variance}, {{"epsilon", epsilon}, {"momentum", 0.9}}),
+    return {add("BatchNormalization", name, {x.id, scale, bias, mean, variance},
+                {{"epsilon", epsilon}, {"momentum", 0.9}}),
             x.channels, x.size};
   const TensorId outputs[] = {builder_.tensor(name), builder_.tensor(name + ".new_running_mean"),
                               builder_.tensor(name + ".new_running_var")};
@@ -174,7 +180,8 @@ Image Blocks::frozen_batch_norm(const std::string& name, Image x, double epsilon
 Image Blocks::pool(std::string_view type, std::string_view name, Image x, const Pooling& p,
                    std::span<const AttributeValue> extra) {
   const Size end = p.pad_end.value_or(p.pad);
-  const auto side = [&](std::int64_t n, std::int64_t pad, std::int64_t pad_end, std::int64_t kernel, std::int64_t stride) {
+  const auto side = [&](std::int64_t n, std::int64_t pad, std::int64_t pad_end, std::int64_t kernel,
+                        std::int64_t stride) {
     const std::int64_t room = n + pad + pad_end - kernel;
     if (room < 0) return checked(name, 0);
     std::int64_t out = (room + (p.ceil ? stride - 1 : 0)) / stride + 1;
@@ -194,7 +201,9 @@ Image Blocks::pool(std::string_view type, std::string_view name, Image x, const 
   return {add_operator(type, name, std::span(&x.id, 1), attributes), x.channels, size};
 }
 
-Image Blocks::max_pool(std::string_view name, Image x, const Pooling& p) { return pool("MaxPool", name, x, p, {}); }
+Image Blocks::max_pool(std::string_view name, Image x, const Pooling& p) {
+  return pool("MaxPool", name, x, p, {});
+}
 
 Image Blocks::average_pool(std::string_view name, Image x, const Pooling& p) {
   const AttributeValue count_pad("count_include_pad", p.count_pad ? 1 : 0);
@@ -214,7 +223,8 @@ Image Blocks::adaptive_average_pool(std::string_view name, Image x, Size out) {
     x = upsample(fmt::format("{}.resize", name), x, larger);
   }
   const Size stride{x.size.height / out.height, x.size.width / out.width};
-  const Size kernel{x.size.height - (out.height - 1) * stride.height, x.size.width - (out.width - 1) * stride.width};
+  const Size kernel{x.size.height - (out.height - 1) * stride.height,
+                    x.size.width - (out.width - 1) * stride.width};
   return average_pool(name, x, {.kernel = kernel, .stride = stride});
 }
 
@@ -223,7 +233,8 @@ Image Blocks::activate(std::string_view name, Image x, Activation activation) {
 }
 
 Image Blocks::sum(std::string_view name, Image a, Image b) {
-  if (a.size != b.size || a.channels != b.channels) refuse(fmt::format("the input's sides do not fit together at '{}'", name));
+  if (a.size != b.size || a.channels != b.channels)
+    refuse(fmt::format("the input's sides do not fit together at '{}'", name));
   return {add("Add", name, {a.id, b.id}), a.channels, a.size};
 }
 
@@ -242,7 +253,9 @@ Image Blocks::concat(std::string_view name, std::span<const Image> images) {
 
 Image Blocks::upsample(std::string_view name, Image x, Size to) {
   const TensorId id = add("Resize", name, {x.id, kNoTensor, kNoTensor, integers({to.height, to.width})},
-                          {{"axes", {2, 3}}, {"coordinate_transformation_mode", "asymmetric"}, {"mode", "nearest"},
+                          {{"axes", {2, 3}},
+                           {"coordinate_transformation_mode", "asymmetric"},
+                           {"mode", "nearest"},
                            {"nearest_mode", "floor"}});
   return {id, x.channels, to};
 }
@@ -251,7 +264,8 @@ Features Blocks::flatten(std::string_view name, Image x) {
   return {add("Flatten", name, {x.id}, {{"axis", 1}}), x.channels * x.size.height * x.size.width};
 }
 
-Image Blocks::squeeze_excite(const std::string& name, Image x, std::int64_t squeezed, Activation inner, Activation gate) {
+Image Blocks::squeeze_excite(const std::string& name, Image x, std::int64_t squeezed, Activation inner,
+                             Activation gate) {
   Image s = global_average_pool(name + ".avgpool", x);
   s = activate(name + ".activation", conv(name + ".fc1", s, {.out = squeezed, .bias = true}), inner);
   s = activate(name + ".scale_activation", conv(name + ".fc2", s, {.out = x.channels, .bias = true}), gate);

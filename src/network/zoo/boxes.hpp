@@ -13,9 +13,10 @@ struct BoxCoder {
   double centre_weight = 1;
   double size_weight = 1;
 };
-/// Corners (x1, y1, x2, y2) from offsets against reference boxes given as centre and size, along the last axis.
-[[nodiscard]] TensorId decode_boxes(Blocks& b, const std::string& name, TensorId offsets, TensorId centres, TensorId sizes,
-                                    BoxCoder coder);
+/// Corners (x1, y1, x2, y2) from offsets against reference boxes given as centre and size, along the last
+/// axis.
+[[nodiscard]] TensorId decode_boxes(Blocks& b, const std::string& name, TensorId offsets, TensorId centres,
+                                    TensorId sizes, BoxCoder coder);
 
 /// The two halves of the last axis of ... x 4.
 struct Halves {

@@ -11,22 +11,24 @@ namespace plimsoll::network::zoo {
 namespace {
 
 // Naumov et al. 2019; MLPerf's reference for Criteo Terabyte: rows per table with indices capped at 40 M.
-constexpr std::int64_t kRows[] = {39884406, 39043, 17289, 7420,     20263,    3,        7120,   1543,  63,
-                                  38532951, 2953546, 403346, 10,    2208,     11938,    155,    4,     976,
-                                  14,       39979771, 25641295, 39664984, 585935, 12972, 108,   36};
+constexpr std::int64_t kRows[] = {39884406, 39043,    17289,    7420,     20263,  3,     7120, 1543, 63,
+                                  38532951, 2953546,  403346,   10,       2208,   11938, 155,  4,    976,
+                                  14,       39979771, 25641295, 39664984, 585935, 12972, 108,  36};
 constexpr std::int64_t kTables = std::size(kRows);
 constexpr std::int64_t kDense = 13;
 constexpr std::int64_t kBottom[] = {512, 256};  // and then the tables' width
 constexpr std::int64_t kTop[] = {1024, 1024, 512, 256};
 
 constexpr Option kOptions[] = {
-    {"tables", "embedding tables, one looked up per categorical feature", "26", Option::Kind::integer, 1, 1024},
+    {"tables", "embedding tables, one looked up per categorical feature", "26", Option::Kind::integer, 1,
+     1024},
     {"rows", "rows of every table", "Criteo Terabyte's", Option::Kind::integer, 1, 1e10},
     {"dim", "width of the tables", "128", Option::Kind::integer, 1, 16384},
     {"dense", "dense features", "13", Option::Kind::integer, 1, 1e6},
 };
 
-Features layer(Blocks& b, const std::string& part, int index, Features x, std::int64_t out, Activation activation) {
+Features layer(Blocks& b, const std::string& part, int index, Features x, std::int64_t out,
+               Activation activation) {
   x = b.linear(fmt::format("{}.{}", part, 2 * index), x, out);
   x.id = b.activate(fmt::format("{}.{}", part, 2 * index + 1), x.id, activation);
   return x;
@@ -55,7 +57,8 @@ Result<Network> build_dlrm(const Entry& entry, const Arguments& arguments, Mode 
   if (!arguments.has("rows") && tables > kTables)
     return fail("Criteo Terabyte has {} tables; say rows= for more of them", kTables);
   Blocks b(entry.name, mode);
-  Features x{b.builder().input("dense", DataType::float32, {b.batch(), Dim::of(dense_features)}), dense_features};
+  Features x{b.builder().input("dense", DataType::float32, {b.batch(), Dim::of(dense_features)}),
+             dense_features};
   const TensorId sparse = b.builder().input("sparse", DataType::int64, {b.batch(), Dim::of(tables)});
   int index = 0;
   for (const std::int64_t out : kBottom) x = layer(b, "bot_l", index++, x, out, Activation::relu);
@@ -65,7 +68,8 @@ Result<Network> build_dlrm(const Entry& entry, const Arguments& arguments, Mode 
     const std::string name = fmt::format("emb_l.{}", t);
     const std::int64_t rows = arguments.has("rows") ? arguments.integer("rows", 1) : kRows[t];
     const TensorId column = b.add("Gather", name + ".index", {sparse, b.integer(t)}, {{"axis", 1}});
-    looked_up.push_back(b.add("Gather", name, {b.builder().parameter(name + ".weight", {rows, width}), column}, {{"axis", 0}}));
+    looked_up.push_back(b.add(
+        "Gather", name, {b.builder().parameter(name + ".weight", {rows, width}), column}, {{"axis", 0}}));
   }
   x = interact(b, x, looked_up);
   index = 0;
@@ -77,7 +81,8 @@ Result<Network> build_dlrm(const Entry& entry, const Arguments& arguments, Mode 
 }  // namespace
 
 std::vector<Entry> dlrm_entries() {
-  return {{"dlrm", "DLRM for Criteo Terabyte (MLPerf)", kRecommendation, "13 dense, 26 sparse", kOptions, build_dlrm}};
+  return {{"dlrm", "DLRM for Criteo Terabyte (MLPerf)", kRecommendation, "13 dense, 26 sparse", kOptions,
+           build_dlrm}};
 }
 
 }  // namespace plimsoll::network::zoo

@@ -27,7 +27,9 @@ constexpr std::int64_t kPooled = 7;
 constexpr std::int64_t kHidden = 1024;
 constexpr int kPooledLevels = 4;  // the fifth level makes proposals only
 constexpr Option kOptions[] = {
-    kInput, kChannels, {"classes", "how many classes, the background among them", "91", Option::Kind::integer, 2, 1e4}};
+    kInput,
+    kChannels,
+    {"classes", "how many classes, the background among them", "91", Option::Kind::integer, 2, 1e4}};
 
 std::vector<Image> pyramid(Blocks& b, const std::vector<Image>& stages) {
   std::vector<Image> levels(stages.size());
@@ -68,7 +70,8 @@ class ProposalNetwork {
       b_.output(join("rpn.objectness", all_objectness_));
       b_.output(join("rpn.pred_bbox_deltas", all_offsets_));
     }
-    return {join("rpn.scores", best_scores_), join("rpn.offsets", best_offsets_), join("rpn.anchors", best_anchors_)};
+    return {join("rpn.scores", best_scores_), join("rpn.offsets", best_offsets_),
+            join("rpn.anchors", best_anchors_)};
   }
 
  private:
@@ -79,18 +82,23 @@ class ProposalNetwork {
   // All levels share the head's weights.
   void level(const std::string& name, Image x) {
     x = b_.activate(name + ".relu", b_.conv(name + ".conv", x, kConv, conv_), Activation::relu);
-    const TensorId rows = head_rows(b_, name + ".objectness", b_.conv(name + ".cls_logits", x, kObjectness, objectness_), 1);
+    const TensorId rows =
+        head_rows(b_, name + ".objectness", b_.conv(name + ".cls_logits", x, kObjectness, objectness_), 1);
     const TensorId objectness = b_.add("Squeeze", name + ".objectness", {rows, b_.integers({2})});
-    const TensorId offsets = head_rows(b_, name + ".offsets", b_.conv(name + ".bbox_pred", x, kOffsets, offsets_), 4);
+    const TensorId offsets =
+        head_rows(b_, name + ".offsets", b_.conv(name + ".bbox_pred", x, kOffsets, offsets_), 4);
     const std::int64_t boxes = x.size.height * x.size.width * kAnchors;
-    const std::int64_t kept = std::min(boxes, b_.training() ? kBeforeSuppressionTraining : kBeforeSuppression);
-    const auto best = b_.add_many("TopK", name + ".topk", {objectness, b_.integers({kept})}, 2, {{"axis", 1}});
+    const std::int64_t kept =
+        std::min(boxes, b_.training() ? kBeforeSuppressionTraining : kBeforeSuppression);
+    const auto best =
+        b_.add_many("TopK", name + ".topk", {objectness, b_.integers({kept})}, 2, {{"axis", 1}});
     const TensorId index = b_.add("Unsqueeze", name + ".index", {best[1], b_.integers({2})});
     const TensorId anchors = b_.builder().buffer(name + ".anchors.table", {boxes, 4});
     all_objectness_.push_back(objectness);
     all_offsets_.push_back(offsets);
     best_scores_.push_back(best[0]);
-    best_offsets_.push_back(b_.add("GatherND", name + ".best_offsets", {offsets, index}, {{"batch_dims", 1}}));
+    best_offsets_.push_back(
+        b_.add("GatherND", name + ".best_offsets", {offsets, index}, {{"batch_dims", 1}}));
     best_anchors_.push_back(b_.add("Gather", name + ".anchors", {anchors, best[1]}, {{"axis", 0}}));
   }
 
@@ -107,13 +115,16 @@ struct Regions {
 
 Regions propose(Blocks& b, const Candidates& candidates) {
   const Halves anchors = halves(b, "rpn.anchors.split", candidates.anchors);
-  const TensorId boxes = decode_boxes(b, "rpn.boxes", candidates.offsets, anchors.first, anchors.second, {1, 1});
-  const TensorId scores = b.add("Unsqueeze", "rpn.scores.unsqueeze",
-                                {b.activate("rpn.scores.sigmoid", candidates.scores, Activation::sigmoid), b.integers({1})});
+  const TensorId boxes =
+      decode_boxes(b, "rpn.boxes", candidates.offsets, anchors.first, anchors.second, {1, 1});
+  const TensorId scores =
+      b.add("Unsqueeze", "rpn.scores.unsqueeze",
+            {b.activate("rpn.scores.sigmoid", candidates.scores, Activation::sigmoid), b.integers({1})});
   const TensorId most = b.integers({b.training() ? kSampled : kProposals});
   const TensorId kept = b.add("NonMaxSuppression", "rpn.nms", {boxes, scores, most, b.real(0.7), b.real(0)});
   const TensorId where = b.add("Gather", "rpn.nms.where", {kept, b.integers({0, 2})}, {{"axis", 1}});
-  return {b.add("GatherND", "rpn.proposals", {boxes, where}), b.add("Gather", "rpn.nms.image", {kept, b.integer(0)}, {{"axis", 1}})};
+  return {b.add("GatherND", "rpn.proposals", {boxes, where}),
+          b.add("Gather", "rpn.nms.image", {kept, b.integer(0)}, {{"axis", 1}})};
 }
 
 // Which level a region is read from: floor(4 + log2(sqrt(area) / 224)), from 2 to 5.
@@ -123,7 +134,8 @@ TensorId region_levels(Blocks& b, const Regions& regions) {
   const TensorId sides = b.add("Sub", name + ".sides", {corners.second, corners.first});
   const TensorId area = b.add("ReduceProd", name + ".area", {sides, b.integers({1})}, {{"keepdims", 0}});
   const TensorId ratio = b.add("Div", name + ".div", {b.add("Sqrt", name + ".sqrt", {area}), b.real(224)});
-  const TensorId log2 = b.add("Div", name + ".log2", {b.add("Log", name + ".log", {ratio}), b.real(std::numbers::ln2)});
+  const TensorId log2 =
+      b.add("Div", name + ".log2", {b.add("Log", name + ".log", {ratio}), b.real(std::numbers::ln2)});
   const TensorId level = b.add("Floor", name + ".floor", {b.add("Add", name + ".add", {log2, b.real(4)})});
   const TensorId within = b.add("Clip", name + ".clip", {level, b.real(2), b.real(5)});
   return b.add("Cast", name, {within}, {{"to", static_cast<std::int64_t>(DataType::int64)}});
@@ -134,19 +146,25 @@ TensorId pool_regions(Blocks& b, const std::vector<Image>& levels, const Regions
   const std::string name = "roi_heads.box_roi_pool";
   const TensorId level_of = region_levels(b, regions);
   const TensorId count = b.add("Shape", name + ".count", {regions.image}, {{"start", 0}, {"end", 1}});
-  const TensorId shape = b.add("Concat", name + ".shape", {count, b.integers({kPyramid, kPooled, kPooled})}, {{"axis", 0}});
+  const TensorId shape =
+      b.add("Concat", name + ".shape", {count, b.integers({kPyramid, kPooled, kPooled})}, {{"axis", 0}});
   TensorId pooled = b.filled(name + ".empty", shape, 0);
   for (int i = 0; i < kPooledLevels; ++i) {
     const std::string level = fmt::format("{}.level{}", name, i);
     const TensorId here = b.add("Equal", level + ".equal", {level_of, b.integer(i + 2)});
-    const TensorId index = b.add("Squeeze", level + ".index", {b.add("NonZero", level + ".nonzero", {here}), b.integers({0})});
+    const TensorId index =
+        b.add("Squeeze", level + ".index", {b.add("NonZero", level + ".nonzero", {here}), b.integers({0})});
     const TensorId boxes = b.add("Gather", level + ".boxes", {regions.boxes, index}, {{"axis", 0}});
     const TensorId image = b.add("Gather", level + ".image", {regions.image, index}, {{"axis", 0}});
     const Image& map = levels[static_cast<std::size_t>(i)];
-    const double scale = std::exp2(std::round(std::log2(static_cast<double>(map.size.height) / static_cast<double>(input.height))));
+    const double scale = std::exp2(
+        std::round(std::log2(static_cast<double>(map.size.height) / static_cast<double>(input.height))));
     const TensorId aligned = b.add("RoiAlign", level + ".roi_align", {map.id, boxes, image},
-                                   {{"coordinate_transformation_mode", "output_half_pixel"}, {"output_height", kPooled},
-                                    {"output_width", kPooled}, {"sampling_ratio", 2}, {"spatial_scale", scale}});
+                                   {{"coordinate_transformation_mode", "output_half_pixel"},
+                                    {"output_height", kPooled},
+                                    {"output_width", kPooled},
+                                    {"sampling_ratio", 2},
+                                    {"spatial_scale", scale}});
     const TensorId rows = b.add("Unsqueeze", level + ".rows", {index, b.integers({1})});
     pooled = b.add("ScatterND", level + ".scatter", {pooled, rows, aligned});
   }
@@ -154,7 +172,8 @@ TensorId pool_regions(Blocks& b, const std::vector<Image>& levels, const Regions
 }
 
 void box_head(Blocks& b, TensorId pooled, const Regions& regions, std::int64_t classes) {
-  Features x{b.add("Flatten", "roi_heads.box_head.flatten", {pooled}, {{"axis", 1}}), kPyramid * kPooled * kPooled};
+  Features x{b.add("Flatten", "roi_heads.box_head.flatten", {pooled}, {{"axis", 1}}),
+             kPyramid * kPooled * kPooled};
   for (const std::string name : {"roi_heads.box_head.fc6", "roi_heads.box_head.fc7"}) {
     x = b.linear(name, x, kHidden);
     x.id = b.activate(name + ".relu", x.id, Activation::relu);
@@ -170,7 +189,9 @@ void box_head(Blocks& b, TensorId pooled, const Regions& regions, std::int64_t c
   const TensorId sizes = b.add("Sub", "roi_heads.sizes", {corners.second, corners.first});
   const TensorId half = b.add("Mul", "roi_heads.half", {sizes, b.real(0.5)});
   const TensorId centres = b.add("Add", "roi_heads.centres", {corners.first, half});
-  const auto per_class = [&b](const std::string& name, TensorId t) { return b.add("Unsqueeze", name, {t, b.integers({1})}); };
+  const auto per_class = [&b](const std::string& name, TensorId t) {
+    return b.add("Unsqueeze", name, {t, b.integers({1})});
+  };
   const TensorId by_class = b.add("Reshape", "roi_heads.offsets", {offsets, b.integers({0, classes, 4})});
   b.output(decode_boxes(b, "boxes", by_class, per_class("roi_heads.centres.unsqueeze", centres),
                         per_class("roi_heads.sizes.unsqueeze", sizes), {10, 5}));
@@ -191,8 +212,8 @@ Result<Network> build_faster_rcnn(const Entry& entry, const Arguments& arguments
 }  // namespace
 
 std::vector<Entry> faster_rcnn_entries() {
-  return {{"fasterrcnn_resnet50_fpn", "Faster R-CNN on ResNet-50 with a feature pyramid", kDetection, "3x800x800", kOptions,
-           build_faster_rcnn}};
+  return {{"fasterrcnn_resnet50_fpn", "Faster R-CNN on ResNet-50 with a feature pyramid", kDetection,
+           "3x800x800", kOptions, build_faster_rcnn}};
 }
 
 }  // namespace plimsoll::network::zoo

@@ -39,9 +39,10 @@ Tokens layer(Blocks& b, const std::string& name, Tokens x, std::int64_t heads, T
   const std::string self = name + ".attn";
   const Tokens all = b.linear(self + ".c_attn", b.layer_norm(name + ".ln_1", x, kEpsilon), 3 * w);
   const auto parts = b.add_many("Split", self + ".split", {all.id, b.integers({w, w, w})}, 3, {{"axis", 2}});
-  const TensorId context = b.attend(self, b.split_heads(self + ".query", {parts[0], w}, split),
-                                    b.split_key_heads(self + ".key", {parts[1], w}, split),
-                                    b.split_heads(self + ".value", {parts[2], w}, split), split, mask, kDropout);
+  const TensorId context =
+      b.attend(self, b.split_heads(self + ".query", {parts[0], w}, split),
+               b.split_key_heads(self + ".key", {parts[1], w}, split),
+               b.split_heads(self + ".value", {parts[2], w}, split), split, mask, kDropout);
   Tokens y = b.linear(self + ".c_proj", b.merge_heads(self, context, split), w);
   y.id = b.dropout(self + ".resid_dropout", y.id, kDropout);
   x = b.sum(name + ".add", y, x);
@@ -58,16 +59,19 @@ Result<Network> build_gpt(const Entry& entry, const Arguments& arguments, Mode m
   const std::int64_t positions = arguments.integer("positions", gpt.context);
   Blocks b(entry.name, mode);
   const TensorId ids = b.builder().input("input_ids", DataType::int64, {b.batch(), b.sequence()});
-  const TensorId words = b.builder().parameter("transformer.wte.weight", {arguments.integer("vocabulary", kVocabulary), gpt.width});
+  const TensorId words = b.builder().parameter("transformer.wte.weight",
+                                               {arguments.integer("vocabulary", kVocabulary), gpt.width});
   const TensorId places = b.builder().parameter("transformer.wpe.weight", {positions, gpt.width});
   // A sequence longer than the table fails at the sum: the slice ends with the table.
   const TensorId length = b.length_of("transformer.length", ids);
-  const TensorId placed = b.add("Slice", "transformer.wpe", {places, b.integers({0}), length, b.integers({0})});
+  const TensorId placed =
+      b.add("Slice", "transformer.wpe", {places, b.integers({0}), length, b.integers({0})});
   const TensorId worded = b.add("Gather", "transformer.wte", {words, ids}, {{"axis", 0}});
   Tokens x{b.add("Add", "transformer.add", {worded, placed}), gpt.width};
   x.id = b.dropout("transformer.drop", x.id, kDropout);
   const TensorId mask = b.causal_mask("transformer.mask", ids);
-  for (std::int64_t i = 0; i < layers; ++i) x = layer(b, fmt::format("transformer.h.{}", i), x, gpt.heads, mask);
+  for (std::int64_t i = 0; i < layers; ++i)
+    x = layer(b, fmt::format("transformer.h.{}", i), x, gpt.heads, mask);
   x = b.layer_norm("transformer.ln_f", x, kEpsilon);
   // The head is tied: the same tensor as the word table.
   const TensorId turned = b.add("Transpose", "lm_head.transpose", {words}, {{"perm", {1, 0}}});
@@ -79,7 +83,8 @@ Result<Network> build_gpt(const Entry& entry, const Arguments& arguments, Mode m
 
 std::vector<Entry> gpt_entries() {
   std::vector<Entry> entries;
-  for (const Gpt& gpt : kGpts) entries.push_back({gpt.name, gpt.title, kLanguage, gpt.input, kOptions, build_gpt});
+  for (const Gpt& gpt : kGpts)
+    entries.push_back({gpt.name, gpt.title, kLanguage, gpt.input, kOptions, build_gpt});
   return entries;
 }
 

@@ -40,13 +40,16 @@ struct Shared {
 Shared share(Blocks& b, TensorId ids, std::int64_t head_size) {
   const std::string name = "model.rotary_emb";
   const TensorId frequencies = b.builder().buffer(name + ".inv_freq", {1, head_size / 2});
-  const TensorId length = b.add("Squeeze", name + ".length", {b.length_of(name + ".shape", ids), b.integers({0})});
+  const TensorId length =
+      b.add("Squeeze", name + ".length", {b.length_of(name + ".shape", ids), b.integers({0})});
   const TensorId range = b.add("Range", name + ".range", {b.integer(0), length, b.integer(1)});
   const TensorId column = b.add("Unsqueeze", name + ".unsqueeze", {range, b.integers({1})});
-  const TensorId real = b.add("Cast", name + ".cast", {column}, {{"to", static_cast<std::int64_t>(DataType::float32)}});
+  const TensorId real =
+      b.add("Cast", name + ".cast", {column}, {{"to", static_cast<std::int64_t>(DataType::float32)}});
   const TensorId angles = b.add("Mul", name + ".mul", {real, frequencies});
   const TensorId both = b.add("Concat", name + ".concat", {angles, angles}, {{"axis", -1}});
-  return {b.add("Cos", name + ".cos", {both}), b.add("Sin", name + ".sin", {both}), b.causal_mask("model.mask", ids)};
+  return {b.add("Cos", name + ".cos", {both}), b.add("Sin", name + ".sin", {both}),
+          b.causal_mask("model.mask", ids)};
 }
 
 Tokens rms_norm(Blocks& b, const std::string& name, Tokens x) {
@@ -60,15 +63,19 @@ TensorId rotate(Blocks& b, const std::string& name, TensorId x, std::int64_t siz
   const TensorId middle = b.integers({size / 2});
   const TensorId first = b.add("Slice", name + ".first", {x, b.integers({0}), middle, axis});
   const TensorId second = b.add("Slice", name + ".second", {x, middle, b.integers({size}), axis});
-  const TensorId half = b.add("Concat", name + ".rotate_half", {b.add("Neg", name + ".neg", {second}), first}, {{"axis", -1}});
-  return b.add("Add", name, {b.add("Mul", name + ".cos", {x, shared.cosine}), b.add("Mul", name + ".sin", {half, shared.sine})});
+  const TensorId half =
+      b.add("Concat", name + ".rotate_half", {b.add("Neg", name + ".neg", {second}), first}, {{"axis", -1}});
+  return b.add(
+      "Add", name,
+      {b.add("Mul", name + ".cos", {x, shared.cosine}), b.add("Mul", name + ".sin", {half, shared.sine})});
 }
 
 // Grouped queries: each key head serves several query heads. A no-op where there are as many.
 TensorId repeat(Blocks& b, const std::string& name, TensorId x, const Llama& llama, std::int64_t size) {
   if (llama.heads == llama.key_heads) return x;
   const TensorId wide = b.add("Unsqueeze", name + ".unsqueeze", {x, b.integers({2})});
-  const TensorId copies = b.add("Expand", name + ".expand", {wide, b.integers({1, 1, llama.heads / llama.key_heads, 1, 1})});
+  const TensorId copies =
+      b.add("Expand", name + ".expand", {wide, b.integers({1, 1, llama.heads / llama.key_heads, 1, 1})});
   return b.add("Reshape", name + ".reshape", {copies, b.integers({0, llama.heads, -1, size})});
 }
 
@@ -81,14 +88,16 @@ Tokens attention(Blocks& b, const std::string& name, Tokens x, const Llama& llam
   };
   const TensorId query = rotate(b, name + ".q_rotary", project(".q_proj", queries), size, shared);
   TensorId key = rotate(b, name + ".k_rotary", project(".k_proj", keys), size, shared);
-  key = b.add("Transpose", name + ".k_transpose", {repeat(b, name + ".k_repeat", key, llama, size)}, {{"perm", {0, 1, 3, 2}}});
+  key = b.add("Transpose", name + ".k_transpose", {repeat(b, name + ".k_repeat", key, llama, size)},
+              {{"perm", {0, 1, 3, 2}}});
   const TensorId value = repeat(b, name + ".v_repeat", project(".v_proj", keys), llama, size);
   const TensorId context = b.attend(name, query, key, value, queries, shared.mask, 0);
   return b.linear(name + ".o_proj", b.merge_heads(name, context, queries), llama.width, false);
 }
 
 Tokens gated_mlp(Blocks& b, const std::string& name, Tokens x, std::int64_t hidden) {
-  const TensorId gate = b.activate(name + ".act_fn", b.linear(name + ".gate_proj", x, hidden, false).id, Activation::silu);
+  const TensorId gate =
+      b.activate(name + ".act_fn", b.linear(name + ".gate_proj", x, hidden, false).id, Activation::silu);
   const TensorId both = b.add("Mul", name + ".mul", {gate, b.linear(name + ".up_proj", x, hidden, false).id});
   return b.linear(name + ".down_proj", Tokens{both, hidden}, x.width, false);
 }
@@ -104,8 +113,10 @@ Result<Network> build_llama(const Entry& entry, const Arguments& arguments, Mode
   const Shared shared = share(b, ids, llama.width / llama.heads);
   for (std::int64_t i = 0; i < layers; ++i) {
     const std::string name = fmt::format("model.layers.{}", i);
-    x = b.sum(name + ".add", x, attention(b, name + ".self_attn", rms_norm(b, name + ".input_layernorm", x), llama, shared));
-    x = b.sum(name + ".add_1", x, gated_mlp(b, name + ".mlp", rms_norm(b, name + ".post_attention_layernorm", x), llama.hidden));
+    x = b.sum(name + ".add", x,
+              attention(b, name + ".self_attn", rms_norm(b, name + ".input_layernorm", x), llama, shared));
+    x = b.sum(name + ".add_1", x,
+              gated_mlp(b, name + ".mlp", rms_norm(b, name + ".post_attention_layernorm", x), llama.hidden));
   }
   b.output(b.linear("lm_head", rms_norm(b, "model.norm", x), vocabulary, false).id);
   return std::move(b).finish();

@@ -14,7 +14,9 @@ namespace {
 constexpr std::int64_t kAnchors[] = {4, 6, 6, 6, 4, 4};
 constexpr std::int64_t kDetections = 200;
 constexpr Option kOptions[] = {
-    kInput, kChannels, {"classes", "how many classes, the background among them", "91", Option::Kind::integer, 2, 1e4}};
+    kInput,
+    kChannels,
+    {"classes", "how many classes, the background among them", "91", Option::Kind::integer, 2, 1e4}};
 
 Image conv_relu(Blocks& b, const std::string& prefix, int& index, Image x, Convolution c) {
   c.bias = true;
@@ -31,7 +33,9 @@ Image vgg_features(Blocks& b, Image x) {
   for (int stage = 0; stage < 4; ++stage) {
     for (int i = 0; i < (stage < 2 ? 2 : 3); ++i)
       x = conv_relu(b, prefix, index, x, {.out = std::int64_t{64} << stage, .kernel = 3, .pad = 1});
-    if (stage < 3) x = b.max_pool(fmt::format("{}.{}", prefix, index++), x, {.kernel = 2, .stride = 2, .ceil = stage == 2});
+    if (stage < 3)
+      x = b.max_pool(fmt::format("{}.{}", prefix, index++), x,
+                     {.kernel = 2, .stride = 2, .ceil = stage == 2});
   }
   return x;
 }
@@ -42,8 +46,9 @@ Image rescale(Blocks& b, Image x) {
   const TensorId length = b.add("ReduceL2", name + ".norm", {x.id, b.integers({1})}, {{"keepdims", 1}});
   const TensorId safe = b.add("Clip", name + ".clip", {length, b.real(1e-12)});
   const TensorId unit = b.add("Div", name, {x.id, safe});
-  const TensorId scale = b.add("Reshape", name + ".view",
-                               {b.builder().parameter("backbone.scale_weight", {x.channels}), b.integers({1, -1, 1, 1})});
+  const TensorId scale =
+      b.add("Reshape", name + ".view",
+            {b.builder().parameter("backbone.scale_weight", {x.channels}), b.integers({1, -1, 1, 1})});
   return {b.add("Mul", name + ".mul", {scale, unit}), x.channels, x.size};
 }
 
@@ -73,7 +78,8 @@ std::vector<Image> feature_maps(Blocks& b, Image x) {
     const std::string prefix = fmt::format("backbone.extra.{}", block++);
     int index = 0;
     x = conv_relu(b, prefix, index, x, {.out = extra.middle});
-    x = conv_relu(b, prefix, index, x, {.out = extra.out, .kernel = 3, .stride = extra.stride, .pad = extra.pad});
+    x = conv_relu(b, prefix, index, x,
+                  {.out = extra.out, .kernel = 3, .stride = extra.stride, .pad = extra.pad});
     maps.push_back(x);
   }
   return maps;
@@ -84,7 +90,9 @@ TensorId head(Blocks& b, const std::string& name, const std::vector<Image>& maps
   std::vector<TensorId> rows;
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const std::string layer = fmt::format("{}.module_list.{}", name, i);
-    rows.push_back(head_rows(b, layer, b.conv(layer, maps[i], {.out = kAnchors[i] * values, .kernel = 3, .pad = 1, .bias = true}), values));
+    rows.push_back(head_rows(
+        b, layer, b.conv(layer, maps[i], {.out = kAnchors[i] * values, .kernel = 3, .pad = 1, .bias = true}),
+        values));
   }
   return b.add("Concat", name, rows, {{"axis", 1}});
 }
@@ -112,7 +120,8 @@ Result<Network> build_ssd300(const Entry& entry, const Arguments& arguments, Mod
   const TensorId by_class = b.add("Transpose", "scores.transpose", {scores}, {{"perm", {0, 2, 1}}});
   b.output(boxes);
   b.output(scores);
-  b.output(b.add("NonMaxSuppression", "detections", {boxes, by_class, b.integers({kDetections}), b.real(0.45), b.real(0.01)}));
+  b.output(b.add("NonMaxSuppression", "detections",
+                 {boxes, by_class, b.integers({kDetections}), b.real(0.45), b.real(0.01)}));
   return std::move(b).finish();
 }
 

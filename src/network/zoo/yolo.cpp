@@ -12,14 +12,19 @@ namespace {
 // Redmon and Farhadi 2018. Layers are numbered as the sections of darknet's yolov3.cfg and yolov3-tiny.cfg.
 constexpr std::int64_t kAnchors = 3;
 constexpr Option kOptions[] = {
-    kInput, kChannels, {"classes", "how many classes the heads tell apart", "80", Option::Kind::integer, 1, 1e6}};
+    kInput,
+    kChannels,
+    {"classes", "how many classes the heads tell apart", "80", Option::Kind::integer, 1, 1e6}};
 
 class Darknet {
  public:
   Darknet(const Entry& entry, const Arguments& arguments, Mode mode, std::int64_t multiple)
-      : b_(entry.name, mode), classes_(arguments.integer("classes", 80)), x_(b_.image_input("input", arguments.image())) {
+      : b_(entry.name, mode),
+        classes_(arguments.integer("classes", 80)),
+        x_(b_.image_input("input", arguments.image())) {
     if (x_.size.height % multiple != 0 || x_.size.width % multiple != 0)
-      b_.refuse(fmt::format("the input's sides {}x{} are not multiples of {}", x_.size.height, x_.size.width, multiple));
+      b_.refuse(fmt::format("the input's sides {}x{} are not multiples of {}", x_.size.height, x_.size.width,
+                            multiple));
   }
 
   [[nodiscard]] Image here() const { return x_; }
@@ -70,13 +75,17 @@ class Darknet {
   TensorId decode(const std::string& name) {
     const std::int64_t cells = x_.size.height * x_.size.width;
     const std::int64_t values = classes_ + 5;
-    const TensorId split = b_.add("Reshape", name + ".view", {x_.id, b_.integers({0, kAnchors, values, cells})});
+    const TensorId split =
+        b_.add("Reshape", name + ".view", {x_.id, b_.integers({0, kAnchors, values, cells})});
     const TensorId turned = b_.add("Transpose", name + ".permute", {split}, {{"perm", {0, 1, 3, 2}}});
-    const TensorId rows = b_.add("Reshape", name + ".reshape", {turned, b_.integers({0, kAnchors * cells, values})});
-    const auto parts = b_.add_many("Split", name + ".split", {rows, b_.integers({2, 2, values - 4})}, 3, {{"axis", 2}});
+    const TensorId rows =
+        b_.add("Reshape", name + ".reshape", {turned, b_.integers({0, kAnchors * cells, values})});
+    const auto parts =
+        b_.add_many("Split", name + ".split", {rows, b_.integers({2, 2, values - 4})}, 3, {{"axis", 2}});
     const TensorId grid = b_.builder().buffer(name + ".grid", {1, kAnchors * cells, 2});
     const TensorId anchors = b_.builder().buffer(name + ".anchors", {1, kAnchors * cells, 2});
-    const TensorId moved = b_.add("Add", name + ".add", {b_.add("Sigmoid", name + ".sigmoid", {parts[0]}), grid});
+    const TensorId moved =
+        b_.add("Add", name + ".add", {b_.add("Sigmoid", name + ".sigmoid", {parts[0]}), grid});
     const TensorId centre = b_.add("Mul", name + ".mul", {moved, b_.builder().buffer(name + ".stride", {})});
     const TensorId size = b_.add("Mul", name + ".mul_1", {b_.add("Exp", name + ".exp", {parts[1]}), anchors});
     const TensorId scores = b_.add("Sigmoid", name + ".sigmoid_1", {parts[2]});

@@ -62,7 +62,8 @@ TEST(ZooShapes, EveryTensorOfEveryEntryIsInferred) {
             EXPECT_NE(shapes->type(id), DataType::undefined) << entry.name << ": " << describe(*network, op);
           }
         if (std::getenv("ZOO_PRINT") && mode == Mode::infer && batch == 1)
-          fmt::print("{:26} {:10.4f} GMACs, {} operators\n", entry.name, Macs(*network, *shapes).giga(), network->main().operators.size());
+          fmt::print("{:26} {:10.4f} GMACs, {} operators\n", entry.name, Macs(*network, *shapes).giga(),
+                     network->main().operators.size());
       }
 }
 
@@ -84,11 +85,16 @@ TEST(ZooShapes, OutputsHaveTheModulesShapes) {
     }
   }
   constexpr Output kOutputs[] = {
-      {"resnet50:classes=10,input=1x32x32", 8, "8x10"}, {"vgg16:input=32x32", 2, "2x1000"},
-      {"alexnet:input=100x300", 2, "2x1000"},           {"yolov3", 2, "2x10647x85"},
-      {"yolov3_tiny:classes=20", 1, "1x2535x25"},       {"ssd300_vgg16", 2, "2x8732x4"},
-      {"bert_base", 2, "2x128x768"},                    {"gpt2", 2, "2x128x50257"},
-      {"llama3_8b", 2, "2x128x128256"},                 {"dlrm", 32, "32x1"},
+      {"resnet50:classes=10,input=1x32x32", 8, "8x10"},
+      {"vgg16:input=32x32", 2, "2x1000"},
+      {"alexnet:input=100x300", 2, "2x1000"},
+      {"yolov3", 2, "2x10647x85"},
+      {"yolov3_tiny:classes=20", 1, "1x2535x25"},
+      {"ssd300_vgg16", 2, "2x8732x4"},
+      {"bert_base", 2, "2x128x768"},
+      {"gpt2", 2, "2x128x50257"},
+      {"llama3_8b", 2, "2x128x128256"},
+      {"dlrm", 32, "32x1"},
       {"dlrm:tables=3,rows=1000,dim=16", 4, "4x1"},
   };
   for (const Output& row : kOutputs) {
@@ -152,7 +158,8 @@ TEST(ZooShapes, WorkIsWhatTheModulesAreKnownFor) {
     ASSERT_TRUE(network) << row.spec;
     const auto shapes = shapes_of(*network, 1, row.sequence);
     ASSERT_TRUE(shapes) << row.spec << ": " << shapes.error().text();
-    EXPECT_NEAR(Macs(*network, *shapes).giga() / row.giga_macs, 1, row.tolerance) << row.spec << ' ' << Macs(*network, *shapes).giga();
+    EXPECT_NEAR(Macs(*network, *shapes).giga() / row.giga_macs, 1, row.tolerance)
+        << row.spec << ' ' << Macs(*network, *shapes).giga();
   }
 }
 
@@ -168,7 +175,8 @@ TEST(ZooShapes, TheLargestNetworkIsSmallInMemory) {
   const auto network = build("gpt3", Mode::train);
   ASSERT_TRUE(network);
   const std::size_t bytes = network->tensors.size() * sizeof(Tensor) + network->text.size() +
-                            network->main().operators.size() * sizeof(Operator) + network->scalars.size() * sizeof(Scalar);
+                            network->main().operators.size() * sizeof(Operator) +
+                            network->scalars.size() * sizeof(Scalar);
   EXPECT_LT(bytes, 2'000'000u);
 }
 
