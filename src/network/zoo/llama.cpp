@@ -1,5 +1,4 @@
 #include <string>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -61,9 +61,6 @@ TEST(ZooShapes, EveryTensorOfEveryEntryIsInferred) {
             EXPECT_NE(shapes->elements(id).high, kUnbounded) << entry.name << ": " << describe(*network, op);
             EXPECT_NE(shapes->type(id), DataType::undefined) << entry.name << ": " << describe(*network, op);
           }
-        if (std::getenv("ZOO_PRINT") && mode == Mode::infer && batch == 1)
-          fmt::print("{:26} {:10.4f} GMACs, {} operators\n", entry.name, Macs(*network, *shapes).giga(),
-                     network->main().operators.size());
       }
 }
 
@@ -146,6 +143,7 @@ constexpr Work kWork[] = {
     {"yolov3", 1, 32.93},
     {"yolov3_tiny", 1, 2.782},
     {"ssd300_vgg16", 1, 34.858},
+    {"fasterrcnn_resnet50_fpn", 1, 134.38},  // the bound: 1000 proposals
     {"bert_base", 128, 11.17},
     {"bert_base", 512, 48.3},
     {"gpt2", 1024, 145.8},
@@ -160,6 +158,18 @@ TEST(ZooShapes, WorkIsWhatTheModulesAreKnownFor) {
     ASSERT_TRUE(shapes) << row.spec << ": " << shapes.error().text();
     EXPECT_NEAR(Macs(*network, *shapes).giga() / row.giga_macs, 1, row.tolerance)
         << row.spec << ' ' << Macs(*network, *shapes).giga();
+  }
+}
+
+TEST(ZooShapes, RegionsDependOnTheDataAndAreBounded) {
+  for (const auto& [mode, most] : {std::pair(Mode::infer, 1000), std::pair(Mode::train, 512)}) {
+    const auto network = build("fasterrcnn_resnet50_fpn", mode);
+    ASSERT_TRUE(network);
+    const auto shapes = shapes_of(*network, 2, 1);
+    ASSERT_TRUE(shapes) << shapes.error().text();
+    const Dim regions = shapes->dims(network->main().outputs.back())[0];
+    EXPECT_FALSE(regions.exact());
+    EXPECT_EQ(shapes->symbols().bounds(regions).high, 2 * most);
   }
 }
 
