@@ -27,7 +27,8 @@ Result<Network> build_alexnet(const Entry& entry, const Arguments& arguments, Mo
   for (const Layer& layer : kLayers) {
     x = b.conv(fmt::format("features.{}", layer.index), x, layer.conv);
     x = b.activate(fmt::format("features.{}", layer.index + 1), x, Activation::relu);
-    if (layer.pool) x = b.max_pool(fmt::format("features.{}", layer.index + 2), x, {.kernel = 3, .stride = 2});
+    if (layer.pool)
+      x = b.max_pool(fmt::format("features.{}", layer.index + 2), x, {.kernel = 3, .stride = 2});
   }
   Features f = b.flatten("flatten", b.adaptive_average_pool("avgpool", x, 6));
   f.id = b.dropout("classifier.0", f.id, 0.5);

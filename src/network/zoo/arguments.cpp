@@ -79,7 +79,8 @@ Status Arguments::accept(const Option& option, std::string_view text) {
     case Option::Kind::integer: {
       const auto parsed = number<std::int64_t>(text);
       if (!parsed || static_cast<double>(*parsed) < option.low || static_cast<double>(*parsed) > option.high)
-        return fail("{}={} is not a whole number from {} to {:.0f}", option.name, text, option.low, option.high);
+        return fail("{}={} is not a whole number from {} to {:.0f}", option.name, text, option.low,
+                    option.high);
       value.integer = *parsed;
       value.real = static_cast<double>(*parsed);
       break;
@@ -106,11 +107,13 @@ Result<Arguments> Arguments::parse(const Entry& entry, std::string_view text) {
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos)
-      return std::unexpected(Error{fmt::format("'{}' is not an option of the form name=value", item), {}, accepted(entry)});
+      return std::unexpected(
+          Error{fmt::format("'{}' is not an option of the form name=value", item), {}, accepted(entry)});
     const std::string_view name = trimmed(item.substr(0, equals));
     const auto option = std::ranges::find(entry.options, name, &Option::name);
     if (option == entry.options.end())
-      return std::unexpected(Error{fmt::format("{} has no option '{}'", entry.name, name), {}, accepted(entry)});
+      return std::unexpected(
+          Error{fmt::format("{} has no option '{}'", entry.name, name), {}, accepted(entry)});
     if (arguments.has(name)) return fail("the option {} is given twice", name);
     PLIMSOLL_TRY(arguments.accept(*option, trimmed(item.substr(equals + 1))));
   }

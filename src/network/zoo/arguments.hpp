@@ -40,8 +40,10 @@ class Arguments {
 };
 
 // The options that many families share.
-inline constexpr Option kClasses{"classes", "how many classes the head tells apart", "1000", Option::Kind::integer, 1, 1e6};
-inline constexpr Option kInput{"input", "channels x height x width, or height x width", "as listed", Option::Kind::image, 1, 16384};
+inline constexpr Option kClasses{
+    "classes", "how many classes the head tells apart", "1000", Option::Kind::integer, 1, 1e6};
+inline constexpr Option kInput{
+    "input", "channels x height x width, or height x width", "as listed", Option::Kind::image, 1, 16384};
 inline constexpr Option kChannels{"channels", "channels of the input", "3", Option::Kind::integer, 1, 4096};
 inline constexpr Option kClassifierOptions[] = {kInput, kChannels, kClasses};
 

@@ -16,7 +16,8 @@
 namespace plimsoll::network::zoo {
 
 struct Size {
-  constexpr Size(std::int64_t both) : height(both), width(both) {}  // NOLINT: `.kernel = 3` is how people write it
+  constexpr Size(std::int64_t both)
+      : height(both), width(both) {}  // NOLINT: `.kernel = 3` is how people write it
   constexpr Size(std::int64_t h, std::int64_t w) : height(h), width(w) {}
   std::int64_t height;
   std::int64_t width;
@@ -55,14 +56,28 @@ struct Pooling {
   Size kernel;
   Size stride;
   Size pad = 0;
-  bool ceil = false;         ///< the last window may hang over
-  bool count_pad = true;     ///< average pooling: padding counts as zeros, PyTorch's default
+  bool ceil = false;      ///< the last window may hang over
+  bool count_pad = true;  ///< average pooling: padding counts as zeros, PyTorch's default
+  std::optional<Size> pad_end = {};
 };
 
-enum class Activation : std::uint8_t { none, relu, relu6, leaky_relu, silu, hard_swish, sigmoid, hard_sigmoid, gelu, gelu_tanh, tanh };
+enum class Activation : std::uint8_t {
+  none,
+  relu,
+  relu6,
+  leaky_relu,
+  silu,
+  hard_swish,
+  sigmoid,
+  hard_sigmoid,
+  gelu,
+  gelu_tanh,
+  tanh
+};
 
-/// The layers that architectures are made of, on top of Builder; it keeps count of channels and sides, so that
-/// weights get their shapes. An input that is too small is remembered, and finish() gives the first such error.
+/// The layers that architectures are made of, on top of Builder; it keeps count of channels and sides, so
+/// that weights get their shapes. An input that is too small is remembered, and finish() gives the first such
+/// error.
 class Blocks {
  public:
   Blocks(std::string_view network_name, Mode mode, std::int64_t opset = 20);
@@ -85,13 +100,16 @@ class Blocks {
     return add(type, name, std::span<const TensorId>(inputs.begin(), inputs.size()), attributes);
   }
   /// An operator with several outputs, named NAME.0, NAME.1, …
-  std::vector<TensorId> add_many(std::string_view type, std::string_view name, std::initializer_list<TensorId> inputs,
-                                 std::size_t outputs, std::initializer_list<AttributeValue> attributes = {});
+  std::vector<TensorId> add_many(std::string_view type, std::string_view name,
+                                 std::initializer_list<TensorId> inputs, std::size_t outputs,
+                                 std::initializer_list<AttributeValue> attributes = {});
   void output(TensorId id);
 
   // Constants; the same contents give the same tensor.
   TensorId integers(std::span<const std::int64_t> values);
-  TensorId integers(std::initializer_list<std::int64_t> values) { return integers(std::span(values.begin(), values.size())); }
+  TensorId integers(std::initializer_list<std::int64_t> values) {
+    return integers(std::span(values.begin(), values.size()));
+  }
   TensorId integer(std::int64_t value);  ///< of rank 0
   TensorId real(double value);           ///< of rank 0
   /// A tensor of `extents` (int64, may be computed) filled with a number.
@@ -100,6 +118,13 @@ class Blocks {
 
   // Images.
   Image conv(const std::string& name, Image x, const Convolution& c);
+  struct Filters {
+    TensorId weight = kNoTensor;
+    TensorId bias = kNoTensor;
+  };
+  /// A convolution's weights alone, and the convolution with them: for those that share.
+  Filters filters(const std::string& name, std::int64_t channels, const Convolution& c);
+  Image conv(const std::string& name, Image x, const Convolution& c, const Filters& shared);
   Image batch_norm(const std::string& name, Image x, double epsilon = 1e-5);
   /// Parameters that are stored and never learned; statistics that are never updated.
   Image frozen_batch_norm(const std::string& name, Image x, double epsilon = 1e-5);
@@ -113,7 +138,8 @@ class Blocks {
   Image upsample(std::string_view name, Image x, Size to);             ///< nearest
   Features flatten(std::string_view name, Image x);
   /// Squeeze and excitation: x times gate(fc2(relu-like(fc1(mean(x))))), with 1x1 convolutions.
-  Image squeeze_excite(const std::string& name, Image x, std::int64_t squeezed, Activation inner, Activation gate);
+  Image squeeze_excite(const std::string& name, Image x, std::int64_t squeezed, Activation inner,
+                       Activation gate);
 
   // Anything.
   TensorId activate(std::string_view name, TensorId x, Activation activation);
@@ -131,10 +157,11 @@ class Blocks {
     std::int64_t size = 1;
   };
   TensorId split_heads(const std::string& name, Tokens x, Heads heads);
-  TensorId split_key_heads(const std::string& name, Tokens x, Heads heads);  ///< batch x heads x size x tokens
+  TensorId split_key_heads(const std::string& name, Tokens x,
+                           Heads heads);  ///< batch x heads x size x tokens
   /// softmax(q k · scale + mask) v; `key` is batch x heads x size x tokens. No mask where kNoTensor.
-  TensorId attend(const std::string& name, TensorId query, TensorId key, TensorId value, Heads heads, TensorId mask,
-                  double dropout_ratio);
+  TensorId attend(const std::string& name, TensorId query, TensorId key, TensorId value, Heads heads,
+                  TensorId mask, double dropout_ratio);
   Tokens merge_heads(const std::string& name, TensorId x, Heads heads);
   /// sequence x sequence, 0 where a token may look and -inf ahead of it; `ids` is batch x sequence.
   TensorId causal_mask(const std::string& name, TensorId ids);

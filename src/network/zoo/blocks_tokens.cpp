@@ -22,10 +22,13 @@ Tokens Blocks::linear(const std::string& name, Tokens x, std::int64_t out, bool 
 Tokens Blocks::layer_norm(const std::string& name, Tokens x, double epsilon) {
   const TensorId scale = builder_.parameter(name + ".weight", {x.width});
   const TensorId bias = builder_.parameter(name + ".bias", {x.width});
-  return {add("LayerNormalization", name, {x.id, scale, bias}, {{"axis", -1}, {"epsilon", epsilon}}), x.width};
+  return {add("LayerNormalization", name, {x.id, scale, bias}, {{"axis", -1}, {"epsilon", epsilon}}),
+          x.width};
 }
 
-Tokens Blocks::sum(std::string_view name, Tokens a, Tokens b) { return {add("Add", name, {a.id, b.id}), a.width}; }
+Tokens Blocks::sum(std::string_view name, Tokens a, Tokens b) {
+  return {add("Add", name, {a.id, b.id}), a.width};
+}
 
 TensorId Blocks::split_heads(const std::string& name, Tokens x, Heads heads) {
   const TensorId split = add("Reshape", name + ".view", {x.id, integers({0, 0, heads.count, heads.size})});

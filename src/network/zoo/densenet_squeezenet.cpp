@@ -63,22 +63,46 @@ struct SqueezeNet {
 };
 
 const std::vector<SqueezeNet>& squeezenets() {
-  static const std::vector<SqueezeNet> kNets = {
-      {"squeezenet1_0", "SqueezeNet 1.0", {.out = 96, .kernel = 7, .stride = 2, .bias = true},
-       {{2, 0}, {3, 16, 64}, {4, 16, 64}, {5, 32, 128}, {6, 0}, {7, 32, 128}, {8, 48, 192}, {9, 48, 192}, {10, 64, 256},
-        {11, 0}, {12, 64, 256}}},
-      {"squeezenet1_1", "SqueezeNet 1.1", {.out = 64, .kernel = 3, .stride = 2, .bias = true},
-       {{2, 0}, {3, 16, 64}, {4, 16, 64}, {5, 0}, {6, 32, 128}, {7, 32, 128}, {8, 0}, {9, 48, 192}, {10, 48, 192},
-        {11, 64, 256}, {12, 64, 256}}}};
+  static const std::vector<SqueezeNet> kNets = {{"squeezenet1_0",
+                                                 "SqueezeNet 1.0",
+                                                 {.out = 96, .kernel = 7, .stride = 2, .bias = true},
+                                                 {{2, 0},
+                                                  {3, 16, 64},
+                                                  {4, 16, 64},
+                                                  {5, 32, 128},
+                                                  {6, 0},
+                                                  {7, 32, 128},
+                                                  {8, 48, 192},
+                                                  {9, 48, 192},
+                                                  {10, 64, 256},
+                                                  {11, 0},
+                                                  {12, 64, 256}}},
+                                                {"squeezenet1_1",
+                                                 "SqueezeNet 1.1",
+                                                 {.out = 64, .kernel = 3, .stride = 2, .bias = true},
+                                                 {{2, 0},
+                                                  {3, 16, 64},
+                                                  {4, 16, 64},
+                                                  {5, 0},
+                                                  {6, 32, 128},
+                                                  {7, 32, 128},
+                                                  {8, 0},
+                                                  {9, 48, 192},
+                                                  {10, 48, 192},
+                                                  {11, 64, 256},
+                                                  {12, 64, 256}}}};
   return kNets;
 }
 
 Image fire(Blocks& b, const std::string& name, Image x, const Fire& f) {
-  x = b.activate(name + ".squeeze_activation", b.conv(name + ".squeeze", x, {.out = f.squeeze, .bias = true}), Activation::relu);
+  x = b.activate(name + ".squeeze_activation", b.conv(name + ".squeeze", x, {.out = f.squeeze, .bias = true}),
+                 Activation::relu);
   const Image parts[] = {
-      b.activate(name + ".expand1x1_activation", b.conv(name + ".expand1x1", x, {.out = f.expand, .bias = true}), Activation::relu),
+      b.activate(name + ".expand1x1_activation",
+                 b.conv(name + ".expand1x1", x, {.out = f.expand, .bias = true}), Activation::relu),
       b.activate(name + ".expand3x3_activation",
-                 b.conv(name + ".expand3x3", x, {.out = f.expand, .kernel = 3, .pad = 1, .bias = true}), Activation::relu)};
+                 b.conv(name + ".expand3x3", x, {.out = f.expand, .kernel = 3, .pad = 1, .bias = true}),
+                 Activation::relu)};
   return b.concat(name, parts);
 }
 
@@ -89,7 +113,8 @@ Result<Network> build_squeezenet(const Entry& entry, const Arguments& arguments,
   x = b.activate("features.1", b.conv("features.0", x, net.stem), Activation::relu);
   for (const Fire& layer : net.layers) {
     const std::string name = fmt::format("features.{}", layer.index);
-    x = layer.squeeze == 0 ? b.max_pool(name, x, {.kernel = 3, .stride = 2, .ceil = true}) : fire(b, name, x, layer);
+    x = layer.squeeze == 0 ? b.max_pool(name, x, {.kernel = 3, .stride = 2, .ceil = true})
+                           : fire(b, name, x, layer);
   }
   x.id = b.dropout("classifier.0", x.id, 0.5);
   x = b.conv("classifier.1", x, {.out = arguments.integer("classes", 1000), .bias = true});
@@ -104,7 +129,8 @@ std::vector<Entry> densenet_squeezenet_entries() {
   std::vector<Entry> entries = {
       {"densenet121", "DenseNet-121", kClassification, "3x224x224", kClassifierOptions, build_densenet121}};
   for (const SqueezeNet& net : squeezenets())
-    entries.push_back({net.name, net.title, kClassification, "3x224x224", kClassifierOptions, build_squeezenet});
+    entries.push_back(
+        {net.name, net.title, kClassification, "3x224x224", kClassifierOptions, build_squeezenet});
   return entries;
 }
 

@@ -36,20 +36,22 @@ struct Module {
   bool pool_before = false;
 };
 constexpr Module kModules[] = {
-    {"inception3a", 64, 96, 128, 16, 32, 32},         {"inception3b", 128, 128, 192, 32, 96, 64},
-    {"inception4a", 192, 96, 208, 16, 48, 64, true},  {"inception4b", 160, 112, 224, 24, 64, 64},
-    {"inception4c", 128, 128, 256, 24, 64, 64},       {"inception4d", 112, 144, 288, 32, 64, 64},
-    {"inception4e", 256, 160, 320, 32, 128, 128},     {"inception5a", 256, 160, 320, 32, 128, 128, true},
+    {"inception3a", 64, 96, 128, 16, 32, 32},        {"inception3b", 128, 128, 192, 32, 96, 64},
+    {"inception4a", 192, 96, 208, 16, 48, 64, true}, {"inception4b", 160, 112, 224, 24, 64, 64},
+    {"inception4c", 128, 128, 256, 24, 64, 64},      {"inception4d", 112, 144, 288, 32, 64, 64},
+    {"inception4e", 256, 160, 320, 32, 128, 128},    {"inception5a", 256, 160, 320, 32, 128, 128, true},
     {"inception5b", 384, 192, 384, 48, 128, 128},
 };
 
 Image module(Blocks& b, const Module& m, Image x) {
   const std::string name(m.name);
   const Image one = unit(b, name + ".branch1", x, {.out = m.one});
-  const Image three = chain(b, name, x, {{"branch2.0", {.out = m.three_reduce}},
-                                         {"branch2.1", {.out = m.three, .kernel = 3, .pad = 1}}});
-  const Image five = chain(b, name, x, {{"branch3.0", {.out = m.five_reduce}},
-                                        {"branch3.1", {.out = m.five, .kernel = 3, .pad = 1}}});
+  const Image three =
+      chain(b, name, x,
+            {{"branch2.0", {.out = m.three_reduce}}, {"branch2.1", {.out = m.three, .kernel = 3, .pad = 1}}});
+  const Image five =
+      chain(b, name, x,
+            {{"branch3.0", {.out = m.five_reduce}}, {"branch3.1", {.out = m.five, .kernel = 3, .pad = 1}}});
   const Image pooled = b.max_pool(name + ".branch4.0", x, {.kernel = 3, .stride = 1, .pad = 1, .ceil = true});
   return join(b, name, {one, three, five, unit(b, name + ".branch4.1", pooled, {.out = m.pool})});
 }
@@ -84,53 +86,67 @@ Image pooled(Blocks& b, const std::string& name, Image x, std::int64_t out) {
 
 Image inception_a(Blocks& b, const std::string& name, Image x, std::int64_t pool) {
   const Image one = unit(b, name + ".branch1x1", x, {.out = 64});
-  const Image five = chain(b, name, x, {{"branch5x5_1", {.out = 48}}, {"branch5x5_2", {.out = 64, .kernel = 5, .pad = 2}}});
-  const Image twice = chain(b, name, x, {{"branch3x3dbl_1", {.out = 64}},
-                                         {"branch3x3dbl_2", {.out = 96, .kernel = 3, .pad = 1}},
-                                         {"branch3x3dbl_3", {.out = 96, .kernel = 3, .pad = 1}}});
+  const Image five =
+      chain(b, name, x, {{"branch5x5_1", {.out = 48}}, {"branch5x5_2", {.out = 64, .kernel = 5, .pad = 2}}});
+  const Image twice = chain(b, name, x,
+                            {{"branch3x3dbl_1", {.out = 64}},
+                             {"branch3x3dbl_2", {.out = 96, .kernel = 3, .pad = 1}},
+                             {"branch3x3dbl_3", {.out = 96, .kernel = 3, .pad = 1}}});
   return join(b, name, {one, five, twice, pooled(b, name, x, pool)});
 }
 
 Image inception_b(Blocks& b, const std::string& name, Image x) {
   const Image three = unit(b, name + ".branch3x3", x, {.out = 384, .kernel = 3, .stride = 2});
-  const Image twice = chain(b, name, x, {{"branch3x3dbl_1", {.out = 64}},
-                                         {"branch3x3dbl_2", {.out = 96, .kernel = 3, .pad = 1}},
-                                         {"branch3x3dbl_3", {.out = 96, .kernel = 3, .stride = 2}}});
+  const Image twice = chain(b, name, x,
+                            {{"branch3x3dbl_1", {.out = 64}},
+                             {"branch3x3dbl_2", {.out = 96, .kernel = 3, .pad = 1}},
+                             {"branch3x3dbl_3", {.out = 96, .kernel = 3, .stride = 2}}});
   return join(b, name, {three, twice, b.max_pool(name + ".max_pool", x, {.kernel = 3, .stride = 2})});
 }
 
-Convolution row(std::int64_t out, std::int64_t length) { return {.out = out, .kernel = {1, length}, .pad = {0, length / 2}}; }
-Convolution column(std::int64_t out, std::int64_t length) { return {.out = out, .kernel = {length, 1}, .pad = {length / 2, 0}}; }
+Convolution row(std::int64_t out, std::int64_t length) {
+  return {.out = out, .kernel = {1, length}, .pad = {0, length / 2}};
+}
+Convolution column(std::int64_t out, std::int64_t length) {
+  return {.out = out, .kernel = {length, 1}, .pad = {length / 2, 0}};
+}
 
 Image inception_c(Blocks& b, const std::string& name, Image x, std::int64_t c) {
   const Image one = unit(b, name + ".branch1x1", x, {.out = 192});
-  const Image seven = chain(b, name, x, {{"branch7x7_1", {.out = c}}, {"branch7x7_2", row(c, 7)}, {"branch7x7_3", column(192, 7)}});
-  const Image twice = chain(b, name, x, {{"branch7x7dbl_1", {.out = c}},
-                                         {"branch7x7dbl_2", column(c, 7)},
-                                         {"branch7x7dbl_3", row(c, 7)},
-                                         {"branch7x7dbl_4", column(c, 7)},
-                                         {"branch7x7dbl_5", row(192, 7)}});
+  const Image seven = chain(
+      b, name, x, {{"branch7x7_1", {.out = c}}, {"branch7x7_2", row(c, 7)}, {"branch7x7_3", column(192, 7)}});
+  const Image twice = chain(b, name, x,
+                            {{"branch7x7dbl_1", {.out = c}},
+                             {"branch7x7dbl_2", column(c, 7)},
+                             {"branch7x7dbl_3", row(c, 7)},
+                             {"branch7x7dbl_4", column(c, 7)},
+                             {"branch7x7dbl_5", row(192, 7)}});
   return join(b, name, {one, seven, twice, pooled(b, name, x, 192)});
 }
 
 Image inception_d(Blocks& b, const std::string& name, Image x) {
-  const Image three = chain(b, name, x, {{"branch3x3_1", {.out = 192}}, {"branch3x3_2", {.out = 320, .kernel = 3, .stride = 2}}});
-  const Image seven = chain(b, name, x, {{"branch7x7x3_1", {.out = 192}},
-                                         {"branch7x7x3_2", row(192, 7)},
-                                         {"branch7x7x3_3", column(192, 7)},
-                                         {"branch7x7x3_4", {.out = 192, .kernel = 3, .stride = 2}}});
+  const Image three = chain(
+      b, name, x, {{"branch3x3_1", {.out = 192}}, {"branch3x3_2", {.out = 320, .kernel = 3, .stride = 2}}});
+  const Image seven = chain(b, name, x,
+                            {{"branch7x7x3_1", {.out = 192}},
+                             {"branch7x7x3_2", row(192, 7)},
+                             {"branch7x7x3_3", column(192, 7)},
+                             {"branch7x7x3_4", {.out = 192, .kernel = 3, .stride = 2}}});
   return join(b, name, {three, seven, b.max_pool(name + ".max_pool", x, {.kernel = 3, .stride = 2})});
 }
 
 Image inception_e(Blocks& b, const std::string& name, Image x) {
   const Image one = unit(b, name + ".branch1x1", x, {.out = 320});
   const Image three = unit(b, name + ".branch3x3_1", x, {.out = 384});
-  const Image three_both = join(b, name + ".branch3x3", {unit(b, name + ".branch3x3_2a", three, row(384, 3)),
-                                                         unit(b, name + ".branch3x3_2b", three, column(384, 3))});
-  const Image twice = chain(b, name, x, {{"branch3x3dbl_1", {.out = 448}},
-                                         {"branch3x3dbl_2", {.out = 384, .kernel = 3, .pad = 1}}});
-  const Image twice_both = join(b, name + ".branch3x3dbl", {unit(b, name + ".branch3x3dbl_3a", twice, row(384, 3)),
-                                                            unit(b, name + ".branch3x3dbl_3b", twice, column(384, 3))});
+  const Image three_both = join(b, name + ".branch3x3",
+                                {unit(b, name + ".branch3x3_2a", three, row(384, 3)),
+                                 unit(b, name + ".branch3x3_2b", three, column(384, 3))});
+  const Image twice =
+      chain(b, name, x,
+            {{"branch3x3dbl_1", {.out = 448}}, {"branch3x3dbl_2", {.out = 384, .kernel = 3, .pad = 1}}});
+  const Image twice_both = join(b, name + ".branch3x3dbl",
+                                {unit(b, name + ".branch3x3dbl_3a", twice, row(384, 3)),
+                                 unit(b, name + ".branch3x3dbl_3b", twice, column(384, 3))});
   return join(b, name, {one, three_both, twice_both, pooled(b, name, x, 192)});
 }
 
@@ -179,8 +195,10 @@ Result<Network> build_inception_v3(const Entry& entry, const Arguments& argument
 }  // namespace
 
 std::vector<Entry> inception_entries() {
-  return {{"googlenet", "GoogLeNet without its auxiliary classifiers", kClassification, "3x224x224", kClassifierOptions, build_googlenet},
-          {"inception_v3", "Inception v3", kClassification, "3x299x299", kClassifierOptions, build_inception_v3}};
+  return {
+      {"googlenet", "GoogLeNet without its auxiliary classifiers", kClassification, "3x224x224",
+       kClassifierOptions, build_googlenet},
+      {"inception_v3", "Inception v3", kClassification, "3x299x299", kClassifierOptions, build_inception_v3}};
 }
 
 }  // namespace plimsoll::network::zoo

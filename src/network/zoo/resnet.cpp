@@ -47,10 +47,13 @@ class Stages {
   }
 
  private:
-  Image norm(const std::string& name, Image x) { return frozen_ ? b_.frozen_batch_norm(name, x) : b_.batch_norm(name, x); }
+  Image norm(const std::string& name, Image x) {
+    return frozen_ ? b_.frozen_batch_norm(name, x) : b_.batch_norm(name, x);
+  }
 
   Image basic(const std::string& name, Image x, std::int64_t planes, std::int64_t stride) {
-    x = norm(name + ".bn1", b_.conv(name + ".conv1", x, {.out = planes, .kernel = 3, .stride = stride, .pad = 1}));
+    x = norm(name + ".bn1",
+             b_.conv(name + ".conv1", x, {.out = planes, .kernel = 3, .stride = stride, .pad = 1}));
     x = b_.activate(name + ".relu1", x, Activation::relu);
     return norm(name + ".bn2", b_.conv(name + ".conv2", x, {.out = planes, .kernel = 3, .pad = 1}));
   }
@@ -60,8 +63,9 @@ class Stages {
     const std::int64_t width = planes * layout_.width_per_group / 64 * layout_.groups;
     x = norm(name + ".bn1", b_.conv(name + ".conv1", x, {.out = width}));
     x = b_.activate(name + ".relu1", x, Activation::relu);
-    x = norm(name + ".bn2", b_.conv(name + ".conv2", x,
-                                    {.out = width, .kernel = 3, .stride = stride, .pad = 1, .groups = layout_.groups}));
+    x = norm(name + ".bn2",
+             b_.conv(name + ".conv2", x,
+                     {.out = width, .kernel = 3, .stride = stride, .pad = 1, .groups = layout_.groups}));
     x = b_.activate(name + ".relu2", x, Activation::relu);
     return norm(name + ".bn3", b_.conv(name + ".conv3", x, {.out = planes * 4}));
   }
@@ -82,7 +86,8 @@ Result<Network> build_resnet(const Entry& entry, const Arguments& arguments, Mod
 
 }  // namespace
 
-std::vector<Image> resnet_stages(Blocks& b, Image x, const ResNetLayout& layout, const std::string& prefix, bool frozen) {
+std::vector<Image> resnet_stages(Blocks& b, Image x, const ResNetLayout& layout, const std::string& prefix,
+                                 bool frozen) {
   Stages stages(b, layout, frozen);
   x = stages.stem(prefix, x);
   std::vector<Image> ends;

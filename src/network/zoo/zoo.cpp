@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -55,9 +56,9 @@ constexpr Alias kAliases[] = {
 std::vector<Entry> join_families() {
   std::vector<Entry> all;
   for (const auto& family :
-       {alexnet_vgg_entries(), inception_entries(), resnet_entries(), densenet_squeezenet_entries(), mobilenet_entries(),
-        efficientnet_entries(), vision_transformer_entries(), yolo_entries(), ssd_entries(), faster_rcnn_entries(),
-        bert_entries(), gpt_entries(), llama_entries(), dlrm_entries()})
+       {alexnet_vgg_entries(), inception_entries(), resnet_entries(), densenet_squeezenet_entries(),
+        mobilenet_entries(), efficientnet_entries(), vision_transformer_entries(), yolo_entries(),
+        ssd_entries(), faster_rcnn_entries(), bert_entries(), gpt_entries(), llama_entries(), dlrm_entries()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }
@@ -72,7 +73,9 @@ std::string plain(std::string_view name) {
   return out;
 }
 
-std::string_view name_part(std::string_view spec) { return spec.substr(0, spec.find(':')); }
+std::string_view name_part(std::string_view spec) {
+  return spec.substr(0, spec.find(':'));
+}
 
 const Entry* find_entry(std::string_view plain_name) {
   for (const Entry& entry : entries())
@@ -119,7 +122,8 @@ std::unexpected<Error> unknown(std::string_view name) {
   constexpr std::size_t kShown = 80;
   Error error{fmt::format("there is no network named '{}' in the zoo", name.substr(0, kShown))};
   const std::string_view best = nearest(plain(name.substr(0, kShown)));
-  error.hint = best.empty() ? "`plimsoll zoo` lists them" : fmt::format("did you mean {}? `plimsoll zoo` lists them all", best);
+  error.hint = best.empty() ? "`plimsoll zoo` lists them"
+                            : fmt::format("did you mean {}? `plimsoll zoo` lists them all", best);
   return std::unexpected(std::move(error));
 }
 

@@ -78,6 +78,33 @@ constexpr Count kCounts[] = {
     {"efficientnet_b5", 30'389'784},
     {"efficientnet_b6", 43'040'704},
     {"efficientnet_b7", 66'347'960},
+    {"vit_b_16", 86'567'656},
+    {"vit_l_16", 304'326'632},
+    {"yolov3", 61'949'149},
+    {"ssd300_vgg16", 35'641'826},
+    {"fasterrcnn_resnet50_fpn", 41'755'286},
+    {"bert_base", 109'482'240},
+    {"bert_large", 335'141'888},
+    {"gpt2", 124'439'808},
+    {"gpt2_medium", 354'823'168},
+    {"gpt2_large", 774'030'080},
+    {"gpt2_xl", 1'557'611'200},
+    {"llama2_7b", 6'738'415'616},
+    {"llama2_13b", 13'015'864'320},
+    {"llama2_70b", 68'976'648'192},
+    {"llama3_8b", 8'030'261'248},
+    {"llama3_70b", 70'553'706'496},
+};
+
+// What the papers and repositories give rounded.
+struct RoundedCount {
+  std::string_view spec;
+  double millions;
+  double tolerance;
+};
+constexpr RoundedCount kRoundedCounts[] = {
+    {"yolov3_tiny", 8.86, 0.002}, {"cait_s24", 46.9, 0.002}, {"cait_m36", 270.9, 0.002},
+    {"gpt3", 174'600, 0.001},     {"dlrm", 24'030, 0.001},
 };
 
 TEST(Zoo, HasTheParametersOfTheModules) {
@@ -87,6 +114,14 @@ TEST(Zoo, HasTheParametersOfTheModules) {
       ASSERT_TRUE(network) << row.spec << ": " << network.error().text();
       EXPECT_EQ(parameters(*network), row.parameters) << row.spec;
     }
+}
+
+TEST(Zoo, HasAboutTheParametersThatPapersSay) {
+  for (const RoundedCount& row : kRoundedCounts) {
+    const auto network = build(row.spec, Mode::infer);
+    ASSERT_TRUE(network) << row.spec << ": " << network.error().text();
+    EXPECT_NEAR(static_cast<double>(parameters(*network)) / 1e6 / row.millions, 1, row.tolerance) << row.spec;
+  }
 }
 
 TEST(Zoo, EveryEntryBuildsInBothModesWithNamesOfItsOwn) {
@@ -103,7 +138,8 @@ TEST(Zoo, EveryEntryBuildsInBothModesWithNamesOfItsOwn) {
       names.clear();
       for (const Operator& op : network->main().operators) {
         EXPECT_NE(op.kind, kUnknownKind) << entry.name << ": " << describe(*network, op);
-        EXPECT_TRUE(names.insert(network->name_of(op)).second) << entry.name << ": " << describe(*network, op);
+        EXPECT_TRUE(names.insert(network->name_of(op)).second)
+            << entry.name << ": " << describe(*network, op);
       }
     }
 }
@@ -130,7 +166,8 @@ TEST(Zoo, RunsTheAuxiliaryClassifierInTrainingOnly) {
 }
 
 TEST(Zoo, NamesDoNotDependOnCaseAndSeparators) {
-  for (const char* spec : {"ResNet-50", "resnet_50", "RESNET50:classes=10", "mobilenet_v1_0.25", "MobileNet-v3-Large"})
+  for (const char* spec :
+       {"ResNet-50", "resnet_50", "RESNET50:classes=10", "mobilenet_v1_0.25", "MobileNet-v3-Large"})
     EXPECT_TRUE(names_zoo_model(spec)) << spec;
   for (const char* spec : {"", ":", "resnet", "resnet50.onnx", "./resnet50", "resnet50/model"})
     EXPECT_FALSE(names_zoo_model(spec)) << spec;
@@ -166,18 +203,35 @@ TEST(Zoo, BadOptionsAreRefusedWithTheAcceptedOnes) {
   const auto wrong = build("resnet50:alpha=0.5", Mode::infer);
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().hint, HasSubstr("classes"));
-  for (const char* spec :
-       {"resnet50:classes", "resnet50:classes=", "resnet50:classes=0", "resnet50:classes=-1", "resnet50:classes=1000001",
-        "resnet50:classes=99999999999999999999999", "resnet50:classes=1e3", "resnet50:classes=10x", "resnet50:,",
-        "resnet50:classes=10,classes=10", "resnet50:input=3", "resnet50:input=0x0", "resnet50:input=3x224x224x224",
-        "resnet50:input=3x99999x224", "resnet50:input=x", "resnet50:input=", "resnet50:input=-3x224x224", "resnet50:=",
-        "resnet50:channels=0", "mobilenet_v1:alpha=nan", "mobilenet_v1:alpha=inf", "mobilenet_v1:alpha=0",
-        "mobilenet_v1:alpha=1e300"})
+  for (const char* spec : {"resnet50:classes",
+                           "resnet50:classes=",
+                           "resnet50:classes=0",
+                           "resnet50:classes=-1",
+                           "resnet50:classes=1000001",
+                           "resnet50:classes=99999999999999999999999",
+                           "resnet50:classes=1e3",
+                           "resnet50:classes=10x",
+                           "resnet50:,",
+                           "resnet50:classes=10,classes=10",
+                           "resnet50:input=3",
+                           "resnet50:input=0x0",
+                           "resnet50:input=3x224x224x224",
+                           "resnet50:input=3x99999x224",
+                           "resnet50:input=x",
+                           "resnet50:input=",
+                           "resnet50:input=-3x224x224",
+                           "resnet50:=",
+                           "resnet50:channels=0",
+                           "mobilenet_v1:alpha=nan",
+                           "mobilenet_v1:alpha=inf",
+                           "mobilenet_v1:alpha=0",
+                           "mobilenet_v1:alpha=1e300"})
     EXPECT_FALSE(build(spec, Mode::infer)) << spec;
 }
 
 TEST(Zoo, SaysWhereAnInputIsTooSmall) {
-  for (const char* spec : {"alexnet:input=16x16", "vgg16:input=8x8", "inception_v3:input=32x32", "densenet121:input=8x8"}) {
+  for (const char* spec :
+       {"alexnet:input=16x16", "vgg16:input=8x8", "inception_v3:input=32x32", "densenet121:input=8x8"}) {
     const auto small = build(spec, Mode::infer);
     ASSERT_FALSE(small) << spec;
     EXPECT_THAT(small.error().message, HasSubstr("too small")) << spec;
