@@ -44,8 +44,15 @@ class Carried {
       state_.type = out.type;
       changed = true;
     }
+    if (state_.kind != out.kind && out.kind == ValueKind::sequence) {
+      // The caller's sequence: only what the body makes of it shows that it is one.
+      state_.kind = out.kind;
+      state_.length = c.unknown("carried", {});
+      extents_[kLength].open = unknown_at_first_ = true;
+      changed = true;
+    }
     if (state_.kind == ValueKind::sequence && out.kind == ValueKind::sequence) {
-      if (initial_.length.is(0) && !state_.ranked && out.ranked && !elements_known_) {
+      if (initial_.kind == ValueKind::sequence && initial_.length.is(0) && !state_.ranked && out.ranked && !elements_known_) {
         // An empty sequence says nothing about its elements; what is put in says it.
         state_.ranked = elements_known_ = changed = true;
         state_.shape = out.shape;
@@ -69,7 +76,7 @@ class Carried {
   bool tighten(InferenceContext& c, const Inferred& out, std::int64_t trips) {
     bool changed = false;
     for (std::size_t i = 0; i <= kLength; ++i) {
-      if (!extents_[i].open || !exists(i)) continue;
+      if (!extents_[i].open || !exists(i) || (i == kLength && unknown_at_first_)) continue;
       Extent& e = extents_[i];
       const Dim before = extent(state_, i), after = extent(out, i);
       const Interval from = c.symbols().bounds(extent(initial_, i)), to = c.symbols().bounds(after);
@@ -96,7 +103,8 @@ class Carried {
     for (std::size_t i = 0; i <= kLength; ++i) {
       if (!extents_[i].open || !exists(i)) continue;
       const Extent& e = extents_[i];
-      const Interval from = bounds_of(extent(initial_, i)), to = bounds_of(extent(out, i));
+      const Interval from = i == kLength && unknown_at_first_ ? Interval{} : bounds_of(extent(initial_, i));
+      const Interval to = bounds_of(extent(out, i));
       Interval bounds{trips.low > 0 ? to.low : std::min(from.low, to.low),
                       trips.low > 0 ? to.high : std::max(from.high, to.high)};
       if (e.grows && trips.high != kUnbounded)
@@ -156,6 +164,7 @@ class Carried {
 
   Inferred initial_, state_;
   bool elements_known_ = false;
+  bool unknown_at_first_ = false;  // a sequence whose length nobody said
   Extent extents_[kMaxRank + 1];
 };
 

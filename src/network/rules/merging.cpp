@@ -15,8 +15,14 @@ Inferred merge(InferenceContext& c, const Inferred& a, const Inferred& b) {
   out.type = a.type != DataType::undefined ? a.type : b.type;
   out.kind = a.kind;
   if (a.kind != b.kind) {
-    // Only an optional may hold what the other has.
-    out.kind = a.kind == ValueKind::optional || b.kind == ValueKind::optional ? ValueKind::optional : a.kind;
+    // What the caller gives is taken for a tensor until something else is known; then that counts. A
+    // sequence may also stand in an optional, and is then the sequence.
+    const Inferred& told = a.kind == ValueKind::sequence   ? a
+                           : b.kind == ValueKind::sequence ? b
+                           : a.kind == ValueKind::optional ? a
+                                                           : b;
+    out.kind = told.kind;
+    if (told.kind == ValueKind::sequence) out.length = c.unknown("length", {});
     return out;
   }
   if (a.kind == ValueKind::sequence) {
