@@ -76,7 +76,9 @@ Cut cut(InferenceContext& c, Dim extent, const Scalar& start, const Scalar& end,
     if (__builtin_add_overflow(start.integer(), magnitude(end.integer()), &dropped)) return {Dim::of(0), std::nullopt};
     return {symbols.divide_up(symbols.minus(extent, Dim::of(dropped)), by), std::nullopt};
   }
-  if (to == extent && from.exact()) return {symbols.divide_up(symbols.minus(extent, from), by), std::nullopt};
+  // A difference of extents stops at 0, so that a start beyond the end needs no clamping.
+  if (to == extent && start.dim().valid())
+    return {symbols.divide_up(symbols.minus(extent, start.dim()), by), std::nullopt};
   return {symbols.divide_up(symbols.minus(to, from), by), std::nullopt};
 }
 
