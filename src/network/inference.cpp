@@ -65,6 +65,7 @@ Status InferenceEngine::start(const Binding& binding) {
     for (const TensorId id : graph.weights) PLIMSOLL_TRY(store_declared(id, binding));
   }
   for (const TensorId id : network_.main().inputs) PLIMSOLL_TRY(store_declared(id, binding));
+  for (const InferOptions::GivenInput& given : options_.given_inputs) PLIMSOLL_TRY(store(given.tensor, given.value));
   for (const InferOptions::KnownInput& known : options_.known_inputs) {
     Inferred with_value;
     Shapes::Entry& entry = shapes_.entries_[static_cast<std::size_t>(known.tensor)];

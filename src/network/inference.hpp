@@ -52,21 +52,6 @@ class Shapes {
   std::vector<BoundSymbol> bound_;
 };
 
-struct InferOptions {
-  /// Operators that are in no table give outputs of the declared shape, or of none, instead of an error.
-  bool allow_unknown_operators = false;
-  struct KnownInput {
-    TensorId tensor;
-    std::vector<Scalar> values;
-  };
-  /// Contents of graph inputs that shapes depend on (a Reshape's target given at run time).
-  std::vector<KnownInput> known_inputs;
-};
-
-/// Infers every tensor's type and shape, folding shape arithmetic on the way. Time and memory are linear
-/// in the size of the Network.
-[[nodiscard]] Result<Shapes> infer(const Network& network, const Binding& binding, const InferOptions& options = {});
-
 /// An operator's output as a rule describes it, or any tensor's copy.
 struct Inferred {
   DataType type = DataType::undefined;
@@ -77,6 +62,27 @@ struct Inferred {
   std::vector<Scalar> value;  ///< meaningful only where has_value; as many as the shape has elements
   Dim length;                 ///< of a sequence
 };
+
+struct InferOptions {
+  /// Operators that are in no table give outputs of the declared shape, or of none, instead of an error.
+  bool allow_unknown_operators = false;
+  struct KnownInput {
+    TensorId tensor;
+    std::vector<Scalar> values;
+  };
+  /// Contents of graph inputs that shapes depend on (a Reshape's target given at run time).
+  std::vector<KnownInput> known_inputs;
+  struct GivenInput {
+    TensorId tensor;
+    Inferred value;
+  };
+  /// What graph inputs hold that are sequences or optionals: a Network declares tensors only.
+  std::vector<GivenInput> given_inputs;
+};
+
+/// Infers every tensor's type and shape, folding shape arithmetic on the way. Time and memory are linear
+/// in the size of the Network.
+[[nodiscard]] Result<Shapes> infer(const Network& network, const Binding& binding, const InferOptions& options = {});
 
 class InferenceEngine;
 

@@ -146,10 +146,10 @@ Verdict compare(const Shapes& shapes, TensorId id, const Value& truth) {
   Verdict verdict = Verdict::exact;
   if (truth.kind == ValueKind::sequence) verdict = compare(shapes.symbols(), entry.length, static_cast<std::int64_t>(truth.parts.size()));
   if (truth.parts.empty()) return verdict;
-  // Elements that differ have a type in common and no shape.
-  if (!truth.alike()) return entry.type == truth.parts.front().type && !entry.ranked ? verdict : Verdict::wrong;
-  if (!entry.ranked) return entry.type == truth.parts.front().type ? worse(verdict, Verdict::within_bounds) : Verdict::wrong;
-  return worse(verdict, compare(shapes, id, truth.parts.front()));
+  // Elements that differ have a type in common and no shape, or one whose bounds hold each of them.
+  if (!entry.ranked) return entry.type != truth.parts.front().type ? Verdict::wrong : truth.alike() ? worse(verdict, Verdict::within_bounds) : verdict;
+  for (const Value::Part& part : truth.parts) verdict = worse(verdict, compare(shapes, id, part));
+  return verdict;
 }
 
 std::string show(const Shapes& shapes, TensorId id) { return fmt::format("{} {}", name(shapes.type(id)), shapes.text(id)); }
@@ -176,6 +176,19 @@ struct Outcome {
   std::set<std::string> without_rule;
 };
 
+/// A sequence or optional as inference describes one.
+Inferred described(const Value& value) {
+  Inferred out;
+  out.kind = value.kind;
+  out.length = Dim::of(static_cast<std::int64_t>(value.parts.size()));
+  if (value.parts.empty()) return out;
+  out.type = value.parts.front().type;
+  out.ranked = value.alike();
+  if (out.ranked)
+    for (const std::int64_t d : value.parts.front().dims) out.shape.push_back(Dim::of(d));
+  return out;
+}
+
 /// What the case's input files say, as inference takes it.
 Status feed(const Declared& declared, const std::filesystem::path& data, const Network& n, Binding& binding, InferOptions& options) {
   for (std::size_t i = 0; i < declared.inputs.size(); ++i) {
@@ -184,7 +197,10 @@ Status feed(const Declared& declared, const std::filesystem::path& data, const N
     if (id == n.main().inputs.end() || !std::filesystem::exists(file)) continue;
     Result<Value> value = read_value(file, declared.inputs[i]);
     PLIMSOLL_TRY(value);
-    if (value->kind != ValueKind::tensor) continue;
+    if (value->kind != ValueKind::tensor) {
+      options.given_inputs.push_back({*id, described(*value)});
+      continue;
+    }
     Value::Part& part = value->parts.front();
     binding.inputs.push_back({*id, part.dims});
     if (part.has_contents) options.known_inputs.push_back({*id, std::move(part.contents)});

@@ -141,7 +141,8 @@ Status grid_sample(InferenceContext& c) {
 Status affine_grid(InferenceContext& c) {
   std::optional<std::int64_t> length = length_of(c, 1);
   if (c.has_value(1)) length = static_cast<std::int64_t>(c.value(1).size());
-  if (!length && c.ranked(0) && c.rank(0) == 3 && c.dims(0)[1].exact()) length = c.dims(0)[1].value() + 2;
+  // theta has a row per coordinate: 2 or 3.
+  if (!length && c.ranked(0) && c.rank(0) == 3 && (c.dims(0)[1].is(2) || c.dims(0)[1].is(3))) length = c.dims(0)[1].value() + 2;
   if (!length) {
     c.set_unranked(0, c.type(0));
     return {};

@@ -56,6 +56,18 @@ constexpr std::string_view kTraining = "ai.onnx.preview.training";
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr OperatorInfo kOperators[] = {
+    // Experimental ones that ONNX dropped; old exporters still wrote them.
+    named("", "ATen"),
+    {"Affine", 1, 1, 1, like_first},
+    named("", "Crop"),
+    named("", "DynamicSlice"),
+    named("", "GRUUnit"),
+    named("", "GivenTensorFill"),
+    {"ImageScaler", 1, 1, 1, like_first},
+    {"ParametricSoftplus", 1, 1, 1, like_first},
+    {"ScaledTanh", 1, 1, 1, like_first},
+    named("", "BitCast"),  // of opset 26
+
     {"ArrayFeatureExtractor", 2, 2, 1, extract_features, kClassical},
     {"Binarizer", 1, 1, 1, like_first, kClassical},
     named(kClassical, "CastMap"),
