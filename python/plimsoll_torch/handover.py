@@ -146,7 +146,7 @@ def _script_keeps_batch(model, axes, opset, path):
 
 def _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes):
     """Tries the exporters in order; returns (exporter, file, batch)."""
-    said = {}
+    said, baked = {}, False
     for name in names:
         for tried in dict.fromkeys((batch, fixed)):
             path = os.path.join(tempfile.mkdtemp(dir=folder), "model.onnx")
@@ -158,10 +158,11 @@ def _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes):
                     if node:
                         notes.append(f"the batch is fixed at {fixed}: forward() makes a Python number of it, "
                                      f"seen at {node}")
+                        baked = True
                         continue
                 if said:
                     notes.extend(f"the {other} exporter failed: {text}" for other, text in said.items())
-                if tried != batch and not notes:
+                if tried != batch and not baked:
                     notes.append(f"the batch is fixed at {fixed}: the {name} exporter could not keep it symbolic")
                 return name, path, tried
             except Exception as error:
@@ -175,7 +176,7 @@ def _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes):
 
 
 @contextlib.contextmanager
-def _borrowed(module, given, mode, root):
+def _borrowed(module, given, mode, root, notes):
     import torch
     by_keyword = inputs_of.bind(given, module.forward)
     names = [item.name for item in given]
@@ -184,6 +185,7 @@ def _borrowed(module, given, mode, root):
         stack.enter_context(module_state.kept_tensors(module))
         stack.enter_context(module_state.in_mode(module, mode))
         stack.enter_context(module_state.without_cache(module))
+        stack.enter_context(module_state.without_recurrent_dropout(module, notes))
         stack.enter_context(module_state.plain_kernels(module))
         run = module.forward
         if not isinstance(module, torch.jit.ScriptModule):
@@ -195,7 +197,7 @@ def _values_of(module):
     """Bytes of a parameter or buffer by its name in the graph."""
     import torch
     tensors = dict(module.named_buffers())
-    tensors.update(module.named_parameters())
+    tensors.update(module_state.every_parameter(module))
 
     def values(name):
         tensor = tensors.get(name)
@@ -236,7 +238,7 @@ def export(module, inputs, path, mode="train", weights="none", *, batch="symboli
     folder = tempfile.mkdtemp(prefix=".plimsoll-", dir=os.path.dirname(target))
     try:
         with warnings.catch_warnings(record=True) as caught, \
-                _borrowed(module, given, mode, root) as model:
+                _borrowed(module, given, mode, root, notes) as model:
             warnings.simplefilter("default")
             batch, fixed, axes = _choose_batch(model, batch, notes)
             plain = not isinstance(module, torch.jit.ScriptModule)
@@ -250,13 +252,13 @@ def export(module, inputs, path, mode="train", weights="none", *, batch="symboli
         shutil.rmtree(folder, ignore_errors=True)
     if facts.weights != weights:
         notes.append("the weights are beside the file: an ONNX file holds 2 GB at most")
-    own = dict(module.named_parameters())
+    named = module_state.every_parameter(module)
     return Report(
         path=target, bytes=os.path.getsize(target), weights=facts.weights,
         weights_path=target + ".data" if facts.data_bytes else None, weights_bytes=facts.data_bytes,
         exporter=used, mode=mode, opset=facts.opset,
-        parameters=sum(value.numel() for value in own.values()),
-        parameters_in_file=sum(count for name, count in facts.elements.items() if name in own),
+        parameters=sum(value.numel() for value in module.parameters()),
+        parameters_in_file=sum(count for name, count in facts.elements.items() if name in named),
         batch=batch, symbolic_batch=batch == "symbolic",
         inputs=[item.described() for item in given], outputs=model.outputs, torch=str(torch.__version__),
         notes=notes, warnings=_worth_saying(caught))
