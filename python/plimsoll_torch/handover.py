@@ -101,25 +101,28 @@ def _output_axes(names, two, three):
     return {name: found for name, found in axes.items() if found}
 
 
+def _fixed_batch(model):
+    """The batch to fall back to: the examples' own, else 1, else 2 (BatchNorm in training wants two)."""
+    own = [item.example.shape[0] for item in model.inputs if item.example is not None and item.axis == 0]
+    return next((number for number in dict.fromkeys(own + [1, 2]) if _try(model, number)[0]), None)
+
+
 def _choose_batch(model, batch, notes):
-    """Runs forward() as it is: ("symbolic" or a number, the fixed batch to fall back to, output axes)."""
+    """Runs forward() as it is: "symbolic" or a number, and the axes of the outputs that move with it."""
+    two, error = _try(model, 2 if batch == "symbolic" else batch)
     if batch != "symbolic":
-        shapes, error = _try(model, batch)
         if error:
             raise _refused(model, batch, error) from error
-        return batch, batch, {}
-    two, error = _try(model, 2)
-    three = _try(model, 3)[0] if two else None
-    own = [item.example.shape[0] for item in model.inputs if item.example is not None and item.axis == 0]
-    fixed = next((n for n in own + [1, 2] if n == 2 and two or _try(model, n)[0]), None)
+        return batch, {}
+    three = _try(model, 3)[0] if two and model.axes() else None
+    if three and len(two) == len(three):
+        return "symbolic", _output_axes(model.outputs, two, three)
+    fixed = _fixed_batch(model)
     if fixed is None:
         raise _refused(model, 2, error) from error
-    if three and len(two) == len(three) and model.axes():
-        model.dry_run(2)
-        return "symbolic", fixed, _output_axes(model.outputs, two, three)
-    notes.append(f"the batch is fixed at {fixed}: forward() does not run at every batch")
-    model.dry_run(fixed)
-    return fixed, fixed, {}
+    why = "forward() does not run at every batch" if model.axes() else "no input has one"
+    notes.append(f"the batch is fixed at {fixed}: {why}")
+    return fixed, {}
 
 
 def _refused(model, batch, error):
@@ -135,8 +138,8 @@ def _request(model, batch, axes, opset, stored):
         model.axes() if batch == "symbolic" else {}, axes if batch == "symbolic" else {}, opset, stored)
 
 
-def _script_keeps_batch(model, axes, opset, path):
-    """A trace turns a batch that went through Python into a number. Two traces tell."""
+def _script_lost_batch(model, axes, opset, path):
+    """Where a trace made a number of the batch, which went through Python; None if nowhere. Two traces tell."""
     other = path + ".other"
     request = _request(model, "symbolic", axes, opset, False)
     request.args = model.args(3)
@@ -144,26 +147,26 @@ def _script_keeps_batch(model, axes, opset, path):
     return onnx_file.first_difference(path, other)
 
 
-def _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes):
+def _attempt(model, names, batch, axes, opset, stored, folder, notes):
     """Tries the exporters in order; returns (exporter, file, batch)."""
-    said, baked = {}, False
+    said, baked = {}, None
     for name in names:
-        for tried in dict.fromkeys((batch, fixed)):
+        for tried in (batch, "fixed") if batch == "symbolic" else (batch,):
             path = os.path.join(tempfile.mkdtemp(dir=folder), "model.onnx")
             try:
+                tried = _fixed_batch(model) if tried == "fixed" else tried
                 request = _request(model, tried, axes, opset, stored or name == "dynamo")
                 exporters.EXPORTERS[name](request, path)
                 if name == "script" and tried == "symbolic":
-                    node = _script_keeps_batch(model, axes, opset, path)
-                    if node:
-                        notes.append(f"the batch is fixed at {fixed}: forward() makes a Python number of it, "
-                                     f"seen at {node}")
-                        baked = True
+                    baked = _script_lost_batch(model, axes, opset, path)
+                    if baked:
                         continue
                 if said:
                     notes.extend(f"the {other} exporter failed: {text}" for other, text in said.items())
-                if tried != batch and not baked:
-                    notes.append(f"the batch is fixed at {fixed}: the {name} exporter could not keep it symbolic")
+                if tried != batch:
+                    why = f"forward() makes a Python number of it, seen at {baked}" if baked else \
+                        f"the {name} exporter could not keep it symbolic"
+                    notes.append(f"the batch is fixed at {tried}: {why}")
                 return name, path, tried
             except Exception as error:
                 unavailable = isinstance(error, exporters.Unavailable)
@@ -240,10 +243,10 @@ def export(module, inputs, path, mode="train", weights="none", *, batch="symboli
         with warnings.catch_warnings(record=True) as caught, \
                 _borrowed(module, given, mode, root, notes) as model:
             warnings.simplefilter("default")
-            batch, fixed, axes = _choose_batch(model, batch, notes)
+            batch, axes = _choose_batch(model, batch, notes)
             plain = not isinstance(module, torch.jit.ScriptModule)
             stored = weights != "none" or not plain
-            used, written, batch = _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes)
+            used, written, batch = _attempt(model, names, batch, axes, opset, stored, folder, notes)
         lifted = None if stored or used == "dynamo" else [item.name for item in given]
         facts = onnx_file.rewrite(written, os.path.join(folder, "done.onnx"), weights, lifted,
                                   _values_of(module), data_name)
