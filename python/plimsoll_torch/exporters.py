@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
@@ -149,6 +150,17 @@ def script(request, path):
                           **{key: value for key, value in options.items() if key in known})
 
 
+@contextlib.contextmanager
+def _no_litter(name):
+    """Removes the report that an exporter leaves in the working folder when it fails."""
+    had = os.path.exists(name)
+    try:
+        yield
+    finally:
+        if not had and os.path.exists(name):
+            os.remove(name)
+
+
 def dynamo(request, path):
     """Goes through torch.export; nothing is optimised."""
     import torch
@@ -162,7 +174,8 @@ def dynamo(request, path):
     if not new:
         if request.input_axes:
             raise Unavailable(f"PyTorch {torch.__version__} cannot keep the batch alone symbolic")
-        torch.onnx.dynamo_export(request.module, *request.args).save(path)
+        with _no_litter("report_dynamo_export.sarif"):
+            torch.onnx.dynamo_export(request.module, *request.args).save(path)
         return
     shapes = None
     if request.input_axes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import List, Optional
 
 from . import exporters, inputs as inputs_of, module_state, onnx_file
-from .errors import HandoverError, first_line, one_line
+from .errors import HandoverError, first_line, one_line, root_cause
 
 SEED = 20240  # the same random numbers in every trace
 MODES, WEIGHTS = ("train", "eval"), ("none", "inside", "beside")
@@ -48,8 +48,11 @@ EXPECTED_WARNINGS = ("num_batches_tracked", "Exporting a model while it is in tr
 
 
 def _worth_saying(caught):
+    import torch
+    layers = os.path.dirname(torch.nn.__file__)  # what PyTorch's own layers ask in a trace is harmless
     texts = [first_line(item.message) for item in caught
-             if not issubclass(item.category, (DeprecationWarning, FutureWarning))]
+             if not issubclass(item.category, (DeprecationWarning, FutureWarning))
+             and not (issubclass(item.category, torch.jit.TracerWarning) and item.filename.startswith(layers))]
     return [text for text in dict.fromkeys(texts) if not any(known in text for known in EXPECTED_WARNINGS)]
 
 
@@ -161,16 +164,15 @@ def _attempt(model, names, batch, axes, opset, stored, folder, notes):
                     baked = _script_lost_batch(model, axes, opset, path)
                     if baked:
                         continue
-                if said:
-                    notes.extend(f"the {other} exporter failed: {text}" for other, text in said.items())
+                notes.extend(f"the {other} exporter failed: {text}" for other, text in said.items() if other != name)
                 if tried != batch:
                     why = f"forward() makes a Python number of it, seen at {baked}" if baked else \
-                        f"the {name} exporter could not keep it symbolic"
+                        f"the {name} exporter could not keep it symbolic ({said.get(name)})"
                     notes.append(f"the batch is fixed at {tried}: {why}")
                 return name, path, tried
             except Exception as error:
                 unavailable = isinstance(error, exporters.Unavailable)
-                said[name] = str(error) if unavailable else first_line(error)
+                said[name] = str(error) if unavailable else first_line(root_cause(error))
                 logging.getLogger("plimsoll_torch").debug("%s exporter, batch %s", name, tried, exc_info=error)
     which = "neither exporter" if len(names) > 1 else f"the {names[0]} exporter"
     verb = "could" if len(names) > 1 else "could not"
@@ -253,6 +255,8 @@ def export(module, inputs, path, mode="train", weights="none", *, batch="symboli
         _move(folder, target, data_name)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if used == "dynamo" and mode == "train" and module_state.has_batch_norm(module):
+        notes.append("BatchNorm is written as in evaluation: PyTorch's torch.export-based exporter has no other form")
     if facts.weights != weights:
         notes.append("the weights are beside the file: an ONNX file holds 2 GB at most")
     named = module_state.every_parameter(module)

@@ -26,6 +26,11 @@ def every_parameter(module):
             for name, value in part._parameters.items() if value is not None}
 
 
+def has_batch_norm(module):
+    import torch
+    return any(isinstance(part, torch.nn.modules.batchnorm._BatchNorm) for part in module.modules())
+
+
 def device_of(module):
     import torch
     tensors = list(module.parameters()) or list(module.buffers())
