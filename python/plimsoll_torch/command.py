@@ -94,19 +94,21 @@ def _require_torch():
         raise HandoverError(f"PyTorch does not load in {sys.executable}: {first_line(error)}", NO_TORCH) from error
 
 
-def _summary(report):
+def _summary(report, verbose):
     weights = {"none": "weights left out", "inside": "weights inside",
                "beside": f"weights in {report.weights_path}"}[report.weights]
     lines = [f"{report.path}: {report.bytes} bytes, {weights}",
              f"  {report.parameters} parameters, {report.mode} mode, batch {report.batch}, "
              f"{report.exporter} exporter, opset {report.opset}"]
-    if report.parameters_in_file != report.parameters:
+    if report.parameters_in_file < report.parameters:
         lines.append(f"  {report.parameters_in_file} of the parameters are in the graph: "
                      f"forward() does not use the others")
     lines += [f"  note: {note}" for note in report.notes]
-    if report.warnings:
+    if report.warnings and verbose:
+        lines += [f"  {text}" for text in report.warnings]
+    elif report.warnings:
         count = len(report.warnings)
-        lines.append(f"  PyTorch gave {count} warning{'s' if count > 1 else ''}; --verbose shows them")
+        lines.append(f"  PyTorch gave {count} warning{'s' if count > 1 else ''}; --verbose shows {'them' if count > 1 else 'it'}")
     return "\n".join(lines)
 
 
@@ -146,10 +148,7 @@ def main(arguments=None):
                 traceback.print_exc()
             print(f"plimsoll_torch: internal error: {first_line(error)}; --verbose shows where", file=sys.stderr)
             return INTERNAL
-        if options.verbose:
-            for text in report.warnings:
-                print(f"  {text}", file=sys.stderr)
-        print(_summary(report), file=sys.stderr)
+        print(_summary(report, options.verbose), file=sys.stderr)
         if options.json:
             json.dump(report.to_dict(), stdout)
             stdout.write("\n")

@@ -21,6 +21,13 @@ def first_line(error):
     return f"{name}: {lines[0]}" if lines else name
 
 
+def root_cause(error):
+    """What an error was raised from: PyTorch's exporters wrap the cause in pages of advice."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 def where(error, root=None):
     """The place of an error in the user's own code: the innermost frame under `root` (a file or a
     folder), else the innermost frame that is neither PyTorch nor this package."""

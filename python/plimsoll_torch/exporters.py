@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
@@ -68,6 +69,42 @@ def _proto_utils():
     return None
 
 
+def _diff(graph, x, order, dim, prepend=None, append=None):
+    """aten::diff of order 1, which Hugging Face's causal masks use and the trace has no form for."""
+    import torch
+    from torch.onnx import symbolic_helper
+    order, dim = (symbolic_helper._get_const(value, "i", "diff") for value in (order, dim))
+    if order != 1:
+        raise NotImplementedError(f"aten::diff of order {order}")
+    ends = [value for value in (prepend, x, append) if value is not None and not symbolic_helper._is_none(value)]
+    x = graph.op("Concat", *ends, axis_i=dim) if len(ends) > 1 else x
+
+    def part(start, end):
+        bounds = [graph.op("Constant", value_t=torch.tensor([value])) for value in (start, end, dim)]
+        return graph.op("Slice", x, *bounds)
+    return graph.op("Sub", part(1, 2**63 - 1), part(0, -1))
+
+
+@contextlib.contextmanager
+def _more_operators(opset):
+    """Teaches the TorchScript exporter what it lacks, for as long as an export takes."""
+    import torch
+    home = "torch.onnx._internal"
+    registry = None
+    for name in (f"{home}.torchscript_exporter.registration", f"{home}.registration"):
+        with contextlib.suppress(ImportError, AttributeError):
+            registry = registry or importlib.import_module(name).registry
+    register = getattr(torch.onnx, "register_custom_op_symbolic", None)
+    if registry is None or register is None or registry.is_registered_op("aten::diff", opset):
+        yield
+        return
+    register("aten::diff", _diff, opset)
+    try:
+        yield
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("aten::diff", opset)
+
+
 @contextlib.contextmanager
 def _faithful_script():
     import torch
@@ -108,9 +145,20 @@ def script(request, path):
         dynamo=False,
     )
     known = _parameters()
-    with _faithful_script():
+    with _faithful_script(), _more_operators(options["opset_version"]):
         torch.onnx.export(request.module, request.args, path,
                           **{key: value for key, value in options.items() if key in known})
+
+
+@contextlib.contextmanager
+def _no_litter(name):
+    """Removes the report that an exporter leaves in the working folder when it fails."""
+    had = os.path.exists(name)
+    try:
+        yield
+    finally:
+        if not had and os.path.exists(name):
+            os.remove(name)
 
 
 def dynamo(request, path):
@@ -126,7 +174,8 @@ def dynamo(request, path):
     if not new:
         if request.input_axes:
             raise Unavailable(f"PyTorch {torch.__version__} cannot keep the batch alone symbolic")
-        torch.onnx.dynamo_export(request.module, *request.args).save(path)
+        with _no_litter("report_dynamo_export.sarif"):
+            torch.onnx.dynamo_export(request.module, *request.args).save(path)
         return
     shapes = None
     if request.input_axes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import List, Optional
 
 from . import exporters, inputs as inputs_of, module_state, onnx_file
-from .errors import HandoverError, first_line, one_line
+from .errors import HandoverError, first_line, one_line, root_cause
 
 SEED = 20240  # the same random numbers in every trace
 MODES, WEIGHTS = ("train", "eval"), ("none", "inside", "beside")
@@ -48,8 +48,11 @@ EXPECTED_WARNINGS = ("num_batches_tracked", "Exporting a model while it is in tr
 
 
 def _worth_saying(caught):
+    import torch
+    layers = os.path.dirname(torch.nn.__file__)  # what PyTorch's own layers ask in a trace is harmless
     texts = [first_line(item.message) for item in caught
-             if not issubclass(item.category, (DeprecationWarning, FutureWarning))]
+             if not issubclass(item.category, (DeprecationWarning, FutureWarning))
+             and not (issubclass(item.category, torch.jit.TracerWarning) and item.filename.startswith(layers))]
     return [text for text in dict.fromkeys(texts) if not any(known in text for known in EXPECTED_WARNINGS)]
 
 
@@ -101,25 +104,28 @@ def _output_axes(names, two, three):
     return {name: found for name, found in axes.items() if found}
 
 
+def _fixed_batch(model):
+    """The batch to fall back to: the examples' own, else 1, else 2 (BatchNorm in training wants two)."""
+    own = [item.example.shape[0] for item in model.inputs if item.example is not None and item.axis == 0]
+    return next((number for number in dict.fromkeys(own + [1, 2]) if _try(model, number)[0]), None)
+
+
 def _choose_batch(model, batch, notes):
-    """Runs forward() as it is: ("symbolic" or a number, the fixed batch to fall back to, output axes)."""
+    """Runs forward() as it is: "symbolic" or a number, and the axes of the outputs that move with it."""
+    two, error = _try(model, 2 if batch == "symbolic" else batch)
     if batch != "symbolic":
-        shapes, error = _try(model, batch)
         if error:
             raise _refused(model, batch, error) from error
-        return batch, batch, {}
-    two, error = _try(model, 2)
-    three = _try(model, 3)[0] if two else None
-    own = [item.example.shape[0] for item in model.inputs if item.example is not None and item.axis == 0]
-    fixed = next((n for n in own + [1, 2] if n == 2 and two or _try(model, n)[0]), None)
+        return batch, {}
+    three = _try(model, 3)[0] if two and model.axes() else None
+    if three and len(two) == len(three):
+        return "symbolic", _output_axes(model.outputs, two, three)
+    fixed = _fixed_batch(model)
     if fixed is None:
         raise _refused(model, 2, error) from error
-    if three and len(two) == len(three) and model.axes():
-        model.dry_run(2)
-        return "symbolic", fixed, _output_axes(model.outputs, two, three)
-    notes.append(f"the batch is fixed at {fixed}: forward() does not run at every batch")
-    model.dry_run(fixed)
-    return fixed, fixed, {}
+    why = "forward() does not run at every batch" if model.axes() else "no input has one"
+    notes.append(f"the batch is fixed at {fixed}: {why}")
+    return fixed, {}
 
 
 def _refused(model, batch, error):
@@ -135,8 +141,8 @@ def _request(model, batch, axes, opset, stored):
         model.axes() if batch == "symbolic" else {}, axes if batch == "symbolic" else {}, opset, stored)
 
 
-def _script_keeps_batch(model, axes, opset, path):
-    """A trace turns a batch that went through Python into a number. Two traces tell."""
+def _script_lost_batch(model, axes, opset, path):
+    """Where a trace made a number of the batch, which went through Python; None if nowhere. Two traces tell."""
     other = path + ".other"
     request = _request(model, "symbolic", axes, opset, False)
     request.args = model.args(3)
@@ -144,29 +150,29 @@ def _script_keeps_batch(model, axes, opset, path):
     return onnx_file.first_difference(path, other)
 
 
-def _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes):
+def _attempt(model, names, batch, axes, opset, stored, folder, notes):
     """Tries the exporters in order; returns (exporter, file, batch)."""
-    said = {}
+    said, baked = {}, None
     for name in names:
-        for tried in dict.fromkeys((batch, fixed)):
+        for tried in (batch, "fixed") if batch == "symbolic" else (batch,):
             path = os.path.join(tempfile.mkdtemp(dir=folder), "model.onnx")
             try:
+                tried = _fixed_batch(model) if tried == "fixed" else tried
                 request = _request(model, tried, axes, opset, stored or name == "dynamo")
                 exporters.EXPORTERS[name](request, path)
                 if name == "script" and tried == "symbolic":
-                    node = _script_keeps_batch(model, axes, opset, path)
-                    if node:
-                        notes.append(f"the batch is fixed at {fixed}: forward() makes a Python number of it, "
-                                     f"seen at {node}")
+                    baked = _script_lost_batch(model, axes, opset, path)
+                    if baked:
                         continue
-                if said:
-                    notes.extend(f"the {other} exporter failed: {text}" for other, text in said.items())
-                if tried != batch and not notes:
-                    notes.append(f"the batch is fixed at {fixed}: the {name} exporter could not keep it symbolic")
+                notes.extend(f"the {other} exporter failed: {text}" for other, text in said.items() if other != name)
+                if tried != batch:
+                    why = f"forward() makes a Python number of it, seen at {baked}" if baked else \
+                        f"the {name} exporter could not keep it symbolic ({said.get(name)})"
+                    notes.append(f"the batch is fixed at {tried}: {why}")
                 return name, path, tried
             except Exception as error:
                 unavailable = isinstance(error, exporters.Unavailable)
-                said[name] = str(error) if unavailable else first_line(error)
+                said[name] = str(error) if unavailable else first_line(root_cause(error))
                 logging.getLogger("plimsoll_torch").debug("%s exporter, batch %s", name, tried, exc_info=error)
     which = "neither exporter" if len(names) > 1 else f"the {names[0]} exporter"
     verb = "could" if len(names) > 1 else "could not"
@@ -175,7 +181,7 @@ def _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes):
 
 
 @contextlib.contextmanager
-def _borrowed(module, given, mode, root):
+def _borrowed(module, given, mode, root, notes):
     import torch
     by_keyword = inputs_of.bind(given, module.forward)
     names = [item.name for item in given]
@@ -184,6 +190,7 @@ def _borrowed(module, given, mode, root):
         stack.enter_context(module_state.kept_tensors(module))
         stack.enter_context(module_state.in_mode(module, mode))
         stack.enter_context(module_state.without_cache(module))
+        stack.enter_context(module_state.without_recurrent_dropout(module, notes))
         stack.enter_context(module_state.plain_kernels(module))
         run = module.forward
         if not isinstance(module, torch.jit.ScriptModule):
@@ -195,7 +202,7 @@ def _values_of(module):
     """Bytes of a parameter or buffer by its name in the graph."""
     import torch
     tensors = dict(module.named_buffers())
-    tensors.update(module.named_parameters())
+    tensors.update(module_state.every_parameter(module))
 
     def values(name):
         tensor = tensors.get(name)
@@ -236,27 +243,29 @@ def export(module, inputs, path, mode="train", weights="none", *, batch="symboli
     folder = tempfile.mkdtemp(prefix=".plimsoll-", dir=os.path.dirname(target))
     try:
         with warnings.catch_warnings(record=True) as caught, \
-                _borrowed(module, given, mode, root) as model:
+                _borrowed(module, given, mode, root, notes) as model:
             warnings.simplefilter("default")
-            batch, fixed, axes = _choose_batch(model, batch, notes)
+            batch, axes = _choose_batch(model, batch, notes)
             plain = not isinstance(module, torch.jit.ScriptModule)
             stored = weights != "none" or not plain
-            used, written, batch = _attempt(model, names, batch, fixed, axes, opset, stored, folder, notes)
+            used, written, batch = _attempt(model, names, batch, axes, opset, stored, folder, notes)
         lifted = None if stored or used == "dynamo" else [item.name for item in given]
         facts = onnx_file.rewrite(written, os.path.join(folder, "done.onnx"), weights, lifted,
                                   _values_of(module), data_name)
         _move(folder, target, data_name)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if used == "dynamo" and mode == "train" and module_state.has_batch_norm(module):
+        notes.append("BatchNorm is written as in evaluation: PyTorch's torch.export-based exporter has no other form")
     if facts.weights != weights:
         notes.append("the weights are beside the file: an ONNX file holds 2 GB at most")
-    own = dict(module.named_parameters())
+    named = module_state.every_parameter(module)
     return Report(
         path=target, bytes=os.path.getsize(target), weights=facts.weights,
         weights_path=target + ".data" if facts.data_bytes else None, weights_bytes=facts.data_bytes,
         exporter=used, mode=mode, opset=facts.opset,
-        parameters=sum(value.numel() for value in own.values()),
-        parameters_in_file=sum(count for name, count in facts.elements.items() if name in own),
+        parameters=sum(value.numel() for value in module.parameters()),
+        parameters_in_file=sum(count for name, count in facts.elements.items() if name in named),
         batch=batch, symbolic_batch=batch == "symbolic",
         inputs=[item.described() for item in given], outputs=model.outputs, torch=str(torch.__version__),
         notes=notes, warnings=_worth_saying(caught))

@@ -19,6 +19,18 @@ def unwrap(module):
             return module
 
 
+def every_parameter(module):
+    """Parameters by each of their names: a tied one has several."""
+    return {f"{path}.{name}" if path else name: value
+            for path, part in module.named_modules()
+            for name, value in part._parameters.items() if value is not None}
+
+
+def has_batch_norm(module):
+    import torch
+    return any(isinstance(part, torch.nn.modules.batchnorm._BatchNorm) for part in module.modules())
+
+
 def device_of(module):
     import torch
     tensors = list(module.parameters()) or list(module.buffers())
@@ -93,6 +105,23 @@ def without_cache(module):
     finally:
         for config in changed:
             config.use_cache = True
+
+
+@contextlib.contextmanager
+def without_recurrent_dropout(module, notes):
+    """ONNX's LSTM, GRU and RNN have no dropout between layers: exporters refuse it in training."""
+    import torch
+    layers = [(part, part.dropout) for part in module.modules()
+              if isinstance(part, torch.nn.RNNBase) and part.training and part.dropout and part.num_layers > 1]
+    for part, _ in layers:
+        part.dropout = 0.0
+    if layers:
+        notes.append(f"dropout between the layers of {type(layers[0][0]).__name__} is left out: ONNX has no form for it")
+    try:
+        yield
+    finally:
+        for part, dropout in layers:
+            part.dropout = dropout
 
 
 @contextlib.contextmanager

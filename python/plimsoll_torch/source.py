@@ -115,7 +115,7 @@ def load_model(spec, arguments):
             raise HandoverError(f"--args: {spec} is a module that exists already, it takes no arguments")
         return found, root
     if not callable(found):
-        raise HandoverError(f"{spec} is a {type(found).__name__}, not a torch.nn.Module, "
+        raise HandoverError(f"{spec} is of type {type(found).__name__}: not a torch.nn.Module, "
                             f"nor a function or class that makes one{listing}")
     try:
         inspect.signature(found).bind(**arguments)
@@ -129,5 +129,5 @@ def load_model(spec, arguments):
     except Exception as error:
         raise HandoverError(f"{spec} raised: {one_line(error, root)}") from error
     if not isinstance(made, torch.nn.Module):
-        raise HandoverError(f"{spec} returned a {type(made).__name__}, not a torch.nn.Module")
+        raise HandoverError(f"{spec} returned an object of type {type(made).__name__}, not a torch.nn.Module")
     return made, root
