@@ -136,6 +136,14 @@ std::string count_text(std::int64_t count) {
   return count_text(static_cast<double>(count));
 }
 
+std::string printable(std::string_view text, std::size_t most) {
+  std::string shown(text.substr(0, most));
+  for (char& c : shown)
+    if (c < 0x20 || c > 0x7e) c = '?';
+  if (text.size() > most) shown += "...";
+  return shown;
+}
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)

@@ -26,6 +26,10 @@ namespace plimsoll {
 /// A value with powers of 1000 before `unit`, from nano to yotta: si_text(2.3e9, "Hz") is "2.30 GHz".
 [[nodiscard]] std::string si_text(double value, std::string_view unit);
 
+/// Text from outside, fit for a message on any terminal or in JSON: whatever is not printable ASCII becomes
+/// '?', and what is longer than `most` is cut.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t most);
+
 /// Lower case for ASCII letters alone; the locale has no say.
 [[nodiscard]] std::string lower_case(std::string_view text);
 

@@ -85,6 +85,12 @@ TEST(Text, PowerEnergyMoney) {
   EXPECT_EQ(text(Money(-12.5)), "-$12.50");
 }
 
+TEST(Text, PrintableIsSafeAnywhere) {
+  EXPECT_EQ(printable("h200", 80), "h200");
+  EXPECT_EQ(printable("\x1b[2J\xff\n", 80), "?[2J??");
+  EXPECT_EQ(printable("abcdef", 3), "abc...");
+}
+
 TEST(Text, NearestNames) {
   const std::vector<std::string> names = {"h100-sxm", "h200", "b200", "a100-80-sxm"};
   EXPECT_THAT(nearest("h20", names), ElementsAre("h200", "b200"));

@@ -100,7 +100,7 @@ Result<const Device*> Catalogue::find(std::string_view name) const {
 
   std::vector<std::string> ids;
   for (const Device* device : fitting) ids.push_back(device->id);
-  const std::string quoted = key.size() > 80 ? key.substr(0, 80) + "…" : key;
+  const std::string quoted = printable(key, 80);
   if (!ids.empty())
     return std::unexpected(Error{fmt::format("\"{}\" fits several devices: {}", quoted, fmt::join(ids, ", ")),
                                  {},

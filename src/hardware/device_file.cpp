@@ -3,22 +3,18 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <set>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.hpp"
+#include "hardware/json_section.hpp"
 
 namespace plimsoll::hardware {
 namespace {
 
 using Json = nlohmann::json;
+using Section = JsonSection;
 
-constexpr std::size_t kMostBytes = 1 << 20;
-constexpr int kMostDepth = 6;
-constexpr std::size_t kMostText = 600;
-constexpr std::size_t kMostItems = 200;
+constexpr std::size_t kMostSources = 200;
 
 enum class Dimension : std::uint8_t {
   size,
@@ -72,167 +68,8 @@ std::string units_of(Dimension dimension) {
   return list;
 }
 
-/// Text out of the file for a message: short, and without control characters, since it ends on a terminal.
-std::string shown(std::string_view text, std::size_t most = 80) {
-  std::string printable(text.substr(0, most));
-  for (char& c : printable)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return printable;
-}
-
-/// The library's parser accepts keys that stand twice, and any depth: this watches over both.
-class Watch {
- public:
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    using Event = Json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start) {
-      // The subtree is dropped and the error kept: nothing deep is ever built.
-      if (depth >= kMostDepth) return refuse(fmt::format("nested deeper than {} levels", kMostDepth));
-      if (event == Event::object_start) keys_[depth].clear();
-    }
-    if (event == Event::key && parsed.is_string()) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_[depth - 1].insert(key).second)
-        return refuse(fmt::format("key \"{}\" stands twice", shown(key)));
-    }
-    return true;
-  }
-  [[nodiscard]] const std::string& complaint() const { return complaint_; }
-
- private:
-  bool refuse(std::string why) {
-    if (complaint_.empty()) complaint_ = std::move(why);
-    return false;
-  }
-  std::map<int, std::set<std::string>> keys_;
-  std::string complaint_;
-};
-
-Result<Json> parse_json(std::string_view text) {
-  if (text.size() > kMostBytes) return fail("larger than 1 MiB");
-  Watch watch;
-  try {
-    Json parsed = Json::parse(text.begin(), text.end(), std::ref(watch));
-    if (!watch.complaint().empty()) return fail("{}", watch.complaint());
-    return parsed;
-  } catch (const Json::exception& e) {
-    std::string_view reason = e.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
-    if (const auto end = reason.find("] "); end != reason.npos) reason.remove_prefix(end + 2);
-    return fail("not JSON: {}", shown(reason, 200));
-  }
-}
-
 /// The sources a file declares, by the name its figures use.
 using Sources = std::map<std::string, Figure>;
-
-/// Reads one object of the file, key by key. The first error is kept and all later answers are empty, so
-/// that the reading code is a list of fields; done() finds the keys that nobody asked for.
-class Section {
- public:
-  Section(const Json& object, std::string path, std::optional<Error>& error)
-      : object_(object), path_(std::move(path)), error_(error) {
-    if (!object_.is_object()) complain("", "is not an object");
-  }
-
-  const Json* take(const std::string& key) {
-    known_.push_back(key);
-    if (!object_.is_object()) return nullptr;
-    const auto found = object_.find(key);
-    return found == object_.end() ? nullptr : &*found;
-  }
-
-  void complain(std::string_view key, std::string message, std::string hint = {}) {
-    if (!error_) error_ = Error{std::move(message), place(key), std::move(hint)};
-  }
-
-  [[nodiscard]] std::string place(std::string_view key) const {
-    return path_.empty() || key.empty() ? fmt::format("{}{}", path_, key) : fmt::format("{}.{}", path_, key);
-  }
-
-  std::string words(const std::string& key, const Json& value) {
-    if (!value.is_string()) return complain(key, "is not text"), std::string();
-    const auto& text = value.get_ref<const std::string&>();
-    if (text.empty()) return complain(key, "is empty"), std::string();
-    if (text.size() > kMostText)
-      return complain(key, fmt::format("is longer than {} bytes", kMostText)), std::string();
-    // Names end up on terminals: no escape sequences.
-    for (const char c : text)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-        return complain(key, "has control characters"), std::string();
-    return text;
-  }
-
-  std::string text(const std::string& key) {
-    const Json* value = take(key);
-    return value == nullptr ? std::string() : words(key, *value);
-  }
-
-  std::string required_text(const std::string& key) {
-    const Json* value = take(key);
-    if (value == nullptr) return complain(key, "is missing"), std::string();
-    return words(key, *value);
-  }
-
-  std::optional<std::int64_t> whole(const std::string& key, std::int64_t least, std::int64_t most) {
-    const Json* value = take(key);
-    if (value == nullptr) return std::nullopt;
-    // Unsigned values beyond 63 bits turn negative here, and are refused as such.
-    const auto number = value->is_number_integer() ? value->get<std::int64_t>() : least - 1;
-    if (number >= least && number <= most) return number;
-    complain(key, fmt::format("is not a whole number from {} to {}", least, most));
-    return std::nullopt;
-  }
-
-  bool flag(const std::string& key) {
-    const Json* value = take(key);
-    if (value != nullptr && !value->is_boolean()) complain(key, "is neither true nor false");
-    return value != nullptr && value->is_boolean() && value->get<bool>();
-  }
-
-  const Json* list(const std::string& key) {
-    const Json* value = take(key);
-    if (value == nullptr) return nullptr;
-    if (value->is_array() && value->size() <= kMostItems) return value;
-    complain(key, fmt::format("is not a list of at most {} items", kMostItems));
-    return nullptr;
-  }
-
-  std::vector<std::string> texts(const std::string& key) {
-    std::vector<std::string> items;
-    if (const Json* value = list(key))
-      for (const Json& item : *value) items.push_back(words(key, item));
-    return items;
-  }
-
-  /// A name out of an enumeration; `fallback` after an error.
-  template <class Enum>
-  Enum choice(const std::string& key, const std::string& chosen,
-              std::optional<Enum> (*named)(std::string_view), Enum fallback) {
-    const auto found = named(chosen);
-    if (!found) complain(key, fmt::format("\"{}\" is not one of those known", chosen), "see docs/devices.md");
-    return found.value_or(fallback);
-  }
-
-  void done() {
-    if (error_ || !object_.is_object()) return;
-    for (const auto& [key, value] : object_.items()) {
-      if (std::ranges::find(known_, key) != known_.end()) continue;
-      const auto near = nearest(key, known_, 1);
-      complain(shown(key), "is no key of a device file",
-               near.empty() ? fmt::format("known here: {}", fmt::join(known_, ", "))
-                            : fmt::format("did you mean \"{}\"?", near.front()));
-      return;
-    }
-  }
-
-  [[nodiscard]] std::optional<Error>& error() { return error_; }
-
- private:
-  const Json& object_;
-  std::string path_;
-  std::optional<Error>& error_;
-  std::vector<std::string> known_;
-};
 
 enum class Bounds : bool { refused, allowed };
 
@@ -307,10 +144,10 @@ Sources read_sources(Section& top) {
   Sources sources;
   const Json* object = top.take("sources");
   if (object == nullptr) return sources;
-  if (!object->is_object() || object->size() > kMostItems)
+  if (!object->is_object() || object->size() > kMostSources)
     return top.complain("sources", "is not an object"), sources;
   for (const auto& [key, value] : object->items()) {
-    Section section(value, "sources." + shown(key), top.error());
+    Section section(value, "sources." + printable(key, 80), top.error());
     Figure figure;
     figure.provenance = section.choice("provenance", section.required_text("provenance"), &provenance_named,
                                        Provenance::assumed);
@@ -429,7 +266,7 @@ Device read_device(Section& top) {
 }  // namespace
 
 Result<Device> parse_device(std::string_view text, std::string_view where) {
-  const auto json = parse_json(text);
+  const auto json = parse_strictly(text);
   if (!json) return std::unexpected(Error(json.error()).within(where));
   std::optional<Error> error;
   Section top(*json, "", error);
@@ -445,7 +282,7 @@ Result<Device> load_file(const std::filesystem::path& path) {
     return std::unexpected(
         Error{"no such file", path.string(), "a device file is JSON: see docs/devices.md"});
   std::ifstream in(path, std::ios::binary);
-  std::string text(kMostBytes + 1, '\0');
+  std::string text(kMostJsonBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad() || (in.fail() && !in.eof())) return std::unexpected(Error{"cannot be read", path.string()});
   text.resize(static_cast<std::size_t>(in.gcount()));

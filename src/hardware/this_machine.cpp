@@ -8,12 +8,6 @@
 namespace plimsoll::hardware {
 namespace {
 
-/// Driver names come from outside the program: no control characters on terminals.
-std::string printable(std::string name) {
-  std::erase_if(name, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-  return name;
-}
-
 /// "NVIDIA A10G" as an id: "nvidia-a10g".
 std::string as_id(std::string_view name) {
   std::string id;
@@ -43,7 +37,7 @@ Device unlisted(const Catalogue& catalogue, const std::string& name) {
 }
 
 Device describe_gpu(const Catalogue& catalogue, const nvml::Library& library, unsigned index) {
-  const std::string name = printable(library.name(index).value_or("NVIDIA GPU"));
+  const std::string name = printable(library.name(index).value_or("NVIDIA GPU"), 96);
   const Device* listed = catalogue.reported_as(name);
   Device device = listed != nullptr ? *listed : unlisted(catalogue, name);
   const auto seen = [](double value, const char* what) { return Figure{value, Provenance::measured, what}; };
