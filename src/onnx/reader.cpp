@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "network/builder.hpp"
 #include "network/weights.hpp"
@@ -40,20 +41,16 @@ class ModelReader {
   ModelReader(Model& model, std::string_view bytes) : model_(model), bytes_(bytes) {}
 
   Status read() {
-    Parts parts;
-    PLIMSOLL_TRY(read_parts(parts));
-    if (!parts.has_graph) return fail("is not an ONNX model: it has no graph");
-    network::Builder builder(graph_name(parts.graph).substr(0, kLongestProducer));
-    import(parts, builder);
-    GraphReader graph(builder, parts.functions, model_.weights, model_.notes);
-    reader_ = &graph;
-    PLIMSOLL_TRY(graph.read_main(parts.graph));
-    reader_ = nullptr;
-    model_.graph_bytes = static_cast<std::int64_t>(bytes_.size()) - graph.raw_bytes();
-    model_.network = std::move(builder).finish();
+    PLIMSOLL_TRY(read_parts());
+    if (!parts_.has_graph) return fail("is not an ONNX model: it has no graph");
+    builder_.emplace(graph_name(parts_.graph).substr(0, kLongestProducer));
+    import();
+    graph_.emplace(*builder_, parts_.functions, model_.weights, model_.notes);
+    PLIMSOLL_TRY(graph_->read_main(parts_.graph));
+    model_.graph_bytes = static_cast<std::int64_t>(bytes_.size()) - graph_->raw_bytes();
+    model_.network = std::move(*builder_).finish();
     network::classify_weights(model_.network);
-    PLIMSOLL_TRY(apply_roles(parts.roles, model_.network));
-    return {};
+    return apply_roles(parts_.roles, model_.network);
   }
 
   /// The one place where the wire format's exceptions become Errors.
@@ -78,22 +75,22 @@ class ModelReader {
   }
 
  private:
-  [[nodiscard]] std::string place() const { return reader_ == nullptr ? "" : reader_->place(); }
+  [[nodiscard]] std::string place() const { return graph_ ? graph_->place() : ""; }
 
-  Status read_parts(Parts& parts) {
+  Status read_parts() {
     for (Fields f(bytes_); f.next();) {
       switch (f.key()) {
         case varint_field(field::kIrVersion): model_.ir_version = f.integer(); break;
         case bytes_field(field::kProducerName): model_.producer_name = f.bytes().substr(0, kLongestProducer); break;
         case bytes_field(field::kProducerVersion): model_.producer_version = f.bytes().substr(0, kLongestProducer); break;
         case bytes_field(field::kGraph):
-          if (parts.has_graph) return fail("is damaged: it has two main graphs");
-          parts.graph = f.bytes();
-          parts.has_graph = true;
+          if (parts_.has_graph) return fail("is damaged: it has two main graphs");
+          parts_.graph = f.bytes();
+          parts_.has_graph = true;
           break;
-        case bytes_field(field::kOpsetImport): parts.imports.push_back(read_import(f.bytes())); break;
-        case bytes_field(field::kFunctions): PLIMSOLL_TRY(parts.functions.add(f.bytes())); break;
-        case bytes_field(field::kMetadata): read_metadata(f.bytes(), parts); break;
+        case bytes_field(field::kOpsetImport): parts_.imports.push_back(read_import(f.bytes())); break;
+        case bytes_field(field::kFunctions): PLIMSOLL_TRY(parts_.functions.add(f.bytes())); break;
+        case bytes_field(field::kMetadata): read_metadata(f.bytes()); break;
         default: break;
       }
     }
@@ -109,36 +106,39 @@ class ModelReader {
     return import;
   }
 
-  static void read_metadata(std::string_view message, Parts& parts) {
+  void read_metadata(std::string_view message) {
     std::string_view key, value;
     for (Fields f(message); f.next();) {
       if (f.key() == bytes_field(schema::entry::kKey)) key = f.bytes();
       if (f.key() == bytes_field(schema::entry::kValue)) value = f.bytes();
     }
-    if (key == kRolesKey) parts.roles = value;
+    if (key == kRolesKey) parts_.roles = value;
   }
 
-  void import(const Parts& parts, network::Builder& builder) {
-    for (const Function::Import& import : parts.imports) {
-      builder.opset(import.domain, import.version);
+  void import() {
+    for (const Function::Import& import : parts_.imports) {
+      builder_->opset(import.domain, import.version);
       if (import.domain.empty() && (import.version < kOldestOpset || import.version > kNewestOpset))
         model_.notes.push_back(fmt::format("uses ONNX operator set {}; Plimsoll knows {} to {}", import.version,
                                            kOldestOpset, kNewestOpset));
     }
     // A function may use a domain that the model itself does not; once inlined, the model does.
     std::vector<std::string_view> known;
-    for (const Function::Import& import : parts.imports) known.push_back(import.domain);
-    for (const auto& [key, function] : parts.functions.all())
+    for (const Function::Import& import : parts_.imports) known.push_back(import.domain);
+    for (const auto& [key, function] : parts_.functions.all())
       for (const Function::Import& import : function.imports)
         if (std::ranges::find(known, import.domain) == known.end()) {
           known.push_back(import.domain);
-          builder.opset(import.domain, import.version);
+          builder_->opset(import.domain, import.version);
         }
   }
 
   Model& model_;
   std::string_view bytes_;
-  const GraphReader* reader_ = nullptr;
+  // Members, not locals of read(): when an exception has unwound that, place() still tells where it was.
+  Parts parts_;
+  std::optional<network::Builder> builder_;
+  std::optional<GraphReader> graph_;
 };
 
 Result<Model> read_bytes(std::span<const std::byte> bytes, std::string_view origin) {

@@ -11,9 +11,11 @@ Status flatten(InferenceContext& c);
 Status squeeze(InferenceContext& c);
 Status unsqueeze(InferenceContext& c);
 
-// rules/slicing.cpp: parts of tensors, and tensors made of parts.
+// rules/joining.cpp: tensors made of parts, and parted again.
 Status concat(InferenceContext& c);
 Status split(InferenceContext& c);
+
+// rules/slicing.cpp
 Status slice(InferenceContext& c);
 
 // rules/gathering.cpp: elements chosen by indices or conditions.
