@@ -1,2 +1,82 @@
 #include <cstdio>
-int main() { return 0; }
+#include <exception>
+#include <map>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+
+namespace plimsoll {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"weigh", add_weigh},     {"inspect", add_inspect}, {"zoo", add_zoo},
+    {"devices", add_devices}, {"export", add_export},   {"completion", add_completion},
+};
+
+int report_error(const Error& error) {
+  const report::TextStyle style{{}, describe_terminal(STDERR_FILENO, ColorChoice::automatic).color};
+  fmt::print(stderr, "{} {}\n", report::red("plimsoll:", style), report::printable(error.text()));
+  if (!error.hint.empty()) fmt::print(stderr, "  {}\n", error.hint);
+  switch (error.kind) {
+    case Error::Kind::bad_input: return 2;
+    case Error::Kind::machine_lacks: return 3;
+    case Error::Kind::internal: return 4;
+  }
+  return 4;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
+  app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
+  app.require_subcommand(1);
+  app.footer("Examples:\n"
+             "  plimsoll weigh resnet50                what it needs, and which devices carry it\n"
+             "  plimsoll inspect model.onnx --layers   every layer's work and bytes\n"
+             "  plimsoll zoo                           the architectures known by name\n"
+             "Each command explains itself: plimsoll COMMAND --help");
+  Invocation invocation;
+  static const std::map<std::string, ColorChoice> kColors = {
+      {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
+  app.add_option("--color", invocation.color, "auto, always or never")->transform(CLI::CheckedTransformer(kColors))->option_text("WHEN");
+  app.fallthrough();
+  for (const Command& command : kCommands) command.add(app, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "plimsoll: {}\n  plimsoll --help, or plimsoll COMMAND --help, says what can be given.\n", error.what());
+    return 2;
+  }
+  const Result<int> outcome = invocation.run();
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "plimsoll: cannot write the answer to standard output\n");
+    return 4;
+  }
+  return outcome ? *outcome : report_error(outcome.error());
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+report::TextStyle output_style(const Invocation& invocation) {
+  const Terminal terminal = describe_terminal(STDOUT_FILENO, invocation.color);
+  return {terminal.width, terminal.color};
+}
+
+}  // namespace plimsoll
+
+int main(int argc, char** argv) {
+  try {
+    return plimsoll::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("plimsoll: out of memory\n", stderr);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "plimsoll: internal error: {}\n  Please report it with the command that you ran.\n", error.what());
+  }
+  return 4;
+}

@@ -12,9 +12,9 @@ namespace plimsoll {
 /// "plimsoll: WHERE: MESSAGE" and, on a second line, the hint.
 struct Error {
   enum class Kind {
-    bad_input,        ///< exit code 2: wrong usage, a file that cannot be used
-    machine_lacks,    ///< exit code 3: a program, library or device is missing
-    internal,         ///< exit code 4: a defect of Plimsoll
+    bad_input,      ///< exit code 2: wrong usage, a file that cannot be used
+    machine_lacks,  ///< exit code 3: a program, library or device is missing
+    internal,       ///< exit code 4: a defect of Plimsoll
   };
   std::string message;
   std::string where = {};  ///< file, node, line: outermost first, joined by ": "
@@ -43,8 +43,8 @@ template <class... Args>
 
 /// Returns the error of a Status or Result expression from the calling function; for the many places
 /// that only pass an error on.
-#define PLIMSOLL_TRY(expression)                                                    \
-  do {                                                                              \
-    if (auto plimsoll_try_ = (expression); !plimsoll_try_)                          \
-      return std::unexpected(std::move(plimsoll_try_).error());                     \
+#define PLIMSOLL_TRY(expression)                                \
+  do {                                                          \
+    if (auto plimsoll_try_ = (expression); !plimsoll_try_)      \
+      return std::unexpected(std::move(plimsoll_try_).error()); \
   } while (false)

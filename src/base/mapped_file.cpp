@@ -1,12 +1,12 @@
 #include "base/mapped_file.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 namespace plimsoll {
 namespace {
@@ -38,7 +38,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     if (why == ENOENT) return fail("there is no such file");
     return fail("cannot open it: {}", std::strerror(why));
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail("cannot open it: {}", std::strerror(errno));
   if (S_ISDIR(status.st_mode)) return fail("is a folder, not a file");
   if (!S_ISREG(status.st_mode)) return fail("is not a regular file");

@@ -1,0 +1,61 @@
+# The few commands of the project. Each installs what it needs (scripts/packages.txt), builds what is out of date,
+# and works in a fresh clone without a step before it.
+.DEFAULT_GOAL := help
+.PHONY: help demo build test asan lint format fuzz engine bench clean
+MAKEFLAGS += --no-print-directory
+JOBS := $(shell nproc)
+CTEST_ARGS ?=
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## build plimsoll and weigh ResNet-50 with it
+	@echo "== plimsoll weigh resnet50"
+	@build/release/apps/plimsoll weigh resnet50
+
+build: ## build the program: build/release/apps/plimsoll
+	@scripts/bootstrap --preset release build
+	@scripts/build release plimsoll
+
+test: ## build with warnings as errors and run every test (CTEST_ARGS="-R name")
+	@scripts/bootstrap --preset dev build test
+	@scripts/build dev
+	@echo "== testing (dev)"
+	@ctest --preset dev --parallel $(JOBS) $(CTEST_ARGS)
+
+asan: ## run the unit tests under AddressSanitizer and UBSan
+	@scripts/bootstrap --preset asan build test
+	@scripts/build asan
+	@echo "== testing (asan)"
+	@ctest --preset asan --parallel $(JOBS) -L unit $(CTEST_ARGS)
+
+lint: ## check format, layers, scripts, and run clang-tidy
+	@scripts/bootstrap build lint
+	@scripts/build release --configure-only
+	@echo "== linting"
+	@scripts/lint
+
+format: ## rewrite the C++ files as .clang-format wants them
+	@scripts/bootstrap lint
+	@echo "== formatting"
+	@git ls-files -z --cached --others --exclude-standard -- '*.cpp' '*.hpp' '*.cu' '*.cuh' | \
+	  xargs -0r "$$(scripts/clang_tool clang-format)" -i
+
+fuzz: ## feed the readers with nonsense for FUZZ_SECONDS (60)
+	@scripts/bootstrap build fuzz
+	@scripts/build fuzz
+	@scripts/fuzz
+
+engine: ## build plimsoll-engine, which runs networks on LibTorch
+	@if [ ! -d apps/engine ]; then echo "there is no engine yet: apps/engine is not part of this version"; exit 2; fi
+	@scripts/bootstrap build engine
+	@scripts/build release plimsoll-engine
+
+bench: ## run the benchmarks and print their tables
+	@if [ ! -e bench/CMakeLists.txt ]; then echo "there are no benchmarks yet"; exit 2; fi
+	@scripts/bootstrap --preset bench build bench
+	@scripts/build bench
+	@scripts/bench
+
+clean: ## remove all that was built
+	rm -rf build .stamps

@@ -1,0 +1,38 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "base/terminal.hpp"
+#include "report/table.hpp"
+
+namespace plimsoll {
+
+/// What the command line came to: the command that was named sets `run`, main calls it. `run` prints the
+/// answer on standard output and gives the exit code: 0 done, 1 the answer is no.
+struct Invocation {
+  std::function<Result<int>()> run;
+  ColorChoice color = ColorChoice::automatic;
+};
+
+/// One row per verb; each `add` puts a subcommand with its options into the App.
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& app, Invocation& invocation);
+};
+[[nodiscard]] std::span<const Command> commands();
+
+void add_inspect(CLI::App& app, Invocation& invocation);
+void add_weigh(CLI::App& app, Invocation& invocation);
+void add_zoo(CLI::App& app, Invocation& invocation);
+void add_devices(CLI::App& app, Invocation& invocation);
+void add_export(CLI::App& app, Invocation& invocation);
+void add_completion(CLI::App& app, Invocation& invocation);
+
+/// How to print on standard output.
+[[nodiscard]] report::TextStyle output_style(const Invocation& invocation);
+
+}  // namespace plimsoll

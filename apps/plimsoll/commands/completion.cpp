@@ -1,0 +1,85 @@
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "command.hpp"
+
+namespace plimsoll {
+namespace {
+
+enum class Shell { bash, zsh, fish };
+
+struct Words {
+  std::string command;
+  std::string description;
+  std::vector<std::string> options;
+};
+
+std::vector<Words> collect(CLI::App& app) {
+  std::vector<Words> out;
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    Words w{command->get_name(), command->get_description(), {}};
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) w.options.push_back("--" + name);
+    out.push_back(std::move(w));
+  }
+  return out;
+}
+
+std::string bash(const std::vector<Words>& words) {
+  std::vector<std::string> names;
+  std::string cases;
+  for (const Words& w : words) {
+    names.push_back(w.command);
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", w.command, fmt::join(w.options, " "));
+  }
+  return fmt::format(
+      "# source <(plimsoll completion bash)\n"
+      "_plimsoll() {{\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} words=\"\"\n"
+      "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return; fi\n"
+      "  case ${{COMP_WORDS[1]}} in\n{}"
+      "  esac\n"
+      "  case $current in\n"
+      "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$current\")) ;;\n"
+      "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+      "  esac\n"
+      "}}\n"
+      "complete -o filenames -F _plimsoll plimsoll\n",
+      fmt::join(names, " "), cases);
+}
+
+std::string zsh(const std::vector<Words>& words) {
+  return "#compdef plimsoll\n# source <(plimsoll completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" + bash(words);
+}
+
+std::string fish(const std::vector<Words>& words) {
+  std::string out = "# plimsoll completion fish | source\n";
+  for (const Words& w : words) {
+    out += fmt::format("complete -c plimsoll -n __fish_use_subcommand -a {} -d '{}'\n", w.command, w.description);
+    for (const std::string& option : w.options)
+      out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -l {}\n", w.command, option.substr(2));
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& app, Invocation& invocation) {
+  auto shell = std::make_shared<Shell>(Shell::bash);
+  static const std::map<std::string, Shell> kShells = {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
+  CLI::App* command = app.add_subcommand("completion", "A completion script for bash, zsh or fish");
+  command->add_option("shell", *shell, "bash, zsh or fish")->required()->transform(CLI::CheckedTransformer(kShells))->option_text("SHELL");
+  command->footer("Example:\n  source <(plimsoll completion bash)");
+  command->callback([shell, &app, &invocation] {
+    invocation.run = [shell, &app]() -> Result<int> {
+      const std::vector<Words> words = collect(app);
+      fmt::print("{}", *shell == Shell::bash ? bash(words) : *shell == Shell::zsh ? zsh(words) : fish(words));
+      return 0;
+    };
+  });
+}
+
+}  // namespace plimsoll

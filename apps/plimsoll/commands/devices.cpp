@@ -1,0 +1,168 @@
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "base/units.hpp"
+#include "command.hpp"
+#include "hardware/catalogue.hpp"
+#include "hardware/this_machine.hpp"
+
+namespace plimsoll {
+namespace {
+
+using hardware::Arithmetic;
+using hardware::Device;
+using hardware::Figure;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string name;
+  bool json = false, csv = false, markdown = false;
+};
+
+constexpr Arithmetic kArithmetics[] = {Arithmetic::fp64, Arithmetic::fp32, Arithmetic::tf32, Arithmetic::fp16,
+                                       Arithmetic::bf16, Arithmetic::int8, Arithmetic::fp8};
+
+/// One figure of a device: what it is, and how to show it.
+struct Fact {
+  std::string name;
+  const std::optional<Figure>* figure;
+  std::string (*show)(double);
+  std::string_view unit;
+};
+
+std::vector<Fact> facts(const Device& d) {
+  static constexpr auto rate = [](double v) { return text(FlopsPerSecond(v)); };
+  static constexpr auto bandwidth = [](double v) { return text(BytesPerSecond(v)); };
+  static constexpr auto size = [](double v) { return text(Bytes::rounded(v)); };
+  static constexpr auto watts = [](double v) { return text(Watts(v)); };
+  static constexpr auto plain = [](double v) { return fmt::format("{:g}", v); };
+  std::vector<Fact> out = {{"memory", &d.memory, size, "B"},
+                           {"usable memory", &d.usable_memory, size, "B"},
+                           {"memory bandwidth", &d.memory_bandwidth, bandwidth, "B/s"},
+                           {"L2 cache", &d.l2_cache, size, "B"},
+                           {"link bandwidth", &d.link_bandwidth, bandwidth, "B/s"},
+                           {"power", &d.power, watts, "W"},
+                           {"multiprocessors", &d.multiprocessors, plain, ""}};
+  for (const Arithmetic a : kArithmetics) out.push_back({fmt::format("peak {}", hardware::name(a)), &d.peak_of(a), rate, "FLOP/s"});
+  if (d.board) {
+    out.push_back({"board mass", &d.board->mass, [](double v) { return si_text(v * 1000, "g"); }, "kg"});
+    out.push_back({"board peak power", &d.board->peak_power, watts, "W"});
+    out.push_back({"boot time", &d.board->boot_time, [](double v) { return text(Seconds(v)); }, "s"});
+  }
+  return out;
+}
+
+Json to_json(const Device& d) {
+  Json out = {{"id", d.id}, {"name", report::printable(d.name)}, {"kind", hardware::name(d.kind)}, {"vendor", d.vendor}, {"aliases", d.aliases}};
+  if (d.year) out["year"] = *d.year;
+  Json figures = Json::object();
+  for (const Fact& f : facts(d)) {
+    if (!*f.figure) continue;
+    const Figure& figure = **f.figure;
+    Json row = {{"value", figure.value}, {"unit", f.unit}, {"provenance", hardware::name(figure.provenance)}, {"source", figure.source}};
+    if (!figure.date.empty()) row["date"] = figure.date;
+    if (figure.bound != hardware::Bound::exact) row["bound"] = hardware::name(figure.bound);
+    figures[f.name] = std::move(row);
+  }
+  out["figures"] = std::move(figures);
+  out["notes"] = d.notes;
+  return out;
+}
+
+Result<std::vector<Device>> all_devices() {
+  const auto& catalogue = hardware::built_in_catalogue();
+  if (!catalogue) return std::unexpected(catalogue.error());
+  std::vector<Device> out = hardware::this_machine();
+  out.insert(out.end(), catalogue->devices().begin(), catalogue->devices().end());
+  return out;
+}
+
+Result<int> list(const Options& options, const report::TextStyle& style) {
+  const Result<std::vector<Device>> devices = all_devices();
+  if (!devices) return std::unexpected(devices.error());
+  if (options.json) {
+    Json out = Json::array();
+    for (const Device& d : *devices) out.push_back(to_json(d));
+    fmt::print("{}\n", out.dump());
+    return 0;
+  }
+  using report::Align;
+  report::Table table{{{"Id"}, {"Device", Align::left, true}, {"Kind"}, {"Memory", Align::right}, {"Bandwidth", Align::right},
+                       {"FP32", Align::right}, {"FP16", Align::right}, {"INT8", Align::right}, {"Power", Align::right}, {"Year", Align::right}}, {}};
+  const auto rate = [](const Device& d, Arithmetic a) {
+    const auto r = hardware::peak_rate(d, a);
+    return r ? text(*r) : std::string("-");
+  };
+  for (const Device& d : *devices) {
+    const auto capacity = hardware::capacity(d);
+    const auto bandwidth = hardware::memory_bandwidth(d);
+    const auto watts = hardware::power(d);
+    table.rows.push_back({d.id, report::printable(d.name), std::string(hardware::name(d.kind)), capacity ? text(*capacity) : "-",
+                          bandwidth ? text(*bandwidth) : "-", rate(d, Arithmetic::fp32), rate(d, Arithmetic::fp16), rate(d, Arithmetic::int8),
+                          watts ? text(*watts) : "-", d.year ? fmt::format("{}", *d.year) : "-"});
+  }
+  fmt::print("{}", options.csv ? report::to_csv(table) : options.markdown ? report::to_markdown(table) : report::to_text(table, style));
+  if (!options.csv && !options.markdown) fmt::print("\nA dash is a figure that nobody could source. `plimsoll devices ID` says where each comes from.\n");
+  return 0;
+}
+
+void print_one(const Device& d, const report::TextStyle& style) {
+  fmt::print("{}: {}{}\n\n", report::bold(d.id, style), report::printable(d.name), d.year ? fmt::format(", {}", *d.year) : "");
+  report::Table table{{{"Figure"}, {"Value", report::Align::right}, {"Provenance"}, {"Source", report::Align::left, true}}, {}};
+  for (const Fact& f : facts(d)) {
+    if (!*f.figure) continue;
+    const Figure& figure = **f.figure;
+    const std::string bound = figure.bound == hardware::Bound::at_most ? "<= " : figure.bound == hardware::Bound::more_than ? "> " : "";
+    table.rows.push_back({f.name, bound + f.show(figure.value), std::string(hardware::name(figure.provenance)),
+                          figure.source + (figure.date.empty() ? "" : ", " + figure.date)});
+  }
+  fmt::print("{}", report::to_text(table, style));
+  for (const std::string& note : d.notes) fmt::print("\nNote: {}\n", report::printable(note));
+}
+
+Result<int> show(const Options& options, const report::TextStyle& style) {
+  std::vector<Device> chosen;
+  if (options.name == "this") {
+    chosen = hardware::this_machine();
+  } else if (options.name.ends_with(".json")) {
+    Result<Device> device = hardware::load_file(options.name);
+    if (!device) return std::unexpected(std::move(device).error());
+    chosen.push_back(std::move(*device));
+  } else {
+    const auto& catalogue = hardware::built_in_catalogue();
+    if (!catalogue) return std::unexpected(catalogue.error());
+    const Result<const Device*> device = catalogue->find(options.name);
+    if (!device) return std::unexpected(device.error());
+    chosen.push_back(**device);
+  }
+  if (options.json) {
+    Json out = Json::array();
+    for (const Device& d : chosen) out.push_back(to_json(d));
+    fmt::print("{}\n", out.dump());
+    return 0;
+  }
+  for (const Device& d : chosen) print_one(d, style);
+  return 0;
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("devices", "The devices known by name, with their figures and where those come from");
+  command->add_option("name", options->name, "One of them, `this`, or a device file: every figure with its source")->option_text("ID");
+  auto* json = command->add_flag("--json", options->json, "One JSON document");
+  auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
+  command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
+  command->footer("Examples:\n  plimsoll devices\n  plimsoll devices h200\n  plimsoll devices this --json");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] {
+      return options->name.empty() ? list(*options, output_style(invocation)) : show(*options, output_style(invocation));
+    };
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,93 @@
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "estimate/count.hpp"
+#include "inspect_model.hpp"
+#include "report/difference.hpp"
+#include "report/inspection.hpp"
+
+namespace plimsoll {
+namespace {
+
+enum class Format { text, json, csv, markdown };
+
+struct Options {
+  std::vector<std::string> models;
+  InspectOptions inspect;
+  bool layers = false, json = false, csv = false, markdown = false;
+
+  [[nodiscard]] Format format() const {
+    return json ? Format::json : csv ? Format::csv : markdown ? Format::markdown : Format::text;
+  }
+};
+
+void print_table(const report::Table& table, Format format, const report::TextStyle& style) {
+  fmt::print("{}", format == Format::csv        ? report::to_csv(table)
+                   : format == Format::markdown ? report::to_markdown(table)
+                                                : report::to_text(table, style));
+}
+
+int show_one(const InspectedModel& model, const Options& options, const report::TextStyle& style) {
+  const report::Inspection inspection = model.view();
+  const Format format = options.format();
+  if (format == Format::json) {
+    fmt::print("{}\n", report::to_json(inspection).dump());
+    return 0;
+  }
+  if (format == Format::text) fmt::print("{}\n", report::summary_text(inspection, style));
+  // Programs that read CSV want the layers; people ask for them.
+  const bool layers = options.layers || format == Format::csv;
+  print_table(layers ? report::layer_table(inspection) : report::kind_table(inspection), format, style);
+  return 0;
+}
+
+int show_difference(const InspectedModel& a, const InspectedModel& b, const Options& options, const report::TextStyle& style) {
+  const report::Inspection first = a.view(), second = b.view();
+  const Format format = options.format();
+  if (format == Format::json) {
+    fmt::print("{}\n", report::difference_json(first, second).dump());
+    return 0;
+  }
+  print_table(report::difference_table(first, second), format, style);
+  if (format == Format::text) fmt::print("\n");
+  print_table(options.layers ? report::layer_difference(first, second) : report::kind_difference(first, second), format, style);
+  return 0;
+}
+
+Result<int> run(const Options& options, const report::TextStyle& style) {
+  std::vector<InspectedModel> models;
+  for (const std::string& spec : options.models) {
+    Result<InspectedModel> model = inspect_model(spec, options.inspect);
+    if (!model) return std::unexpected(std::move(model).error());
+    models.push_back(std::move(*model));
+  }
+  return models.size() == 2 ? show_difference(models[0], models[1], options, style) : show_one(models[0], options, style);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
+  command->add_option("model", options->models, "ONNX file, zoo name, or FILE.py:function; two show what differs")
+      ->required()
+      ->expected(1, 2)
+      ->option_text("MODEL [MODEL]");
+  options->inspect.add_to(*command);
+  command->add_flag("--layers", options->layers, "One line per operator");
+  auto* json = command->add_flag("--json", options->json, "One JSON document");
+  auto* csv = command->add_flag("--csv", options->csv, "The layers as CSV")->excludes(json);
+  command->add_flag("--markdown", options->markdown, "The table in Markdown")->excludes(json)->excludes(csv);
+  command->footer("Examples:\n"
+                  "  plimsoll inspect model.onnx --batch 8\n"
+                  "  plimsoll inspect bert-base --seq 512 --layers\n"
+                  "  plimsoll inspect vgg16 vgg19               what differs\n"
+                  "  plimsoll inspect model.onnx --json | jq .macs\n"
+                  "What is counted, and how: docs/counting.md");
+  command->callback([options, &invocation] { invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); }; });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "estimate/floor.hpp"
+#include "hardware/catalogue.hpp"
+#include "hardware/this_machine.hpp"
+#include "inspect_model.hpp"
+#include "report/weighing.hpp"
+
+namespace plimsoll {
+namespace {
+
+struct Options {
+  std::string model;
+  InspectOptions inspect;
+  network::Precision precision = network::Precision::fp32;
+  network::Optimizer optimizer = network::Optimizer::sgd;
+  std::vector<std::string> devices;
+  bool json = false;
+};
+
+struct Chosen {
+  hardware::Device device;
+  bool here = false;
+};
+
+void add_this_machine(std::vector<Chosen>& out) {
+  for (hardware::Device& device : hardware::this_machine()) out.push_back({std::move(device), true});
+}
+
+/// The devices named, or this machine and the well-known ones.
+Result<std::vector<Chosen>> choose_devices(const std::vector<std::string>& names) {
+  const auto& catalogue = hardware::built_in_catalogue();
+  if (!catalogue) return std::unexpected(catalogue.error());
+  std::vector<Chosen> out;
+  if (names.empty()) {
+    add_this_machine(out);
+    for (const hardware::Device* device : catalogue->well_known()) out.push_back({*device, false});
+    return out;
+  }
+  for (const std::string& name : names) {
+    if (name == "this") {
+      add_this_machine(out);
+    } else if (name.ends_with(".json")) {
+      Result<hardware::Device> device = hardware::load_file(name);
+      if (!device) return std::unexpected(std::move(device).error());
+      out.push_back({std::move(*device), false});
+    } else {
+      const Result<const hardware::Device*> device = catalogue->find(name);
+      if (!device) return std::unexpected(device.error());
+      out.push_back({**device, false});
+    }
+  }
+  return out;
+}
+
+Result<int> run(const Options& options, const report::TextStyle& style) {
+  const Result<std::vector<Chosen>> chosen = choose_devices(options.devices);
+  if (!chosen) return std::unexpected(chosen.error());
+  const Result<InspectedModel> model = inspect_model(options.model, options.inspect);
+  if (!model) return std::unexpected(model.error());
+  report::Weighing weighing{model->view(), options.inspect.mode, options.precision, options.optimizer,
+                            estimate::needs(model->loaded.network, model->counts, options.inspect.mode, options.precision, options.optimizer),
+                            {}};
+  for (const Chosen& c : *chosen)
+    weighing.devices.push_back({c.device, estimate::floors(weighing.needs, c.device, options.precision), c.here});
+  if (options.json)
+    fmt::print("{}\n", report::to_json(weighing).dump());
+  else
+    fmt::print("{}", report::weighing_text(weighing, style));
+  // Whoever names devices asks whether it fits there; nowhere is a no.
+  const bool asked = !options.devices.empty();
+  const bool nowhere = std::ranges::none_of(weighing.devices, [](const auto& d) { return d.floors.fits.value_or(true); });
+  return asked && nowhere ? 1 : 0;
+}
+
+}  // namespace
+
+void add_weigh(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("weigh", "The one-page answer: what a network needs, and which devices carry it");
+  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")->required()->option_text("MODEL");
+  options->inspect.add_to(*command);
+  static const std::map<std::string, network::Precision> kPrecisions = [] {
+    std::map<std::string, network::Precision> names;
+    for (const auto p : {network::Precision::fp32, network::Precision::fp32_strict, network::Precision::tf32, network::Precision::fp16,
+                         network::Precision::bf16, network::Precision::amp_bf16, network::Precision::amp_fp16, network::Precision::int8})
+      names.emplace(network::name(p), p);
+    return names;
+  }();
+  static const std::map<std::string, network::Optimizer> kOptimizers = {{"sgd", network::Optimizer::sgd},
+                                                                        {"momentum", network::Optimizer::momentum},
+                                                                        {"adam", network::Optimizer::adam},
+                                                                        {"adamw", network::Optimizer::adamw}};
+  command->add_option("--precision,-p", options->precision, "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
+      ->transform(CLI::CheckedTransformer(kPrecisions))
+      ->option_text("PRECISION");
+  command->add_option("--optimizer", options->optimizer, "sgd (default), momentum, adam, adamw")
+      ->transform(CLI::CheckedTransformer(kOptimizers))
+      ->option_text("OPTIMIZER");
+  command->add_option("--device,-d", options->devices, "Ids from `plimsoll devices`, `this`, or a device file; default: this machine and a dozen others")
+      ->delimiter(',')
+      ->option_text("DEVICE,…");
+  command->add_flag("--json", options->json, "One JSON document");
+  command->footer("Examples:\n"
+                  "  plimsoll weigh resnet50\n"
+                  "  plimsoll weigh gpt2-xl --seq 1024 --mode train --optimizer adam --device t4,a100-80-sxm\n"
+                  "  plimsoll weigh train.py:make_model --input 3x224x224 --mode train\n"
+                  "Exit code 1: devices were named, and it fits on none of them.");
+  command->callback([options, &invocation] { invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); }; });
+}
+
+}  // namespace plimsoll

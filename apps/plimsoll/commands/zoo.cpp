@@ -1,0 +1,117 @@
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "estimate/count.hpp"
+#include "network/inference.hpp"
+#include "network/zoo/zoo.hpp"
+#include "report/inspection.hpp"
+
+namespace plimsoll {
+namespace {
+
+namespace zoo = network::zoo;
+
+struct Options {
+  std::string name;
+  bool json = false, csv = false, markdown = false;
+};
+
+struct Row {
+  const zoo::Entry* entry;
+  estimate::Counts counts;
+  std::string dimensions;  ///< what the MACs are for: "sequence 128"
+};
+
+Result<Row> weigh_entry(const zoo::Entry& entry) {
+  Result<network::Network> network = zoo::build(entry.name, network::Mode::infer);
+  if (!network) return std::unexpected(std::move(network).error());
+  network::BindingRequest request;
+  request.batch = 1;
+  std::string dimensions;
+  // A language model's work is shown for a length that all of them take.
+  constexpr std::int64_t kSequence = 128;
+  for (std::size_t i = 0; i < network->symbols.size(); ++i)
+    if (network->symbols.at(static_cast<network::SymbolId>(i)).name == "sequence") {
+      request.sequence = kSequence;
+      dimensions = fmt::format("sequence {}", kSequence);
+    }
+  const Result<network::Binding> binding = network::bind(*network, request);
+  if (!binding) return std::unexpected(binding.error());
+  const Result<network::Shapes> shapes = network::infer(*network, *binding);
+  if (!shapes) return std::unexpected(shapes.error());
+  return Row{&entry, estimate::count(*network, *shapes, {}), std::move(dimensions)};
+}
+
+Result<int> list(const Options& options, const report::TextStyle& style) {
+  report::Table table{{{"Name"}, {"Family", report::Align::left, true}, {"Input", report::Align::left, true},
+                       {"Parameters", report::Align::right}, {"GMACs", report::Align::right}, {"Title", report::Align::left, true}}, {}};
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const zoo::Entry& entry : zoo::entries()) {
+    const Result<Row> row = weigh_entry(entry);
+    if (!row) return std::unexpected(Error(row.error()).within(entry.name));
+    const double gmacs = static_cast<double>(row->counts.forward.macs.high) / 1e9;
+    const bool bound = row->counts.forward.macs.low != row->counts.forward.macs.high;
+    table.rows.push_back({std::string(entry.name), std::string(entry.family),
+                          row->dimensions.empty() ? std::string(entry.input) : row->dimensions, report::grouped(row->counts.parameters),
+                          fmt::format("{}{:.4g}", bound ? "<= " : "", gmacs), std::string(entry.title)});
+    json.push_back({{"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input},
+                    {"parameters", row->counts.parameters}, {"macs", row->counts.forward.macs.high}, {"macs_low", row->counts.forward.macs.low}});
+  }
+  if (options.json)
+    fmt::print("{}\n", json.dump());
+  else if (options.csv)
+    fmt::print("{}", report::to_csv(table));
+  else if (options.markdown)
+    fmt::print("{}", report::to_markdown(table));
+  else
+    fmt::print("{}\nOptions follow a colon: resnet50:classes=10,input=1x32x32; `plimsoll zoo NAME` lists them.\n", report::to_text(table, style));
+  return 0;
+}
+
+Result<int> show(const Options& options, const report::TextStyle& style) {
+  // Building it checks the name, aliases and options included.
+  const Result<network::Network> network = zoo::build(options.name, network::Mode::infer);
+  if (!network) return std::unexpected(network.error());
+  for (const zoo::Entry& entry : zoo::entries()) {
+    if (entry.name != zoo::entry_name(options.name)) continue;
+    if (options.json) {
+      nlohmann::ordered_json out = {{"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input}};
+      out["options"] = nlohmann::ordered_json::array();
+      for (const zoo::Option& o : entry.options)
+        out["options"].push_back({{"name", o.name}, {"meaning", o.meaning}, {"default", o.otherwise}});
+      fmt::print("{}\n", out.dump());
+      return 0;
+    }
+    fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family, entry.input);
+    report::Table table{{{"Option"}, {"Default"}, {"Meaning", report::Align::left, true}}, {}};
+    for (const zoo::Option& o : entry.options)
+      table.rows.push_back({std::string(o.name), std::string(o.otherwise), std::string(o.meaning)});
+    fmt::print("{}\nExample: plimsoll inspect {}{}\n", report::to_text(table, style), entry.name,
+               entry.options.empty() ? "" : fmt::format(":{}={}", entry.options[0].name, entry.options[0].otherwise));
+    return 0;
+  }
+  return fail("'{}' is not in the zoo", options.name);
+}
+
+}  // namespace
+
+void add_zoo(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("zoo", "The architectures known by name, with parameters and GMACs");
+  command->add_option("name", options->name, "One of them: its options")->option_text("NAME");
+  auto* json = command->add_flag("--json", options->json, "One JSON document");
+  auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
+  command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
+  command->footer("Examples:\n  plimsoll zoo\n  plimsoll zoo resnet50\n  plimsoll weigh mobilenet_v1:alpha=0.25");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] {
+      return options->name.empty() ? list(*options, output_style(invocation)) : show(*options, output_style(invocation));
+    };
+  });
+}
+
+}  // namespace plimsoll

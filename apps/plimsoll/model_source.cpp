@@ -1,0 +1,112 @@
+#include "model_source.hpp"
+
+#include <charconv>
+#include <filesystem>
+
+#include "network/zoo/zoo.hpp"
+#include "onnx/reader.hpp"
+#include "python_model.hpp"
+
+namespace plimsoll {
+namespace {
+
+bool names_python(std::string_view spec) {
+  // FILE.py:function, or package.module:function; a zoo name may carry options after its colon.
+  const std::size_t colon = spec.rfind(':');
+  return colon != std::string_view::npos && (spec.substr(0, colon).ends_with(".py") || !network::zoo::names_zoo_model(spec));
+}
+
+bool looks_like_path(std::string_view spec) {
+  return spec.ends_with(".onnx") || spec.find('/') != std::string_view::npos;
+}
+
+Result<LoadedModel> load_file(const std::filesystem::path& path, std::string label) {
+  Result<onnx::Model> model = onnx::read(path);
+  if (!model) return std::unexpected(std::move(model).error());
+  LoadedModel loaded;
+  loaded.label = std::move(label);
+  loaded.notes = std::move(model->notes);
+  loaded.network = std::move(model->network);
+  return loaded;
+}
+
+}  // namespace
+
+Result<LoadedModel> load_model(const ModelRequest& request) {
+  const std::string& spec = request.spec;
+  std::error_code ignored;
+  const bool is_file = std::filesystem::exists(spec, ignored);
+  if (is_file || looks_like_path(spec))
+    if (is_file || !names_python(spec)) return load_file(spec, spec);
+  if (network::zoo::names_zoo_model(spec)) {
+    Result<network::Network> built = network::zoo::build(spec, request.mode);
+    if (!built) return std::unexpected(std::move(built).error());
+    LoadedModel loaded;
+    loaded.label = spec;
+    loaded.network = std::move(*built);
+    return loaded;
+  }
+  if (names_python(spec)) {
+    Result<PythonModel> handed = export_python_model(request);
+    if (!handed) return std::unexpected(std::move(handed).error());
+    Result<LoadedModel> loaded = load_file(handed->path, spec);
+    if (!loaded) return loaded;
+    loaded->inputs_used = true;
+    for (std::string& note : handed->notes) loaded->notes.push_back(std::move(note));
+    return loaded;
+  }
+  // Not a file and no name: the zoo's own message suggests the nearest.
+  Result<network::Network> nearest = network::zoo::build(spec, request.mode);
+  if (nearest) return fail("'{}' names no model", spec);
+  Error error = std::move(nearest).error();
+  if (error.hint.empty()) error.hint = "MODEL is an ONNX file, a name from `plimsoll zoo`, or FILE.py:function.";
+  return std::unexpected(std::move(error));
+}
+
+Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
+  std::vector<std::int64_t> dims;
+  const std::string whole(text);
+  while (true) {
+    const std::size_t cut = text.find('x');
+    const std::string_view part = text.substr(0, cut);
+    std::int64_t n = 0;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
+    if (problem != std::errc() || end != part.data() + part.size() || n < 0)
+      return fail("'{}' is no shape; write it as 1x3x224x224", whole);
+    dims.push_back(n);
+    if (cut == std::string_view::npos) return dims;
+    text.remove_prefix(cut + 1);
+  }
+}
+
+void BindingOptions::add_to(CLI::App& command) {
+  command.add_option("--batch,-b", batch, "Batch size")->check(CLI::PositiveNumber)->option_text("N");
+  command.add_option("--seq,-s", sequence, "Sequence length of a language model")->check(CLI::PositiveNumber)->option_text("S");
+  command.add_option("--input", inputs, "Shape of an input: [NAME=]1x3x224x224; for FILE.py:function without the batch")
+      ->option_text("SHAPE …");
+  command.add_option("--dim", extents, "Any other named dimension: NAME=N")->option_text("NAME=N …");
+}
+
+Result<network::BindingRequest> BindingOptions::request(bool with_inputs) const {
+  network::BindingRequest out;
+  if (batch > 0) out.batch = batch;
+  if (sequence > 0) out.sequence = sequence;
+  for (const std::string& given : inputs) {
+    if (!with_inputs) break;
+    const std::size_t equals = given.rfind('=');
+    Result<std::vector<std::int64_t>> dims = parse_shape(equals == std::string::npos ? given : given.substr(equals + 1));
+    if (!dims) return std::unexpected(std::move(dims).error());
+    out.inputs.push_back({equals == std::string::npos ? "" : given.substr(0, equals), std::move(*dims)});
+  }
+  for (const std::string& given : extents) {
+    const std::size_t equals = given.rfind('=');
+    Result<std::vector<std::int64_t>> value =
+        equals == std::string::npos ? fail("'{}' is not of the form NAME=N", given) : parse_shape(given.substr(equals + 1));
+    if (!value) return std::unexpected(std::move(value).error());
+    if (value->size() != 1) return fail("'{}' is not of the form NAME=N", given);
+    out.extents.push_back({given.substr(0, equals), value->front()});
+  }
+  return out;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "network/binding.hpp"
+#include "network/network.hpp"
+#include "network/setting.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace plimsoll {
+
+/// MODEL as a person gives it: an ONNX file, a name of the zoo, or FILE.py:function.
+struct ModelRequest {
+  std::string spec;
+  network::Mode mode = network::Mode::infer;
+  std::vector<std::string> inputs;  ///< --input, as given
+};
+
+struct LoadedModel {
+  std::string label;
+  network::Network network;
+  std::vector<std::string> notes;
+  bool inputs_used = false;  ///< --input went into making the model and must not be bound again
+};
+
+[[nodiscard]] Result<LoadedModel> load_model(const ModelRequest& request);
+
+/// The options that bind dimensions, shared by the commands that take a MODEL.
+struct BindingOptions {
+  std::int64_t batch = 0;     ///< 0: not given
+  std::int64_t sequence = 0;
+  std::vector<std::string> inputs;
+  std::vector<std::string> extents;
+
+  void add_to(CLI::App& command);
+  /// `with_inputs` false where the model was made with them already.
+  [[nodiscard]] Result<network::BindingRequest> request(bool with_inputs) const;
+};
+
+/// "1x3x224x224" into numbers; fails on anything else.
+[[nodiscard]] Result<std::vector<std::int64_t>> parse_shape(std::string_view text);
+
+}  // namespace plimsoll

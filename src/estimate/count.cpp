@@ -1,0 +1,322 @@
+#include "estimate/count.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "estimate/causal.hpp"
+#include "estimate/saturating.hpp"
+#include "estimate/work_table.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+using network::Graph;
+using network::GraphId;
+using network::kNoTensor;
+using network::Network;
+using network::Operator;
+using network::Role;
+using network::Shapes;
+using network::TensorId;
+
+/// One corner of an operator's work.
+struct Corner {
+  std::int64_t macs = 0, flops = 0, read = 0, written = 0;
+};
+
+class Counter {
+ public:
+  Counter(const Network& network, const Shapes& shapes, const Conventions& conventions)
+      : network_(network),
+        shapes_(shapes),
+        conventions_(conventions),
+        source_(network.tensors.size(), kNoTensor),
+        used_(network.tensors.size(), false),
+        needs_gradient_(network.tensors.size(), false) {
+    if (conventions.halve_causal) causal_ = find_causal_products(network);
+  }
+
+  Counts run() {
+    stored();
+    const Totals main = graph(GraphId{0}, {1, 1});
+    counts_.forward = main.forward;
+    counts_.backward = main.backward;
+    for (const OperatorCount& row : counts_.operators)
+      if (row.alternative == 0) counts_.activation_bytes = sum(counts_.activation_bytes, row.activation_bytes);
+    const Operator none{};
+    const Site site{network_, shapes_, none, conventions_};
+    for (const TensorId id : network_.main().inputs) counts_.input_bytes = sum(counts_.input_bytes, site.bytes(id));
+    for (const TensorId id : network_.main().outputs) counts_.output_bytes = sum(counts_.output_bytes, site.bytes(id));
+    return std::move(counts_);
+  }
+
+ private:
+  struct Totals {
+    Work forward, backward;
+  };
+
+  /// Stored tensors: their totals, and where a gradient starts.
+  void stored() {
+    const Operator none{};
+    const Site site{network_, shapes_, none, conventions_};
+    for (const Graph& g : network_.graphs)
+      for (const TensorId id : g.weights) {
+        const auto at = static_cast<std::size_t>(id);
+        source_[at] = id;
+        counts_.weight_bytes = sum(counts_.weight_bytes, site.bytes(id));
+        if (network_.tensor(id).role != Role::parameter) continue;
+        needs_gradient_[at] = true;
+        counts_.parameters = sum(counts_.parameters, site.elements(id));
+        counts_.parameter_bytes = sum(counts_.parameter_bytes, site.bytes(id));
+      }
+  }
+
+  Totals graph(GraphId id, Interval repeats) {
+    Totals totals;
+    const auto& operators = network_.graph(id).operators;
+    for (std::uint32_t i = 0; i < operators.size(); ++i) {
+      const Totals one = single(operators[i], id, i, repeats);
+      totals.forward = totals.forward + one.forward;
+      totals.backward = totals.backward + one.backward;
+    }
+    return totals;
+  }
+
+  Totals single(const Operator& op, GraphId id, std::uint32_t index, Interval repeats) {
+    OperatorCount row;
+    row.graph = id;
+    row.index = index;
+    row.repeats = repeats;
+    attribute_weights(op, row);
+    const WorkRow* rule = find_work(op.kind);
+    const bool halve = !causal_.empty() && id == GraphId{0} && causal_[index];
+    if (is_folded(op))
+      row.coverage = Coverage::folded;
+    else if (rule == nullptr)
+      row.coverage = Coverage::no_rule;
+    else
+      measure(op, *rule, halve, row);
+    trace(op, rule);
+    row.work = row.work * repeats;
+    row.backward = row.backward * repeats;
+    ++counts_.nodes;
+    if (row.coverage == Coverage::counted || row.coverage == Coverage::folded) ++counts_.counted;
+    Totals totals{row.work, row.backward};
+    counts_.operators.push_back(row);
+    const Totals inside = bodies(op, repeats);
+    return {totals.forward + inside.forward, totals.backward + inside.backward};
+  }
+
+  /// Whether everything that it makes was found out without data.
+  [[nodiscard]] bool is_folded(const Operator& op) const {
+    const auto outputs = network_.outputs(op);
+    return !outputs.empty() && std::ranges::all_of(outputs, [this](TensorId id) { return id == kNoTensor || shapes_.at(id).has_value; });
+  }
+
+  void measure(const Operator& op, const WorkRow& rule, bool halve, OperatorCount& row) {
+    const Site upper{network_, shapes_, op, conventions_, true};
+    const Corner high = corner(upper, rule, halve);
+    Corner low = high;
+    if (depends_on_data(op)) {
+      const Site lower{network_, shapes_, op, conventions_, false};
+      low = corner(lower, rule, halve);
+    }
+    row.work = {{low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
+    if (high.flops == kUnbounded || high.read == kUnbounded || high.written == kUnbounded) {
+      row.coverage = Coverage::unbounded;
+      row.work = {};
+      return;
+    }
+    if (rule.traffic != Traffic::none) row.activation_bytes = high.written;
+    backward(op, rule, low, high, row);
+  }
+
+  [[nodiscard]] bool depends_on_data(const Operator& op) const {
+    const auto symbolic = [this](TensorId id) {
+      return id != kNoTensor && (!shapes_.ranked(id) || std::ranges::any_of(shapes_.dims(id), [](network::Dim d) { return !d.exact(); }));
+    };
+    // NonMaxSuppression and adaptive RoiAlign depend on the data even where their shapes do not.
+    const std::string_view type = network_.type_of(op);
+    return std::ranges::any_of(network_.inputs(op), symbolic) || std::ranges::any_of(network_.outputs(op), symbolic) ||
+           type == "NonMaxSuppression" || type == "RoiAlign" || type == "MaxRoiPool";
+  }
+
+  Corner corner(const Site& site, const WorkRow& rule, bool halve) const {
+    Corner c;
+    if (site.outputs().empty()) return c;
+    Operations operations = rule.formula(site, rule);
+    if (halve) operations.macs = quotient(operations.macs, 2);
+    c.macs = operations.macs;
+    c.flops = sum(product(operations.macs, conventions_.flops_per_mac), operations.other_flops);
+    if (rule.traffic == Traffic::none) return c;
+    for (const TensorId id : site.outputs())
+      if (id != kNoTensor) c.written = sum(c.written, site.bytes(id));
+    const auto inputs = site.inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kNoTensor || shapes_.at(inputs[i]).has_value) continue;  // known contents: folded in
+      if (std::find(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(i), inputs[i]) !=
+          inputs.begin() + static_cast<std::ptrdiff_t>(i))
+        continue;  // the same tensor twice is read once
+      c.read = sum(c.read, i == 0 && rule.traffic == Traffic::gathers ? c.written : site.bytes(inputs[i]));
+    }
+    return c;
+  }
+
+  void backward(const Operator& op, const WorkRow& rule, const Corner& low, const Corner& high, OperatorCount& row) const {
+    if (rule.backward == Backward::none) return;
+    const auto inputs = network_.inputs(op);
+    std::int64_t operands = 0, gradients_low = 0, gradients_high = 0;
+    const Site upper{network_, shapes_, op, conventions_, true};
+    const Site lower{network_, shapes_, op, conventions_, false};
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kNoTensor || !needs_gradient_[static_cast<std::size_t>(inputs[i])]) continue;
+      if (i < 2) ++operands;
+      gradients_high = sum(gradients_high, upper.bytes(inputs[i]));
+      gradients_low = sum(gradients_low, lower.bytes(inputs[i]));
+    }
+    if (gradients_high == 0) return;
+    Work& w = row.backward;
+    if (rule.backward == Backward::product) {
+      w.macs = {product(low.macs, operands), product(high.macs, operands)};
+      w.flops = {product(low.flops, operands), product(high.flops, operands)};
+      // Each product reads the gradient and the other operand.
+      w.bytes_read = {product(low.written, operands), product(high.written, operands)};
+      w.bytes_read = {sum(w.bytes_read.low, low.read), sum(w.bytes_read.high, high.read)};
+    } else {
+      const bool maps = rule.backward == Backward::map;
+      w.flops = maps ? Interval{product(lower.output_elements(), rule.backward_cost), product(upper.output_elements(), rule.backward_cost)}
+                     : Interval{0, 0};
+      w.bytes_read = {low.written, high.written};
+      if (maps) w.bytes_read = {sum(w.bytes_read.low, low.read), sum(w.bytes_read.high, high.read)};
+    }
+    w.bytes_written = {gradients_low, gradients_high};
+  }
+
+  /// Follows gradients and stored tensors through one operator.
+  void trace(const Operator& op, const WorkRow* rule) {
+    const auto inputs = network_.inputs(op);
+    const bool flows = rule != nullptr && (rule->backward != Backward::none || rule->traffic == Traffic::none) &&
+                       std::ranges::any_of(inputs, [this](TensorId id) { return id != kNoTensor && needs_gradient_[static_cast<std::size_t>(id)]; });
+    const std::string_view type = network_.type_of(op);
+    // A weight seen through these is still that weight.
+    const bool renames = type == "Identity" || type == "Transpose" || type == "Reshape" || type == "Unsqueeze" ||
+                         type == "Cast" || type == "DequantizeLinear" || type == "Squeeze";
+    for (const TensorId id : network_.outputs(op)) {
+      if (id == kNoTensor) continue;
+      const auto at = static_cast<std::size_t>(id);
+      if (flows && network::is_float(shapes_.type(id))) needs_gradient_[at] = true;
+      if (renames && !inputs.empty() && inputs[0] != kNoTensor) source_[at] = source_[static_cast<std::size_t>(inputs[0])];
+    }
+  }
+
+  void attribute_weights(const Operator& op, OperatorCount& row) {
+    const std::string_view type = network_.type_of(op);
+    if (type == "Identity" || type == "Transpose" || type == "Unsqueeze" || type == "Cast" || type == "Reshape" || type == "Squeeze" ||
+        type == "DequantizeLinear") {
+      // Left to whoever computes with it; unless what passes through is no weight.
+      if (!network_.inputs(op).empty() && network_.inputs(op)[0] != kNoTensor &&
+          source_[static_cast<std::size_t>(network_.inputs(op)[0])] != kNoTensor)
+        return;
+    }
+    const Site site{network_, shapes_, op, conventions_};
+    for (const TensorId id : network_.inputs(op)) {
+      if (id == kNoTensor) continue;
+      const TensorId weight = source_[static_cast<std::size_t>(id)];
+      if (weight == kNoTensor || used_[static_cast<std::size_t>(weight)]) continue;
+      used_[static_cast<std::size_t>(weight)] = true;
+      row.weight_bytes = sum(row.weight_bytes, site.bytes(weight));
+      if (network_.tensor(weight).role == Role::parameter) row.parameters = sum(row.parameters, site.elements(weight));
+    }
+  }
+
+  /// The bodies of If, Loop, Scan and SequenceMap.
+  Totals bodies(const Operator& op, Interval repeats) {
+    const std::string_view type = network_.type_of(op);
+    Totals totals;
+    if (type == "If") return branches(op, repeats);
+    for (const network::Attribute& a : network_.attributes_of(op)) {
+      if (a.kind != network::Attribute::Kind::graph) continue;
+      const Interval trips = trip_count(op, type);
+      const Interval times{product(repeats.low, trips.low), product(repeats.high, trips.high)};
+      const Totals body = graph(static_cast<GraphId>(a.integer), times);
+      totals.forward = totals.forward + body.forward;
+      totals.backward = totals.backward + body.backward;
+    }
+    return totals;
+  }
+
+  [[nodiscard]] Interval trip_count(const Operator& op, std::string_view type) const {
+    const auto inputs = network_.inputs(op);
+    if (type == "Loop" && !inputs.empty() && inputs[0] != kNoTensor && shapes_.at(inputs[0]).has_value &&
+        !shapes_.value(inputs[0]).empty()) {
+      // A condition may end it sooner.
+      const network::Interval most = shapes_.symbols().bounds(shapes_.value(inputs[0]).front().dim());
+      return {inputs.size() > 1 && inputs[1] != kNoTensor ? 0 : most.low, most.high};
+    }
+    if (type == "Scan" && !inputs.empty() && inputs.back() != kNoTensor && shapes_.ranked(inputs.back()) &&
+        !shapes_.dims(inputs.back()).empty()) {
+      // The last input is scanned, along its first axis unless scan_input_axes says otherwise.
+      const network::Attribute* axes = network_.find(op, "scan_input_axes");
+      const auto list = axes == nullptr ? std::span<const std::int64_t>{} : network_.integers_of(*axes);
+      std::int64_t axis = list.empty() ? 0 : list.back();
+      const auto rank = static_cast<std::int64_t>(shapes_.dims(inputs.back()).size());
+      if (axis < 0) axis += rank;
+      if (axis >= 0 && axis < rank) return shapes_.symbols().bounds(shapes_.dims(inputs.back())[static_cast<std::size_t>(axis)]);
+    }
+    if (type == "SequenceMap" && !inputs.empty() && inputs[0] != kNoTensor && shapes_.at(inputs[0]).kind == network::ValueKind::sequence)
+      return shapes_.symbols().bounds(shapes_.at(inputs[0]).length);
+    return {0, kUnbounded};
+  }
+
+  /// A known condition runs one branch; otherwise the heavier one stands for both, and the other's rows
+  /// are marked as alternatives.
+  Totals branches(const Operator& op, Interval repeats) {
+    struct Branch {
+      Totals totals;
+      std::size_t begin = 0, end = 0;
+    };
+    std::vector<Branch> found;
+    for (const std::string_view name : {"then_branch", "else_branch"}) {
+      const network::Attribute* a = network_.find(op, name);
+      if (a == nullptr || a->kind != network::Attribute::Kind::graph) continue;
+      Branch branch;
+      branch.begin = counts_.operators.size();
+      branch.totals = graph(static_cast<GraphId>(a->integer), repeats);
+      branch.end = counts_.operators.size();
+      found.push_back(branch);
+    }
+    if (found.size() != 2) return found.empty() ? Totals{} : found.front().totals;
+    const std::optional<bool> condition = known_condition(op);
+    const bool then_stands = condition.value_or(found[0].totals.forward.flops.high >= found[1].totals.forward.flops.high);
+    const Branch& other = found[then_stands ? 1 : 0];
+    for (std::size_t i = other.begin; i < other.end; ++i) ++counts_.operators[i].alternative;
+    if (condition) return found[then_stands ? 0 : 1].totals;
+    return {either(found[0].totals.forward, found[1].totals.forward), either(found[0].totals.backward, found[1].totals.backward)};
+  }
+
+  [[nodiscard]] std::optional<bool> known_condition(const Operator& op) const {
+    const auto inputs = network_.inputs(op);
+    if (inputs.empty() || inputs[0] == kNoTensor || !shapes_.at(inputs[0]).has_value) return std::nullopt;
+    const auto value = shapes_.value(inputs[0]);
+    if (value.empty() || !value.front().is_integer()) return std::nullopt;
+    return value.front().integer() != 0;
+  }
+
+  const Network& network_;
+  const Shapes& shapes_;
+  const Conventions& conventions_;
+  Counts counts_;
+  std::vector<TensorId> source_;   // the stored tensor that a tensor is, perhaps seen through Identity
+  std::vector<bool> used_;         // stored tensors already attributed to an operator
+  std::vector<bool> needs_gradient_;
+  std::vector<bool> causal_;
+};
+
+}  // namespace
+
+Counts count(const Network& network, const Shapes& shapes, const Conventions& conventions) {
+  return Counter(network, shapes, conventions).run();
+}
+
+}  // namespace plimsoll::estimate

@@ -1,0 +1,89 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.hpp"
+#include "hardware/figure.hpp"
+#include "nvml/library.hpp"
+
+namespace plimsoll::hardware {
+
+enum class DeviceKind : std::uint8_t { gpu, cpu, edge_accelerator, microcontroller };
+[[nodiscard]] std::string_view name(DeviceKind kind);
+[[nodiscard]] std::optional<DeviceKind> device_kind_named(std::string_view name);
+
+/// The number formats that datasheets give rates for. fp32 is the vector units' rate; tf32, fp16, bf16,
+/// fp8 and int8 are the matrix units' where the device has them.
+enum class Arithmetic : std::uint8_t { fp64, fp32, tf32, fp16, bf16, int8, fp8 };
+inline constexpr int kArithmetics = 7;
+[[nodiscard]] std::string_view name(Arithmetic arithmetic);
+[[nodiscard]] std::optional<Arithmetic> arithmetic_named(std::string_view name);
+
+/// A time that somebody measured on the device, for one forward pass of one batch.
+struct Latency {
+  std::string network;
+  Arithmetic arithmetic = Arithmetic::int8;
+  std::int64_t batch = 1;
+  Figure seconds;
+  std::string conditions = {};  ///< what differs from the device as listed: host, bus, clock
+  friend bool operator==(const Latency&, const Latency&) = default;
+};
+
+/// What counts where a board is built into something: a satellite, a camera.
+struct Board {
+  std::optional<Figure> mass = {};                 ///< kg
+  std::optional<std::array<Figure, 3>> size = {};  ///< m, the longest side first
+  std::optional<Figure> peak_power = {};           ///< W of the whole board under load
+  std::optional<Figure> boot_time = {};            ///< s
+  std::string framework = {};
+  std::vector<Arithmetic> precisions = {};        ///< those the framework runs there
+  std::optional<std::int64_t> most_at_once = {};  ///< largest batch, or requests in flight; 1: no batching
+  std::vector<Latency> latencies = {};
+  friend bool operator==(const Board&, const Board&) = default;
+};
+
+/// A machine that can run a network, as a plain value. Rates are dense, never sparse ones, and of one
+/// device: of a board of two, half.
+struct Device {
+  std::string id;  ///< lower case, digits and hyphens
+  std::string name;
+  std::string vendor = {};
+  DeviceKind kind = DeviceKind::gpu;
+  std::vector<std::string> aliases = {};
+  std::vector<std::string> reported_names = {};  ///< as its driver calls it
+  std::optional<int> year = {};
+  bool well_known = false;
+  std::vector<std::string> notes = {};
+
+  std::optional<Figure> memory = {};            ///< B; nominal, 1 GB of a datasheet taken as 10^9 B
+  std::optional<Figure> usable_memory = {};     ///< B that programs can have, where somebody has looked
+  std::optional<Figure> memory_bandwidth = {};  ///< B/s
+  std::optional<Figure> l2_cache = {};          ///< B
+  std::optional<Figure> link_bandwidth = {};    ///< B/s to other devices, both directions together
+  std::string link = {};                        ///< "NVLink", "PCIe 4.0"
+  std::optional<Figure> power = {};             ///< W: the board's limit (TDP)
+  std::optional<Figure> multiprocessors = {};   ///< SMs, compute units, or physical cores of a CPU
+  std::optional<nvml::ComputeCapability> compute_capability = {};
+  std::array<std::optional<Figure>, kArithmetics> peak = {};  ///< FLOP/s (int8: op/s), by Arithmetic
+  std::optional<Board> board = {};
+
+  [[nodiscard]] const std::optional<Figure>& peak_of(Arithmetic arithmetic) const {
+    return peak[static_cast<std::size_t>(arithmetic)];
+  }
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// The figures with their units, for who computes with them; absent where unknown.
+[[nodiscard]] std::optional<FlopsPerSecond> peak_rate(const Device& device, Arithmetic arithmetic);
+[[nodiscard]] std::optional<BytesPerSecond> memory_bandwidth(const Device& device);
+[[nodiscard]] std::optional<BytesPerSecond> link_bandwidth(const Device& device);
+[[nodiscard]] std::optional<Watts> power(const Device& device);
+/// What programs can have: the usable memory where known, else the nominal, which is a little off: NVIDIA's
+/// GB are nearer 2^30 B, and ECC and the driver take some of it.
+[[nodiscard]] std::optional<Bytes> capacity(const Device& device);
+
+}  // namespace plimsoll::hardware

@@ -1,0 +1,46 @@
+#include "network/setting.hpp"
+
+#include <array>
+
+namespace plimsoll::network {
+namespace {
+
+constexpr std::array<std::string_view, 2> kModes = {"infer", "train"};
+constexpr std::array<std::string_view, 8> kPrecisions = {"fp32", "fp32-strict", "tf32",     "fp16",
+                                                         "bf16", "amp-bf16",    "amp-fp16", "int8"};
+constexpr std::array<std::string_view, 4> kOptimizers = {"sgd", "momentum", "adam", "adamw"};
+
+template <class Enum, std::size_t N>
+std::optional<Enum> named(std::string_view name, const std::array<std::string_view, N>& names) {
+  for (std::size_t i = 0; i < N; ++i)
+    if (names[i] == name) return static_cast<Enum>(i);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name(Mode mode) { return kModes[static_cast<std::size_t>(mode)]; }
+std::string_view name(Precision precision) { return kPrecisions[static_cast<std::size_t>(precision)]; }
+std::string_view name(Optimizer optimizer) { return kOptimizers[static_cast<std::size_t>(optimizer)]; }
+std::optional<Mode> mode_named(std::string_view name) { return named<Mode>(name, kModes); }
+std::optional<Precision> precision_named(std::string_view name) { return named<Precision>(name, kPrecisions); }
+std::optional<Optimizer> optimizer_named(std::string_view name) { return named<Optimizer>(name, kOptimizers); }
+
+int weight_bits(Precision precision) {
+  switch (precision) {
+    case Precision::fp16:
+    case Precision::bf16: return 16;
+    case Precision::int8: return 8;
+    default: return 32;
+  }
+}
+
+int state_per_parameter(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::sgd: return 0;
+    case Optimizer::momentum: return 1;
+    default: return 2;
+  }
+}
+
+}  // namespace plimsoll::network

@@ -1,0 +1,163 @@
+#include "network/zoo/zoo.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "network/zoo/arguments.hpp"
+#include "network/zoo/families.hpp"
+
+namespace plimsoll::network::zoo {
+namespace {
+
+/// Another name for an entry, with the options it stands for.
+struct Alias {
+  std::string_view name;
+  std::string_view entry;
+  std::string_view options = {};
+};
+
+constexpr Alias kAliases[] = {
+    {"mobilenet_v1_1.0", "mobilenet_v1", "alpha=1"},
+    {"mobilenet_v1_0.75", "mobilenet_v1", "alpha=0.75"},
+    {"mobilenet_v1_0.5", "mobilenet_v1", "alpha=0.5"},
+    {"mobilenet_v1_0.50", "mobilenet_v1", "alpha=0.5"},
+    {"mobilenet_v1_0.25", "mobilenet_v1", "alpha=0.25"},
+    {"mobilenet_v1_1.0_224", "mobilenet_v1", "alpha=1,input=224x224"},
+    {"mobilenet_v1_0.5_160", "mobilenet_v1", "alpha=0.5,input=160x160"},
+    {"mobilenet_v1_0.25_128", "mobilenet_v1", "alpha=0.25,input=128x128"},
+    {"wide_resnet50", "wide_resnet50_2"},
+    {"wide_resnet101", "wide_resnet101_2"},
+    {"resnext50", "resnext50_32x4d"},
+    {"resnext101", "resnext101_32x8d"},
+    {"vit_base_16", "vit_b_16"},
+    {"vit_base_patch16_224", "vit_b_16"},
+    {"vit_large_16", "vit_l_16"},
+    {"cait_s24_224", "cait_s24"},
+    {"cait_m36_384", "cait_m36"},
+    {"yolo_v3", "yolov3"},
+    {"tiny_yolov3", "yolov3_tiny"},
+    {"yolo_v3_tiny", "yolov3_tiny"},
+    {"ssd300", "ssd300_vgg16"},
+    {"ssd", "ssd300_vgg16"},
+    {"faster_rcnn", "fasterrcnn_resnet50_fpn"},
+    {"bert", "bert_base"},
+    {"bert_base_uncased", "bert_base"},
+    {"bert_large_uncased", "bert_large"},
+    {"gpt2_small", "gpt2"},
+    {"gpt3_175b", "gpt3"},
+    {"llama2", "llama2_7b"},
+    {"llama3", "llama3_8b"},
+};
+
+std::vector<Entry> join_families() {
+  std::vector<Entry> all;
+  for (const auto& family :
+       {alexnet_vgg_entries(), inception_entries(), resnet_entries(), densenet_squeezenet_entries(), mobilenet_entries(),
+        efficientnet_entries(), vision_transformer_entries(), yolo_entries(), ssd_entries(), faster_rcnn_entries(),
+        bert_entries(), gpt_entries(), llama_entries(), dlrm_entries()})
+    all.insert(all.end(), family.begin(), family.end());
+  return all;
+}
+
+/// A name as it is compared: letters in lower case and digits, separators left out.
+std::string plain(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '-' || c == '_' || c == '.' || c == ' ') continue;
+    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return out;
+}
+
+std::string_view name_part(std::string_view spec) { return spec.substr(0, spec.find(':')); }
+
+const Entry* find_entry(std::string_view plain_name) {
+  for (const Entry& entry : entries())
+    if (plain(entry.name) == plain_name) return &entry;
+  return nullptr;
+}
+
+const Alias* find_alias(std::string_view plain_name) {
+  for (const Alias& alias : kAliases)
+    if (plain(alias.name) == plain_name) return &alias;
+  return nullptr;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row[b.size()];
+}
+
+std::string_view nearest(std::string_view plain_name) {
+  constexpr std::size_t kLongestName = 64;  // nobody misspells a name into something longer
+  plain_name = plain_name.substr(0, kLongestName);
+  std::string_view best;
+  std::size_t least = plain_name.size() / 2 + 2;  // farther than that is no suggestion
+  const auto consider = [&](std::string_view candidate) {
+    if (const std::size_t distance = edit_distance(plain_name, plain(candidate)); distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  };
+  for (const Entry& entry : entries()) consider(entry.name);
+  for (const Alias& alias : kAliases) consider(alias.name);
+  return best;
+}
+
+std::unexpected<Error> unknown(std::string_view name) {
+  constexpr std::size_t kShown = 80;
+  Error error{fmt::format("there is no network named '{}' in the zoo", name.substr(0, kShown))};
+  const std::string_view best = nearest(plain(name.substr(0, kShown)));
+  error.hint = best.empty() ? "`plimsoll zoo` lists them" : fmt::format("did you mean {}? `plimsoll zoo` lists them all", best);
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+std::span<const Entry> entries() {
+  static const std::vector<Entry> kEntries = join_families();
+  return kEntries;
+}
+
+bool names_zoo_model(std::string_view spec) {
+  const std::string name = plain(name_part(spec));
+  return find_entry(name) || find_alias(name);
+}
+
+Result<Network> build(std::string_view spec, Mode mode) {
+  const std::string_view name = name_part(spec);
+  std::string options(name.size() < spec.size() ? spec.substr(name.size() + 1) : std::string_view());
+  const std::string wanted = plain(name);
+  const Entry* entry = find_entry(wanted);
+  if (!entry) {
+    const Alias* alias = find_alias(wanted);
+    if (!alias) return unknown(name);
+    entry = find_entry(plain(alias->entry));
+    if (!entry) return unknown(alias->entry);
+    // What the person writes out wins over what the alias stands for.
+    for (std::string_view rest = alias->options; !rest.empty();) {
+      const std::string_view item = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+      if (options.find(item.substr(0, item.find('=') + 1)) == std::string::npos)
+        options = options.empty() ? std::string(item) : fmt::format("{},{}", options, item);
+    }
+  }
+  auto arguments = Arguments::parse(*entry, options);
+  if (!arguments) return std::unexpected(std::move(arguments.error()).within(entry->name));
+  auto network = entry->build(*entry, *arguments, mode);
+  if (!network) return std::unexpected(std::move(network.error()).within(entry->name));
+  return network;
+}
+
+}  // namespace plimsoll::network::zoo

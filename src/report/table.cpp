@@ -1,0 +1,177 @@
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace plimsoll::report {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kNarrowest = 12;
+
+/// Length of the UTF-8 sequence that starts at `i`, or 0 where it is broken.
+std::size_t sequence_length(std::string_view text, std::size_t i) {
+  const auto c = static_cast<unsigned char>(text[i]);
+  const std::size_t length = c < 0x80 ? 1 : (c >> 5) == 6 ? 2 : (c >> 4) == 14 ? 3 : (c >> 3) == 30 ? 4 : 0;
+  if (length == 0 || i + length > text.size()) return 0;
+  std::uint32_t code = length == 1 ? c : c & (0x7Fu >> length);
+  for (std::size_t k = 1; k < length; ++k) {
+    const auto next = static_cast<unsigned char>(text[i + k]);
+    if ((next >> 6) != 2) return 0;
+    code = (code << 6) | (next & 0x3Fu);
+  }
+  // Overlong forms, surrogates, and the C1 controls and direction marks that terminals act on.
+  static constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
+  if ((code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069)) return 0;
+  return length;
+}
+
+std::string pad(std::string_view text, std::size_t width, Align align) {
+  const std::size_t used = display_width(text);
+  const std::string fill(width > used ? width - used : 0, ' ');
+  return align == Align::left ? std::string(text) + fill : fill + std::string(text);
+}
+
+/// Both ends of a layer's name say more than its middle.
+std::string shorten(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width || width < 3) return std::string(text);
+  std::vector<std::string_view> points;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t n = std::max<std::size_t>(1, sequence_length(text, i));
+    points.push_back(text.substr(i, n));
+    i += n;
+  }
+  const std::size_t tail = (width - 1) / 2, head = width - 1 - tail;
+  std::string out;
+  for (std::size_t i = 0; i < head; ++i) out += points[i];
+  out += "…";
+  for (std::size_t i = points.size() - tail; i < points.size(); ++i) out += points[i];
+  return out;
+}
+
+std::vector<std::size_t> column_widths(const Table& table, const TextStyle& style) {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    std::size_t w = display_width(table.columns[c].title);
+    for (const auto& row : table.rows) w = std::max(w, display_width(row[c]));
+    widths.push_back(w);
+  }
+  if (!style.width) return widths;
+  std::size_t total = kGap * (widths.size() - 1);
+  for (const std::size_t w : widths) total += w;
+  const auto limit = static_cast<std::size_t>(*style.width);
+  while (total > limit) {
+    // Take from the widest column that may shrink.
+    std::size_t best = widths.size();
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      if (table.columns[c].shrinks && widths[c] > kNarrowest && (best == widths.size() || widths[c] > widths[best])) best = c;
+    if (best == widths.size()) break;
+    const std::size_t cut = std::min(total - limit, widths[best] - kNarrowest);
+    widths[best] -= cut;
+    total -= cut;
+  }
+  return widths;
+}
+
+std::string quote_csv(std::string_view cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(cell);
+  std::string out = "\"";
+  for (const char c : cell) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string escape_markdown(std::string_view cell) {
+  std::string out;
+  for (const char c : cell) {
+    if (c == '|' || c == '\\' || c == '`' || c == '*' || c == '_' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string escape(std::string_view code, std::string_view text, const TextStyle& style) {
+  return style.color ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const std::size_t n = c < 0x20 || c == 0x7F ? 0 : sequence_length(text, i);
+    if (n == 0) {
+      out += fmt::format("\\x{:02x}", c);
+      ++i;
+    } else {
+      out += text.substr(i, n);
+      i += n;
+    }
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
+}
+
+std::string to_text(const Table& table, const TextStyle& style) {
+  const auto widths = column_widths(table, style);
+  std::string out;
+  const auto line = [&](const auto& cell_of, bool heading) {
+    std::string text;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (c > 0) text.append(kGap, ' ');
+      const std::string cell = shorten(cell_of(c), widths[c]);
+      text += pad(cell, widths[c], table.columns[c].align);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += heading ? bold(text, style) : text;
+    out += '\n';
+  };
+  line([&](std::size_t c) -> std::string_view { return table.columns[c].title; }, true);
+  for (const auto& row : table.rows) line([&](std::size_t c) -> std::string_view { return row[c]; }, false);
+  return out;
+}
+
+std::string to_csv(const Table& table) {
+  std::string out;
+  const auto line = [&](const auto& cell_of) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (c > 0) out += ',';
+      out += quote_csv(cell_of(c));
+    }
+    out += "\r\n";
+  };
+  line([&](std::size_t c) -> std::string_view { return table.columns[c].title; });
+  for (const auto& row : table.rows) line([&](std::size_t c) -> std::string_view { return row[c]; });
+  return out;
+}
+
+std::string to_markdown(const Table& table) {
+  std::string out = "|";
+  for (const Column& c : table.columns) out += fmt::format(" {} |", escape_markdown(c.title));
+  out += "\n|";
+  for (const Column& c : table.columns) out += c.align == Align::right ? "---:|" : "---|";
+  out += '\n';
+  for (const auto& row : table.rows) {
+    out += '|';
+    for (const std::string& cell : row) out += fmt::format(" {} |", escape_markdown(cell));
+    out += '\n';
+  }
+  return out;
+}
+
+std::string bold(std::string_view text, const TextStyle& style) { return escape("1", text, style); }
+std::string dim(std::string_view text, const TextStyle& style) { return escape("2", text, style); }
+std::string green(std::string_view text, const TextStyle& style) { return escape("32", text, style); }
+std::string red(std::string_view text, const TextStyle& style) { return escape("31", text, style); }
+
+}  // namespace plimsoll::report

@@ -1,0 +1,43 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plimsoll::report {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::left;
+  bool shrinks = false;  ///< may be cut in the middle where the line is too long for the terminal
+};
+
+/// A table of texts, rendered for people or for programs without knowing what it is about.
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// How text for people may look. Without a width nothing is cut; colour only on a terminal.
+struct TextStyle {
+  std::optional<int> width = {};
+  bool color = false;
+};
+
+[[nodiscard]] std::string to_text(const Table& table, const TextStyle& style);
+[[nodiscard]] std::string to_csv(const Table& table);       ///< RFC 4180
+[[nodiscard]] std::string to_markdown(const Table& table);
+
+/// Names come from files: control bytes and broken UTF-8 are shown as \xNN, so that none reaches the terminal.
+[[nodiscard]] std::string printable(std::string_view text);
+/// Columns that a UTF-8 text takes, one per code point.
+[[nodiscard]] std::size_t display_width(std::string_view text);
+
+[[nodiscard]] std::string bold(std::string_view text, const TextStyle& style);
+[[nodiscard]] std::string dim(std::string_view text, const TextStyle& style);
+[[nodiscard]] std::string green(std::string_view text, const TextStyle& style);
+[[nodiscard]] std::string red(std::string_view text, const TextStyle& style);
+
+}  // namespace plimsoll::report
