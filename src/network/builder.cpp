@@ -67,6 +67,9 @@ void Builder::reserve(std::size_t operators) {
   make_room(network_.tensors, operators);
   make_room(network_.tensor_ids, 3 * operators);
   make_room(network_.attributes, operators);
+  // Exported names of an operator and its output are about so long; longer ones only cost a copy.
+  if (const std::size_t more = 64 * operators; network_.text.capacity() - network_.text.size() < more)
+    network_.text.reserve(std::max(network_.text.size() + more, 2 * network_.text.capacity()));
 }
 
 Range Builder::store(std::string_view text) {
