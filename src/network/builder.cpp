@@ -22,6 +22,13 @@ void make_room(std::vector<T>& pool, std::size_t more) {
   if (pool.capacity() - pool.size() < more) pool.reserve(std::max(pool.size() + more, 2 * pool.capacity()));
 }
 
+/// A hash of three letters and the length: enough to tell the few operator types and attribute names of a
+/// model apart nearly always, and what it finds is compared in full.
+std::size_t glance(std::string_view text) {
+  const auto letter = [text](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(text[i])); };
+  return text.size() * 37 + letter(0) * 5 + letter(text.size() / 2) * 3 + letter(text.size() - 1);
+}
+
 std::vector<Dim> exact_dims(std::initializer_list<std::int64_t> dims) {
   std::vector<Dim> out;
   out.reserve(dims.size());
@@ -40,6 +47,7 @@ void Builder::opset(std::string_view domain, std::int64_t version) {
   if (domain == "ai.onnx") domain = "";
   network_.opsets.push_back({std::string(domain), version});
   known_types_.clear();
+  recent_types_ = {};
 }
 
 Dim Builder::symbol(std::string_view name) {
@@ -59,6 +67,9 @@ void Builder::reserve(std::size_t operators) {
   make_room(network_.tensors, operators);
   make_room(network_.tensor_ids, 3 * operators);
   make_room(network_.attributes, operators);
+  // Exported names of an operator and its output are about so long; longer ones only cost a copy.
+  if (const std::size_t more = 64 * operators; network_.text.capacity() - network_.text.size() < more)
+    network_.text.reserve(std::max(network_.text.size() + more, 2 * network_.text.capacity()));
 }
 
 Range Builder::store(std::string_view text) {
@@ -69,10 +80,11 @@ Range Builder::store(std::string_view text) {
 
 Range Builder::store_interned(std::string_view text) {
   if (text.empty()) return {};
-  if (const auto found = interned_.find(text); found != interned_.end()) return found->second;
-  const Range r = store(text);
-  interned_.emplace(text, r);
-  return r;
+  Range& recent = recent_texts_[glance(text) % kRecent];
+  if (network_.view(recent) == text) return recent;
+  const auto found = interned_.find(text);
+  recent = found != interned_.end() ? found->second : interned_.emplace(text, store(text)).first->second;
+  return recent;
 }
 
 Range Builder::store_dims(std::span<const Dim> dims) { return append(network_.dims, dims); }
@@ -153,9 +165,7 @@ void Builder::set_value(TensorId id, std::span<const Scalar> values) {
 
 void Builder::set_role(TensorId id, Role role) { network_.tensors[static_cast<std::size_t>(id)].role = role; }
 
-Operator Builder::make_operator(std::string_view type, std::string_view domain, std::string_view name) {
-  if (domain == "ai.onnx") domain = "";
-  Operator op;
+const Builder::KnownType& Builder::known_type(std::string_view type, std::string_view domain) {
   auto found = domain.empty() ? known_types_.find(type) : known_types_.find(fmt::format("{}:{}", domain, type));
   if (found == known_types_.end()) {
     const auto set = std::ranges::find(network_.opsets, domain, &Opset::domain);
@@ -165,10 +175,21 @@ Operator Builder::make_operator(std::string_view type, std::string_view domain, 
     std::string key = domain.empty() ? std::string(type) : fmt::format("{}:{}", domain, type);
     found = known_types_.emplace(std::move(key), known).first;
   }
-  op.kind = found->second.kind;
-  op.opset = found->second.opset;
-  op.type = found->second.type;
-  op.domain = found->second.domain;
+  return found->second;
+}
+
+Operator Builder::make_operator(std::string_view type, std::string_view domain, std::string_view name) {
+  if (domain == "ai.onnx") domain = "";
+  const bool plain = domain.empty() && !type.empty();
+  KnownType* const recent = plain ? &recent_types_[glance(type) % kRecent] : nullptr;
+  const bool hit = plain && network_.view(recent->type) == type;
+  const KnownType known = hit ? *recent : known_type(type, domain);
+  if (plain && !hit) *recent = known;
+  Operator op;
+  op.kind = known.kind;
+  op.opset = known.opset;
+  op.type = known.type;
+  op.domain = known.domain;
   op.name = store(name);
   return op;
 }

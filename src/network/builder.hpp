@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -115,10 +116,15 @@ class Builder {
   // The last operator type seen of each kind is found again without hashing twice.
   struct KnownType {
     Range type, domain;
-    OperatorKind kind;
-    std::uint16_t opset;
+    OperatorKind kind = kUnknownKind;
+    std::uint16_t opset = 0;
   };
+  const KnownType& known_type(std::string_view type, std::string_view domain);
   std::unordered_map<std::string, KnownType, TextHash, std::equal_to<>> known_types_;
+  // What was asked for lately, found at a glance (builder.cpp) before the maps are.
+  static constexpr std::size_t kRecent = 128;
+  std::array<Range, kRecent> recent_texts_ = {};
+  std::array<KnownType, kRecent> recent_types_ = {};  // of ONNX's own domain
 };
 
 }  // namespace plimsoll::network

@@ -92,15 +92,29 @@ class Classification {
   }
   [[nodiscard]] Use uses(TensorId id) const { return id == kNoTensor ? Use{0} : uses_[static_cast<std::size_t>(id)]; }
 
+  struct Meaning {
+    std::uint32_t type = std::numeric_limits<std::uint32_t>::max();  // where its text begins
+    const Row* row = nullptr;
+    bool identity = false, constant = false;
+  };
+  /// Operators of one type nearly always share its text, so that where it begins names it.
+  Meaning meaning_of(const Operator& op) {
+    Meaning& recent = recent_[op.type.begin * 2654435761U >> 25U];
+    if (recent.type != op.type.begin) {
+      const std::string_view type = network_.type_of(op);
+      recent = {op.type.begin, find_row(type), type == "Identity", type == "Constant"};
+    }
+    return recent;
+  }
+
   void visit(const Operator& op) {
     const auto inputs = network_.inputs(op);
-    const std::string_view type = network_.type_of(op);
     const auto outputs = network_.outputs(op);
-    if (type == "Identity" && !inputs.empty() && !outputs.empty()) return mark(inputs[0], uses(outputs[0]));
-    if (type == "Constant" && !outputs.empty()) return visit_constant(op, outputs[0]);
-    const Row* const row = find_row(type);
+    const Meaning meaning = meaning_of(op);
+    if (meaning.identity && !inputs.empty() && !outputs.empty()) return mark(inputs[0], uses(outputs[0]));
+    if (meaning.constant && !outputs.empty()) return visit_constant(op, outputs[0]);
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      mark(inputs[i], row == nullptr ? kOther : row->uses[std::min(i, row->uses.size() - 1)]);
+      mark(inputs[i], meaning.row == nullptr ? kOther : meaning.row->uses[std::min(i, meaning.row->uses.size() - 1)]);
   }
 
   void visit_constant(const Operator& op, TensorId output) {
@@ -126,6 +140,7 @@ class Classification {
 
   Network& network_;
   std::vector<Use> uses_;
+  std::array<Meaning, 128> recent_ = {};
 };
 
 }  // namespace

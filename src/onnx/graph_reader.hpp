@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,10 @@ inline constexpr int kDeepestCall = 64;   ///< functions within functions
 /// makes them stay pending, and the graph is sorted in the end if there was one.
 class GraphReader {
  public:
+  /// `is_own`: the file was written by Plimsoll, so that nodes may carry its metadata.
   GraphReader(network::Builder& builder, const Functions& functions, std::vector<WeightData>& weights,
-              std::vector<std::string>& notes)
-      : builder_(builder), functions_(functions), weights_(weights), notes_(notes) {}
+              std::vector<std::string>& notes, bool is_own)
+      : builder_(builder), functions_(functions), weights_(weights), notes_(notes), is_own_(is_own) {}
 
   [[nodiscard]] Status read_main(std::string_view graph);
 
@@ -79,6 +81,7 @@ class GraphReader {
   /// A node being read; kept between nodes so that its arrays are allocated once per depth.
   struct Node {
     std::string_view type, domain, name, overload;
+    std::optional<std::uint16_t> opset;  // where it is not that of the model
     std::vector<std::string_view> inputs, outputs, attributes;
     std::vector<network::TensorId> input_ids, output_ids;
     std::vector<ReadAttribute> read;
@@ -106,6 +109,7 @@ class GraphReader {
   // node_reader.cpp
   Status read_node(std::string_view message, Environment& env);
   Status decode_node(std::string_view message, Node& node);
+  static std::optional<std::uint16_t> decode_opset(std::string_view entry);
   Status add_operator(Node& node, Environment& env);
   Status read_attribute(std::string_view message, Node& node, Environment& env, bool substituted,
                         std::string_view name);
@@ -127,6 +131,7 @@ class GraphReader {
   const Functions& functions_;
   std::vector<WeightData>& weights_;
   std::vector<std::string>& notes_;
+  bool is_own_;
   std::vector<State> states_;   // by TensorId
   std::deque<Node> nodes_;      // one per depth of nodes within nodes; references must stay
   std::size_t node_depth_ = 0;

@@ -120,6 +120,9 @@ Status GraphWriter::write_node(const Operator& op, pbf_writer& out) {
           fmt::format("{} {}", network_.type_of(op), quote(network_.name_of(op)))));
   }
   if (op.domain.count > 0) add_text(out, schema::node::kDomain, network_.domain_of(op));
+  const auto set = std::ranges::find(network_.opsets, network_.domain_of(op), &network::Opset::domain);
+  if (op.opset != (set == network_.opsets.end() ? 1 : set->version))
+    add_entry(out, schema::node::kMetadata, schema::kOpsetKey, fmt::format("{}", op.opset));
   return {};
 }
 

@@ -18,23 +18,31 @@ std::uint64_t draw_seed() {
   std::random_device device;
   return static_cast<std::uint64_t>(device()) << 32U ^ device();
 }
+// Drawn before main, since a guarded local would be looked at for every name.
+const std::uint64_t kSeed = draw_seed();
+
+template <class T>
+std::uint64_t load(const char* at) {
+  T word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
 
 }  // namespace
 
 std::uint64_t hash_name(std::string_view name) {
   // After wyhash: multiply to 128 bits and fold, eight bytes at a time.
-  static const std::uint64_t kSeed = draw_seed();
   constexpr std::uint64_t kOdd1 = 0xa0761d6478bd642fULL, kOdd2 = 0xe7037ed1a0b428dbULL;
   std::uint64_t h = kSeed ^ name.size();
   const char* at = name.data();
   std::size_t left = name.size();
-  for (; left >= 8; left -= 8, at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    h = mix(h ^ kOdd1, word ^ kOdd2);
-  }
+  for (; left > 8; left -= 8, at += 8) h = mix(h ^ kOdd1, load<std::uint64_t>(at) ^ kOdd2);
+  // The rest as two words that overlap, so that no loop runs over single bytes.
   std::uint64_t rest = 0;
-  if (left > 0) std::memcpy(&rest, at, left);
+  if (left >= 4)
+    rest = load<std::uint32_t>(at) << 32U | load<std::uint32_t>(at + left - 4);
+  else if (left > 0)
+    rest = load<std::uint8_t>(at) << 16U | load<std::uint8_t>(at + left / 2) << 8U | load<std::uint8_t>(at + left - 1);
   return mix(h ^ kOdd2, rest ^ kSeed ^ kOdd1);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 
 #include "network/operators.hpp"
 #include "onnx/graph_reader.hpp"
@@ -26,8 +27,21 @@ std::string GraphReader::describe(const Node& node) {
   return std::string(node.type);
 }
 
+std::optional<std::uint16_t> GraphReader::decode_opset(std::string_view entry) {
+  std::string_view key, value;
+  for (Fields f(entry); f.next();) {
+    if (f.key() == bytes_field(schema::entry::kKey)) key = f.bytes();
+    if (f.key() == bytes_field(schema::entry::kValue)) value = f.bytes();
+  }
+  std::uint16_t version = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), version);
+  if (key != schema::kOpsetKey || error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+  return version;
+}
+
 Status GraphReader::decode_node(std::string_view message, Node& node) {
   node.type = node.domain = node.name = node.overload = {};
+  node.opset.reset();
   node.inputs.clear();
   node.outputs.clear();
   node.attributes.clear();
@@ -40,6 +54,9 @@ Status GraphReader::decode_node(std::string_view message, Node& node) {
       case bytes_field(schema::node::kAttribute): node.attributes.push_back(f.bytes()); break;
       case bytes_field(schema::node::kDomain): node.domain = plain_domain(f.bytes()); break;
       case bytes_field(schema::node::kOverload): node.overload = f.bytes(); break;
+      case bytes_field(schema::node::kMetadata):
+        if (is_own_) node.opset = decode_opset(f.bytes());
+        break;
       default: break;
     }
   }
@@ -96,6 +113,7 @@ Status GraphReader::add_operator(Node& node, Environment& env) {
     const auto import = std::ranges::find(imports, node.domain, &Function::Import::domain);
     if (import != imports.end()) op.opset = static_cast<std::uint16_t>(std::clamp<std::int64_t>(import->version, 0, 0xffff));
   }
+  if (node.opset) op.opset = *node.opset;
   if (op.kind == network::kUnknownKind || network::info(op.kind).infer == nullptr) ++unruled_;
   return {};
 }

@@ -45,7 +45,7 @@ class ModelReader {
     if (!parts_.has_graph) return fail("is not an ONNX model: it has no graph");
     builder_.emplace(graph_name(parts_.graph).substr(0, kLongestProducer));
     import();
-    graph_.emplace(*builder_, parts_.functions, model_.weights, model_.notes);
+    graph_.emplace(*builder_, parts_.functions, model_.weights, model_.notes, model_.producer_name == schema::kOwnProducer);
     PLIMSOLL_TRY(graph_->read_main(parts_.graph));
     model_.graph_bytes = static_cast<std::int64_t>(bytes_.size()) - graph_->raw_bytes();
     model_.network = std::move(*builder_).finish();

@@ -19,7 +19,8 @@ inline constexpr std::uint32_t kNode = 1, kName = 2, kInitializer = 5, kInput = 
                                kSparseInitializer = 15;
 }
 namespace node {
-inline constexpr std::uint32_t kInput = 1, kOutput = 2, kName = 3, kType = 4, kAttribute = 5, kDomain = 7, kOverload = 8;
+inline constexpr std::uint32_t kInput = 1, kOutput = 2, kName = 3, kType = 4, kAttribute = 5, kDomain = 7, kOverload = 8,
+                               kMetadata = 9;
 }
 namespace attribute {
 inline constexpr std::uint32_t kName = 1, kReal = 2, kInteger = 3, kText = 4, kTensor = 5, kGraph = 6, kReals = 7,
@@ -47,5 +48,11 @@ namespace function {
 inline constexpr std::uint32_t kName = 1, kInput = 4, kOutput = 5, kNode = 7, kOpsetImport = 9, kDomain = 10,
                                kDefault = 11, kOverload = 13;
 }
+
+/// Who wrote a file; the metadata entries below are looked for only in Plimsoll's own.
+inline constexpr const char* kOwnProducer = "plimsoll";
+/// Of a node: the version of its operator set, where it is not the model's (it came from a function that
+/// imports another).
+inline constexpr const char* kOpsetKey = "plimsoll.opset";
 
 }  // namespace plimsoll::onnx::schema

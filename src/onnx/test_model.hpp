@@ -39,6 +39,7 @@ inline Bytes attribute(std::string_view name, std::int64_t value) {
   namespace f = schema::attribute;
   return join({text_field(f::kName, name), number_field(f::kInteger, value), number_field(f::kType, f::integer)});
 }
+inline Bytes attribute(std::string_view name, int value) { return attribute(name, static_cast<std::int64_t>(value)); }
 inline Bytes attribute(std::string_view name, std::initializer_list<std::int64_t> values) {
   namespace f = schema::attribute;
   Bytes out = text_field(f::kName, name);

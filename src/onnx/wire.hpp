@@ -25,6 +25,21 @@ class Fields {
 
   [[nodiscard]] bool next() {
     if (at_ == end_) return false;
+    // Nearly every field of a graph is a text or message with a key and a length of one byte each.
+    if (end_ - at_ >= 2) {
+      const auto key = static_cast<unsigned char>(at_[0]), length = static_cast<unsigned char>(at_[1]);
+      if (key >= 8 && key < 0x80 && (key & 7U) == 2 && length < 0x80 && length <= end_ - at_ - 2) {
+        key_ = static_cast<FieldKey>(key);
+        bytes_ = std::string_view(at_ + 2, length);
+        at_ += 2 + length;
+        return true;
+      }
+    }
+    return next_of_any_kind();
+  }
+
+ private:
+  [[gnu::noinline]] bool next_of_any_kind() {
     const std::uint64_t key = protozero::decode_varint(&at_, end_);
     if (key < 8 || key > 0xffffffffU) throw protozero::invalid_tag_exception{};
     key_ = static_cast<FieldKey>(key);
@@ -43,6 +58,7 @@ class Fields {
     }
   }
 
+ public:
   /// What has not been walked yet.
   [[nodiscard]] std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
   [[nodiscard]] FieldKey key() const { return key_; }

@@ -88,7 +88,7 @@ std::string model_head(const network::Network& network) {
   std::string out;
   protozero::pbf_writer writer(out);
   writer.add_int64(schema::model::kIrVersion, has_small_types(network) ? kIrVersionOfSmallTypes : kUsualIrVersion);
-  writer.add_string(schema::model::kProducerName, "plimsoll");
+  writer.add_string(schema::model::kProducerName, schema::kOwnProducer);
   for (const network::Opset& opset : network.opsets) {
     protozero::pbf_writer import(writer, schema::model::kOpsetImport);
     import.add_string(schema::opset::kDomain, opset.domain);
