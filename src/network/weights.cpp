@@ -12,10 +12,10 @@ namespace {
 
 /// How a tensor is used; several at once where it has several users.
 using Use = std::uint8_t;
-constexpr Use kStatistic = 1;    // running mean or variance
-constexpr Use kArithmetic = 2;   // element-wise: a lone number there is a constant of the formula
-constexpr Use kSetting = 4;      // a float that is an option of the operator
-constexpr Use kWeight = 8;       // weight or bias of a product
+constexpr Use kStatistic = 1;   // running mean or variance
+constexpr Use kArithmetic = 2;  // element-wise: a lone number there is a constant of the formula
+constexpr Use kSetting = 4;     // a float that is an option of the operator
+constexpr Use kWeight = 8;      // weight or bias of a product
 constexpr Use kOther = 16;
 
 /// What an operator does with its inputs, by position; the last one stands for all beyond.
@@ -90,7 +90,9 @@ class Classification {
   void mark(TensorId id, Use use) {
     if (id != kNoTensor) uses_[static_cast<std::size_t>(id)] |= use;
   }
-  [[nodiscard]] Use uses(TensorId id) const { return id == kNoTensor ? Use{0} : uses_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] Use uses(TensorId id) const {
+    return id == kNoTensor ? Use{0} : uses_[static_cast<std::size_t>(id)];
+  }
 
   struct Meaning {
     std::uint32_t type = std::numeric_limits<std::uint32_t>::max();  // where its text begins
@@ -114,14 +116,16 @@ class Classification {
     if (meaning.identity && !inputs.empty() && !outputs.empty()) return mark(inputs[0], uses(outputs[0]));
     if (meaning.constant && !outputs.empty()) return visit_constant(op, outputs[0]);
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      mark(inputs[i], meaning.row == nullptr ? kOther : meaning.row->uses[std::min(i, meaning.row->uses.size() - 1)]);
+      mark(inputs[i],
+           meaning.row == nullptr ? kOther : meaning.row->uses[std::min(i, meaning.row->uses.size() - 1)]);
   }
 
   void visit_constant(const Operator& op, TensorId output) {
     for (const Attribute& a : network_.attributes_of(op)) {
       if (a.kind != Attribute::Kind::tensor) continue;
       Tensor& t = at(static_cast<TensorId>(a.integer));
-      t.role = is_float(t.type) && (uses(output) & kWeight) != 0 && !is_single(t) ? Role::parameter : Role::buffer;
+      t.role =
+          is_float(t.type) && (uses(output) & kWeight) != 0 && !is_single(t) ? Role::parameter : Role::buffer;
     }
   }
 
@@ -145,6 +149,8 @@ class Classification {
 
 }  // namespace
 
-void classify_weights(Network& network) { Classification(network).run(); }
+void classify_weights(Network& network) {
+  Classification(network).run();
+}
 
 }  // namespace plimsoll::network

@@ -1,13 +1,12 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "onnx/reader.hpp"
 #include "onnx/test_model.hpp"
@@ -25,8 +24,12 @@ struct BadModel {
   const char* message;
 };
 
-Bytes with_initializer(const Bytes& t) { return model(graph({.initializers = {t}})); }
-Bytes with_nodes(List nodes) { return model(graph({.nodes = nodes, .inputs = {value("x", 1, {1})}})); }
+Bytes with_initializer(const Bytes& t) {
+  return model(graph({.initializers = {t}}));
+}
+Bytes with_nodes(List nodes) {
+  return model(graph({.nodes = nodes, .inputs = {value("x", 1, {1})}}));
+}
 
 /// A field that claims more bytes than a 32-bit length can say.
 Bytes overlong() {
@@ -39,7 +42,8 @@ Bytes overlong() {
 Bytes nested(int levels) {
   Bytes body = graph({.nodes = {node("Neg", {"x"}, {"t"})}, .outputs = {value("t")}});
   for (int i = 0; i < levels; ++i)
-    body = graph({.nodes = {node("If", {"x"}, {"t"}, {graph_attribute("then_branch", body)})}, .outputs = {value("t")}});
+    body = graph({.nodes = {node("If", {"x"}, {"t"}, {graph_attribute("then_branch", body)})},
+                  .outputs = {value("t")}});
   return body;
 }
 
@@ -48,8 +52,9 @@ std::vector<Bytes> laughs(int levels) {
   for (int i = 0; i < levels; ++i) {
     const std::string next = i + 1 == levels ? "Neg" : "f" + std::to_string(i + 1);
     const std::string domain = i + 1 == levels ? "" : "f";
-    out.push_back(function("f", "f" + std::to_string(i), {"a"}, {"b"},
-                           {node(next, {"a"}, {"t"}, {}, "", domain), node(next, {"t"}, {"b"}, {}, "", domain)}));
+    out.push_back(
+        function("f", "f" + std::to_string(i), {"a"}, {"b"},
+                 {node(next, {"a"}, {"t"}, {}, "", domain), node(next, {"t"}, {"b"}, {}, "", domain)}));
   }
   return out;
 }
@@ -61,52 +66,90 @@ const std::vector<BadModel>& bad_models() {
       {"a text", "this is a text file, not a model\n", "not an ONNX model"},
       {"cut short", model(graph({.inputs = {value("x", 1, {1})}})).substr(0, 20), "cut short"},
       {"a length over 4 GiB", overlong(), "cut short"},
-      {"a cycle", with_nodes({node("Add", {"x", "b"}, {"a"}, {}, "first"), node("Neg", {"a"}, {"b"}, {}, "second")}), "cycle"},
-      {"a cycle of one", with_nodes({node("Neg", {"a"}, {"a"}, {}, "self")}), "Neg 'self': needs its own result"},
-      {"a cycle through a body",
-       with_nodes({node("If", {"x"}, {"y"}, {graph_attribute("then_branch", graph({.nodes = {node("Neg", {"y"}, {"t"})}}))}, "if")}),
+      {"a cycle",
+       with_nodes({node("Add", {"x", "b"}, {"a"}, {}, "first"), node("Neg", {"a"}, {"b"}, {}, "second")}),
        "cycle"},
-      {"an undefined input", with_nodes({node("Neg", {"ghost"}, {"a"}, {}, "neg")}), "Neg 'neg': needs tensor 'ghost'"},
+      {"a cycle of one", with_nodes({node("Neg", {"a"}, {"a"}, {}, "self")}),
+       "Neg 'self': needs its own result"},
+      {"a cycle through a body",
+       with_nodes(
+           {node("If", {"x"}, {"y"},
+                 {graph_attribute("then_branch", graph({.nodes = {node("Neg", {"y"}, {"t"})}}))}, "if")}),
+       "cycle"},
+      {"an undefined input", with_nodes({node("Neg", {"ghost"}, {"a"}, {}, "neg")}),
+       "Neg 'neg': needs tensor 'ghost'"},
       {"an undefined input of a body",
-       with_nodes({node("If", {"x"}, {"y"}, {graph_attribute("then_branch", graph({.nodes = {node("Neg", {"ghost"}, {"t"})}}))})}),
+       with_nodes(
+           {node("If", {"x"}, {"y"},
+                 {graph_attribute("then_branch", graph({.nodes = {node("Neg", {"ghost"}, {"t"})}}))})}),
        "Neg that makes 't': needs tensor 'ghost'"},
       {"an undefined output", model(graph({.outputs = {value("ghost")}})), "'ghost'"},
-      {"a tensor made twice", with_nodes({node("Neg", {"x"}, {"a"}), node("Abs", {"x"}, {"a"}, {}, "abs")}), "Abs 'abs': tensor 'a' is made twice"},
+      {"a tensor made twice", with_nodes({node("Neg", {"x"}, {"a"}), node("Abs", {"x"}, {"a"}, {}, "abs")}),
+       "Abs 'abs': tensor 'a' is made twice"},
       {"a node that makes an input", with_nodes({node("Abs", {"x"}, {"x"}, {}, "abs")}), "made twice"},
-      {"two initializers of one name", model(graph({.initializers = {tensor("w", 1, {1}), tensor("w", 1, {1})}})), "made twice"},
+      {"two initializers of one name",
+       model(graph({.initializers = {tensor("w", 1, {1}), tensor("w", 1, {1})}})), "made twice"},
       {"a node without a type", with_nodes({node("", {"x"}, {"a"}, {}, "n")}), "no operator type"},
-      {"a negative dimension", with_initializer(tensor("w", 1, {2, -3})), "initializer 'w': has a negative dimension"},
-      {"a negative dimension of an input", model(graph({.inputs = {value("x", 1, {-1})}})), "input 'x': has a negative dimension"},
-      {"too many elements", with_initializer(tensor("w", 1, {1LL << 32, 1LL << 32})), "more than 2^63 elements"},
+      {"a negative dimension", with_initializer(tensor("w", 1, {2, -3})),
+       "initializer 'w': has a negative dimension"},
+      {"a negative dimension of an input", model(graph({.inputs = {value("x", 1, {-1})}})),
+       "input 'x': has a negative dimension"},
+      {"too many elements", with_initializer(tensor("w", 1, {1LL << 32, 1LL << 32})),
+       "more than 2^63 elements"},
       {"too many bytes", with_initializer(tensor("w", 11, {1LL << 61})), "more than 2^63 bytes"},
-      {"too many elements of an input", model(graph({.inputs = {value("x", 1, {Extent(std::int64_t{1} << 40), Extent(std::int64_t{1} << 40)})}})), "2^63"},
-      {"a rank over 16", with_initializer(tensor("w", 1, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})), "rank over 16"},
+      {"too many elements of an input",
+       model(graph(
+           {.inputs = {value("x", 1, {Extent(std::int64_t{1} << 40), Extent(std::int64_t{1} << 40)})}})),
+       "2^63"},
+      {"a rank over 16",
+       with_initializer(tensor("w", 1, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})), "rank over 16"},
       {"an unknown type", with_initializer(tensor("w", 77, {1})), "element type 77"},
-      {"too little raw_data", with_initializer(tensor("w", 1, {4}, raw_zeros(15))), "raw_data has 15 bytes; its type and dimensions need 16"},
-      {"too few typed numbers", with_initializer(tensor("w", 7, {4}, number_field(schema::tensor::kInt64s, 1))), "initializer 'w'"},
-      {"too many typed numbers", with_initializer(tensor("w", 7, {1}, number_field(schema::tensor::kInt64s, 1) + number_field(schema::tensor::kInt64s, 1))), "initializer 'w'"},
+      {"too little raw_data", with_initializer(tensor("w", 1, {4}, raw_zeros(15))),
+       "raw_data has 15 bytes; its type and dimensions need 16"},
+      {"too few typed numbers",
+       with_initializer(tensor("w", 7, {4}, number_field(schema::tensor::kInt64s, 1))), "initializer 'w'"},
+      {"too many typed numbers",
+       with_initializer(tensor(
+           "w", 7, {1}, number_field(schema::tensor::kInt64s, 1) + number_field(schema::tensor::kInt64s, 1))),
+       "initializer 'w'"},
       {"raw strings", with_initializer(tensor("w", 8, {1}, raw("abc"))), "cannot hold strings"},
-      {"floats in int64_data", with_initializer(tensor("w", 1, {1}, number_field(schema::tensor::kInt64s, 1))), "cannot hold float32"},
-      {"an absolute location", with_initializer(tensor("w", 1, {1}, external("/etc/passwd"))), "outside the model's folder"},
-      {"a location above", with_initializer(tensor("w", 1, {1}, external("data/../../secret"))), "outside the model's folder"},
-      {"a location of another system", with_initializer(tensor("w", 1, {1}, external("..\\secret"))), "outside the model's folder"},
+      {"floats in int64_data",
+       with_initializer(tensor("w", 1, {1}, number_field(schema::tensor::kInt64s, 1))),
+       "cannot hold float32"},
+      {"an absolute location", with_initializer(tensor("w", 1, {1}, external("/etc/passwd"))),
+       "outside the model's folder"},
+      {"a location above", with_initializer(tensor("w", 1, {1}, external("data/../../secret"))),
+       "outside the model's folder"},
+      {"a location of another system", with_initializer(tensor("w", 1, {1}, external("..\\secret"))),
+       "outside the model's folder"},
       {"a negative offset", with_initializer(tensor("w", 1, {1}, external("w.bin", "-4"))), "offset"},
-      {"an offset that overflows", with_initializer(tensor("w", 1, {1}, external("w.bin", "9223372036854775807"))), "2^63"},
-      {"an external length that does not fit", with_initializer(tensor("w", 1, {1}, external("w.bin", "0", "5"))), "5 bytes"},
-      {"deep nesting", model(graph({.nodes = {node("If", {"x"}, {"y"}, {graph_attribute("then_branch", nested(2000))})}, .inputs = {value("x", 9, {})}})), "nested more than 64 deep"},
+      {"an offset that overflows",
+       with_initializer(tensor("w", 1, {1}, external("w.bin", "9223372036854775807"))), "2^63"},
+      {"an external length that does not fit",
+       with_initializer(tensor("w", 1, {1}, external("w.bin", "0", "5"))), "5 bytes"},
+      {"deep nesting",
+       model(graph({.nodes = {node("If", {"x"}, {"y"}, {graph_attribute("then_branch", nested(2000))})},
+                    .inputs = {value("x", 9, {})}})),
+       "nested more than 64 deep"},
       {"control bytes in a name", with_nodes({node("Neg", {"\x1b[31mred\n"}, {"a"})}), "'\\x1b[31mred\\x0a'"},
       {"a function that calls itself",
        model(graph({.nodes = {node("f", {"x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}),
              {function("f", "f", {"a"}, {"b"}, {node("f", {"a"}, {"b"}, {}, "", "f")})}),
        "calls itself"},
-      {"a billion laughs", model(graph({.nodes = {node("f0", {"x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}), laughs(40)), "too large a graph"},
+      {"a billion laughs",
+       model(graph({.nodes = {node("f0", {"x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}),
+             laughs(40)),
+       "too large a graph"},
       {"a function that makes no output",
-       model(graph({.nodes = {node("f", {"x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}), {function("f", "f", {"a"}, {"b"}, {})}),
+       model(graph({.nodes = {node("f", {"x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}),
+             {function("f", "f", {"a"}, {"b"}, {})}),
        "never makes its output 'b'"},
       {"too many arguments",
-       model(graph({.nodes = {node("f", {"x", "x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}), {function("f", "f", {"a"}, {"b"}, {})}),
+       model(graph({.nodes = {node("f", {"x", "x"}, {"y"}, {}, "", "f")}, .inputs = {value("x", 1, {1})}}),
+             {function("f", "f", {"a"}, {"b"}, {})}),
        "2 inputs"},
-      {"a reference outside a function", with_nodes({node("Neg", {"x"}, {"y"}, {reference("a", "b", 1)})}), "is in none"},
+      {"a reference outside a function", with_nodes({node("Neg", {"x"}, {"y"}, {reference("a", "b", 1)})}),
+       "is in none"},
       {"a name too long", with_nodes({node("Neg", {"x"}, {std::string(70000, 'n')})}), "name of 70000 bytes"},
   };
   return kModels;
@@ -126,11 +169,13 @@ TEST(BadModels, GetOneClearError) {
 
 TEST(BadModels, CutAnywhereOrWithFlippedBytesNeverCrash) {
   const Bytes good = model(
-      graph({.nodes = {node("If", {"c"}, {"y"}, {graph_attribute("then_branch", nested(2))}), node("f", {"y"}, {"z"}, {attribute("alpha", {1, 2})}, "", "f")},
+      graph({.nodes = {node("If", {"c"}, {"y"}, {graph_attribute("then_branch", nested(2))}),
+                       node("f", {"y"}, {"z"}, {attribute("alpha", {1, 2})}, "", "f")},
              .inputs = {value("x", 1, {"N", 2}), value("c", 9, {})},
              .outputs = {value("z", 1, {"N"})},
              .initializers = {tensor("w", 7, {2}, raw_zeros(16)), tensor("v", 1, {2}, external("v.bin"))}}),
-      {function("f", "f", {"a"}, {"b"}, {node("LeakyRelu", {"a"}, {"b"}, {reference("alpha", "alpha", 7)})})});
+      {function("f", "f", {"a"}, {"b"},
+                {node("LeakyRelu", {"a"}, {"b"}, {reference("alpha", "alpha", 7)})})});
   ASSERT_TRUE(read_text(good)) << read_text(good).error().text();
   for (std::size_t n = 0; n < good.size(); ++n) (void)read_text(good.substr(0, n));
   std::mt19937 random(1);
@@ -195,7 +240,8 @@ TEST_F(BadFiles, AreNotLeftBehindByAFailedWrite) {
   const fs::path path = folder_ / "model" / "out.onnx";
   EXPECT_FALSE(write(m->network, weights_of(*m), path));  // contents left out: nothing to write
   EXPECT_TRUE(fs::is_empty(folder_ / "model"));
-  EXPECT_THAT(write(m->network, {}, folder_ / "no" / "out.onnx").error().text(), HasSubstr("cannot write it"));
+  EXPECT_THAT(write(m->network, {}, folder_ / "no" / "out.onnx").error().text(),
+              HasSubstr("cannot write it"));
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ std::uint16_t to_half(double x) {
   return static_cast<std::uint16_t>(sign | biased << 10 | fraction);
 }
 
-double from_bfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
+double from_bfloat(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
 std::uint16_t to_bfloat(double x) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) >> 16U);
 }
@@ -52,7 +54,8 @@ T load(std::string_view raw, std::size_t index) {
 
 template <class T>
 void decode_integers(std::string_view raw, std::size_t count, std::vector<Scalar>& out) {
-  for (std::size_t i = 0; i < count; ++i) out.push_back(Scalar::integer(static_cast<std::int64_t>(load<T>(raw, i))));
+  for (std::size_t i = 0; i < count; ++i)
+    out.push_back(Scalar::integer(static_cast<std::int64_t>(load<T>(raw, i))));
 }
 
 std::int64_t nibble(DataType type, unsigned byte, bool high) {
@@ -91,13 +94,16 @@ void decode_raw(DataType type, std::string_view raw, std::size_t count, std::vec
         out.push_back(Scalar::integer(nibble(type, static_cast<unsigned char>(raw[i / 2]), i % 2 != 0)));
       return;
     case DataType::float16:
-      for (std::size_t i = 0; i < count; ++i) out.push_back(Scalar::real(from_half(load<std::uint16_t>(raw, i))));
+      for (std::size_t i = 0; i < count; ++i)
+        out.push_back(Scalar::real(from_half(load<std::uint16_t>(raw, i))));
       return;
     case DataType::bfloat16:
-      for (std::size_t i = 0; i < count; ++i) out.push_back(Scalar::real(from_bfloat(load<std::uint16_t>(raw, i))));
+      for (std::size_t i = 0; i < count; ++i)
+        out.push_back(Scalar::real(from_bfloat(load<std::uint16_t>(raw, i))));
       return;
     case DataType::float32:
-      for (std::size_t i = 0; i < count; ++i) out.push_back(Scalar::real(static_cast<double>(load<float>(raw, i))));
+      for (std::size_t i = 0; i < count; ++i)
+        out.push_back(Scalar::real(static_cast<double>(load<float>(raw, i))));
       return;
     case DataType::float64:
       for (std::size_t i = 0; i < count; ++i) out.push_back(Scalar::real(load<double>(raw, i)));

@@ -17,7 +17,8 @@ namespace plimsoll::onnx {
 
 /// Appends `count` elements stored as ONNX's raw_data (little endian, 4-bit types two to a byte).
 /// `raw` must be as long as packed_bytes(type, count), and has_scalars(type).
-void decode_raw(network::DataType type, std::string_view raw, std::size_t count, std::vector<network::Scalar>& out);
+void decode_raw(network::DataType type, std::string_view raw, std::size_t count,
+                std::vector<network::Scalar>& out);
 
 /// The values as raw_data; the inverse of decode_raw.
 [[nodiscard]] std::string encode_raw(network::DataType type, std::span<const network::Scalar> values);

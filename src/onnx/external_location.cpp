@@ -17,7 +17,8 @@ std::unexpected<Error> outside(std::string_view location) {
 }  // namespace
 
 Status check_location(std::string_view location) {
-  if (location.find('\0') != std::string_view::npos) return fail("external data {} is not a path", quote(location));
+  if (location.find('\0') != std::string_view::npos)
+    return fail("external data {} is not a path", quote(location));
   if (location.starts_with('/') || location.starts_with('\\') || (location.size() > 1 && location[1] == ':'))
     return outside(location);
   int depth = 0;
@@ -34,7 +35,8 @@ Status check_location(std::string_view location) {
   return {};
 }
 
-Result<std::filesystem::path> resolve_location(const std::filesystem::path& folder, std::string_view location) {
+Result<std::filesystem::path> resolve_location(const std::filesystem::path& folder,
+                                               std::string_view location) {
   PLIMSOLL_TRY(check_location(location));
   std::error_code error;
   const std::filesystem::path root = std::filesystem::canonical(folder, error);

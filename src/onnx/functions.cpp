@@ -49,7 +49,8 @@ Status Functions::add(std::string_view message) {
   return {};
 }
 
-const Function* Functions::find(std::string_view domain, std::string_view name, std::string_view overload) const {
+const Function* Functions::find(std::string_view domain, std::string_view name,
+                                std::string_view overload) const {
   if (functions_.empty()) return nullptr;
   const auto found = functions_.find(Key{domain, name, overload});
   return found == functions_.end() ? nullptr : &found->second;

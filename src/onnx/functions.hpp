@@ -32,7 +32,8 @@ class Functions {
  public:
   [[nodiscard]] Status add(std::string_view message);  ///< FunctionProto
   [[nodiscard]] bool empty() const { return functions_.empty(); }
-  [[nodiscard]] const Function* find(std::string_view domain, std::string_view name, std::string_view overload) const;
+  [[nodiscard]] const Function* find(std::string_view domain, std::string_view name,
+                                     std::string_view overload) const;
   [[nodiscard]] const auto& all() const { return functions_; }
 
  private:

@@ -35,7 +35,9 @@ std::span<const std::byte> as_bytes(std::string_view view) {
 
 }  // namespace
 
-Status GraphReader::read_main(std::string_view graph) { return read_graph(graph, nullptr, nullptr, true); }
+Status GraphReader::read_main(std::string_view graph) {
+  return read_graph(graph, nullptr, nullptr, true);
+}
 
 std::string GraphReader::place() const {
   return node_depth_ == 0 || nodes_[node_depth_ - 1].type.empty() ? "" : describe(nodes_[node_depth_ - 1]);
@@ -63,8 +65,12 @@ Status GraphReader::read_graph(std::string_view message, Scope* parent, const Fr
       case bytes_field(schema::graph::kName):
         if (!is_main) builder_.open_graph().name = f.bytes().substr(0, kLongestName);
         break;
-      case bytes_field(schema::graph::kInitializer): PLIMSOLL_TRY(read_initializer(f.bytes(), false, env)); break;
-      case bytes_field(schema::graph::kSparseInitializer): PLIMSOLL_TRY(read_initializer(f.bytes(), true, env)); break;
+      case bytes_field(schema::graph::kInitializer):
+        PLIMSOLL_TRY(read_initializer(f.bytes(), false, env));
+        break;
+      case bytes_field(schema::graph::kSparseInitializer):
+        PLIMSOLL_TRY(read_initializer(f.bytes(), true, env));
+        break;
       case bytes_field(schema::graph::kInput): inputs.push_back(f.bytes()); break;
       case bytes_field(schema::graph::kOutput): outputs.push_back(f.bytes()); break;
       case bytes_field(schema::graph::kValueInfo): declares = true; break;
@@ -105,7 +111,8 @@ Status GraphReader::read_initializer(std::string_view message, bool sparse, Envi
   builder_.set_role(*id, Role::parameter);
   builder_.open_graph().weights.push_back(*id);
   remember(*id, *tensor);
-  if (Status set = set_small_value(*id, *tensor); !set) return std::unexpected(std::move(set).error().within(where()));
+  if (Status set = set_small_value(*id, *tensor); !set)
+    return std::unexpected(std::move(set).error().within(where()));
   return {};
 }
 
@@ -134,7 +141,8 @@ void GraphReader::remember(TensorId id, const StoredTensor& tensor) {
 Dim GraphReader::extent(const ValueInfo& info, std::size_t i) {
   const ValueInfo::Extent& extent = info.shape()[i];
   if (extent.has_value) return Dim::of(extent.value);
-  return builder_.symbol(extent.name.empty() ? fmt::format("{}_dim_{}", info.name, i) : std::string(extent.name));
+  return builder_.symbol(extent.name.empty() ? fmt::format("{}_dim_{}", info.name, i)
+                                             : std::string(extent.name));
 }
 
 Status GraphReader::read_input(std::string_view message, Environment& env, bool is_main) {
@@ -202,7 +210,8 @@ Status GraphReader::close(Scope& scope) {
   for (Pending& pending : scope.pending) {
     if (state(pending.tensor) == State::made) continue;
     if (scope.parent == nullptr)
-      return std::unexpected(Error{fmt::format("needs tensor {}, which nothing makes", quote(pending.name)), pending.user});
+      return std::unexpected(
+          Error{fmt::format("needs tensor {}, which nothing makes", quote(pending.name)), pending.user});
     scope.parent->names.insert(pending.name, hash_name(pending.name), pending.tensor);
     scope.parent->pending.push_back(std::move(pending));
   }

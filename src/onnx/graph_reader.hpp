@@ -54,8 +54,8 @@ class GraphReader {
   /// Where a node's names and attribute references are looked up, and which graph it goes to.
   struct Environment {
     Scope* scope = nullptr;
-    const Frame* frame = nullptr;    // of the function being inlined, if any
-    bool* out_of_order = nullptr;    // of the graph that is open in the builder
+    const Frame* frame = nullptr;  // of the function being inlined, if any
+    bool* out_of_order = nullptr;  // of the graph that is open in the builder
   };
   struct GivenAttribute {
     std::string_view name;
@@ -132,12 +132,12 @@ class GraphReader {
   std::vector<WeightData>& weights_;
   std::vector<std::string>& notes_;
   bool is_own_;
-  std::vector<State> states_;   // by TensorId
-  std::deque<Node> nodes_;      // one per depth of nodes within nodes; references must stay
+  std::vector<State> states_;  // by TensorId
+  std::deque<Node> nodes_;     // one per depth of nodes within nodes; references must stay
   std::size_t node_depth_ = 0;
   int graph_depth_ = 0;
   int call_depth_ = 0;
-  std::size_t unruled_ = 0;     // operators without an inference rule, so far
+  std::size_t unruled_ = 0;  // operators without an inference rule, so far
   std::size_t inlined_bytes_ = 0;
   std::size_t pools_before_call_ = 0;  // the outermost one
   std::int64_t raw_bytes_ = 0;

@@ -43,7 +43,8 @@ void add_entry(pbf_writer& out, std::uint32_t number, std::string_view key, std:
 
 }  // namespace
 
-GraphWriter::GraphWriter(const network::Network& network, const WeightSource& weights, std::string_view data_location)
+GraphWriter::GraphWriter(const network::Network& network, const WeightSource& weights,
+                         std::string_view data_location)
     : network_(network), weights_(weights), data_location_(data_location), names_(network) {
   infer_outputs();
 }
@@ -70,7 +71,8 @@ std::vector<PendingTensor> GraphWriter::initializers() {
   return out;
 }
 
-Status GraphWriter::write_graph(const network::Graph& graph, std::string_view name, bool is_main, pbf_writer& out) {
+Status GraphWriter::write_graph(const network::Graph& graph, std::string_view name, bool is_main,
+                                pbf_writer& out) {
   for (const Operator& op : graph.operators) {
     pbf_writer node(out, schema::graph::kNode);
     PLIMSOLL_TRY(write_node(op, node));
@@ -91,8 +93,9 @@ Status GraphWriter::write_graph(const network::Graph& graph, std::string_view na
     if (is_main && inferred_ && id != network::kNoTensor) {
       add_text(value, schema::value_info::kName, names_.of(id));
       pbf_writer type(value, schema::value_info::kType);
-      write_type(inferred_->type(id), inferred_->ranked(id), inferred_->ranked(id) ? inferred_->dims(id) : std::span<const Dim>(),
-                 inferred_->symbols(), type);
+      write_type(inferred_->type(id), inferred_->ranked(id),
+                 inferred_->ranked(id) ? inferred_->dims(id) : std::span<const Dim>(), inferred_->symbols(),
+                 type);
     } else {
       write_value(id, value);
     }
@@ -213,7 +216,8 @@ Result<std::string> GraphWriter::whole_tensor(TensorId id) {
     return fail("tensor {} has {} bytes; its type and dimensions need {}", quote(network_.name_of(id)),
                 bytes->view.size(), tensor.raw_bytes);
   pbf_writer writer(tensor.message);
-  writer.add_bytes(schema::tensor::kRaw, reinterpret_cast<const char*>(bytes->view.data()), bytes->view.size());
+  writer.add_bytes(schema::tensor::kRaw, reinterpret_cast<const char*>(bytes->view.data()),
+                   bytes->view.size());
   return std::move(tensor.message);
 }
 
@@ -226,8 +230,8 @@ void GraphWriter::write_value(TensorId id, pbf_writer& out) const {
   write_type(t.type, t.has_shape, network_.dims_of(t), network_.symbols, type);
 }
 
-void GraphWriter::write_type(DataType type, bool has_shape, std::span<const Dim> dims, const network::Symbols& symbols,
-                             pbf_writer& out) const {
+void GraphWriter::write_type(DataType type, bool has_shape, std::span<const Dim> dims,
+                             const network::Symbols& symbols, pbf_writer& out) const {
   pbf_writer tensor(out, schema::type::kTensor);
   tensor.add_int32(schema::type::kElement, static_cast<std::int32_t>(type));
   if (!has_shape) return;

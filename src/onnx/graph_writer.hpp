@@ -32,7 +32,8 @@ class GraphWriter {
   [[nodiscard]] std::vector<PendingTensor> initializers();
 
  private:
-  [[nodiscard]] Status write_graph(const network::Graph& graph, std::string_view name, bool is_main, protozero::pbf_writer& out);
+  [[nodiscard]] Status write_graph(const network::Graph& graph, std::string_view name, bool is_main,
+                                   protozero::pbf_writer& out);
   [[nodiscard]] Status write_node(const network::Operator& op, protozero::pbf_writer& out);
   [[nodiscard]] Status write_attribute(const network::Attribute& attribute, protozero::pbf_writer& out);
   [[nodiscard]] Result<std::string> whole_tensor(network::TensorId id);

@@ -27,10 +27,12 @@ const GraphReader::GivenAttribute* GraphReader::find_given(const Frame* frame, s
 
 std::size_t GraphReader::pool_bytes() const {
   const network::Network& n = builder_.peek();
-  return n.text.size() + n.tensors.size() * sizeof(network::Tensor) + n.attributes.size() * sizeof(network::Attribute) +
-         (n.integers.size() + n.reals.size() + n.dims.size()) * 8 + n.scalars.size() * sizeof(network::Scalar) +
-         n.tensor_ids.size() * sizeof(TensorId) + n.ranges.size() * sizeof(network::Range) +
-         weights_.size() * sizeof(WeightData) + n.graphs.size() * sizeof(network::Graph);
+  return n.text.size() + n.tensors.size() * sizeof(network::Tensor) +
+         n.attributes.size() * sizeof(network::Attribute) +
+         (n.integers.size() + n.reals.size() + n.dims.size()) * 8 +
+         n.scalars.size() * sizeof(network::Scalar) + n.tensor_ids.size() * sizeof(TensorId) +
+         n.ranges.size() * sizeof(network::Range) + weights_.size() * sizeof(WeightData) +
+         n.graphs.size() * sizeof(network::Graph);
 }
 
 Status GraphReader::spend() {
@@ -66,7 +68,8 @@ Status GraphReader::inline_call(const Function& function, Node& node, Environmen
   return {};
 }
 
-Status GraphReader::give_attributes(const Function& function, const Node& node, const Environment& env, Frame& frame) {
+Status GraphReader::give_attributes(const Function& function, const Node& node, const Environment& env,
+                                    Frame& frame) {
   for (const std::string_view message : node.attributes) {
     GivenAttribute given{{}, message, env};
     std::string_view reference;
@@ -75,7 +78,8 @@ Status GraphReader::give_attributes(const Function& function, const Node& node, 
       if (f.key() == bytes_field(schema::attribute::kReference)) reference = f.bytes();
     }
     if (!reference.empty()) {
-      if (env.frame == nullptr) return fail("attribute {} refers to a function's, but is in none", quote(given.name));
+      if (env.frame == nullptr)
+        return fail("attribute {} refers to a function's, but is in none", quote(given.name));
       const GivenAttribute* const outer = find_given(env.frame, reference);
       if (outer == nullptr) continue;
       given.message = outer->message;
@@ -92,13 +96,14 @@ Status GraphReader::give_attributes(const Function& function, const Node& node, 
 Status GraphReader::bind_arguments(const Function& function, const Node& node, Environment& env, Scope& scope,
                                    std::vector<TensorId>& outputs) {
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size())
-    return fail("has {} inputs and {} outputs; function {} has {} and {}", node.inputs.size(), node.outputs.size(),
-                quote(function.name), function.inputs.size(), function.outputs.size());
+    return fail("has {} inputs and {} outputs; function {} has {} and {}", node.inputs.size(),
+                node.outputs.size(), quote(function.name), function.inputs.size(), function.outputs.size());
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     const std::uint64_t hash = hash_name(function.inputs[i]);
     if (scope.names.find(function.inputs[i], hash) != nullptr)
       return fail("function {} has two inputs {}", quote(function.name), quote(function.inputs[i]));
-    scope.names.insert(function.inputs[i], hash, i < node.input_ids.size() ? node.input_ids[i] : network::kNoTensor);
+    scope.names.insert(function.inputs[i], hash,
+                       i < node.input_ids.size() ? node.input_ids[i] : network::kNoTensor);
   }
   outputs.assign(function.outputs.size(), network::kNoTensor);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -110,7 +115,8 @@ Status GraphReader::bind_arguments(const Function& function, const Node& node, E
     if (const NameTable::Item* item = scope.names.find(function.outputs[i], hash)) {
       // An output that is an input, or named twice: only a copy can give it a name of its own.
       if (item->tensor == network::kNoTensor)
-        return fail("function {} returns its input {}, which is left out", quote(function.name), quote(function.outputs[i]));
+        return fail("function {} returns its input {}, which is left out", quote(function.name),
+                    quote(function.outputs[i]));
       if (state(item->tensor) != State::made) *env.out_of_order = true;
       builder_.add("Identity", "", node.outputs[i], std::span(&item->tensor, 1), std::span(&*id, 1), {});
       continue;

@@ -41,7 +41,9 @@ Result<WeightBytes> Model::bytes_of(network::TensorId id) {
     return std::unexpected(Error{"its numbers are damaged", where});
   }
   if (std::ssize(out.owned) != weight->length)
-    return std::unexpected(Error{fmt::format("holds {} bytes; its type and dimensions need {}", out.owned.size(), weight->length), where});
+    return std::unexpected(Error{
+        fmt::format("holds {} bytes; its type and dimensions need {}", out.owned.size(), weight->length),
+        where});
   out.view = out.owned;
   return out;
 }

@@ -17,9 +17,9 @@ namespace plimsoll::onnx {
 
 /// Where a weight's bytes are.
 enum class Storage : std::uint8_t {
-  none,      ///< left out: only type and shape are known
-  raw,       ///< raw_data, as in memory
-  floats,    ///< float_data …
+  none,    ///< left out: only type and shape are known
+  raw,     ///< raw_data, as in memory
+  floats,  ///< float_data …
   int32s,
   int64s,
   uint64s,
@@ -36,7 +36,7 @@ struct WeightData {
   std::span<const std::byte> bytes;  ///< the contents for raw, else the message that holds the typed field
   std::string_view location;         ///< external: relative to the model's folder
   std::int64_t offset = 0;
-  std::int64_t length = 0;           ///< of the contents as in memory; 0 for strings
+  std::int64_t length = 0;  ///< of the contents as in memory; 0 for strings
 };
 
 /// A weight's contents: `view` is into a mapped file, or into `owned` where they had to be gathered.
@@ -53,8 +53,8 @@ class Model {
   std::int64_t ir_version = 0;
   std::string producer_name;
   std::string producer_version;
-  std::int64_t graph_bytes = 0;     ///< of the file less its raw weights
-  std::vector<std::string> notes;   ///< what the reader found odd but could live with
+  std::int64_t graph_bytes = 0;    ///< of the file less its raw weights
+  std::vector<std::string> notes;  ///< what the reader found odd but could live with
 
   [[nodiscard]] const WeightData* find_weight(network::TensorId id) const;
   /// The contents of one weight; maps the external file on first use. Fails where they were left out, where

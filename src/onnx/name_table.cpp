@@ -42,7 +42,8 @@ std::uint64_t hash_name(std::string_view name) {
   if (left >= 4)
     rest = load<std::uint32_t>(at) << 32U | load<std::uint32_t>(at + left - 4);
   else if (left > 0)
-    rest = load<std::uint8_t>(at) << 16U | load<std::uint8_t>(at + left / 2) << 8U | load<std::uint8_t>(at + left - 1);
+    rest = load<std::uint8_t>(at) << 16U | load<std::uint8_t>(at + left / 2) << 8U |
+           load<std::uint8_t>(at + left - 1);
   return mix(h ^ kOdd2, rest ^ kSeed ^ kOdd1);
 }
 

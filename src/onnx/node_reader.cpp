@@ -35,7 +35,8 @@ std::optional<std::uint16_t> GraphReader::decode_opset(std::string_view entry) {
   }
   std::uint16_t version = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), version);
-  if (key != schema::kOpsetKey || error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+  if (key != schema::kOpsetKey || error != std::errc{} || end != value.data() + value.size())
+    return std::nullopt;
   return version;
 }
 
@@ -77,7 +78,8 @@ Status GraphReader::read_node(std::string_view message, Environment& env) {
   node.input_ids.clear();
   for (const std::string_view name : node.inputs) node.input_ids.push_back(resolve(name, env));
   const Function* const function = functions_.find(node.domain, node.type, node.overload);
-  if (Status status = function != nullptr ? inline_call(*function, node, env) : add_operator(node, env); !status)
+  if (Status status = function != nullptr ? inline_call(*function, node, env) : add_operator(node, env);
+      !status)
     return std::unexpected(std::move(status).error().within(describe(node)));
   --node_depth_;
   return {};
@@ -88,7 +90,8 @@ Status GraphReader::add_operator(Node& node, Environment& env) {
   node.integers.clear();
   node.reals.clear();
   node.texts.clear();
-  for (const std::string_view message : node.attributes) PLIMSOLL_TRY(read_attribute(message, node, env, false, {}));
+  for (const std::string_view message : node.attributes)
+    PLIMSOLL_TRY(read_attribute(message, node, env, false, {}));
   // Only now, so that a body that needs its own operator's result is found to be a cycle.
   node.output_ids.clear();
   for (const std::string_view name : node.outputs) {
@@ -111,7 +114,8 @@ Status GraphReader::add_operator(Node& node, Environment& env) {
   if (env.frame != nullptr) {
     const auto& imports = env.frame->function->imports;
     const auto import = std::ranges::find(imports, node.domain, &Function::Import::domain);
-    if (import != imports.end()) op.opset = static_cast<std::uint16_t>(std::clamp<std::int64_t>(import->version, 0, 0xffff));
+    if (import != imports.end())
+      op.opset = static_cast<std::uint16_t>(std::clamp<std::int64_t>(import->version, 0, 0xffff));
   }
   if (node.opset) op.opset = *node.opset;
   if (op.kind == network::kUnknownKind || network::info(op.kind).infer == nullptr) ++unruled_;
@@ -126,7 +130,9 @@ void GraphReader::finish_attributes(Node& node) {
     value.real = a.real;
     value.text = a.text;
     switch (a.kind) {
-      case Attribute::Kind::integers: value.integers = std::span(node.integers).subspan(a.begin, a.count); break;
+      case Attribute::Kind::integers:
+        value.integers = std::span(node.integers).subspan(a.begin, a.count);
+        break;
       case Attribute::Kind::reals: value.reals = std::span(node.reals).subspan(a.begin, a.count); break;
       case Attribute::Kind::texts: value.texts = std::span(node.texts).subspan(a.begin, a.count); break;
       default: break;
@@ -145,30 +151,58 @@ Status GraphReader::read_attribute(std::string_view message, Node& node, Environ
   for (Fields f(message); f.next();) {
     switch (f.key()) {
       case bytes_field(field::kName): a.name = f.bytes(); break;
-      case fixed32_field(field::kReal): a.real = static_cast<double>(f.real()); guess = field::real; break;
-      case varint_field(field::kInteger): a.integer = f.integer(); guess = field::integer; break;
-      case bytes_field(field::kText): a.text = f.bytes(); guess = field::text; break;
-      case bytes_field(field::kTensor): tensor = f.bytes(); guess = field::tensor; break;
-      case bytes_field(field::kGraph): graph = f.bytes(); guess = field::graph; break;
-      case fixed32_field(field::kReals): node.reals.push_back(static_cast<double>(f.real())); guess = field::reals; break;
+      case fixed32_field(field::kReal):
+        a.real = static_cast<double>(f.real());
+        guess = field::real;
+        break;
+      case varint_field(field::kInteger):
+        a.integer = f.integer();
+        guess = field::integer;
+        break;
+      case bytes_field(field::kText):
+        a.text = f.bytes();
+        guess = field::text;
+        break;
+      case bytes_field(field::kTensor):
+        tensor = f.bytes();
+        guess = field::tensor;
+        break;
+      case bytes_field(field::kGraph):
+        graph = f.bytes();
+        guess = field::graph;
+        break;
+      case fixed32_field(field::kReals):
+        node.reals.push_back(static_cast<double>(f.real()));
+        guess = field::reals;
+        break;
       case bytes_field(field::kReals):
         each_packed_fixed<float>(f.bytes(), [&](float x) { node.reals.push_back(static_cast<double>(x)); });
         guess = field::reals;
         break;
-      case varint_field(field::kIntegers): node.integers.push_back(f.integer()); guess = field::integers; break;
+      case varint_field(field::kIntegers):
+        node.integers.push_back(f.integer());
+        guess = field::integers;
+        break;
       case bytes_field(field::kIntegers):
         each_packed_varint(f.bytes(), [&](std::int64_t n) { node.integers.push_back(n); });
         guess = field::integers;
         break;
-      case bytes_field(field::kTexts): node.texts.push_back(f.bytes().substr(0, kLongestText)); guess = field::texts; break;
+      case bytes_field(field::kTexts):
+        node.texts.push_back(f.bytes().substr(0, kLongestText));
+        guess = field::texts;
+        break;
       case varint_field(field::kType): type = f.integer(); break;
       case bytes_field(field::kReference): reference = f.bytes(); break;
-      case bytes_field(field::kSparseTensor): sparse = f.bytes(); guess = field::sparse_tensor; break;
+      case bytes_field(field::kSparseTensor):
+        sparse = f.bytes();
+        guess = field::sparse_tensor;
+        break;
       default: break;
     }
   }
   if (!reference.empty() && !substituted) {
-    if (env.frame == nullptr) return fail("attribute {} refers to a function's, but is in none", quote(a.name));
+    if (env.frame == nullptr)
+      return fail("attribute {} refers to a function's, but is in none", quote(a.name));
     const GivenAttribute* const given = find_given(env.frame, reference);
     if (given == nullptr) return {};  // left out by the caller and without a default: as if it were not there
     Environment theirs = given->environment;
@@ -181,7 +215,9 @@ Status GraphReader::read_attribute(std::string_view message, Node& node, Environ
   switch (type == field::undefined ? guess : type) {
     case field::real: a.kind = Attribute::Kind::real; break;
     case field::integer: a.kind = Attribute::Kind::integer; break;
-    case field::text: a.kind = a.text.size() > kLongestText ? Attribute::Kind::other : Attribute::Kind::text; break;
+    case field::text:
+      a.kind = a.text.size() > kLongestText ? Attribute::Kind::other : Attribute::Kind::text;
+      break;
     case field::reals:
       a.kind = Attribute::Kind::reals;
       a.begin = reals;

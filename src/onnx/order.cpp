@@ -90,10 +90,11 @@ Status sort_operators(const Network& network, std::vector<Operator>& operators) 
       if (marks[needed] == Mark::open) {
         const Operator& op = operators[needed];
         const auto outputs = network.outputs(op);
-        return std::unexpected(Error{"needs its own result: the graph has a cycle",
-                                     op.name.count > 0 || outputs.empty()
-                                         ? fmt::format("{} {}", network.type_of(op), quote(network.name_of(op)))
-                                         : fmt::format("{} that makes {}", network.type_of(op), quote(network.name_of(outputs[0])))});
+        return std::unexpected(Error{
+            "needs its own result: the graph has a cycle",
+            op.name.count > 0 || outputs.empty()
+                ? fmt::format("{} {}", network.type_of(op), quote(network.name_of(op)))
+                : fmt::format("{} that makes {}", network.type_of(op), quote(network.name_of(outputs[0])))});
       }
       if (marks[needed] == Mark::done) continue;
       marks[needed] = Mark::open;

@@ -45,7 +45,8 @@ class ModelReader {
     if (!parts_.has_graph) return fail("is not an ONNX model: it has no graph");
     builder_.emplace(graph_name(parts_.graph).substr(0, kLongestProducer));
     import();
-    graph_.emplace(*builder_, parts_.functions, model_.weights, model_.notes, model_.producer_name == schema::kOwnProducer);
+    graph_.emplace(*builder_, parts_.functions, model_.weights, model_.notes,
+                   model_.producer_name == schema::kOwnProducer);
     PLIMSOLL_TRY(graph_->read_main(parts_.graph));
     model_.graph_bytes = static_cast<std::int64_t>(bytes_.size()) - graph_->raw_bytes();
     model_.network = std::move(*builder_).finish();
@@ -60,11 +61,13 @@ class ModelReader {
     try {
       PLIMSOLL_TRY(reader.read());
     } catch (const protozero::end_of_buffer_exception&) {
-      return std::unexpected(Error{"ends too early: the file is cut short, or is not an ONNX model", reader.place()});
+      return std::unexpected(
+          Error{"ends too early: the file is cut short, or is not an ONNX model", reader.place()});
     } catch (const protozero::exception&) {
       return std::unexpected(Error{"is damaged, or is not an ONNX model", reader.place()});
     } catch (const std::bad_alloc&) {
-      return std::unexpected(Error{"there is not enough memory to read it", {}, {}, Error::Kind::machine_lacks});
+      return std::unexpected(
+          Error{"there is not enough memory to read it", {}, {}, Error::Kind::machine_lacks});
     }
     return model;
   }
@@ -81,8 +84,12 @@ class ModelReader {
     for (Fields f(bytes_); f.next();) {
       switch (f.key()) {
         case varint_field(field::kIrVersion): model_.ir_version = f.integer(); break;
-        case bytes_field(field::kProducerName): model_.producer_name = f.bytes().substr(0, kLongestProducer); break;
-        case bytes_field(field::kProducerVersion): model_.producer_version = f.bytes().substr(0, kLongestProducer); break;
+        case bytes_field(field::kProducerName):
+          model_.producer_name = f.bytes().substr(0, kLongestProducer);
+          break;
+        case bytes_field(field::kProducerVersion):
+          model_.producer_version = f.bytes().substr(0, kLongestProducer);
+          break;
         case bytes_field(field::kGraph):
           if (parts_.has_graph) return fail("is damaged: it has two main graphs");
           parts_.graph = f.bytes();
@@ -119,8 +126,8 @@ class ModelReader {
     for (const Function::Import& import : parts_.imports) {
       builder_->opset(import.domain, import.version);
       if (import.domain.empty() && (import.version < kOldestOpset || import.version > kNewestOpset))
-        model_.notes.push_back(fmt::format("uses ONNX operator set {}; Plimsoll knows {} to {}", import.version,
-                                           kOldestOpset, kNewestOpset));
+        model_.notes.push_back(fmt::format("uses ONNX operator set {}; Plimsoll knows {} to {}",
+                                           import.version, kOldestOpset, kNewestOpset));
     }
     // A function may use a domain that the model itself does not; once inlined, the model does.
     std::vector<std::string_view> known;

@@ -9,8 +9,8 @@
 
 namespace plimsoll::onnx {
 
-/// Reads an ONNX file: the graph is decoded in place from the mapped file, weights are only noted. Any file is
-/// safe to read; one that cannot be used gives an Error that names it and, where it can, the node.
+/// Reads an ONNX file: the graph is decoded in place from the mapped file, weights are only noted. Any file
+/// is safe to read; one that cannot be used gives an Error that names it and, where it can, the node.
 [[nodiscard]] Result<Model> read(const std::filesystem::path& path);
 
 /// The same from memory that must outlive the Model. `origin` stands for the file's name in messages.

@@ -38,10 +38,11 @@ std::vector<double> values(const Network& n, std::string_view name) {
 }
 
 TEST(Reader, ReadsInputsWeightsAndOperators) {
-  const Bytes bytes = model(graph({.nodes = {node("Conv", {"x", "w"}, {"y"}, {attribute("strides", {2, 2})}, "conv")},
-                                   .inputs = {value("x", 1, {"N", 3, "", 32}), value("w", 1, {8, 3, 3, 3})},
-                                   .outputs = {value("y", 1, {"N", 8, 15, 15})},
-                                   .initializers = {tensor("w", 1, {8, 3, 3, 3}, raw_zeros(864))}}));
+  const Bytes bytes =
+      model(graph({.nodes = {node("Conv", {"x", "w"}, {"y"}, {attribute("strides", {2, 2})}, "conv")},
+                   .inputs = {value("x", 1, {"N", 3, "", 32}), value("w", 1, {8, 3, 3, 3})},
+                   .outputs = {value("y", 1, {"N", 8, 15, 15})},
+                   .initializers = {tensor("w", 1, {8, 3, 3, 3}, raw_zeros(864))}}));
   const Result<Model> m = read_text(bytes);
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
@@ -66,15 +67,17 @@ TEST(Reader, KeepsSmallContentsOfEveryType) {
   const std::vector<float> halves = {0.5F, -2};
   protozero::pbf_writer(floats).add_packed_float(f::kFloats, halves.begin(), halves.end());
   protozero::pbf_writer(doubles).add_double(f::kDoubles, 0.1);  // not packed
-  const Bytes bytes = model(graph({.initializers = {
-      tensor("i64", 7, {2}, int64s), tensor("f32", 1, {2}, floats), tensor("f64", 11, {}, doubles),
-      tensor("f16", 10, {2}, number_field(f::kInt32s, 0x3c00) + number_field(f::kInt32s, 0xc000)),
-      tensor("bf16", 16, {1}, raw(std::string_view("\x80\x3f", 2))),
-      tensor("bool", 9, {2}, raw(std::string_view("\0\1", 2))), tensor("i8", 3, {1}, raw("\xff")),
-      tensor("u8", 2, {1}, number_field(f::kInt32s, 255)), tensor("i32", 6, {1}, number_field(f::kInt32s, -7)),
-      tensor("u64", 13, {1}, number_field(f::kUint64s, 9)), tensor("i4", 22, {3}, raw("\xf1\x02")),
-      tensor("u4", 21, {3}, number_field(f::kInt32s, 0xf1) + number_field(f::kInt32s, 2)),
-      tensor("many", 7, {300}, raw_zeros(2400)), tensor("f8", 17, {2}, raw("ab"))}}));
+  const Bytes bytes = model(
+      graph({.initializers = {
+                 tensor("i64", 7, {2}, int64s), tensor("f32", 1, {2}, floats), tensor("f64", 11, {}, doubles),
+                 tensor("f16", 10, {2}, number_field(f::kInt32s, 0x3c00) + number_field(f::kInt32s, 0xc000)),
+                 tensor("bf16", 16, {1}, raw(std::string_view("\x80\x3f", 2))),
+                 tensor("bool", 9, {2}, raw(std::string_view("\0\1", 2))), tensor("i8", 3, {1}, raw("\xff")),
+                 tensor("u8", 2, {1}, number_field(f::kInt32s, 255)),
+                 tensor("i32", 6, {1}, number_field(f::kInt32s, -7)),
+                 tensor("u64", 13, {1}, number_field(f::kUint64s, 9)), tensor("i4", 22, {3}, raw("\xf1\x02")),
+                 tensor("u4", 21, {3}, number_field(f::kInt32s, 0xf1) + number_field(f::kInt32s, 2)),
+                 tensor("many", 7, {300}, raw_zeros(2400)), tensor("f8", 17, {2}, raw("ab"))}}));
   const Result<Model> m = read_text(bytes);
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
@@ -96,24 +99,27 @@ TEST(Reader, KeepsSmallContentsOfEveryType) {
 
 TEST(Reader, GivesWeightsBytesOnDemand) {
   namespace f = schema::tensor;
-  const Bytes bytes = model(graph({.initializers = {
-      tensor("raw", 3, {3}, raw("abc")), tensor("typed", 6, {2}, number_field(f::kInt32s, 1) + number_field(f::kInt32s, -1)),
-      tensor("out", 1, {2}), tensor("far", 1, {2}, external("weights.bin", "8", "8"))}}));
+  const Bytes bytes = model(graph(
+      {.initializers = {tensor("raw", 3, {3}, raw("abc")),
+                        tensor("typed", 6, {2}, number_field(f::kInt32s, 1) + number_field(f::kInt32s, -1)),
+                        tensor("out", 1, {2}), tensor("far", 1, {2}, external("weights.bin", "8", "8"))}}));
   Result<Model> m = read_text(bytes);
   ASSERT_TRUE(m) << m.error().text();
   const auto text = [](const WeightBytes& b) {
     return std::string(reinterpret_cast<const char*>(b.view.data()), b.view.size());
   };
   EXPECT_EQ(text(m->bytes_of(find(m->network, "raw")).value()), "abc");
-  EXPECT_EQ(text(m->bytes_of(find(m->network, "typed")).value()), std::string_view("\1\0\0\0\xff\xff\xff\xff", 8));
+  EXPECT_EQ(text(m->bytes_of(find(m->network, "typed")).value()),
+            std::string_view("\1\0\0\0\xff\xff\xff\xff", 8));
   EXPECT_THAT(m->bytes_of(find(m->network, "out")).error().text(), HasSubstr("left out"));
   EXPECT_EQ(m->find_weight(find(m->network, "far"))->offset, 8);
   EXPECT_FALSE(m->bytes_of(find(m->network, "far")));
 }
 
 TEST(Reader, MakesAttributeTensorsBuffers) {
-  const Bytes bytes = model(graph({.nodes = {node("Constant", {}, {"c"}, {tensor_attribute("value", tensor("", 7, {1}, raw_zeros(8)))})},
-                                   .outputs = {value("c")}}));
+  const Bytes bytes = model(graph(
+      {.nodes = {node("Constant", {}, {"c"}, {tensor_attribute("value", tensor("", 7, {1}, raw_zeros(8)))})},
+       .outputs = {value("c")}}));
   const Result<Model> m = read_text(bytes);
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
@@ -128,10 +134,11 @@ TEST(Reader, MakesAttributeTensorsBuffers) {
 }
 
 TEST(Reader, SortsNodesThatAreOutOfOrder) {
-  const Result<Model> m = read_text(model(graph({.nodes = {node("Relu", {"b"}, {"c"}), node("Tanh", {"x"}, {"z"}),
-                                                           node("Abs", {"a"}, {"b"}), node("Neg", {"x"}, {"a"})},
-                                                 .inputs = {value("x", 1, {1})},
-                                                 .outputs = {value("c"), value("z")}})));
+  const Result<Model> m =
+      read_text(model(graph({.nodes = {node("Relu", {"b"}, {"c"}), node("Tanh", {"x"}, {"z"}),
+                                       node("Abs", {"a"}, {"b"}), node("Neg", {"x"}, {"a"})},
+                             .inputs = {value("x", 1, {1})},
+                             .outputs = {value("c"), value("z")}})));
   ASSERT_TRUE(m) << m.error().text();
   EXPECT_THAT(types(m->network), ElementsAre("Neg", "Abs", "Relu", "Tanh"));
 }
@@ -140,11 +147,12 @@ TEST(Reader, ResolvesNamesOfBodiesThroughTheirScopes) {
   // Both branches call their own tensor "t" and use "late", which the main graph makes after the If.
   const Bytes yes = graph({.nodes = {node("Neg", {"late"}, {"t"})}, .outputs = {value("t")}});
   const Bytes no = graph({.nodes = {node("Abs", {"late"}, {"t"})}, .outputs = {value("t")}});
-  const Result<Model> m = read_text(model(graph(
-      {.nodes = {node("If", {"c"}, {"y"}, {graph_attribute("then_branch", yes), graph_attribute("else_branch", no)}, "if"),
-                 node("Relu", {"x"}, {"late"})},
-       .inputs = {value("x", 1, {2}), value("c", 9, {})},
-       .outputs = {value("y")}})));
+  const Result<Model> m = read_text(model(
+      graph({.nodes = {node("If", {"c"}, {"y"},
+                            {graph_attribute("then_branch", yes), graph_attribute("else_branch", no)}, "if"),
+                       node("Relu", {"x"}, {"late"})},
+             .inputs = {value("x", 1, {2}), value("c", 9, {})},
+             .outputs = {value("y")}})));
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
   EXPECT_THAT(types(n), ElementsAre("Relu", "If"));
@@ -156,10 +164,12 @@ TEST(Reader, ResolvesNamesOfBodiesThroughTheirScopes) {
 }
 
 TEST(Reader, ReadsDeclaredShapesOfUnknownOperatorsOnly) {
-  const Result<Model> m = read_text(model(graph({.nodes = {node("Mystery", {"x"}, {"a"}, {}, "", "some.where"), node("Mystery", {"x"}, {"b"}, {}, "", "some.where")},
-                                                 .inputs = {value("x", 1, {"N"})},
-                                                 .outputs = {value("b", 1, {"made_up_7"})},
-                                                 .value_infos = {value("a", 10, {"N", 5})}})));
+  const Result<Model> m =
+      read_text(model(graph({.nodes = {node("Mystery", {"x"}, {"a"}, {}, "", "some.where"),
+                                       node("Mystery", {"x"}, {"b"}, {}, "", "some.where")},
+                             .inputs = {value("x", 1, {"N"})},
+                             .outputs = {value("b", 1, {"made_up_7"})},
+                             .value_infos = {value("a", 10, {"N", 5})}})));
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
   EXPECT_EQ(shape(n, find(n, "a")), "Nx5");
@@ -178,15 +188,18 @@ TEST(Reader, NotesOperatorSetsItDoesNotKnow) {
 TEST(Functions, AreInlinedWithTheirAttributes) {
   // outer(a; alpha) = inner(a; alpha) + a; inner(p; slope = 0.5) = LeakyRelu(p; alpha = slope)
   const Bytes inner = function("f", "inner", {"p"}, {"q"},
-                               {node("Identity", {"p"}, {"t"}), node("LeakyRelu", {"t"}, {"q"}, {reference("alpha", "slope", 1)}, "leaky")},
+                               {node("Identity", {"p"}, {"t"}),
+                                node("LeakyRelu", {"t"}, {"q"}, {reference("alpha", "slope", 1)}, "leaky")},
                                {attribute("slope", 0.5)}, 16);
   const Bytes outer = function("f", "outer", {"a"}, {"r"},
-                               {node("inner", {"a"}, {"t"}, {reference("slope", "alpha", 1)}, "", "f"), node("Add", {"t", "a"}, {"r"})});
-  const Result<Model> m = read_text(model(graph({.nodes = {node("outer", {"x"}, {"y"}, {attribute("alpha", 0.25)}, "", "f"),
-                                                           node("outer", {"y"}, {"z"}, {}, "", "f")},
-                                                 .inputs = {value("x", 1, {2})},
-                                                 .outputs = {value("z")}}),
-                                          {inner, outer}));
+                               {node("inner", {"a"}, {"t"}, {reference("slope", "alpha", 1)}, "", "f"),
+                                node("Add", {"t", "a"}, {"r"})});
+  const Result<Model> m =
+      read_text(model(graph({.nodes = {node("outer", {"x"}, {"y"}, {attribute("alpha", 0.25)}, "", "f"),
+                                       node("outer", {"y"}, {"z"}, {}, "", "f")},
+                             .inputs = {value("x", 1, {2})},
+                             .outputs = {value("z")}}),
+                      {inner, outer}));
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
   EXPECT_THAT(types(n), ElementsAre("Identity", "LeakyRelu", "Add", "Identity", "LeakyRelu", "Add"));
@@ -204,7 +217,8 @@ TEST(Functions, MayReturnAnInputAndLeaveOutOptionalOnes) {
   const Bytes f = function("f", "pass", {"a", "b"}, {"a", "c"}, {node("Clip", {"a", "b"}, {"c"})});
   const Result<Model> m = read_text(model(graph({.nodes = {node("pass", {"x"}, {"y", "z"}, {}, "", "f")},
                                                  .inputs = {value("x", 1, {2})},
-                                                 .outputs = {value("y"), value("z")}}), {f}));
+                                                 .outputs = {value("y"), value("z")}}),
+                                          {f}));
   ASSERT_TRUE(m) << m.error().text();
   const Network& n = m->network;
   EXPECT_THAT(types(n), ElementsAre("Identity", "Clip"));

@@ -13,7 +13,9 @@ namespace {
 using network::Role;
 using network::Tensor;
 
-bool is_stored(const Tensor& t) { return t.role == Role::parameter || t.role == Role::buffer; }
+bool is_stored(const Tensor& t) {
+  return t.role == Role::parameter || t.role == Role::buffer;
+}
 
 }  // namespace
 
@@ -46,7 +48,8 @@ Status apply_roles(std::string_view roles, network::Network& network) {
   }
   for (Tensor& t : network.tensors)
     if (is_stored(t))
-      if (const auto found = by_name.find(network.view(t.name)); found != by_name.end()) t.role = found->second;
+      if (const auto found = by_name.find(network.view(t.name)); found != by_name.end())
+        t.role = found->second;
   return {};
 }
 

@@ -8,7 +8,8 @@
 namespace plimsoll::onnx {
 
 /// The metadata entry in which Plimsoll's writer keeps the roles that network::classify_weights would get
-/// wrong, so that they survive the file: "p4:name" for a parameter, "b4:name" for a buffer, one after another.
+/// wrong, so that they survive the file: "p4:name" for a parameter, "b4:name" for a buffer, one after
+/// another.
 inline constexpr std::string_view kRolesKey = "plimsoll.roles";
 
 /// The entry's value; empty where classification gets all roles right.

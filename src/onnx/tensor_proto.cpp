@@ -88,7 +88,8 @@ Status check_contents(const StoredTensor& tensor, const Contents& contents) {
     case Storage::raw:
       if (tensor.type == DataType::string) return fail("raw_data cannot hold strings");
       if (tensor.raw.size() != static_cast<std::uint64_t>(tensor.bytes))
-        return fail("raw_data has {} bytes; its type and dimensions need {}", tensor.raw.size(), tensor.bytes);
+        return fail("raw_data has {} bytes; its type and dimensions need {}", tensor.raw.size(),
+                    tensor.bytes);
       return {};
     case Storage::floats:
     case Storage::doubles: {
@@ -98,13 +99,15 @@ Status check_contents(const StoredTensor& tensor, const Contents& contents) {
       return {};
     }
     case Storage::strings:
-      if (contents.strings != elements) return fail("has {} strings; its dimensions need {}", contents.strings, elements);
+      if (contents.strings != elements)
+        return fail("has {} strings; its dimensions need {}", contents.strings, elements);
       return {};
     case Storage::external:
       if (tensor.location.empty()) return fail("external data has no location");
       PLIMSOLL_TRY(check_location(tensor.location));
       if (tensor.length >= 0 && tensor.length != tensor.bytes)
-        return fail("external data has {} bytes; its type and dimensions need {}", tensor.length, tensor.bytes);
+        return fail("external data has {} bytes; its type and dimensions need {}", tensor.length,
+                    tensor.bytes);
       if (std::int64_t end = 0; __builtin_add_overflow(tensor.offset, tensor.bytes, &end))
         return fail("external data ends beyond 2^63");
       return {};
@@ -113,7 +116,8 @@ Status check_contents(const StoredTensor& tensor, const Contents& contents) {
       if (contents.varint_bytes < entries)
         return fail("has fewer numbers than the {} elements of its dimensions", elements);
       // A varint is at most ten bytes long.
-      if (contents.varint_bytes / 10 > entries) return fail("has more numbers than the {} elements of its dimensions", elements);
+      if (contents.varint_bytes / 10 > entries)
+        return fail("has more numbers than the {} elements of its dimensions", elements);
       return {};
     }
   }
@@ -181,7 +185,8 @@ Result<StoredTensor> decode_tensor(std::string_view message) {
   }
   if (external) tensor.storage = Storage::external;
   const auto known = network::data_type_from_number(type);
-  if (!known || *known == DataType::undefined) return fail("has element type {}, which ONNX does not define", type);
+  if (!known || *known == DataType::undefined)
+    return fail("has element type {}, which ONNX does not define", type);
   tensor.type = *known;
   PLIMSOLL_TRY(measure(tensor));
   PLIMSOLL_TRY(check_contents(tensor, contents));
@@ -212,8 +217,9 @@ Result<StoredTensor> decode_sparse_tensor(std::string_view message) {
 }
 
 Result<bool> decode_values(const StoredTensor& tensor, std::vector<Scalar>& out) {
-  const std::int64_t most =
-      network::is_float(tensor.type) ? kMaxRealElements : static_cast<std::int64_t>(network::kMaxValueElements);
+  const std::int64_t most = network::is_float(tensor.type)
+                                ? kMaxRealElements
+                                : static_cast<std::int64_t>(network::kMaxValueElements);
   if (tensor.elements > most || !has_scalars(tensor.type)) return false;
   const auto count = static_cast<std::size_t>(tensor.elements);
   out.clear();
@@ -226,15 +232,19 @@ Result<bool> decode_values(const StoredTensor& tensor, std::vector<Scalar>& out)
   const Result<std::vector<std::byte>> raw = gather_typed(tensor.message, tensor.storage, tensor.type);
   if (!raw) return std::unexpected(raw.error());
   if (raw->size() != static_cast<std::size_t>(tensor.bytes))
-    return fail("its typed data has {} bytes' worth of numbers; its type and dimensions need {}", raw->size(), tensor.bytes);
-  decode_raw(tensor.type, std::string_view(reinterpret_cast<const char*>(raw->data()), raw->size()), count, out);
+    return fail("its typed data has {} bytes' worth of numbers; its type and dimensions need {}", raw->size(),
+                tensor.bytes);
+  decode_raw(tensor.type, std::string_view(reinterpret_cast<const char*>(raw->data()), raw->size()), count,
+             out);
   return true;
 }
 
 Result<std::vector<std::byte>> gather_typed(std::string_view message, Storage storage, DataType type) {
   std::vector<std::byte> out;
   // The widths of one entry; two 4-bit elements share one.
-  const int width = type == DataType::complex64 ? 4 : type == DataType::complex128 ? 8 : (network::bits(type) + 7) / 8;
+  const int width = type == DataType::complex64    ? 4
+                    : type == DataType::complex128 ? 8
+                                                   : (network::bits(type) + 7) / 8;
   const auto entry = [&](std::int64_t n) { append_little_endian(out, static_cast<std::uint64_t>(n), width); };
   const std::uint32_t number = storage == Storage::floats    ? field::kFloats
                                : storage == Storage::doubles ? field::kDoubles
@@ -252,7 +262,8 @@ Result<std::vector<std::byte>> gather_typed(std::string_view message, Storage st
       each_packed_varint(f.bytes(), entry);
     } else if (f.key() == varint_field(number) && !fixed) {
       entry(f.integer());
-    } else if (f.key() == (storage == Storage::floats ? fixed32_field(number) : fixed64_field(number)) && fixed) {
+    } else if (f.key() == (storage == Storage::floats ? fixed32_field(number) : fixed64_field(number)) &&
+               fixed) {
       append_little_endian(out, f.bits(), width);
     }
   }

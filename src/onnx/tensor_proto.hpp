@@ -22,7 +22,7 @@ struct StoredTensor {
   std::int64_t length = -1;  ///< as the file says for external data; -1 where it does not
   network::Shape dims;       ///< all exact
   std::int64_t elements = 1;
-  std::int64_t bytes = 0;    ///< as raw_data would be; 0 for strings
+  std::int64_t bytes = 0;  ///< as raw_data would be; 0 for strings
   network::DataType type = network::DataType::undefined;
   Storage storage = Storage::none;
 };

@@ -37,9 +37,12 @@ inline Bytes join(List parts) {
 
 inline Bytes attribute(std::string_view name, std::int64_t value) {
   namespace f = schema::attribute;
-  return join({text_field(f::kName, name), number_field(f::kInteger, value), number_field(f::kType, f::integer)});
+  return join(
+      {text_field(f::kName, name), number_field(f::kInteger, value), number_field(f::kType, f::integer)});
 }
-inline Bytes attribute(std::string_view name, int value) { return attribute(name, static_cast<std::int64_t>(value)); }
+inline Bytes attribute(std::string_view name, int value) {
+  return attribute(name, static_cast<std::int64_t>(value));
+}
 inline Bytes attribute(std::string_view name, std::initializer_list<std::int64_t> values) {
   namespace f = schema::attribute;
   Bytes out = text_field(f::kName, name);
@@ -62,7 +65,8 @@ inline Bytes text_attribute(std::string_view name, std::string_view value) {
 }
 inline Bytes tensor_attribute(std::string_view name, const Bytes& tensor) {
   namespace f = schema::attribute;
-  return join({text_field(f::kName, name), text_field(f::kTensor, tensor), number_field(f::kType, f::tensor)});
+  return join(
+      {text_field(f::kName, name), text_field(f::kTensor, tensor), number_field(f::kType, f::tensor)});
 }
 inline Bytes graph_attribute(std::string_view name, const Bytes& graph) {
   namespace f = schema::attribute;
@@ -73,8 +77,8 @@ inline Bytes reference(std::string_view name, std::string_view of, std::int64_t 
   return join({text_field(f::kName, name), text_field(f::kReference, of), number_field(f::kType, type)});
 }
 
-inline Bytes node(std::string_view type, Names inputs, Names outputs, List attributes = {}, std::string_view name = "",
-                  std::string_view domain = "") {
+inline Bytes node(std::string_view type, Names inputs, Names outputs, List attributes = {},
+                  std::string_view name = "", std::string_view domain = "") {
   Bytes out;
   for (const std::string_view i : inputs) out += text_field(schema::node::kInput, i);
   for (const std::string_view o : outputs) out += text_field(schema::node::kOutput, o);
@@ -86,7 +90,8 @@ inline Bytes node(std::string_view type, Names inputs, Names outputs, List attri
 }
 
 /// TensorProto without contents; `contents` are further fields.
-inline Bytes tensor(std::string_view name, int type, std::initializer_list<std::int64_t> dims, const Bytes& contents = {}) {
+inline Bytes tensor(std::string_view name, int type, std::initializer_list<std::int64_t> dims,
+                    const Bytes& contents = {}) {
   namespace f = schema::tensor;
   Bytes out;
   protozero::pbf_writer writer(out);
@@ -95,22 +100,29 @@ inline Bytes tensor(std::string_view name, int type, std::initializer_list<std::
   if (!name.empty()) writer.add_string(f::kName, name.data(), name.size());
   return out + contents;
 }
-inline Bytes raw(std::string_view bytes) { return text_field(schema::tensor::kRaw, bytes); }
-inline Bytes raw_zeros(std::size_t bytes) { return raw(std::string(bytes, '\0')); }
+inline Bytes raw(std::string_view bytes) {
+  return text_field(schema::tensor::kRaw, bytes);
+}
+inline Bytes raw_zeros(std::size_t bytes) {
+  return raw(std::string(bytes, '\0'));
+}
 inline Bytes external(std::string_view location, std::string_view offset = "", std::string_view length = "") {
   const auto entry = [](std::string_view key, std::string_view value) {
-    return value.empty() ? Bytes()
-                         : text_field(schema::tensor::kExternal, text_field(schema::entry::kKey, key) + text_field(schema::entry::kValue, value));
+    return value.empty()
+               ? Bytes()
+               : text_field(schema::tensor::kExternal,
+                            text_field(schema::entry::kKey, key) + text_field(schema::entry::kValue, value));
   };
-  return join({entry("location", location), entry("offset", offset), entry("length", length), number_field(schema::tensor::kLocation, 1)});
+  return join({entry("location", location), entry("offset", offset), entry("length", length),
+               number_field(schema::tensor::kLocation, 1)});
 }
 
 struct Extent {
-  Extent(int n) : value(n) {}                        // NOLINT(google-explicit-constructor)
-  Extent(std::int64_t n) : value(n) {}               // NOLINT(google-explicit-constructor)
-  Extent(const char* n) : name(n) {}                 // NOLINT(google-explicit-constructor)
+  Extent(int n) : value(n) {}           // NOLINT(google-explicit-constructor)
+  Extent(std::int64_t n) : value(n) {}  // NOLINT(google-explicit-constructor)
+  Extent(const char* n) : name(n) {}    // NOLINT(google-explicit-constructor)
   std::int64_t value = 0;
-  const char* name = nullptr;                        // "": neither value nor name
+  const char* name = nullptr;  // "": neither value nor name
 };
 inline Bytes value(std::string_view name, int type, std::initializer_list<Extent> dims) {
   namespace f = schema::type;
@@ -119,10 +131,13 @@ inline Bytes value(std::string_view name, int type, std::initializer_list<Extent
     shape += text_field(f::kDim, d.name == nullptr ? number_field(f::kDimValue, d.value)
                                  : *d.name == 0    ? Bytes()
                                                    : text_field(f::kDimName, d.name));
-  const Bytes type_message = text_field(f::kTensor, number_field(f::kElement, type) + text_field(f::kShape, shape));
+  const Bytes type_message =
+      text_field(f::kTensor, number_field(f::kElement, type) + text_field(f::kShape, shape));
   return text_field(schema::value_info::kName, name) + text_field(schema::value_info::kType, type_message);
 }
-inline Bytes value(std::string_view name) { return text_field(schema::value_info::kName, name); }
+inline Bytes value(std::string_view name) {
+  return text_field(schema::value_info::kName, name);
+}
 
 struct GraphParts {
   List nodes = {};
@@ -149,7 +164,8 @@ inline Bytes opset(std::string_view domain, std::int64_t version) {
 inline Bytes function(std::string_view domain, std::string_view name, Names inputs, Names outputs, List nodes,
                       List defaults = {}, std::int64_t version = 17) {
   namespace f = schema::function;
-  Bytes out = text_field(f::kName, name) + text_field(f::kDomain, domain) + text_field(f::kOpsetImport, opset("", version));
+  Bytes out = text_field(f::kName, name) + text_field(f::kDomain, domain) +
+              text_field(f::kOpsetImport, opset("", version));
   for (const std::string_view i : inputs) out += text_field(f::kInput, i);
   for (const std::string_view o : outputs) out += text_field(f::kOutput, o);
   for (const Bytes& n : nodes) out += text_field(f::kNode, n);
@@ -164,6 +180,8 @@ inline Bytes model(const Bytes& main, const std::vector<Bytes>& functions = {}, 
   return out;
 }
 
-inline Result<Model> read_text(const Bytes& bytes) { return read_bytes(std::as_bytes(std::span(bytes)), "test.onnx"); }
+inline Result<Model> read_text(const Bytes& bytes) {
+  return read_bytes(std::as_bytes(std::span(bytes)), "test.onnx");
+}
 
 }  // namespace plimsoll::onnx::test

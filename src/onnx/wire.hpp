@@ -11,10 +11,18 @@ namespace plimsoll::onnx {
 /// Names one field of a protobuf message together with its encoding, for `case` labels. A field that comes
 /// in another encoding than the schema's fits no label and is skipped, as protobuf itself does.
 enum class FieldKey : std::uint32_t {};
-constexpr FieldKey varint_field(std::uint32_t number) { return static_cast<FieldKey>(number << 3U); }
-constexpr FieldKey fixed64_field(std::uint32_t number) { return static_cast<FieldKey>(number << 3U | 1U); }
-constexpr FieldKey bytes_field(std::uint32_t number) { return static_cast<FieldKey>(number << 3U | 2U); }
-constexpr FieldKey fixed32_field(std::uint32_t number) { return static_cast<FieldKey>(number << 3U | 5U); }
+constexpr FieldKey varint_field(std::uint32_t number) {
+  return static_cast<FieldKey>(number << 3U);
+}
+constexpr FieldKey fixed64_field(std::uint32_t number) {
+  return static_cast<FieldKey>(number << 3U | 1U);
+}
+constexpr FieldKey bytes_field(std::uint32_t number) {
+  return static_cast<FieldKey>(number << 3U | 2U);
+}
+constexpr FieldKey fixed32_field(std::uint32_t number) {
+  return static_cast<FieldKey>(number << 3U | 5U);
+}
 
 /// Walks the fields of one message in place. protozero::pbf_reader is not used because it cuts lengths to
 /// 32 bits, so that a field that claims 2^32 + 5 bytes passes as one of 5; here every length is checked in
@@ -62,10 +70,12 @@ class Fields {
   /// What has not been walked yet.
   [[nodiscard]] std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
   [[nodiscard]] FieldKey key() const { return key_; }
-  [[nodiscard]] std::string_view bytes() const { return bytes_; }                             ///< of a bytes_field
-  [[nodiscard]] std::int64_t integer() const { return static_cast<std::int64_t>(number_); }  ///< of a varint_field
-  [[nodiscard]] std::uint64_t bits() const { return number_; }                                ///< of a fixed one
-  [[nodiscard]] float real() const {                                                          ///< of a fixed32_field
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }  ///< of a bytes_field
+  [[nodiscard]] std::int64_t integer() const {
+    return static_cast<std::int64_t>(number_);
+  }                                                             ///< of a varint_field
+  [[nodiscard]] std::uint64_t bits() const { return number_; }  ///< of a fixed one
+  [[nodiscard]] float real() const {                            ///< of a fixed32_field
     float x = 0;
     const auto low = static_cast<std::uint32_t>(number_);
     std::memcpy(&x, &low, sizeof x);

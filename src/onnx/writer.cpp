@@ -1,13 +1,12 @@
 #include "onnx/writer.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <protozero/varint.hpp>
+#include <unistd.h>
 
 #include "onnx/graph_writer.hpp"
 #include "onnx/quote.hpp"
@@ -87,7 +86,8 @@ bool has_small_types(const network::Network& network) {
 std::string model_head(const network::Network& network) {
   std::string out;
   protozero::pbf_writer writer(out);
-  writer.add_int64(schema::model::kIrVersion, has_small_types(network) ? kIrVersionOfSmallTypes : kUsualIrVersion);
+  writer.add_int64(schema::model::kIrVersion,
+                   has_small_types(network) ? kIrVersionOfSmallTypes : kUsualIrVersion);
   writer.add_string(schema::model::kProducerName, schema::kOwnProducer);
   for (const network::Opset& opset : network.opsets) {
     protozero::pbf_writer import(writer, schema::model::kOpsetImport);
@@ -109,14 +109,15 @@ Status write_tensor(const PendingTensor& tensor, const network::Network& network
   const Result<WeightBytes> bytes = weights(tensor.tensor);
   if (!bytes) return std::unexpected(bytes.error());
   if (std::ssize(bytes->view) != tensor.raw_bytes)
-    return fail("tensor {} has {} bytes; its type and dimensions need {}", quote(network.name_of(tensor.tensor)),
-                bytes->view.size(), tensor.raw_bytes);
+    return fail("tensor {} has {} bytes; its type and dimensions need {}",
+                quote(network.name_of(tensor.tensor)), bytes->view.size(), tensor.raw_bytes);
   file.write(header(schema::tensor::kRaw, bytes->view.size()));
   file.write(bytes->view);
   return file.status();
 }
 
-Status write_model(const network::Network& network, const WeightSource& weights, const std::filesystem::path& path) {
+Status write_model(const network::Network& network, const WeightSource& weights,
+                   const std::filesystem::path& path) {
   const std::string location = path.filename().string() + ".data";
   GraphWriter writer(network, weights, location);
   const Result<std::string> graph = writer.main_graph();
@@ -129,7 +130,8 @@ Status write_model(const network::Network& network, const WeightSource& weights,
     return t.message.size() + (raw == 0 ? 0 : header(schema::tensor::kRaw, raw).size() + raw);
   };
   std::uint64_t total = graph->size();
-  for (const PendingTensor& t : initializers) total += header(schema::graph::kInitializer, length(t)).size() + length(t);
+  for (const PendingTensor& t : initializers)
+    total += header(schema::graph::kInitializer, length(t)).size() + length(t);
 
   AtomicFile file(path);
   PLIMSOLL_TRY(file.status());
@@ -145,7 +147,8 @@ Status write_model(const network::Network& network, const WeightSource& weights,
 
 }  // namespace
 
-Status write(const network::Network& network, const WeightSource& weights, const std::filesystem::path& path) {
+Status write(const network::Network& network, const WeightSource& weights,
+             const std::filesystem::path& path) {
   if (Status status = write_model(network, weights, path); !status)
     return std::unexpected(std::move(status).error().within(path.string()));
   return {};

@@ -38,7 +38,8 @@ TEST_F(Writer, KeepsANetworkThatWasBuiltByHand) {
   const TensorId temperature = b.parameter("temperature", {1});
   const TensorId table = b.buffer("table", {4});
   const TensorId scaled = b.add("Mul", "scaled", {y, temperature});
-  const TensorId shifted = b.add("Add", "shifted", {scaled, table}, {{"alpha", 0.1}, {"list", {1, 2, 3}}, {"text", "abc"}});
+  const TensorId shifted =
+      b.add("Add", "shifted", {scaled, table}, {{"alpha", 0.1}, {"list", {1, 2, 3}}, {"text", "abc"}});
   const TensorId target = b.constant("target", {2, -1});
   b.output(b.add("Reshape", "out", {shifted, target}));
   const network::Network network = std::move(b).finish();
@@ -61,11 +62,13 @@ TEST_F(Writer, MakesNamesUnique) {
 }
 
 TEST_F(Writer, PutsWeightsIntoTheFile) {
-  const Bytes bytes = model(graph(
-      {.nodes = {node("Constant", {}, {"c"}, {tensor_attribute("value", tensor("", 1, {40}, raw(std::string(160, 'c'))))}),
-                 node("Conv", {"c", "w"}, {"y"})},
-       .outputs = {value("y")},
-       .initializers = {tensor("w", 1, {100}, raw(std::string(400, 'w'))), tensor("i", 6, {1}, number_field(schema::tensor::kInt32s, 5))}}));
+  const Bytes bytes = model(
+      graph({.nodes = {node("Constant", {}, {"c"},
+                            {tensor_attribute("value", tensor("", 1, {40}, raw(std::string(160, 'c'))))}),
+                       node("Conv", {"c", "w"}, {"y"})},
+             .outputs = {value("y")},
+             .initializers = {tensor("w", 1, {100}, raw(std::string(400, 'w'))),
+                              tensor("i", 6, {1}, number_field(schema::tensor::kInt32s, 5))}}));
   Result<Model> m = read_text(bytes);
   ASSERT_TRUE(m) << m.error().text();
   Result<Model> back = there_and_back(m->network, weights_of(*m));
@@ -82,11 +85,18 @@ TEST_F(Writer, PutsWeightsIntoTheFile) {
 
 TEST_F(Writer, KeepsBodiesAndInlinedFunctions) {
   const Bytes yes = graph({.nodes = {node("f", {"x"}, {"t"}, {}, "call", "f")}, .outputs = {value("t")}});
-  const Bytes no = graph({.nodes = {node("Mul", {"x", "k"}, {"t"})}, .outputs = {value("t")}, .initializers = {tensor("k", 1, {}, raw_zeros(4))}});
-  const Bytes f = function("f", "f", {"a"}, {"b"}, {node("Neg", {"a"}, {"t"}), node("Mystery", {"t"}, {"b"}, {}, "n", "else.where")}, {}, 13);
-  const Result<Model> m = read_text(model(graph({.nodes = {node("If", {"c"}, {"y"}, {graph_attribute("then_branch", yes), graph_attribute("else_branch", no)})},
-                                                 .inputs = {value("x", 1, {"N", 2}), value("c", 9, {})},
-                                                 .outputs = {value("y", 1, {"N", 2})}}), {f}));
+  const Bytes no = graph({.nodes = {node("Mul", {"x", "k"}, {"t"})},
+                          .outputs = {value("t")},
+                          .initializers = {tensor("k", 1, {}, raw_zeros(4))}});
+  const Bytes f =
+      function("f", "f", {"a"}, {"b"},
+               {node("Neg", {"a"}, {"t"}), node("Mystery", {"t"}, {"b"}, {}, "n", "else.where")}, {}, 13);
+  const Result<Model> m = read_text(
+      model(graph({.nodes = {node("If", {"c"}, {"y"},
+                                  {graph_attribute("then_branch", yes), graph_attribute("else_branch", no)})},
+                   .inputs = {value("x", 1, {"N", 2}), value("c", 9, {})},
+                   .outputs = {value("y", 1, {"N", 2})}}),
+            {f}));
   ASSERT_TRUE(m) << m.error().text();
   const Result<Model> back = there_and_back(m->network);
   ASSERT_TRUE(back) << back.error().text();

@@ -1,11 +1,12 @@
-// Any bytes, read as an ONNX model, must give a Model or one Error: no crash, no hang, no memory beyond bounds.
+// Any bytes, read as an ONNX model, must give a Model or one Error: no crash, no hang, no memory beyond
+// bounds.
 //
 //   cmake --preset fuzz && cmake --build build/fuzz --target fuzz_model
 //   mkdir -p /tmp/corpus && build/fuzz/tests/fuzz/fuzz_model -max_len=16384 -timeout=10 -rss_limit_mb=2048 \
 //     -dict=tests/fuzz/onnx.dict -max_total_time=600 /tmp/corpus tests/fuzz/corpus
 //
-// New inputs go to the first folder; a crash is left as crash-* in the working folder and is run again by giving
-// it as the only argument.
+// New inputs go to the first folder; a crash is left as crash-* in the working folder and is run again by
+// giving it as the only argument.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.allow_unknown_operators = true;
   const Result<network::Shapes> shapes = network::infer(model->network, *binding, options);
   if (!shapes) return 0;
-  for (std::size_t i = 0; i < model->network.tensors.size(); ++i) (void)shapes->elements(static_cast<network::TensorId>(i));
+  for (std::size_t i = 0; i < model->network.tensors.size(); ++i)
+    (void)shapes->elements(static_cast<network::TensorId>(i));
   // Counts of FLOPs and bytes are added here.
   return 0;
 }
