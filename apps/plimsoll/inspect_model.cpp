@@ -5,20 +5,28 @@
 namespace plimsoll {
 
 void add_mode_option(CLI::App& command, network::Mode& mode) {
-  static const std::map<std::string, network::Mode> kModes = {{"infer", network::Mode::infer}, {"train", network::Mode::train}};
-  command.add_option("--mode,-m", mode, "infer (default) or train")->transform(CLI::CheckedTransformer(kModes))->option_text("MODE");
+  static const std::map<std::string, network::Mode> kModes = {{"infer", network::Mode::infer},
+                                                              {"train", network::Mode::train}};
+  command.add_option("--mode,-m", mode, "infer (default) or train")
+      ->transform(CLI::CheckedTransformer(kModes))
+      ->option_text("MODE");
 }
 
 void InspectOptions::add_to(CLI::App& command) {
   binding.add_to(command);
   add_mode_option(command, mode);
-  command.add_flag("--allow-unknown", allow_unknown, "Go on where an operator is unknown; it is listed as not counted");
-  command.add_option("--flops-per-mac", conventions.flops_per_mac, "2 (default), or 1: a fused multiply-add as one operation")
+  command.add_flag("--allow-unknown", allow_unknown,
+                   "Go on where an operator is unknown; it is listed as not counted");
+  command
+      .add_option("--flops-per-mac", conventions.flops_per_mac,
+                  "2 (default), or 1: a fused multiply-add as one operation")
       ->check(CLI::Range(1, 2))
       ->option_text("N");
   command.add_flag("--bias,!--no-bias", conventions.bias, "Count adding a bias (default: yes)");
-  command.add_flag("--batch-norm,!--no-batch-norm", conventions.batch_norm, "Count BatchNorm in inference (default: yes)");
-  command.add_flag("--halve-causal,!--no-halve-causal", conventions.halve_causal, "Count causal attention's products half (default: no)");
+  command.add_flag("--batch-norm,!--no-batch-norm", conventions.batch_norm,
+                   "Count BatchNorm in inference (default: yes)");
+  command.add_flag("--halve-causal,!--no-halve-causal", conventions.halve_causal,
+                   "Count causal attention's products half (default: no)");
 }
 
 Result<InspectedModel> inspect_model(const std::string& spec, const InspectOptions& options) {

@@ -2,9 +2,8 @@
 #include <exception>
 #include <map>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "command.hpp"
 
@@ -32,15 +31,18 @@ int run(int argc, char** argv) {
   CLI::App app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
   app.require_subcommand(1);
-  app.footer("Examples:\n"
-             "  plimsoll weigh resnet50                what it needs, and which devices carry it\n"
-             "  plimsoll inspect model.onnx --layers   every layer's work and bytes\n"
-             "  plimsoll zoo                           the architectures known by name\n"
-             "Each command explains itself: plimsoll COMMAND --help");
+  app.footer(
+      "Examples:\n"
+      "  plimsoll weigh resnet50                what it needs, and which devices carry it\n"
+      "  plimsoll inspect model.onnx --layers   every layer's work and bytes\n"
+      "  plimsoll zoo                           the architectures known by name\n"
+      "Each command explains itself: plimsoll COMMAND --help");
   Invocation invocation;
   static const std::map<std::string, ColorChoice> kColors = {
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
-  app.add_option("--color", invocation.color, "auto, always or never")->transform(CLI::CheckedTransformer(kColors))->option_text("WHEN");
+  app.add_option("--color", invocation.color, "auto, always or never")
+      ->transform(CLI::CheckedTransformer(kColors))
+      ->option_text("WHEN");
   app.fallthrough();
   for (const Command& command : kCommands) command.add(app, invocation);
   try {
@@ -48,7 +50,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "plimsoll: {}\n  plimsoll --help, or plimsoll COMMAND --help, says what can be given.\n", error.what());
+    fmt::print(stderr,
+               "plimsoll: {}\n  plimsoll --help, or plimsoll COMMAND --help, says what can be given.\n",
+               error.what());
     return 2;
   }
   const Result<int> outcome = invocation.run();
@@ -61,7 +65,9 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-std::span<const Command> commands() { return kCommands; }
+std::span<const Command> commands() {
+  return kCommands;
+}
 
 report::TextStyle output_style(const Invocation& invocation) {
   const Terminal terminal = describe_terminal(STDOUT_FILENO, invocation.color);
@@ -76,7 +82,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("plimsoll: out of memory\n", stderr);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "plimsoll: internal error: {}\n  Please report it with the command that you ran.\n", error.what());
+    fmt::print(stderr, "plimsoll: internal error: {}\n  Please report it with the command that you ran.\n",
+               error.what());
   }
   return 4;
 }

@@ -13,7 +13,8 @@ namespace {
 bool names_python(std::string_view spec) {
   // FILE.py:function, or package.module:function; a zoo name may carry options after its colon.
   const std::size_t colon = spec.rfind(':');
-  return colon != std::string_view::npos && (spec.substr(0, colon).ends_with(".py") || !network::zoo::names_zoo_model(spec));
+  return colon != std::string_view::npos &&
+         (spec.substr(0, colon).ends_with(".py") || !network::zoo::names_zoo_model(spec));
 }
 
 bool looks_like_path(std::string_view spec) {
@@ -59,7 +60,8 @@ Result<LoadedModel> load_model(const ModelRequest& request) {
   Result<network::Network> nearest = network::zoo::build(spec, request.mode);
   if (nearest) return fail("'{}' names no model", spec);
   Error error = std::move(nearest).error();
-  if (error.hint.empty()) error.hint = "MODEL is an ONNX file, a name from `plimsoll zoo`, or FILE.py:function.";
+  if (error.hint.empty())
+    error.hint = "MODEL is an ONNX file, a name from `plimsoll zoo`, or FILE.py:function.";
   return std::unexpected(std::move(error));
 }
 
@@ -81,8 +83,12 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 
 void BindingOptions::add_to(CLI::App& command) {
   command.add_option("--batch,-b", batch, "Batch size")->check(CLI::PositiveNumber)->option_text("N");
-  command.add_option("--seq,-s", sequence, "Sequence length of a language model")->check(CLI::PositiveNumber)->option_text("S");
-  command.add_option("--input", inputs, "Shape of an input: [NAME=]1x3x224x224; for FILE.py:function without the batch")
+  command.add_option("--seq,-s", sequence, "Sequence length of a language model")
+      ->check(CLI::PositiveNumber)
+      ->option_text("S");
+  command
+      .add_option("--input", inputs,
+                  "Shape of an input: [NAME=]1x3x224x224; for FILE.py:function without the batch")
       ->option_text("SHAPE …");
   command.add_option("--dim", extents, "Any other named dimension: NAME=N")->option_text("NAME=N …");
 }
@@ -94,14 +100,16 @@ Result<network::BindingRequest> BindingOptions::request(bool with_inputs) const 
   for (const std::string& given : inputs) {
     if (!with_inputs) break;
     const std::size_t equals = given.rfind('=');
-    Result<std::vector<std::int64_t>> dims = parse_shape(equals == std::string::npos ? given : given.substr(equals + 1));
+    Result<std::vector<std::int64_t>> dims =
+        parse_shape(equals == std::string::npos ? given : given.substr(equals + 1));
     if (!dims) return std::unexpected(std::move(dims).error());
     out.inputs.push_back({equals == std::string::npos ? "" : given.substr(0, equals), std::move(*dims)});
   }
   for (const std::string& given : extents) {
     const std::size_t equals = given.rfind('=');
-    Result<std::vector<std::int64_t>> value =
-        equals == std::string::npos ? fail("'{}' is not of the form NAME=N", given) : parse_shape(given.substr(equals + 1));
+    Result<std::vector<std::int64_t>> value = equals == std::string::npos
+                                                  ? fail("'{}' is not of the form NAME=N", given)
+                                                  : parse_shape(given.substr(equals + 1));
     if (!value) return std::unexpected(std::move(value).error());
     if (value->size() != 1) return fail("'{}' is not of the form NAME=N", given);
     out.extents.push_back({given.substr(0, equals), value->front()});

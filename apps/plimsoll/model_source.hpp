@@ -2,12 +2,12 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
-
-#include <CLI/CLI.hpp>
 
 namespace plimsoll {
 
@@ -29,7 +29,7 @@ struct LoadedModel {
 
 /// The options that bind dimensions, shared by the commands that take a MODEL.
 struct BindingOptions {
-  std::int64_t batch = 0;     ///< 0: not given
+  std::int64_t batch = 0;  ///< 0: not given
   std::int64_t sequence = 0;
   std::vector<std::string> inputs;
   std::vector<std::string> extents;

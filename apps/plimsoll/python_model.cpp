@@ -21,7 +21,8 @@ Status unpack(const std::filesystem::path& package) {
   std::error_code problem;
   std::filesystem::create_directory(package, problem);
   if (problem) return fail("cannot make {}: {}", package.string(), problem.message());
-  for (const EmbeddedFile& file : embedded_python()) PLIMSOLL_TRY(write_file(package / file.name, file.contents));
+  for (const EmbeddedFile& file : embedded_python())
+    PLIMSOLL_TRY(write_file(package / file.name, file.contents));
   return {};
 }
 
@@ -48,8 +49,17 @@ Result<PythonModel> export_python_model(const ModelRequest& request) {
   const char* chosen = std::getenv("PLIMSOLL_PYTHON");
   const std::string python = chosen == nullptr || *chosen == '\0' ? "python3" : chosen;
   ProcessOptions options;
-  options.argv = {python,   "-m",   "plimsoll_torch", request.spec, "-o", model.string(), "--weights", "none", "--json",
-                  "--mode", request.mode == network::Mode::train ? "train" : "eval"};
+  options.argv = {python,
+                  "-m",
+                  "plimsoll_torch",
+                  request.spec,
+                  "-o",
+                  model.string(),
+                  "--weights",
+                  "none",
+                  "--json",
+                  "--mode",
+                  request.mode == network::Mode::train ? "train" : "eval"};
   for (const std::string& input : request.inputs) {
     options.argv.emplace_back("--input");
     options.argv.push_back(input);
@@ -63,9 +73,11 @@ Result<PythonModel> export_python_model(const ModelRequest& request) {
     return std::unexpected(std::move(error));
   }
   if (!child->succeeded()) {
-    Error error{child->error.empty() ? fmt::format("{} {}", python, child->outcome()) : last_lines(child->error)};
+    Error error{child->error.empty() ? fmt::format("{} {}", python, child->outcome())
+                                     : last_lines(child->error)};
     error.where = request.spec;
-    error.hint = "PLIMSOLL_PYTHON names the Python to use; docs/plimsoll_torch.md says what can be handed over.";
+    error.hint =
+        "PLIMSOLL_PYTHON names the Python to use; docs/plimsoll_torch.md says what can be handed over.";
     if (child->exit_code == 3) error.kind = Error::Kind::machine_lacks;
     return std::unexpected(std::move(error));
   }

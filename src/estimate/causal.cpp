@@ -21,13 +21,17 @@ bool one_of(std::string_view type, const std::array<std::string_view, N>& names)
 }
 
 constexpr std::array<std::string_view, 4> kComparisons = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
-constexpr std::array<std::string_view, 6> kProducts = {"MatMul", "Gemm", "Conv", "FusedMatMul", "Softmax", "Gather"};
-constexpr std::array<std::string_view, 9> kPassing = {"Add", "Sub", "Mul", "Div", "Where", "Cast", "Dropout", "Clip", "Identity"};
+constexpr std::array<std::string_view, 6> kProducts = {"MatMul",      "Gemm",    "Conv",
+                                                       "FusedMatMul", "Softmax", "Gather"};
+constexpr std::array<std::string_view, 9> kPassing = {"Add",  "Sub",     "Mul",  "Div",     "Where",
+                                                      "Cast", "Dropout", "Clip", "Identity"};
 
 class Finder {
  public:
   explicit Finder(const Network& network)
-      : network_(network), producer_(network.tensors.size(), -1), found_(network.main().operators.size(), false) {
+      : network_(network),
+        producer_(network.tensors.size(), -1),
+        found_(network.main().operators.size(), false) {
     const auto& operators = network.main().operators;
     for (std::size_t i = 0; i < operators.size(); ++i)
       for (const TensorId id : network.outputs(operators[i]))
@@ -73,7 +77,8 @@ class Finder {
       const Operator* op = made_by(at);
       if (op == nullptr) return -1;
       const std::string_view type = network_.type_of(*op);
-      if (type == "MatMul" || type == "FusedMatMul") return causal ? producer_[static_cast<std::size_t>(at)] : -1;
+      if (type == "MatMul" || type == "FusedMatMul")
+        return causal ? producer_[static_cast<std::size_t>(at)] : -1;
       if (!one_of(type, kPassing)) return -1;
       // Go on along the operand that a product makes; the others may hold the mask.
       TensorId next = kNoTensor;
@@ -112,7 +117,9 @@ class Finder {
       const std::string_view type = network_.type_of(*op);
       if (type == "Trilu") return true;
       const auto inputs = network_.inputs(*op);
-      if (one_of(type, kComparisons) && inputs.size() == 2 && leads_to_range(inputs[0]) && leads_to_range(inputs[1])) return true;
+      if (one_of(type, kComparisons) && inputs.size() == 2 && leads_to_range(inputs[0]) &&
+          leads_to_range(inputs[1]))
+        return true;
       if (one_of(type, kProducts)) continue;
       for (const TensorId in : inputs)
         if (in != kNoTensor) open.push_back(in);
@@ -138,7 +145,8 @@ class Finder {
     // The weighted sum follows its Softmax closely; a bounded look ahead keeps this linear.
     for (std::size_t i = after + 1; i < std::min(operators.size(), after + 64); ++i) {
       const auto inputs = network_.inputs(operators[i]);
-      const bool uses = std::ranges::any_of(inputs, [&](TensorId in) { return std::ranges::find(carried, in) != carried.end(); });
+      const bool uses = std::ranges::any_of(
+          inputs, [&](TensorId in) { return std::ranges::find(carried, in) != carried.end(); });
       if (!uses) continue;
       const std::string_view type = network_.type_of(operators[i]);
       if (type == "MatMul" || type == "FusedMatMul") {
@@ -157,6 +165,8 @@ class Finder {
 
 }  // namespace
 
-std::vector<bool> find_causal_products(const Network& network) { return Finder(network).run(); }
+std::vector<bool> find_causal_products(const Network& network) {
+  return Finder(network).run();
+}
 
 }  // namespace plimsoll::estimate

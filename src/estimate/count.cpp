@@ -43,11 +43,14 @@ class Counter {
     counts_.forward = main.forward;
     counts_.backward = main.backward;
     for (const OperatorCount& row : counts_.operators)
-      if (row.alternative == 0) counts_.activation_bytes = sum(counts_.activation_bytes, row.activation_bytes);
+      if (row.alternative == 0)
+        counts_.activation_bytes = sum(counts_.activation_bytes, row.activation_bytes);
     const Operator none{};
     const Site site{network_, shapes_, none, conventions_};
-    for (const TensorId id : network_.main().inputs) counts_.input_bytes = sum(counts_.input_bytes, site.bytes(id));
-    for (const TensorId id : network_.main().outputs) counts_.output_bytes = sum(counts_.output_bytes, site.bytes(id));
+    for (const TensorId id : network_.main().inputs)
+      counts_.input_bytes = sum(counts_.input_bytes, site.bytes(id));
+    for (const TensorId id : network_.main().outputs)
+      counts_.output_bytes = sum(counts_.output_bytes, site.bytes(id));
     return std::move(counts_);
   }
 
@@ -111,7 +114,9 @@ class Counter {
   /// Whether everything that it makes was found out without data.
   [[nodiscard]] bool is_folded(const Operator& op) const {
     const auto outputs = network_.outputs(op);
-    return !outputs.empty() && std::ranges::all_of(outputs, [this](TensorId id) { return id == kNoTensor || shapes_.at(id).has_value; });
+    return !outputs.empty() && std::ranges::all_of(outputs, [this](TensorId id) {
+      return id == kNoTensor || shapes_.at(id).has_value;
+    });
   }
 
   void measure(const Operator& op, const WorkRow& rule, bool halve, OperatorCount& row) {
@@ -122,7 +127,8 @@ class Counter {
       const Site lower{network_, shapes_, op, conventions_, false};
       low = corner(lower, rule, halve);
     }
-    row.work = {{low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
+    row.work = {
+        {low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
     if (high.flops == kUnbounded || high.read == kUnbounded || high.written == kUnbounded) {
       row.coverage = Coverage::unbounded;
       row.work = {};
@@ -134,12 +140,15 @@ class Counter {
 
   [[nodiscard]] bool depends_on_data(const Operator& op) const {
     const auto symbolic = [this](TensorId id) {
-      return id != kNoTensor && (!shapes_.ranked(id) || std::ranges::any_of(shapes_.dims(id), [](network::Dim d) { return !d.exact(); }));
+      return id != kNoTensor &&
+             (!shapes_.ranked(id) ||
+              std::ranges::any_of(shapes_.dims(id), [](network::Dim d) { return !d.exact(); }));
     };
     // NonMaxSuppression and adaptive RoiAlign depend on the data even where their shapes do not.
     const std::string_view type = network_.type_of(op);
-    return std::ranges::any_of(network_.inputs(op), symbolic) || std::ranges::any_of(network_.outputs(op), symbolic) ||
-           type == "NonMaxSuppression" || type == "RoiAlign" || type == "MaxRoiPool";
+    return std::ranges::any_of(network_.inputs(op), symbolic) ||
+           std::ranges::any_of(network_.outputs(op), symbolic) || type == "NonMaxSuppression" ||
+           type == "RoiAlign" || type == "MaxRoiPool";
   }
 
   Corner corner(const Site& site, const WorkRow& rule, bool halve) const {
@@ -163,7 +172,8 @@ class Counter {
     return c;
   }
 
-  void backward(const Operator& op, const WorkRow& rule, const Corner& low, const Corner& high, OperatorCount& row) const {
+  void backward(const Operator& op, const WorkRow& rule, const Corner& low, const Corner& high,
+                OperatorCount& row) const {
     if (rule.backward == Backward::none) return;
     const auto inputs = network_.inputs(op);
     std::int64_t operands = 0, gradients_low = 0, gradients_high = 0;
@@ -185,7 +195,8 @@ class Counter {
       w.bytes_read = {sum(w.bytes_read.low, low.read), sum(w.bytes_read.high, high.read)};
     } else {
       const bool maps = rule.backward == Backward::map;
-      w.flops = maps ? Interval{product(lower.output_elements(), rule.backward_cost), product(upper.output_elements(), rule.backward_cost)}
+      w.flops = maps ? Interval{product(lower.output_elements(), rule.backward_cost),
+                                product(upper.output_elements(), rule.backward_cost)}
                      : Interval{0, 0};
       w.bytes_read = {low.written, high.written};
       if (maps) w.bytes_read = {sum(w.bytes_read.low, low.read), sum(w.bytes_read.high, high.read)};
@@ -196,24 +207,29 @@ class Counter {
   /// Follows gradients and stored tensors through one operator.
   void trace(const Operator& op, const WorkRow* rule) {
     const auto inputs = network_.inputs(op);
-    const bool flows = rule != nullptr && (rule->backward != Backward::none || rule->traffic == Traffic::none) &&
-                       std::ranges::any_of(inputs, [this](TensorId id) { return id != kNoTensor && needs_gradient_[static_cast<std::size_t>(id)]; });
+    const bool flows = rule != nullptr &&
+                       (rule->backward != Backward::none || rule->traffic == Traffic::none) &&
+                       std::ranges::any_of(inputs, [this](TensorId id) {
+                         return id != kNoTensor && needs_gradient_[static_cast<std::size_t>(id)];
+                       });
     const std::string_view type = network_.type_of(op);
     // A weight seen through these is still that weight.
-    const bool renames = type == "Identity" || type == "Transpose" || type == "Reshape" || type == "Unsqueeze" ||
-                         type == "Cast" || type == "DequantizeLinear" || type == "Squeeze";
+    const bool renames = type == "Identity" || type == "Transpose" || type == "Reshape" ||
+                         type == "Unsqueeze" || type == "Cast" || type == "DequantizeLinear" ||
+                         type == "Squeeze";
     for (const TensorId id : network_.outputs(op)) {
       if (id == kNoTensor) continue;
       const auto at = static_cast<std::size_t>(id);
       if (flows && network::is_float(shapes_.type(id))) needs_gradient_[at] = true;
-      if (renames && !inputs.empty() && inputs[0] != kNoTensor) source_[at] = source_[static_cast<std::size_t>(inputs[0])];
+      if (renames && !inputs.empty() && inputs[0] != kNoTensor)
+        source_[at] = source_[static_cast<std::size_t>(inputs[0])];
     }
   }
 
   void attribute_weights(const Operator& op, OperatorCount& row) {
     const std::string_view type = network_.type_of(op);
-    if (type == "Identity" || type == "Transpose" || type == "Unsqueeze" || type == "Cast" || type == "Reshape" || type == "Squeeze" ||
-        type == "DequantizeLinear") {
+    if (type == "Identity" || type == "Transpose" || type == "Unsqueeze" || type == "Cast" ||
+        type == "Reshape" || type == "Squeeze" || type == "DequantizeLinear") {
       // Left to whoever computes with it; unless what passes through is no weight.
       if (!network_.inputs(op).empty() && network_.inputs(op)[0] != kNoTensor &&
           source_[static_cast<std::size_t>(network_.inputs(op)[0])] != kNoTensor)
@@ -226,7 +242,8 @@ class Counter {
       if (weight == kNoTensor || used_[static_cast<std::size_t>(weight)]) continue;
       used_[static_cast<std::size_t>(weight)] = true;
       row.weight_bytes = sum(row.weight_bytes, site.bytes(weight));
-      if (network_.tensor(weight).role == Role::parameter) row.parameters = sum(row.parameters, site.elements(weight));
+      if (network_.tensor(weight).role == Role::parameter)
+        row.parameters = sum(row.parameters, site.elements(weight));
     }
   }
 
@@ -262,9 +279,11 @@ class Counter {
       std::int64_t axis = list.empty() ? 0 : list.back();
       const auto rank = static_cast<std::int64_t>(shapes_.dims(inputs.back()).size());
       if (axis < 0) axis += rank;
-      if (axis >= 0 && axis < rank) return shapes_.symbols().bounds(shapes_.dims(inputs.back())[static_cast<std::size_t>(axis)]);
+      if (axis >= 0 && axis < rank)
+        return shapes_.symbols().bounds(shapes_.dims(inputs.back())[static_cast<std::size_t>(axis)]);
     }
-    if (type == "SequenceMap" && !inputs.empty() && inputs[0] != kNoTensor && shapes_.at(inputs[0]).kind == network::ValueKind::sequence)
+    if (type == "SequenceMap" && !inputs.empty() && inputs[0] != kNoTensor &&
+        shapes_.at(inputs[0]).kind == network::ValueKind::sequence)
       return shapes_.symbols().bounds(shapes_.at(inputs[0]).length);
     return {0, kUnbounded};
   }
@@ -288,11 +307,13 @@ class Counter {
     }
     if (found.size() != 2) return found.empty() ? Totals{} : found.front().totals;
     const std::optional<bool> condition = known_condition(op);
-    const bool then_stands = condition.value_or(found[0].totals.forward.flops.high >= found[1].totals.forward.flops.high);
+    const bool then_stands =
+        condition.value_or(found[0].totals.forward.flops.high >= found[1].totals.forward.flops.high);
     const Branch& other = found[then_stands ? 1 : 0];
     for (std::size_t i = other.begin; i < other.end; ++i) ++counts_.operators[i].alternative;
     if (condition) return found[then_stands ? 0 : 1].totals;
-    return {either(found[0].totals.forward, found[1].totals.forward), either(found[0].totals.backward, found[1].totals.backward)};
+    return {either(found[0].totals.forward, found[1].totals.forward),
+            either(found[0].totals.backward, found[1].totals.backward)};
   }
 
   [[nodiscard]] std::optional<bool> known_condition(const Operator& op) const {
@@ -307,8 +328,8 @@ class Counter {
   const Shapes& shapes_;
   const Conventions& conventions_;
   Counts counts_;
-  std::vector<TensorId> source_;   // the stored tensor that a tensor is, perhaps seen through Identity
-  std::vector<bool> used_;         // stored tensors already attributed to an operator
+  std::vector<TensorId> source_;  // the stored tensor that a tensor is, perhaps seen through Identity
+  std::vector<bool> used_;        // stored tensors already attributed to an operator
   std::vector<bool> needs_gradient_;
   std::vector<bool> causal_;
 };

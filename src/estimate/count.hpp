@@ -18,32 +18,34 @@ enum class Coverage : std::uint8_t {
 
 struct OperatorCount {
   network::GraphId graph{};
-  std::uint32_t index = 0;       ///< in that graph's operators
-  Work work;                     ///< forward, all repeats included
-  Work backward;                 ///< of a training step, where its inputs or weights need gradients
-  Interval repeats{1, 1};        ///< how often a body's operator runs
-  std::int64_t parameters = 0;   ///< learned values that it is the first to use
-  std::int64_t weight_bytes = 0; ///< bytes of weights (learned or not) that it is the first to use
+  std::uint32_t index = 0;            ///< in that graph's operators
+  Work work;                          ///< forward, all repeats included
+  Work backward;                      ///< of a training step, where its inputs or weights need gradients
+  Interval repeats{1, 1};             ///< how often a body's operator runs
+  std::int64_t parameters = 0;        ///< learned values that it is the first to use
+  std::int64_t weight_bytes = 0;      ///< bytes of weights (learned or not) that it is the first to use
   std::int64_t activation_bytes = 0;  ///< what it writes that is neither a view nor folded, at most
   Coverage coverage = Coverage::counted;
-  std::uint32_t alternative = 0; ///< how many lighter branches of an If it stands in; in the totals only where 0
+  std::uint32_t alternative =
+      0;  ///< how many lighter branches of an If it stands in; in the totals only where 0
 };
 
 struct Counts {
   std::vector<OperatorCount> operators;  ///< in the order in which they run, bodies after their owner
   Work forward;
   Work backward;
-  std::int64_t parameters = 0;       ///< each stored tensor once
+  std::int64_t parameters = 0;  ///< each stored tensor once
   std::int64_t parameter_bytes = 0;
-  std::int64_t weight_bytes = 0;     ///< parameters and buffers
+  std::int64_t weight_bytes = 0;  ///< parameters and buffers
   std::int64_t activation_bytes = 0;
-  std::int64_t input_bytes = 0;      ///< of the graph's inputs and
-  std::int64_t output_bytes = 0;     ///< outputs, at most
+  std::int64_t input_bytes = 0;   ///< of the graph's inputs and
+  std::int64_t output_bytes = 0;  ///< outputs, at most
   std::size_t nodes = 0;
   std::size_t counted = 0;
 };
 
 /// Counts what one forward and one backward pass execute and move. Pure: no file, no clock.
-[[nodiscard]] Counts count(const network::Network& network, const network::Shapes& shapes, const Conventions& conventions);
+[[nodiscard]] Counts count(const network::Network& network, const network::Shapes& shapes,
+                           const Conventions& conventions);
 
 }  // namespace plimsoll::estimate

@@ -12,11 +12,15 @@ using hardware::Arithmetic;
 using hardware::Device;
 using network::Precision;
 
-bool is_convolution(std::string_view type) { return type.find("Conv") != std::string_view::npos; }
+bool is_convolution(std::string_view type) {
+  return type.find("Conv") != std::string_view::npos;
+}
 
 /// Bytes of the stored tensors of a role when floating-point ones are kept in `bits`. Without quantizing
 /// them (fp32 and its kin) they stay as the model has them.
-std::int64_t stored_bytes(std::int64_t bytes, std::int64_t bits) { return quotient(product(bytes, bits), 32); }
+std::int64_t stored_bytes(std::int64_t bytes, std::int64_t bits) {
+  return quotient(product(bytes, bits), 32);
+}
 
 /// Rates for the three classes of work. Where a device has no units for a format it computes in the next
 /// wider one that it has.

@@ -19,8 +19,8 @@ struct Needs {
   Flops convolutions;     ///< of convolutions and their gradients
   Flops products;         ///< of all other multiply-accumulates
   Flops others;           ///< the rest: element-wise, normalization, reductions
-  Bytes traffic;          ///< weights, inputs and outputs once; in training weights and state read and written
-  bool complete = true;   ///< false where an operator was not counted: the floors are then lower still
+  Bytes traffic;         ///< weights, inputs and outputs once; in training weights and state read and written
+  bool complete = true;  ///< false where an operator was not counted: the floors are then lower still
 
   [[nodiscard]] Bytes memory() const { return weights + gradients + optimizer_state; }
 };
@@ -34,7 +34,7 @@ struct Floors {
   std::optional<Seconds> memory;   ///< bytes over the bandwidth
   std::optional<bool> fits;        ///< the memory of `Needs` against the device's
   std::optional<Bytes> capacity;
-  std::string missing;             ///< which figures the device lacks, in words; empty where none
+  std::string missing;  ///< which figures the device lacks, in words; empty where none
 
   enum class Binding : std::uint8_t { unknown, compute, memory };
   [[nodiscard]] Binding binding() const;

@@ -14,7 +14,8 @@ using network::TensorId;
 
 std::span<const std::int64_t> integers(const Site& s, std::string_view name) {
   const Attribute* a = s.network.find(s.op, name);
-  return a != nullptr && a->kind == Attribute::Kind::integers ? s.network.integers_of(*a) : std::span<const std::int64_t>{};
+  return a != nullptr && a->kind == Attribute::Kind::integers ? s.network.integers_of(*a)
+                                                              : std::span<const std::int64_t>{};
 }
 
 std::string_view text(const Site& s, std::string_view name, std::string_view otherwise) {
@@ -40,9 +41,15 @@ Operations attend(std::int64_t scores, std::int64_t query_width, std::int64_t va
 
 }  // namespace
 
-Operations nothing(const Site&, const WorkRow&) { return {}; }
-Operations per_output(const Site& s, const WorkRow& row) { return {0, product(s.output_elements(), row.cost)}; }
-Operations per_input(const Site& s, const WorkRow& row) { return {0, product(s.input_elements(0), row.cost)}; }
+Operations nothing(const Site&, const WorkRow&) {
+  return {};
+}
+Operations per_output(const Site& s, const WorkRow& row) {
+  return {0, product(s.output_elements(), row.cost)};
+}
+Operations per_input(const Site& s, const WorkRow& row) {
+  return {0, product(s.input_elements(0), row.cost)};
+}
 
 Operations per_extra_input(const Site& s, const WorkRow& row) {
   const auto extra = static_cast<std::int64_t>(s.inputs().size()) - 1;
@@ -59,13 +66,18 @@ Operations dropout(const Site& s, const WorkRow& row) {
   // It only does something where training_mode (input 2) is not known to be false.
   if (!s.has(2)) return {};
   const TensorId mode = s.inputs()[2];
-  if (s.shapes.at(mode).has_value && s.shapes.value(mode).front().is_integer() && s.shapes.value(mode).front().integer() == 0)
+  if (s.shapes.at(mode).has_value && s.shapes.value(mode).front().is_integer() &&
+      s.shapes.value(mode).front().integer() == 0)
     return {};
   return per_output(s, row);
 }
 
-Operations convolution(const Site& s, const WorkRow&) { return convolve(s, 1, 2); }
-Operations convolution_quantized(const Site& s, const WorkRow&) { return convolve(s, 3, 8); }
+Operations convolution(const Site& s, const WorkRow&) {
+  return convolve(s, 1, 2);
+}
+Operations convolution_quantized(const Site& s, const WorkRow&) {
+  return convolve(s, 3, 8);
+}
 
 Operations convolution_transposed(const Site& s, const WorkRow&) {
   const std::int64_t per_input = quotient(s.input_elements(1), s.input_dim(1, 0));
@@ -75,15 +87,20 @@ Operations convolution_transposed(const Site& s, const WorkRow&) {
 Operations convolution_deformed(const Site& s, const WorkRow& row) {
   Operations o = convolve(s, 1, 3);
   // Each sampled value is interpolated from four neighbours.
-  const std::int64_t taps = product(quotient(s.input_elements(1), product(s.input_dim(1, 0), s.input_dim(1, 1))),
-                                    quotient(s.output_elements(), std::max<std::int64_t>(1, s.input_dim(1, 0))));
+  const std::int64_t taps =
+      product(quotient(s.input_elements(1), product(s.input_dim(1, 0), s.input_dim(1, 1))),
+              quotient(s.output_elements(), std::max<std::int64_t>(1, s.input_dim(1, 0))));
   o.other_flops = sum(o.other_flops, product(product(taps, s.input_dim(0, 1)), row.cost));
   return o;
 }
 
-Operations convolution_nhwc(const Site& s, const WorkRow&) { return convolve(s, 1, 2); }
+Operations convolution_nhwc(const Site& s, const WorkRow&) {
+  return convolve(s, 1, 2);
+}
 
-Operations matmul(const Site& s, const WorkRow&) { return {product(s.output_elements(), s.input_dim(0, -1)), 0}; }
+Operations matmul(const Site& s, const WorkRow&) {
+  return {product(s.output_elements(), s.input_dim(0, -1)), 0};
+}
 
 Operations matmul_scaled(const Site& s, const WorkRow&) {
   const std::int64_t inner = s.input_dim(0, s.integer("transA", 0) != 0 ? -2 : -1);
@@ -92,7 +109,8 @@ Operations matmul_scaled(const Site& s, const WorkRow&) {
 
 Operations matmul_nbits(const Site& s, const WorkRow& row) {
   // Each weight is unpacked and scaled once, then multiplied.
-  const std::int64_t weights = product(std::max<std::int64_t>(0, s.integer("K", 0)), std::max<std::int64_t>(0, s.integer("N", 0)));
+  const std::int64_t weights =
+      product(std::max<std::int64_t>(0, s.integer("K", 0)), std::max<std::int64_t>(0, s.integer("N", 0)));
   return {product(s.output_elements(), s.input_dim(0, -1)), product(weights, row.cost)};
 }
 
@@ -116,7 +134,8 @@ Operations einsum(const Site& s, const WorkRow&) {
     std::string term;
     for (const char c : rest.substr(0, comma))
       if (c != ' ') term += c;
-    const auto labels = static_cast<std::int64_t>(std::ranges::count_if(term, [](char c) { return c != '.'; }));
+    const auto labels =
+        static_cast<std::int64_t>(std::ranges::count_if(term, [](char c) { return c != '.'; }));
     const bool ellipsis = term.find('.') != std::string::npos;
     if (operand < s.inputs().size() && s.has(operand) && s.shapes.ranked(s.inputs()[operand])) {
       const auto rank = static_cast<std::int64_t>(s.shapes.dims(s.inputs()[operand]).size());
@@ -124,7 +143,8 @@ Operations einsum(const Site& s, const WorkRow&) {
       std::int64_t axis = 0, broadcast = 1;
       for (std::size_t i = 0; i < term.size(); ++i) {
         if (term[i] == '.') {
-          for (std::int64_t h = 0; h < hidden; ++h) broadcast = product(broadcast, s.input_dim(operand, axis++));
+          for (std::int64_t h = 0; h < hidden; ++h)
+            broadcast = product(broadcast, s.input_dim(operand, axis++));
           i += 2;  // the two other dots
           continue;
         }
@@ -148,12 +168,14 @@ Operations recurrent(const Site& s, const WorkRow& row) {
   const std::int64_t steps = product(s.input_dim(0, 0), s.input_dim(0, 1));
   const std::int64_t hidden = product(s.input_dim(2, 0), s.input_dim(2, -1));  // directions × hidden size
   const std::int64_t macs = product(steps, sum(s.input_elements(1), s.input_elements(2)));
-  return {macs, sum(product(product(steps, hidden), row.cost), s.conventions.bias ? product(steps, s.input_elements(3)) : 0)};
+  return {macs, sum(product(product(steps, hidden), row.cost),
+                    s.conventions.bias ? product(steps, s.input_elements(3)) : 0)};
 }
 
 Operations pool(const Site& s, const WorkRow& row) {
   std::int64_t window = 1;
-  for (const std::int64_t k : integers(s, "kernel_shape")) window = product(window, std::max<std::int64_t>(0, k));
+  for (const std::int64_t k : integers(s, "kernel_shape"))
+    window = product(window, std::max<std::int64_t>(0, k));
   return {0, product(product(s.output_elements(), window), row.cost)};
 }
 
@@ -219,7 +241,8 @@ Operations short_time_fourier(const Site& s, const WorkRow&) {
   const std::int64_t length = std::max<std::int64_t>(2, product(2, s.dim(out, 2)));
   if (length == kUnbounded) return {0, kUnbounded};
   const std::int64_t frames = product(s.dim(out, 0), s.dim(out, 1));
-  return {0, product(product(frames, length), product(5, std::bit_width(static_cast<std::uint64_t>(length) - 1)))};
+  return {0, product(product(frames, length),
+                     product(5, std::bit_width(static_cast<std::uint64_t>(length) - 1)))};
 }
 
 Operations determinant(const Site& s, const WorkRow& row) {
@@ -230,11 +253,14 @@ Operations determinant(const Site& s, const WorkRow& row) {
 Operations attention(const Site& s, const WorkRow&) {
   // Q: (batch, heads, q, width) or (batch, q, heads × width); K and V alike, with past keys before them.
   const bool four = s.has(0) && s.shapes.ranked(s.inputs()[0]) && s.shapes.dims(s.inputs()[0]).size() == 4;
-  const std::int64_t query_heads = four ? s.input_dim(0, 1) : std::max<std::int64_t>(1, s.integer("q_num_heads", 1));
-  const std::int64_t kv_heads = four ? s.input_dim(1, 1) : std::max<std::int64_t>(1, s.integer("kv_num_heads", 1));
+  const std::int64_t query_heads =
+      four ? s.input_dim(0, 1) : std::max<std::int64_t>(1, s.integer("q_num_heads", 1));
+  const std::int64_t kv_heads =
+      four ? s.input_dim(1, 1) : std::max<std::int64_t>(1, s.integer("kv_num_heads", 1));
   const std::int64_t past = s.has(4) ? s.input_dim(4, 2) : 0;
   const std::int64_t keys = sum(s.input_dim(1, -2), past);
-  const std::int64_t scores = product(product(s.input_dim(0, 0), query_heads), product(s.input_dim(0, -2), keys));
+  const std::int64_t scores =
+      product(product(s.input_dim(0, 0), query_heads), product(s.input_dim(0, -2), keys));
   const std::int64_t width = four ? s.input_dim(0, 3) : quotient(s.input_dim(0, 2), query_heads);
   const std::int64_t value_width = four ? s.input_dim(2, 3) : quotient(s.input_dim(2, 2), kv_heads);
   return attend(scores, width, value_width);
@@ -250,7 +276,8 @@ Operations attention_packed(const Site& s, const WorkRow&) {
   const std::int64_t head = quotient(quotient(projected, 3), heads);
   Operations o = attend(scores, head, head);
   o.macs = sum(o.macs, product(product(batch, sequence), product(width, projected)));
-  if (s.conventions.bias && s.has(2)) o.other_flops = sum(o.other_flops, product(product(batch, sequence), projected));
+  if (s.conventions.bias && s.has(2))
+    o.other_flops = sum(o.other_flops, product(product(batch, sequence), projected));
   return o;
 }
 
@@ -270,8 +297,10 @@ Operations attention_grouped(const Site& s, const WorkRow&) {
   const auto out = s.outputs().front();
   const std::int64_t width = quotient(s.dim(out, -1), heads);
   // present_key, where it is made, holds every key that is attended to.
-  const bool present = s.outputs().size() > 1 && s.outputs()[1] != network::kNoTensor && s.shapes.ranked(s.outputs()[1]);
-  const std::int64_t keys = present ? s.dim(s.outputs()[1], 2) : sum(s.dim(out, 1), s.has(3) ? s.input_dim(3, 2) : 0);
+  const bool present =
+      s.outputs().size() > 1 && s.outputs()[1] != network::kNoTensor && s.shapes.ranked(s.outputs()[1]);
+  const std::int64_t keys =
+      present ? s.dim(s.outputs()[1], 2) : sum(s.dim(out, 1), s.has(3) ? s.input_dim(3, 2) : 0);
   const std::int64_t scores = product(product(s.dim(out, 0), heads), product(s.dim(out, 1), keys));
   return attend(scores, width, width);
 }

@@ -7,22 +7,34 @@
 namespace plimsoll::estimate {
 namespace {
 
-Interval add(Interval a, Interval b) { return {sum(a.low, b.low), sum(a.high, b.high)}; }
-Interval times(Interval a, Interval n) { return {product(a.low, n.low), product(a.high, n.high)}; }
-Interval hull(Interval a, Interval b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+Interval add(Interval a, Interval b) {
+  return {sum(a.low, b.low), sum(a.high, b.high)};
+}
+Interval times(Interval a, Interval n) {
+  return {product(a.low, n.low), product(a.high, n.high)};
+}
+Interval hull(Interval a, Interval b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
 
 template <class Combine>
 Work combine(const Work& a, const Work& b, Combine f) {
-  return {f(a.macs, b.macs), f(a.flops, b.flops), f(a.bytes_read, b.bytes_read), f(a.bytes_written, b.bytes_written)};
+  return {f(a.macs, b.macs), f(a.flops, b.flops), f(a.bytes_read, b.bytes_read),
+          f(a.bytes_written, b.bytes_written)};
 }
 
 }  // namespace
 
-Work operator+(const Work& a, const Work& b) { return combine(a, b, add); }
-Work operator*(const Work& a, Interval repeats) {
-  return {times(a.macs, repeats), times(a.flops, repeats), times(a.bytes_read, repeats), times(a.bytes_written, repeats)};
+Work operator+(const Work& a, const Work& b) {
+  return combine(a, b, add);
 }
-Work either(const Work& a, const Work& b) { return combine(a, b, hull); }
+Work operator*(const Work& a, Interval repeats) {
+  return {times(a.macs, repeats), times(a.flops, repeats), times(a.bytes_read, repeats),
+          times(a.bytes_written, repeats)};
+}
+Work either(const Work& a, const Work& b) {
+  return combine(a, b, hull);
+}
 
 double arithmetic_intensity(const Work& w) {
   const std::int64_t bytes = sum(w.bytes_read.high, w.bytes_written.high);

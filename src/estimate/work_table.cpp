@@ -304,14 +304,18 @@ std::vector<const WorkRow*> index_by_kind() {
 
 }  // namespace
 
-std::span<const WorkRow> work_table() { return kRows; }
+std::span<const WorkRow> work_table() {
+  return kRows;
+}
 
 const WorkRow* find_work(network::OperatorKind kind) {
   static const std::vector<const WorkRow*> kIndex = index_by_kind();
   return kind == network::kUnknownKind ? nullptr : kIndex[static_cast<std::size_t>(kind)];
 }
 
-bool Site::has(std::size_t input) const { return input < inputs().size() && inputs()[input] != network::kNoTensor; }
+bool Site::has(std::size_t input) const {
+  return input < inputs().size() && inputs()[input] != network::kNoTensor;
+}
 
 std::int64_t Site::extent(network::Dim d) const {
   if (d.exact()) return d.value();
@@ -335,7 +339,8 @@ std::int64_t Site::elements(network::TensorId id) const {
 }
 
 std::int64_t Site::output_elements(std::size_t output) const {
-  return output < outputs().size() && outputs()[output] != network::kNoTensor ? elements(outputs()[output]) : 0;
+  return output < outputs().size() && outputs()[output] != network::kNoTensor ? elements(outputs()[output])
+                                                                              : 0;
 }
 
 std::int64_t Site::bytes(network::TensorId id) const {

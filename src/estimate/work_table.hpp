@@ -22,9 +22,13 @@ struct Site {
   [[nodiscard]] std::int64_t extent(network::Dim d) const;
   /// Extent of an input, counted from the end where negative; 1 where the axis is not there.
   [[nodiscard]] std::int64_t dim(network::TensorId id, std::int64_t axis) const;
-  [[nodiscard]] std::int64_t input_dim(std::size_t input, std::int64_t axis) const { return has(input) ? dim(inputs()[input], axis) : 1; }
+  [[nodiscard]] std::int64_t input_dim(std::size_t input, std::int64_t axis) const {
+    return has(input) ? dim(inputs()[input], axis) : 1;
+  }
   [[nodiscard]] std::int64_t elements(network::TensorId id) const;
-  [[nodiscard]] std::int64_t input_elements(std::size_t input) const { return has(input) ? elements(inputs()[input]) : 0; }
+  [[nodiscard]] std::int64_t input_elements(std::size_t input) const {
+    return has(input) ? elements(inputs()[input]) : 0;
+  }
   [[nodiscard]] std::int64_t output_elements(std::size_t output = 0) const;
   [[nodiscard]] std::int64_t bytes(network::TensorId id) const;
   [[nodiscard]] std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const;

@@ -12,19 +12,22 @@ namespace {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return out;
 }
 
 // Names that exporters give; compared in lower case, as a whole or as the beginning of the name.
 bool names_batch(std::string_view symbol) {
   const std::string s = lower(symbol);
-  return s == "n" || s == "b" || s == "bs" || s.starts_with("batch") || s.ends_with("batch") || s.ends_with("batch_size");
+  return s == "n" || s == "b" || s == "bs" || s.starts_with("batch") || s.ends_with("batch") ||
+         s.ends_with("batch_size");
 }
 bool names_sequence(std::string_view symbol) {
   const std::string s = lower(symbol);
-  return s == "s" || s == "t" || s == "l" || s.starts_with("seq") || s.ends_with("seq") || s.ends_with("sequence") ||
-         s.ends_with("seq_len") || s.ends_with("sequence_length") || s.starts_with("length") || s.starts_with("time");
+  return s == "s" || s == "t" || s == "l" || s.starts_with("seq") || s.ends_with("seq") ||
+         s.ends_with("sequence") || s.ends_with("seq_len") || s.ends_with("sequence_length") ||
+         s.starts_with("length") || s.starts_with("time");
 }
 
 /// Fills a Binding symbol by symbol.
@@ -52,7 +55,8 @@ class Binder {
       if (!id) return std::unexpected(id.error());
       const Tensor& t = network_.tensor(*id);
       if (t.has_shape && t.dims.count != given.dims.size())
-        return fail("input '{}' has {} dimensions, not {}", network_.name_of(*id), t.dims.count, given.dims.size());
+        return fail("input '{}' has {} dimensions, not {}", network_.name_of(*id), t.dims.count,
+                    given.dims.size());
       for (const std::int64_t d : given.dims)
         if (d < 0) return fail("input '{}' cannot have the extent {}", network_.name_of(*id), d);
       // A symbol that the given shape replaces is bound by it, so that other inputs follow.
@@ -98,7 +102,8 @@ class Binder {
 
   /// Binds the symbols that are named like the dimension; failing that, extent `position` of every input
   /// that has one beyond it, symbolic or fixed.
-  Status leading(std::int64_t n, std::string_view what, std::size_t position, bool (*named)(std::string_view)) {
+  Status leading(std::int64_t n, std::string_view what, std::size_t position,
+                 bool (*named)(std::string_view)) {
     if (n <= 0) return fail("a {} of {} makes no sense", what, n);
     bool found = false;
     for (BoundSymbol& s : binding_.symbols)
@@ -111,15 +116,18 @@ class Binder {
     for (const TensorId id : network_.main().inputs) {
       const Tensor& t = network_.tensor(id);
       // A batch needs something after it; a sequence is the second extent of token ids or embeddings.
-      if (!t.has_shape || given_anew(id) || t.dims.count < 2 || t.dims.count > (position == 0 ? kMaxInputRank : 3)) continue;
+      if (!t.has_shape || given_anew(id) || t.dims.count < 2 ||
+          t.dims.count > (position == 0 ? kMaxInputRank : 3))
+        continue;
       const auto dims = network_.dims_of(t);
-      if (position == 0 && t.dims.count == 3 && dims[0].exact() && dims[0].value() <= 4) continue;  // CxHxW, no batch
+      if (position == 0 && t.dims.count == 3 && dims[0].exact() && dims[0].value() <= 4)
+        continue;  // CxHxW, no batch
       if (dims[position].symbolic()) {
         set(dims[position], n);
       } else {
         std::vector<std::int64_t> shape;
         for (std::size_t i = 0; i < dims.size(); ++i)
-          shape.push_back(i == position ? n
+          shape.push_back(i == position     ? n
                           : dims[i].exact() ? dims[i].value()
                                             : binding_.symbols[static_cast<std::size_t>(dims[i].id())].value);
         if (dims[position].value() != n) binding_.inputs.push_back({id, std::move(shape)});

@@ -25,7 +25,9 @@ void make_room(std::vector<T>& pool, std::size_t more) {
 /// A hash of three letters and the length: enough to tell the few operator types and attribute names of a
 /// model apart nearly always, and what it finds is compared in full.
 std::size_t glance(std::string_view text) {
-  const auto letter = [text](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(text[i])); };
+  const auto letter = [text](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(text[i]));
+  };
   return text.size() * 37 + letter(0) * 5 + letter(text.size() / 2) * 3 + letter(text.size() - 1);
 }
 
@@ -87,7 +89,9 @@ Range Builder::store_interned(std::string_view text) {
   return recent;
 }
 
-Range Builder::store_dims(std::span<const Dim> dims) { return append(network_.dims, dims); }
+Range Builder::store_dims(std::span<const Dim> dims) {
+  return append(network_.dims, dims);
+}
 
 TensorId Builder::new_tensor(Tensor t) {
   network_.tensors.push_back(t);
@@ -145,7 +149,9 @@ TensorId Builder::constant_scalar(std::string_view name, double value) {
   return id;
 }
 
-void Builder::declare(TensorId id, DataType type) { network_.tensors[static_cast<std::size_t>(id)].type = type; }
+void Builder::declare(TensorId id, DataType type) {
+  network_.tensors[static_cast<std::size_t>(id)].type = type;
+}
 
 void Builder::declare(TensorId id, DataType type, std::span<const Dim> dims) {
   const Range range = store_dims(dims);
@@ -163,13 +169,17 @@ void Builder::set_value(TensorId id, std::span<const Scalar> values) {
   t.has_value = true;
 }
 
-void Builder::set_role(TensorId id, Role role) { network_.tensors[static_cast<std::size_t>(id)].role = role; }
+void Builder::set_role(TensorId id, Role role) {
+  network_.tensors[static_cast<std::size_t>(id)].role = role;
+}
 
 const Builder::KnownType& Builder::known_type(std::string_view type, std::string_view domain) {
-  auto found = domain.empty() ? known_types_.find(type) : known_types_.find(fmt::format("{}:{}", domain, type));
+  auto found =
+      domain.empty() ? known_types_.find(type) : known_types_.find(fmt::format("{}:{}", domain, type));
   if (found == known_types_.end()) {
     const auto set = std::ranges::find(network_.opsets, domain, &Opset::domain);
-    const std::int64_t version = set == network_.opsets.end() ? 1 : std::clamp<std::int64_t>(set->version, 0, 0xffff);
+    const std::int64_t version =
+        set == network_.opsets.end() ? 1 : std::clamp<std::int64_t>(set->version, 0, 0xffff);
     const KnownType known{store(type), store_interned(domain), find_operator(domain, type),
                           static_cast<std::uint16_t>(version)};
     std::string key = domain.empty() ? std::string(type) : fmt::format("{}:{}", domain, type);
@@ -200,7 +210,8 @@ void Builder::add(std::string_view type, std::string_view domain, std::string_vi
   Operator op = make_operator(type, domain, name);
   op.inputs = append(network_.tensor_ids, inputs);
   op.outputs = append(network_.tensor_ids, outputs);
-  op.attributes = {static_cast<std::uint32_t>(network_.attributes.size()), static_cast<std::uint32_t>(attributes.size())};
+  op.attributes = {static_cast<std::uint32_t>(network_.attributes.size()),
+                   static_cast<std::uint32_t>(attributes.size())};
   for (const AttributeValue& value : attributes) {
     Attribute a;
     a.name = store_interned(value.name);
@@ -248,8 +259,14 @@ void Builder::graph_input(TensorId id) {
   open_graph().inputs.push_back(id);
 }
 
-void Builder::output(TensorId id) { open_graph().outputs.push_back(id); }
-void Builder::end_graph() { open_.pop_back(); }
-Network Builder::finish() && { return std::move(network_); }
+void Builder::output(TensorId id) {
+  open_graph().outputs.push_back(id);
+}
+void Builder::end_graph() {
+  open_.pop_back();
+}
+Network Builder::finish() && {
+  return std::move(network_);
+}
 
 }  // namespace plimsoll::network

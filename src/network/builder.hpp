@@ -20,14 +20,20 @@ struct AttributeValue {
   AttributeValue(std::string_view n, double v) : name(n), kind(Attribute::Kind::real), real(v) {}
   AttributeValue(std::string_view n, std::string_view v) : name(n), kind(Attribute::Kind::text), text(v) {}
   AttributeValue(std::string_view n, const char* v) : AttributeValue(n, std::string_view(v)) {}
-  AttributeValue(std::string_view n, std::span<const std::int64_t> v) : name(n), kind(Attribute::Kind::integers), integers(v) {}
-  AttributeValue(std::string_view n, const std::vector<std::int64_t>& v) : AttributeValue(n, std::span<const std::int64_t>(v)) {}
+  AttributeValue(std::string_view n, std::span<const std::int64_t> v)
+      : name(n), kind(Attribute::Kind::integers), integers(v) {}
+  AttributeValue(std::string_view n, const std::vector<std::int64_t>& v)
+      : AttributeValue(n, std::span<const std::int64_t>(v)) {}
   AttributeValue(std::string_view n, std::initializer_list<std::int64_t> v)
       : AttributeValue(n, std::span<const std::int64_t>(v.begin(), v.size())) {}
-  AttributeValue(std::string_view n, std::span<const double> v) : name(n), kind(Attribute::Kind::reals), reals(v) {}
-  AttributeValue(std::string_view n, std::span<const std::string_view> v) : name(n), kind(Attribute::Kind::texts), texts(v) {}
-  AttributeValue(std::string_view n, TensorId v) : name(n), kind(Attribute::Kind::tensor), integer(static_cast<std::int64_t>(v)) {}
-  AttributeValue(std::string_view n, GraphId v) : name(n), kind(Attribute::Kind::graph), integer(static_cast<std::int64_t>(v)) {}
+  AttributeValue(std::string_view n, std::span<const double> v)
+      : name(n), kind(Attribute::Kind::reals), reals(v) {}
+  AttributeValue(std::string_view n, std::span<const std::string_view> v)
+      : name(n), kind(Attribute::Kind::texts), texts(v) {}
+  AttributeValue(std::string_view n, TensorId v)
+      : name(n), kind(Attribute::Kind::tensor), integer(static_cast<std::int64_t>(v)) {}
+  AttributeValue(std::string_view n, GraphId v)
+      : name(n), kind(Attribute::Kind::graph), integer(static_cast<std::int64_t>(v)) {}
 
   std::string_view name;
   Attribute::Kind kind;
@@ -61,9 +67,12 @@ class Builder {
   TensorId input(std::string_view name, DataType type, std::initializer_list<Dim> dims) {
     return input(name, type, std::span<const Dim>(dims.begin(), dims.size()));
   }
-  TensorId weight(std::string_view name, DataType type, std::span<const Dim> dims, Role role = Role::parameter);
-  TensorId parameter(std::string_view name, std::initializer_list<std::int64_t> dims, DataType type = DataType::float32);
-  TensorId buffer(std::string_view name, std::initializer_list<std::int64_t> dims, DataType type = DataType::float32);
+  TensorId weight(std::string_view name, DataType type, std::span<const Dim> dims,
+                  Role role = Role::parameter);
+  TensorId parameter(std::string_view name, std::initializer_list<std::int64_t> dims,
+                     DataType type = DataType::float32);
+  TensorId buffer(std::string_view name, std::initializer_list<std::int64_t> dims,
+                  DataType type = DataType::float32);
   /// A buffer of known contents, int64, one-dimensional or (scalar) of rank 0.
   TensorId constant(std::string_view name, std::initializer_list<std::int64_t> values);
   TensorId constant_scalar(std::string_view name, std::int64_t value);
@@ -78,8 +87,9 @@ class Builder {
   [[nodiscard]] std::string_view name_of(TensorId id) const { return network_.name_of(id); }
 
   /// Appends an operator whose outputs exist already (importer).
-  void add(std::string_view type, std::string_view domain, std::string_view name, std::span<const TensorId> inputs,
-           std::span<const TensorId> outputs, std::span<const AttributeValue> attributes);
+  void add(std::string_view type, std::string_view domain, std::string_view name,
+           std::span<const TensorId> inputs, std::span<const TensorId> outputs,
+           std::span<const AttributeValue> attributes);
   /// Appends an operator of ONNX's domain with one new output named like the operator (zoo).
   TensorId add(std::string_view type, std::string_view name, std::initializer_list<TensorId> inputs,
                std::initializer_list<AttributeValue> attributes = {});

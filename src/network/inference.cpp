@@ -22,7 +22,8 @@ Interval product(const Symbols& symbols, std::span<const Dim> dims) {
     if (__builtin_mul_overflow(n.low, b.low, &n.low)) n.low = kUnbounded;
     if (b.high == 0)
       n.high = 0;
-    else if (n.high != 0 && (b.high == kUnbounded || n.high == kUnbounded || __builtin_mul_overflow(n.high, b.high, &n.high)))
+    else if (n.high != 0 && (b.high == kUnbounded || n.high == kUnbounded ||
+                             __builtin_mul_overflow(n.high, b.high, &n.high)))
       n.high = kUnbounded;
   }
   return n;
@@ -65,12 +66,14 @@ Status InferenceEngine::start(const Binding& binding) {
     for (const TensorId id : graph.weights) PLIMSOLL_TRY(store_declared(id, binding));
   }
   for (const TensorId id : network_.main().inputs) PLIMSOLL_TRY(store_declared(id, binding));
-  for (const InferOptions::GivenInput& given : options_.given_inputs) PLIMSOLL_TRY(store(given.tensor, given.value));
+  for (const InferOptions::GivenInput& given : options_.given_inputs)
+    PLIMSOLL_TRY(store(given.tensor, given.value));
   for (const InferOptions::KnownInput& known : options_.known_inputs) {
     Inferred with_value;
     Shapes::Entry& entry = shapes_.entries_[static_cast<std::size_t>(known.tensor)];
     if (known.values.size() > kMaxValueElements) continue;
-    entry.value = {static_cast<std::uint32_t>(shapes_.scalars_.size()), static_cast<std::uint32_t>(known.values.size())};
+    entry.value = {static_cast<std::uint32_t>(shapes_.scalars_.size()),
+                   static_cast<std::uint32_t>(known.values.size())};
     entry.has_value = true;
     shapes_.scalars_.insert(shapes_.scalars_.end(), known.values.begin(), known.values.end());
   }
@@ -96,7 +99,8 @@ Status InferenceEngine::store_declared(TensorId id, const Binding& binding) {
     inferred.value.assign(values.begin(), values.end());
   }
   if (Status stored = store(id, inferred); !stored)
-    return std::unexpected(std::move(stored.error()).within(fmt::format("tensor '{}'", network_.name_of(id))));
+    return std::unexpected(
+        std::move(stored.error()).within(fmt::format("tensor '{}'", network_.name_of(id))));
   return {};
 }
 
@@ -111,7 +115,8 @@ Status InferenceEngine::check_size(const Inferred& inferred) const {
     if (d.value() == 0) return {};
   }
   for (const Dim d : shape.dims())
-    if (__builtin_mul_overflow(elements, d.value(), &elements)) return fail("the result has more than 2^63 elements");
+    if (__builtin_mul_overflow(elements, d.value(), &elements))
+      return fail("the result has more than 2^63 elements");
   if (!packed_bytes(inferred.type, elements)) return fail("the result has more than 2^63 bytes");
   return {};
 }
@@ -129,9 +134,11 @@ Status InferenceEngine::store(TensorId id, const Inferred& inferred) {
     entry.dims = {static_cast<std::uint32_t>(shapes_.dims_.size()), static_cast<std::uint32_t>(dims.size())};
     shapes_.dims_.insert(shapes_.dims_.end(), dims.begin(), dims.end());
   }
-  if (inferred.has_value && inferred.value.size() <= kMaxValueElements && inferred.value.size() <= value_budget_) {
+  if (inferred.has_value && inferred.value.size() <= kMaxValueElements &&
+      inferred.value.size() <= value_budget_) {
     value_budget_ -= inferred.value.size();
-    entry.value = {static_cast<std::uint32_t>(shapes_.scalars_.size()), static_cast<std::uint32_t>(inferred.value.size())};
+    entry.value = {static_cast<std::uint32_t>(shapes_.scalars_.size()),
+                   static_cast<std::uint32_t>(inferred.value.size())};
     entry.has_value = true;
     shapes_.scalars_.insert(shapes_.scalars_.end(), inferred.value.begin(), inferred.value.end());
   }
@@ -142,7 +149,7 @@ Status InferenceEngine::check_arity(const Operator& op, const OperatorInfo& row)
   const std::uint32_t inputs = op.inputs.count;
   if (inputs < row.min_inputs || (row.max_inputs != kAny && inputs > row.max_inputs))
     return fail("has {} inputs; {} takes {}", inputs, row.name,
-                row.max_inputs == kAny                  ? fmt::format("{} or more", row.min_inputs)
+                row.max_inputs == kAny             ? fmt::format("{} or more", row.min_inputs)
                 : row.min_inputs == row.max_inputs ? fmt::format("{}", row.min_inputs)
                                                    : fmt::format("{} to {}", row.min_inputs, row.max_inputs));
   if (row.max_outputs != kAny && op.outputs.count > row.max_outputs)
@@ -173,17 +180,21 @@ Status InferenceEngine::infer(const Operator& op) {
   if (op.kind == kUnknownKind) {
     if (options_.allow_unknown_operators) return infer_without_rule(op);
     const std::string_view domain = network_.domain_of(op);
-    Error error{is_known_domain(domain)
-                    ? fmt::format("unknown operator '{}' in domain '{}'", network_.type_of(op), domain.empty() ? "ai.onnx" : domain)
-                    : fmt::format("unknown operator domain '{}' (operator '{}')", domain, network_.type_of(op))};
-    error.hint = "--allow-unknown goes on without it: its shapes are taken from the file where it says them, "
-                 "and its work is listed as not counted.";
+    Error error{
+        is_known_domain(domain)
+            ? fmt::format("unknown operator '{}' in domain '{}'", network_.type_of(op),
+                          domain.empty() ? "ai.onnx" : domain)
+            : fmt::format("unknown operator domain '{}' (operator '{}')", domain, network_.type_of(op))};
+    error.hint =
+        "--allow-unknown goes on without it: its shapes are taken from the file where it says them, "
+        "and its work is listed as not counted.";
     return std::unexpected(std::move(error));
   }
   const OperatorInfo& row = network::info(op.kind);
   if (row.infer == nullptr) return infer_without_rule(op);
   PLIMSOLL_TRY(check_arity(op, row));
-  if (shapes_.symbols_.size() > kMostSymbols) return fail("more than {} extents depend on the data", kMostSymbols);
+  if (shapes_.symbols_.size() > kMostSymbols)
+    return fail("more than {} extents depend on the data", kMostSymbols);
 
   if (staged_.size() <= depth_) staged_.emplace_back();
   Staged& staged = staged_[depth_];
@@ -226,12 +237,24 @@ InferenceContext::InferenceContext(InferenceEngine& engine, const Operator& op)
       outputs_(engine.network_.outputs(op)),
       staged_(engine.staged_[engine.depth_]) {}
 
-const Network& InferenceContext::network() const { return engine_.network_; }
-Symbols& InferenceContext::symbols() { return engine_.shapes_.symbols_; }
-const Shapes::Entry& InferenceContext::entry(std::size_t input) const { return engine_.shapes_.at(inputs_[input]); }
-std::span<const Dim> InferenceContext::dims(std::size_t input) const { return engine_.shapes_.dims(inputs_[input]); }
-std::span<const Scalar> InferenceContext::value(std::size_t input) const { return engine_.shapes_.value(inputs_[input]); }
-const Attribute* InferenceContext::attribute(std::string_view name) const { return engine_.network_.find(op_, name); }
+const Network& InferenceContext::network() const {
+  return engine_.network_;
+}
+Symbols& InferenceContext::symbols() {
+  return engine_.shapes_.symbols_;
+}
+const Shapes::Entry& InferenceContext::entry(std::size_t input) const {
+  return engine_.shapes_.at(inputs_[input]);
+}
+std::span<const Dim> InferenceContext::dims(std::size_t input) const {
+  return engine_.shapes_.dims(inputs_[input]);
+}
+std::span<const Scalar> InferenceContext::value(std::size_t input) const {
+  return engine_.shapes_.value(inputs_[input]);
+}
+const Attribute* InferenceContext::attribute(std::string_view name) const {
+  return engine_.network_.find(op_, name);
+}
 
 std::optional<std::vector<std::int64_t>> InferenceContext::integers(std::size_t input) const {
   if (!has_value(input)) return std::nullopt;
@@ -282,7 +305,9 @@ Inferred InferenceContext::tensor(TensorId id) const {
   }
   return out;
 }
-Inferred InferenceContext::copy(std::size_t input) const { return tensor(inputs_[input]); }
+Inferred InferenceContext::copy(std::size_t input) const {
+  return tensor(inputs_[input]);
+}
 
 void InferenceContext::set(std::size_t output, DataType type, const Shape& shape) {
   if (!wants(output)) return;
@@ -313,7 +338,8 @@ void InferenceContext::set_value(std::size_t output, std::span<const Scalar> val
 
 Dim InferenceContext::unknown(std::string_view what, Interval bounds) {
   // The operator's own name is often long and always unique; a number keeps the answer readable.
-  return symbols().data_dependent(fmt::format("{}_{}.{}", network().type_of(op_), ++engine_.unknowns_, what), bounds);
+  return symbols().data_dependent(fmt::format("{}_{}.{}", network().type_of(op_), ++engine_.unknowns_, what),
+                                  bounds);
 }
 
 Dim InferenceContext::count(std::span<const Dim> dims) {
@@ -345,7 +371,8 @@ Result<Shape> InferenceContext::broadcast(std::span<const Dim> a, std::span<cons
 
 Result<std::size_t> InferenceContext::axis(std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) return fail("axis {} is outside a shape of rank {}", axis, rank);
+  if (axis < -signed_rank || axis >= signed_rank)
+    return fail("axis {} is outside a shape of rank {}", axis, rank);
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
@@ -364,6 +391,8 @@ void InferenceContext::set_tensor(TensorId id, const Inferred& inferred) {
   (void)engine_.store(id, inferred);
 }
 
-Status InferenceContext::infer_body(GraphId id) { return engine_.run(engine_.network_.graph(id)); }
+Status InferenceContext::infer_body(GraphId id) {
+  return engine_.run(engine_.network_.graph(id));
+}
 
 }  // namespace plimsoll::network

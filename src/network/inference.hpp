@@ -32,8 +32,12 @@ class Shapes {
   [[nodiscard]] const Entry& at(TensorId id) const { return entries_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] DataType type(TensorId id) const { return at(id).type; }
   [[nodiscard]] bool ranked(TensorId id) const { return at(id).ranked; }
-  [[nodiscard]] std::span<const Dim> dims(TensorId id) const { return std::span(dims_).subspan(at(id).dims.begin, at(id).dims.count); }
-  [[nodiscard]] std::span<const Scalar> value(TensorId id) const { return std::span(scalars_).subspan(at(id).value.begin, at(id).value.count); }
+  [[nodiscard]] std::span<const Dim> dims(TensorId id) const {
+    return std::span(dims_).subspan(at(id).dims.begin, at(id).dims.count);
+  }
+  [[nodiscard]] std::span<const Scalar> value(TensorId id) const {
+    return std::span(scalars_).subspan(at(id).value.begin, at(id).value.count);
+  }
   [[nodiscard]] const Symbols& symbols() const { return symbols_; }
   [[nodiscard]] const std::vector<BoundSymbol>& bound() const { return bound_; }
 
@@ -82,7 +86,8 @@ struct InferOptions {
 
 /// Infers every tensor's type and shape, folding shape arithmetic on the way. Time and memory are linear
 /// in the size of the Network.
-[[nodiscard]] Result<Shapes> infer(const Network& network, const Binding& binding, const InferOptions& options = {});
+[[nodiscard]] Result<Shapes> infer(const Network& network, const Binding& binding,
+                                   const InferOptions& options = {});
 
 class InferenceEngine;
 
@@ -95,12 +100,20 @@ class InferenceContext {
   // Inputs. An index past the end or an omitted optional input is simply not there.
   [[nodiscard]] std::size_t inputs() const { return inputs_.size(); }
   [[nodiscard]] std::size_t outputs() const { return outputs_.size(); }
-  [[nodiscard]] bool has(std::size_t input) const { return input < inputs_.size() && inputs_[input] != kNoTensor; }
-  [[nodiscard]] bool wants(std::size_t output) const { return output < outputs_.size() && outputs_[output] != kNoTensor; }
+  [[nodiscard]] bool has(std::size_t input) const {
+    return input < inputs_.size() && inputs_[input] != kNoTensor;
+  }
+  [[nodiscard]] bool wants(std::size_t output) const {
+    return output < outputs_.size() && outputs_[output] != kNoTensor;
+  }
   [[nodiscard]] bool ranked(std::size_t input) const { return has(input) && entry(input).ranked; }
-  [[nodiscard]] std::size_t rank(std::size_t input) const { return entry(input).dims.count; }  ///< where ranked
-  [[nodiscard]] std::span<const Dim> dims(std::size_t input) const;                            ///< where ranked
-  [[nodiscard]] DataType type(std::size_t input) const { return has(input) ? entry(input).type : DataType::undefined; }
+  [[nodiscard]] std::size_t rank(std::size_t input) const {
+    return entry(input).dims.count;
+  }                                                                  ///< where ranked
+  [[nodiscard]] std::span<const Dim> dims(std::size_t input) const;  ///< where ranked
+  [[nodiscard]] DataType type(std::size_t input) const {
+    return has(input) ? entry(input).type : DataType::undefined;
+  }
   [[nodiscard]] ValueKind kind(std::size_t input) const { return entry(input).kind; }
   [[nodiscard]] const Shapes::Entry& entry(std::size_t input) const;
   [[nodiscard]] bool has_value(std::size_t input) const { return has(input) && entry(input).has_value; }

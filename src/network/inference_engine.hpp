@@ -10,7 +10,8 @@ namespace plimsoll::network {
 /// inference: rules see only the context.
 class InferenceEngine {
  public:
-  InferenceEngine(const Network& network, const InferOptions& options) : network_(network), options_(options) {}
+  InferenceEngine(const Network& network, const InferOptions& options)
+      : network_(network), options_(options) {}
 
   [[nodiscard]] Status start(const Binding& binding);
   [[nodiscard]] Status run(const Graph& graph);

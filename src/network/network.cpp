@@ -37,9 +37,12 @@ class Comparison {
   }
   [[nodiscard]] bool equal(const Tensor& x, const Tensor& y) const {
     return x.type == y.type && x.role == y.role && x.has_shape == y.has_shape && x.has_value == y.has_value &&
-           a_.view(x.name) == b_.view(y.name) && (!x.has_shape || std::ranges::equal(a_.dims_of(x), b_.dims_of(y))) &&
-           (!x.has_value || std::ranges::equal(a_.value_of(x), b_.value_of(y), [&](const Scalar& p, const Scalar& q) {
-              return p == q || (p.is_real() && q.is_real() && x.type != DataType::float64 && same_float(p.real(), q.real()));
+           a_.view(x.name) == b_.view(y.name) &&
+           (!x.has_shape || std::ranges::equal(a_.dims_of(x), b_.dims_of(y))) &&
+           (!x.has_value ||
+            std::ranges::equal(a_.value_of(x), b_.value_of(y), [&](const Scalar& p, const Scalar& q) {
+              return p == q || (p.is_real() && q.is_real() && x.type != DataType::float64 &&
+                                same_float(p.real(), q.real()));
             }));
   }
   /// Real attributes and most real tensors are of 32 bits at most in a file; further digits say nothing.
@@ -50,7 +53,8 @@ class Comparison {
     if (x.kind != y.kind || a_.view(x.name) != b_.view(y.name)) return false;
     switch (x.kind) {
       case Attribute::Kind::integer: return x.integer == y.integer;
-      case Attribute::Kind::tensor: return equal(static_cast<TensorId>(x.integer), static_cast<TensorId>(y.integer));
+      case Attribute::Kind::tensor:
+        return equal(static_cast<TensorId>(x.integer), static_cast<TensorId>(y.integer));
       case Attribute::Kind::graph:
         return equal(a_.graph(static_cast<GraphId>(x.integer)), b_.graph(static_cast<GraphId>(y.integer)));
       case Attribute::Kind::real: return same_float(x.real, y.real);
@@ -68,15 +72,17 @@ class Comparison {
     return false;
   }
   [[nodiscard]] bool equal(const Operator& x, const Operator& y) {
-    return x.opset == y.opset && a_.view(x.type) == b_.view(y.type) && a_.view(x.domain) == b_.view(y.domain) &&
-           a_.view(x.name) == b_.view(y.name) && equal(a_.inputs(x), b_.inputs(y)) &&
-           equal(a_.outputs(x), b_.outputs(y)) &&
+    return x.opset == y.opset && a_.view(x.type) == b_.view(y.type) &&
+           a_.view(x.domain) == b_.view(y.domain) && a_.view(x.name) == b_.view(y.name) &&
+           equal(a_.inputs(x), b_.inputs(y)) && equal(a_.outputs(x), b_.outputs(y)) &&
            std::ranges::equal(a_.attributes_of(x), b_.attributes_of(y),
                               [this](const Attribute& p, const Attribute& q) { return equal(p, q); });
   }
   [[nodiscard]] bool equal(const Graph& x, const Graph& y) {
-    return x.name == y.name && equal(x.inputs, y.inputs) && equal(x.outputs, y.outputs) && equal(x.weights, y.weights) &&
-           std::ranges::equal(x.operators, y.operators, [this](const Operator& p, const Operator& q) { return equal(p, q); });
+    return x.name == y.name && equal(x.inputs, y.inputs) && equal(x.outputs, y.outputs) &&
+           equal(x.weights, y.weights) &&
+           std::ranges::equal(x.operators, y.operators,
+                              [this](const Operator& p, const Operator& q) { return equal(p, q); });
   }
 
   const Network& a_;
@@ -86,7 +92,9 @@ class Comparison {
 
 }  // namespace
 
-bool operator==(const Network& a, const Network& b) { return Comparison(a, b).equal(); }
+bool operator==(const Network& a, const Network& b) {
+  return Comparison(a, b).equal();
+}
 
 const Attribute* Network::find(const Operator& op, std::string_view attribute) const {
   for (const Attribute& a : attributes_of(op))

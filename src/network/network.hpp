@@ -39,22 +39,22 @@ enum class Role : std::uint8_t {
 };
 
 struct Tensor {
-  Range name;                             ///< in text
-  Range dims;                             ///< declared shape in dims; only where has_shape
-  Range value;                            ///< in scalars; only where has_value
-  DataType type = DataType::undefined;    ///< declared type; undefined where the model does not say
+  Range name;                           ///< in text
+  Range dims;                           ///< declared shape in dims; only where has_shape
+  Range value;                          ///< in scalars; only where has_value
+  DataType type = DataType::undefined;  ///< declared type; undefined where the model does not say
   Role role = Role::computed;
   bool has_shape = false;
-  bool has_value = false;                 ///< a small constant whose contents are known
+  bool has_value = false;  ///< a small constant whose contents are known
 };
 
 struct Attribute {
   enum class Kind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph, other };
-  Range name;                 ///< in text
+  Range name;  ///< in text
   Kind kind = Kind::other;
-  std::int64_t integer = 0;   ///< integer; TensorId of tensor; GraphId of graph
+  std::int64_t integer = 0;  ///< integer; TensorId of tensor; GraphId of graph
   double real = 0;
-  Range list;                 ///< text: in text; integers: in integers; reals: in reals; texts: in ranges
+  Range list;  ///< text: in text; integers: in integers; reals: in reals; texts: in ranges
 };
 
 struct Operator {
@@ -95,19 +95,31 @@ class Network {
   [[nodiscard]] const Graph& graph(GraphId id) const { return graphs[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
 
-  [[nodiscard]] std::string_view name_of(TensorId id) const { return id == kNoTensor ? "" : view(tensor(id).name); }
+  [[nodiscard]] std::string_view name_of(TensorId id) const {
+    return id == kNoTensor ? "" : view(tensor(id).name);
+  }
   [[nodiscard]] std::string_view name_of(const Operator& op) const { return view(op.name); }
   [[nodiscard]] std::string_view type_of(const Operator& op) const { return view(op.type); }
   [[nodiscard]] std::string_view domain_of(const Operator& op) const { return view(op.domain); }
-  [[nodiscard]] std::span<const TensorId> inputs(const Operator& op) const { return slice(tensor_ids, op.inputs); }
-  [[nodiscard]] std::span<const TensorId> outputs(const Operator& op) const { return slice(tensor_ids, op.outputs); }
-  [[nodiscard]] std::span<const Attribute> attributes_of(const Operator& op) const { return slice(attributes, op.attributes); }
+  [[nodiscard]] std::span<const TensorId> inputs(const Operator& op) const {
+    return slice(tensor_ids, op.inputs);
+  }
+  [[nodiscard]] std::span<const TensorId> outputs(const Operator& op) const {
+    return slice(tensor_ids, op.outputs);
+  }
+  [[nodiscard]] std::span<const Attribute> attributes_of(const Operator& op) const {
+    return slice(attributes, op.attributes);
+  }
   [[nodiscard]] std::span<const Dim> dims_of(const Tensor& t) const { return slice(dims, t.dims); }
   [[nodiscard]] std::span<const Scalar> value_of(const Tensor& t) const { return slice(scalars, t.value); }
-  [[nodiscard]] std::string_view view(Range r) const { return std::string_view(text).substr(r.begin, r.count); }
+  [[nodiscard]] std::string_view view(Range r) const {
+    return std::string_view(text).substr(r.begin, r.count);
+  }
 
   [[nodiscard]] const Attribute* find(const Operator& op, std::string_view attribute) const;
-  [[nodiscard]] std::span<const std::int64_t> integers_of(const Attribute& a) const { return slice(integers, a.list); }
+  [[nodiscard]] std::span<const std::int64_t> integers_of(const Attribute& a) const {
+    return slice(integers, a.list);
+  }
   [[nodiscard]] std::span<const double> reals_of(const Attribute& a) const { return slice(reals, a.list); }
 
   // The pools.

@@ -7,15 +7,17 @@
 namespace plimsoll::network {
 namespace {
 
-auto key(const OperatorInfo& row) { return std::tie(row.domain, row.name); }
+auto key(const OperatorInfo& row) {
+  return std::tie(row.domain, row.name);
+}
 
 std::vector<OperatorInfo> make_table() {
   std::vector<OperatorInfo> table;
   for (const auto rows :
        {arithmetic_operators(), convolution_operators(), product_operators(), normalization_operators(),
-        reduction_operators(), movement_operators(), shape_operators(), selection_operators(), recurrent_operators(),
-        quantization_operators(), signal_operators(), control_operators(), attention_operators(), fused_operators(),
-        unruled_operators()})
+        reduction_operators(), movement_operators(), shape_operators(), selection_operators(),
+        recurrent_operators(), quantization_operators(), signal_operators(), control_operators(),
+        attention_operators(), fused_operators(), unruled_operators()})
     table.insert(table.end(), rows.begin(), rows.end());
   std::ranges::sort(table, {}, key);
   return table;
@@ -29,8 +31,12 @@ const std::vector<OperatorInfo>& table() {
 
 }  // namespace
 
-std::span<const OperatorInfo> operator_table() { return table(); }
-const OperatorInfo& info(OperatorKind kind) { return table()[static_cast<std::size_t>(kind)]; }
+std::span<const OperatorInfo> operator_table() {
+  return table();
+}
+const OperatorInfo& info(OperatorKind kind) {
+  return table()[static_cast<std::size_t>(kind)];
+}
 
 OperatorKind find_operator(std::string_view domain, std::string_view name) {
   if (domain == "ai.onnx") domain = "";

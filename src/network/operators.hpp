@@ -35,20 +35,21 @@ struct OperatorInfo {
 [[nodiscard]] bool is_known_domain(std::string_view domain);
 
 // The rows, by subject; each in a file of its own under network/rules/.
-[[nodiscard]] std::span<const OperatorInfo> arithmetic_operators();     // element-wise, comparisons, casts
-[[nodiscard]] std::span<const OperatorInfo> convolution_operators();    // convolutions and pooling
-[[nodiscard]] std::span<const OperatorInfo> product_operators();        // MatMul, Gemm, Einsum, quantized ones
+[[nodiscard]] std::span<const OperatorInfo> arithmetic_operators();   // element-wise, comparisons, casts
+[[nodiscard]] std::span<const OperatorInfo> convolution_operators();  // convolutions and pooling
+[[nodiscard]] std::span<const OperatorInfo> product_operators();      // MatMul, Gemm, Einsum, quantized ones
 [[nodiscard]] std::span<const OperatorInfo> normalization_operators();  // norms, softmax, dropout, losses
 [[nodiscard]] std::span<const OperatorInfo> reduction_operators();      // Reduce*, ArgMax, CumSum, TopK
-[[nodiscard]] std::span<const OperatorInfo> movement_operators();       // Reshape, Transpose, Gather, Slice, Pad …
-[[nodiscard]] std::span<const OperatorInfo> shape_operators();          // Shape, Size, Constant, Range, Expand …
-[[nodiscard]] std::span<const OperatorInfo> selection_operators();      // NonZero, NMS, Unique, RoiAlign, Resize …
-[[nodiscard]] std::span<const OperatorInfo> recurrent_operators();      // RNN, GRU, LSTM
-[[nodiscard]] std::span<const OperatorInfo> quantization_operators();   // Quantize/Dequantize, QLinear*
-[[nodiscard]] std::span<const OperatorInfo> signal_operators();         // DFT, STFT, windows, random numbers
-[[nodiscard]] std::span<const OperatorInfo> control_operators();        // If, Loop, Scan, sequences, optionals
-[[nodiscard]] std::span<const OperatorInfo> attention_operators();      // Attention, rotary embedding
-[[nodiscard]] std::span<const OperatorInfo> fused_operators();          // com.microsoft
-[[nodiscard]] std::span<const OperatorInfo> unruled_operators();        // known by name only
+[[nodiscard]] std::span<const OperatorInfo> movement_operators();  // Reshape, Transpose, Gather, Slice, Pad …
+[[nodiscard]] std::span<const OperatorInfo> shape_operators();     // Shape, Size, Constant, Range, Expand …
+[[nodiscard]] std::span<const OperatorInfo>
+selection_operators();  // NonZero, NMS, Unique, RoiAlign, Resize …
+[[nodiscard]] std::span<const OperatorInfo> recurrent_operators();     // RNN, GRU, LSTM
+[[nodiscard]] std::span<const OperatorInfo> quantization_operators();  // Quantize/Dequantize, QLinear*
+[[nodiscard]] std::span<const OperatorInfo> signal_operators();        // DFT, STFT, windows, random numbers
+[[nodiscard]] std::span<const OperatorInfo> control_operators();       // If, Loop, Scan, sequences, optionals
+[[nodiscard]] std::span<const OperatorInfo> attention_operators();     // Attention, rotary embedding
+[[nodiscard]] std::span<const OperatorInfo> fused_operators();         // com.microsoft
+[[nodiscard]] std::span<const OperatorInfo> unruled_operators();       // known by name only
 
 }  // namespace plimsoll::network

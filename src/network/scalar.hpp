@@ -14,21 +14,25 @@ class Scalar {
   static constexpr Scalar integer(std::int64_t n) { return Scalar(Kind::integer, n, 0); }
   static constexpr Scalar real(double x) { return Scalar(Kind::real, 0, x); }
   static constexpr Scalar extent(Dim d) {
-    return d.symbolic() ? Scalar(Kind::symbol, static_cast<std::int64_t>(d.id()), 0) : integer(d.exact() ? d.value() : 0);
+    return d.symbolic() ? Scalar(Kind::symbol, static_cast<std::int64_t>(d.id()), 0)
+                        : integer(d.exact() ? d.value() : 0);
   }
 
   [[nodiscard]] constexpr bool is_integer() const { return kind_ == Kind::integer; }
   [[nodiscard]] constexpr bool is_real() const { return kind_ == Kind::real; }
   [[nodiscard]] constexpr bool is_symbol() const { return kind_ == Kind::symbol; }
   [[nodiscard]] constexpr std::int64_t integer() const { return integer_; }  ///< only where is_integer()
-  [[nodiscard]] constexpr double real() const { return kind_ == Kind::real ? real_ : static_cast<double>(integer_); }
+  [[nodiscard]] constexpr double real() const {
+    return kind_ == Kind::real ? real_ : static_cast<double>(integer_);
+  }
   /// The scalar as an extent: exact, symbolic, or invalid for a negative or real one.
   [[nodiscard]] constexpr Dim dim() const {
     if (kind_ == Kind::symbol) return Dim::symbol(static_cast<SymbolId>(integer_));
     return kind_ == Kind::integer ? Dim::of(integer_) : Dim::invalid();
   }
   friend constexpr bool operator==(const Scalar& a, const Scalar& b) {
-    return a.kind_ == b.kind_ && a.integer_ == b.integer_ && (a.real_ == b.real_ || (a.real_ != a.real_ && b.real_ != b.real_));
+    return a.kind_ == b.kind_ && a.integer_ == b.integer_ &&
+           (a.real_ == b.real_ || (a.real_ != a.real_ && b.real_ != b.real_));
   }
 
  private:

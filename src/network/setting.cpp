@@ -19,12 +19,24 @@ std::optional<Enum> named(std::string_view name, const std::array<std::string_vi
 
 }  // namespace
 
-std::string_view name(Mode mode) { return kModes[static_cast<std::size_t>(mode)]; }
-std::string_view name(Precision precision) { return kPrecisions[static_cast<std::size_t>(precision)]; }
-std::string_view name(Optimizer optimizer) { return kOptimizers[static_cast<std::size_t>(optimizer)]; }
-std::optional<Mode> mode_named(std::string_view name) { return named<Mode>(name, kModes); }
-std::optional<Precision> precision_named(std::string_view name) { return named<Precision>(name, kPrecisions); }
-std::optional<Optimizer> optimizer_named(std::string_view name) { return named<Optimizer>(name, kOptimizers); }
+std::string_view name(Mode mode) {
+  return kModes[static_cast<std::size_t>(mode)];
+}
+std::string_view name(Precision precision) {
+  return kPrecisions[static_cast<std::size_t>(precision)];
+}
+std::string_view name(Optimizer optimizer) {
+  return kOptimizers[static_cast<std::size_t>(optimizer)];
+}
+std::optional<Mode> mode_named(std::string_view name) {
+  return named<Mode>(name, kModes);
+}
+std::optional<Precision> precision_named(std::string_view name) {
+  return named<Precision>(name, kPrecisions);
+}
+std::optional<Optimizer> optimizer_named(std::string_view name) {
+  return named<Optimizer>(name, kOptimizers);
+}
 
 int weight_bits(Precision precision) {
   switch (precision) {

@@ -20,7 +20,9 @@ std::int64_t multiply_up(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return a == kUnbounded || b == kUnbounded || __builtin_mul_overflow(a, b, &product) ? kUnbounded : product;
 }
-std::int64_t divide_up_exact(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+std::int64_t divide_up_exact(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0);
+}
 
 constexpr std::size_t kLongestName = 40;
 
@@ -61,10 +63,9 @@ Dim Symbols::derive(Operation operation, Dim a, Dim b, Interval bounds) {
   if (bounds.low == bounds.high && bounds.high != kUnbounded) return Dim::of(bounds.low);
   const Key key{a, b, operation};
   if (const auto found = derived_.find(key); found != derived_.end()) return Dim::symbol(found->second);
-  static constexpr std::string_view kForms[] = {"{} + {}",      "{} - {}",      "{}*{}",       "{}/{}",
+  static constexpr std::string_view kForms[] = {"{} + {}",     "{} - {}",     "{}*{}",      "{}/{}",
                                                 "ceil({}/{})", "min({}, {})", "max({}, {})"};
-  std::string name =
-      fmt::format(fmt::runtime(kForms[static_cast<std::size_t>(operation)]), text(a), text(b));
+  std::string name = fmt::format(fmt::runtime(kForms[static_cast<std::size_t>(operation)]), text(a), text(b));
   // Long chains would otherwise grow names without end.
   if (name.size() > kLongestName) name = fmt::format("n{}", symbols_.size());
   const SymbolId id = add({std::move(name), bounds, Symbol::Origin::derived});

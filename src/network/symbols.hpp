@@ -25,7 +25,9 @@ class Dim {
   [[nodiscard]] constexpr bool valid() const { return code_ != kInvalid; }
   [[nodiscard]] constexpr bool symbolic() const { return code_ < 0 && code_ != kInvalid; }
   [[nodiscard]] constexpr std::int64_t value() const { return code_; }  ///< only where exact()
-  [[nodiscard]] constexpr SymbolId id() const { return static_cast<SymbolId>(-1 - code_); }  ///< only where symbolic()
+  [[nodiscard]] constexpr SymbolId id() const {
+    return static_cast<SymbolId>(-1 - code_);
+  }  ///< only where symbolic()
   [[nodiscard]] constexpr bool is(std::int64_t n) const { return code_ == n && n >= 0; }
   friend constexpr bool operator==(Dim, Dim) = default;
 
@@ -70,7 +72,7 @@ class Symbols {
   Dim plus(Dim a, Dim b);
   Dim minus(Dim a, Dim b);  ///< invalid where exact and negative; a symbol's low end stops at 0
   Dim times(Dim a, Dim b);
-  Dim divide(Dim a, Dim b);       ///< rounded down; invalid for an exact zero divisor
+  Dim divide(Dim a, Dim b);  ///< rounded down; invalid for an exact zero divisor
   Dim divide_up(Dim a, Dim b);
   Dim minimum(Dim a, Dim b);
   Dim maximum(Dim a, Dim b);

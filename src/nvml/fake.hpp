@@ -46,7 +46,7 @@ class FakeLibrary final : public Library {
     return std::unexpected(Error{std::move(message), "NVML", {}, Error::Kind::machine_lacks});
   }
   template <class T>
-  Result<T> answer(unsigned device, T FakeDevice::*member) const {
+  Result<T> answer(unsigned device, T FakeDevice::* member) const {
     if (device >= devices_.size()) return lacks("no such GPU");
     return devices_[device].*member;
   }

@@ -73,7 +73,7 @@ class Fields {
   [[nodiscard]] std::string_view bytes() const { return bytes_; }  ///< of a bytes_field
   [[nodiscard]] std::int64_t integer() const {
     return static_cast<std::int64_t>(number_);
-  }                                                             ///< of a varint_field
+  }  ///< of a varint_field
   [[nodiscard]] std::uint64_t bits() const { return number_; }  ///< of a fixed one
   [[nodiscard]] float real() const {                            ///< of a fixed32_field
     float x = 0;

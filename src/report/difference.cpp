@@ -29,7 +29,8 @@ constexpr Total kTotals[] = {
     {"FLOPs", "flops", [](const estimate::Counts& c) { return c.forward.flops.high; }},
     {"FLOPs backward", "backward_flops", [](const estimate::Counts& c) { return c.backward.flops.high; }},
     {"bytes read", "bytes_read", [](const estimate::Counts& c) { return c.forward.bytes_read.high; }, true},
-    {"bytes written", "bytes_written", [](const estimate::Counts& c) { return c.forward.bytes_written.high; }, true},
+    {"bytes written", "bytes_written", [](const estimate::Counts& c) { return c.forward.bytes_written.high; },
+     true},
     {"activations", "activation_bytes", [](const estimate::Counts& c) { return c.activation_bytes; }, true},
     {"operators", "nodes", [](const estimate::Counts& c) { return static_cast<std::int64_t>(c.nodes); }},
 };
@@ -69,7 +70,8 @@ std::map<std::string, LayerFacts> layers_of(const Inspection& i) {
     std::string key = fmt::format("{} ({})", layer_name(i.network, op), printable(kind_name(i.network, op)));
     if (const int again = seen[key]++; again > 0) key += fmt::format(" #{}", again + 1);
     const auto outputs = i.network.outputs(op);
-    out[key] = {outputs.empty() || outputs[0] == network::kNoTensor ? "" : i.shapes.text(outputs[0]), row.parameters, row.work.macs.high};
+    out[key] = {outputs.empty() || outputs[0] == network::kNoTensor ? "" : i.shapes.text(outputs[0]),
+                row.parameters, row.work.macs.high};
   }
   return out;
 }
@@ -84,7 +86,8 @@ std::string facts_text(const std::optional<LayerFacts>& f) {
 
 /// Every name that either has, with both sides.
 template <class T>
-std::map<std::string, std::pair<std::optional<T>, std::optional<T>>> paired(const std::map<std::string, T>& a, const std::map<std::string, T>& b) {
+std::map<std::string, std::pair<std::optional<T>, std::optional<T>>> paired(
+    const std::map<std::string, T>& a, const std::map<std::string, T>& b) {
   std::map<std::string, std::pair<std::optional<T>, std::optional<T>>> out;
   for (const auto& [name, value] : a) out[name].first = value;
   for (const auto& [name, value] : b) out[name].second = value;
@@ -120,8 +123,8 @@ Table kind_difference(const Inspection& a, const Inspection& b) {
     const auto& [x, y] = sides;
     const bool same = x && y && x->nodes == y->nodes && x->work == y->work && x->parameters == y->parameters;
     if (same) continue;
-    t.rows.push_back({printable(name), show(x), show(y),
-                      change(x ? x->work.flops.high : 0, y ? y->work.flops.high : 0)});
+    t.rows.push_back(
+        {printable(name), show(x), show(y), change(x ? x->work.flops.high : 0, y ? y->work.flops.high : 0)});
   }
   return t;
 }
@@ -140,12 +143,16 @@ nlohmann::ordered_json difference_json(const Inspection& a, const Inspection& b)
   using Json = nlohmann::ordered_json;
   const auto number = [](std::int64_t n) { return n == kUnbounded ? Json(nullptr) : Json(n); };
   Json out = {{"models", {printable(a.model), printable(b.model)}}};
-  for (const Total& total : kTotals) out["totals"][std::string(total.key)] = {number(total.of(a.counts)), number(total.of(b.counts))};
+  for (const Total& total : kTotals)
+    out["totals"][std::string(total.key)] = {number(total.of(a.counts)), number(total.of(b.counts))};
   out["by_op"] = Json::object();
   for (const auto& [name, sides] : paired(kinds_of(a), kinds_of(b))) {
     const auto side = [&](const std::optional<KindTotals>& k) -> Json {
       if (!k) return nullptr;
-      return {{"nodes", k->nodes}, {"macs", number(k->work.macs.high)}, {"flops", number(k->work.flops.high)}, {"parameters", k->parameters}};
+      return {{"nodes", k->nodes},
+              {"macs", number(k->work.macs.high)},
+              {"flops", number(k->work.flops.high)},
+              {"parameters", k->parameters}};
     };
     const Json x = side(sides.first), y = side(sides.second);
     if (x != y) out["by_op"][printable(name)] = {x, y};
@@ -156,7 +163,8 @@ nlohmann::ordered_json difference_json(const Inspection& a, const Inspection& b)
       if (!f) return nullptr;
       return {{"output", f->shape}, {"parameters", f->parameters}, {"macs", number(f->macs)}};
     };
-    if (sides.first != sides.second) out["layers"].push_back({{"name", name}, {"a", side(sides.first)}, {"b", side(sides.second)}});
+    if (sides.first != sides.second)
+      out["layers"].push_back({{"name", name}, {"a", side(sides.first)}, {"b", side(sides.second)}});
   }
   return out;
 }

@@ -36,7 +36,8 @@ std::string output_shape(const Inspection& i, const Operator& op) {
 }
 
 std::string tensor_line(const Inspection& i, network::TensorId id) {
-  return fmt::format("{} {} {}", printable(i.network.name_of(id)), i.shapes.text(id), network::name(i.shapes.type(id)));
+  return fmt::format("{} {} {}", printable(i.network.name_of(id)), i.shapes.text(id),
+                     network::name(i.shapes.type(id)));
 }
 
 /// "batch 1 (assumed), sequence 128"
@@ -55,8 +56,9 @@ std::string coverage_text(const Inspection& i) {
   for (KindTotals& k : totals_by_kind(i))
     if (k.uncounted > 0) missing.push_back(std::move(k));
   if (missing.empty()) return out;
-  out += fmt::format("; not counted ({:.1f} % of them):",
-                     100.0 * static_cast<double>(i.counts.nodes - i.counts.counted) / static_cast<double>(i.counts.nodes));
+  out += fmt::format(
+      "; not counted ({:.1f} % of them):",
+      100.0 * static_cast<double>(i.counts.nodes - i.counts.counted) / static_cast<double>(i.counts.nodes));
   for (std::size_t n = 0; n < missing.size() && n < 8; ++n)
     out += fmt::format("{} {} {}", n == 0 ? "" : ",", missing[n].uncounted, printable(missing[n].name));
   if (missing.size() > 8) out += fmt::format(" and {} more kinds (--json lists them)", missing.size() - 8);
@@ -72,8 +74,9 @@ void unknowns_text(const Inspection& i, std::string& out) {
     if (++total > 6) continue;
     ++shown;
     out += fmt::format("  {:<13}{}\n", shown == 1 ? "data decides" : "",
-                       s.bounds.high == network::kUnbounded ? fmt::format("{}: no bound known", printable(s.name))
-                                                            : fmt::format("{} <= {}", printable(s.name), s.bounds.high));
+                       s.bounds.high == network::kUnbounded
+                           ? fmt::format("{}: no bound known", printable(s.name))
+                           : fmt::format("{} <= {}", printable(s.name), s.bounds.high));
   }
   if (total > shown) out += fmt::format("  {:<13}and {} more (--json lists them)\n", "", total - shown);
 }
@@ -99,7 +102,8 @@ std::string bytes_text(estimate::Interval n) {
 
 std::string kind_name(const Network& network, const Operator& op) {
   const std::string_view domain = network.domain_of(op);
-  return domain.empty() ? std::string(network.type_of(op)) : fmt::format("{}.{}", domain, network.type_of(op));
+  return domain.empty() ? std::string(network.type_of(op))
+                        : fmt::format("{}.{}", domain, network.type_of(op));
 }
 
 std::string layer_name(const Network& network, const Operator& op) {
@@ -149,21 +153,26 @@ WeightConcentration concentration(const estimate::Counts& counts) {
 std::string summary_text(const Inspection& i, const TextStyle& style) {
   const estimate::Counts& c = i.counts;
   std::string out = bold(printable(i.model), style) + "\n";
-  const auto line = [&](std::string_view what, const std::string& value) { out += fmt::format("  {:<13}{}\n", what, value); };
+  const auto line = [&](std::string_view what, const std::string& value) {
+    out += fmt::format("  {:<13}{}\n", what, value);
+  };
   for (const network::TensorId id : i.network.main().inputs) line("input", tensor_line(i, id));
   std::size_t shown = 0;
   for (const network::TensorId id : i.network.main().outputs)
     if (++shown <= 4) line("output", tensor_line(i, id));
   if (shown > 4) line("", fmt::format("and {} more outputs", shown - 4));
   if (!i.shapes.bound().empty()) line("dimensions", bindings_text(i));
-  line("parameters", fmt::format("{}  ({} of weights, with buffers)", grouped(c.parameters), text(Bytes(c.weight_bytes))));
+  line("parameters",
+       fmt::format("{}  ({} of weights, with buffers)", grouped(c.parameters), text(Bytes(c.weight_bytes))));
   line("MACs", count_text(c.forward.macs));
-  line("FLOPs", fmt::format("{} forward, {} backward", count_text(c.forward.flops), count_text(c.backward.flops)));
+  line("FLOPs",
+       fmt::format("{} forward, {} backward", count_text(c.forward.flops), count_text(c.backward.flops)));
   line("moved", fmt::format("{} read, {} written, {:.1f} FLOPs per byte", bytes_text(c.forward.bytes_read),
                             bytes_text(c.forward.bytes_written), arithmetic_intensity(c.forward)));
   line("activations", fmt::format("{} in all", bytes_text({c.activation_bytes, c.activation_bytes})));
   if (const WeightConcentration w = concentration(c); w.layers > 0)
-    line("heavy layers", fmt::format("the heaviest 15 % ({} of {}) hold {:.0f} % of the weights", w.heaviest, w.layers, 100 * w.share));
+    line("heavy layers", fmt::format("the heaviest 15 % ({} of {}) hold {:.0f} % of the weights", w.heaviest,
+                                     w.layers, 100 * w.share));
   line("counted", coverage_text(i));
   unknowns_text(i, out);
   for (const std::string& note : i.notes) line("note", printable(note));
@@ -185,11 +194,16 @@ Table kind_table(const Inspection& i) {
     const auto moved = estimate::Interval{estimate::sum(k.work.bytes_read.low, k.work.bytes_written.low),
                                           estimate::sum(k.work.bytes_read.high, k.work.bytes_written.high)};
     t.rows.push_back({printable(k.name), grouped(static_cast<std::int64_t>(k.nodes)),
-                      !counted ? "not counted" : k.work.macs.high == 0 ? "-" : count_text(k.work.macs),
+                      !counted                ? "not counted"
+                      : k.work.macs.high == 0 ? "-"
+                                              : count_text(k.work.macs),
                       k.work.macs.high == 0 ? "" : percent(k.work.macs.high, i.counts.forward.macs.high),
-                      !counted ? "" : k.work.flops.high == 0 ? "-" : count_text(k.work.flops),
+                      !counted                 ? ""
+                      : k.work.flops.high == 0 ? "-"
+                                               : count_text(k.work.flops),
                       k.work.flops.high == 0 ? "" : percent(k.work.flops.high, i.counts.forward.flops.high),
-                      k.parameters == 0 ? "-" : plimsoll::count_text(k.parameters), !counted ? "" : bytes_text(moved)});
+                      k.parameters == 0 ? "-" : plimsoll::count_text(k.parameters),
+                      !counted ? "" : bytes_text(moved)});
   }
   return t;
 }
@@ -208,7 +222,9 @@ Table layer_table(const Inspection& i) {
   for (const OperatorCount& row : i.counts.operators) {
     const Operator& op = operator_of(i.network, row);
     const bool counted = row.coverage == Coverage::counted || row.coverage == Coverage::folded;
-    const auto figure = [counted](std::string text) { return counted ? std::move(text) : std::string("not counted"); };
+    const auto figure = [counted](std::string text) {
+      return counted ? std::move(text) : std::string("not counted");
+    };
     t.rows.push_back({layer_name(i.network, op), printable(kind_name(i.network, op)), output_shape(i, op),
                       plimsoll::count_text(row.parameters), figure(count_text(row.work.macs)),
                       figure(count_text(row.work.flops)), figure(bytes_text(row.work.bytes_read)),

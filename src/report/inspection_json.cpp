@@ -10,9 +10,13 @@ using estimate::OperatorCount;
 using Json = nlohmann::ordered_json;
 
 /// JSON texts must be UTF-8; names from a file need not be.
-std::string json_text(std::string_view text) { return printable(text); }
+std::string json_text(std::string_view text) {
+  return printable(text);
+}
 
-Json number(std::int64_t n) { return n == network::kUnbounded ? Json(nullptr) : Json(n); }
+Json number(std::int64_t n) {
+  return n == network::kUnbounded ? Json(nullptr) : Json(n);
+}
 
 Json shape(const network::Shapes& shapes, network::TensorId id) {
   if (!shapes.ranked(id)) return nullptr;
@@ -88,12 +92,14 @@ Json layer(const Inspection& i, const OperatorCount& row) {
   const network::Operator& op = i.network.graph(row.graph).operators[row.index];
   Json out = {{"name", layer_name(i.network, op)}, {"op", json_text(kind_name(i.network, op))}};
   const auto outputs = i.network.outputs(op);
-  out["output_shape"] = outputs.empty() || outputs[0] == network::kNoTensor ? Json(nullptr) : shape(i.shapes, outputs[0]);
+  out["output_shape"] =
+      outputs.empty() || outputs[0] == network::kNoTensor ? Json(nullptr) : shape(i.shapes, outputs[0]);
   out["parameters"] = row.parameters;
   put_work(out, row.work);
   if (row.coverage != Coverage::counted) out["coverage"] = name(row.coverage);
   if (row.graph != network::GraphId{0}) out["graph"] = json_text(i.network.graph(row.graph).name);
-  if (row.repeats != estimate::Interval{1, 1}) out["repeats"] = {{"low", number(row.repeats.low)}, {"high", number(row.repeats.high)}};
+  if (row.repeats != estimate::Interval{1, 1})
+    out["repeats"] = {{"low", number(row.repeats.low)}, {"high", number(row.repeats.high)}};
   if (row.alternative > 0) out["alternative"] = true;
   return out;
 }
@@ -103,7 +109,9 @@ Json layer(const Inspection& i, const OperatorCount& row) {
 Json to_json(const Inspection& i) {
   const estimate::Counts& c = i.counts;
   const std::vector<KindTotals> kinds = totals_by_kind(i);
-  Json out = {{"model", json_text(i.model)}, {"parameters", number(c.parameters)}, {"weight_bytes", number(c.weight_bytes)}};
+  Json out = {{"model", json_text(i.model)},
+              {"parameters", number(c.parameters)},
+              {"weight_bytes", number(c.weight_bytes)}};
   put_work(out, c.forward);
   out["arithmetic_intensity"] = arithmetic_intensity(c.forward);
   out["activation_bytes"] = number(c.activation_bytes);
@@ -121,7 +129,10 @@ Json to_json(const Inspection& i) {
   out["heaviest_layers"] = {{"layers", w.layers}, {"heaviest", w.heaviest}, {"share_of_weights", w.share}};
   Json by_op = Json::object();
   for (const KindTotals& k : kinds)
-    by_op[json_text(k.name)] = {{"nodes", k.nodes}, {"macs", number(k.work.macs.high)}, {"flops", number(k.work.flops.high)}, {"parameters", k.parameters}};
+    by_op[json_text(k.name)] = {{"nodes", k.nodes},
+                                {"macs", number(k.work.macs.high)},
+                                {"flops", number(k.work.flops.high)},
+                                {"parameters", k.parameters}};
   out["by_op"] = std::move(by_op);
   Json layers = Json::array();
   for (const OperatorCount& row : c.operators) layers.push_back(layer(i, row));

@@ -25,7 +25,9 @@ std::size_t sequence_length(std::string_view text, std::size_t i) {
   // Overlong forms, surrogates, and the C1 controls and direction marks that terminals act on.
   static constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
-  if ((code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069)) return 0;
+  if ((code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
+      (code >= 0x2066 && code <= 0x2069))
+    return 0;
   return length;
 }
 
@@ -67,7 +69,9 @@ std::vector<std::size_t> column_widths(const Table& table, const TextStyle& styl
     // Take from the widest column that may shrink.
     std::size_t best = widths.size();
     for (std::size_t c = 0; c < widths.size(); ++c)
-      if (table.columns[c].shrinks && widths[c] > kNarrowest && (best == widths.size() || widths[c] > widths[best])) best = c;
+      if (table.columns[c].shrinks && widths[c] > kNarrowest &&
+          (best == widths.size() || widths[c] > widths[best]))
+        best = c;
     if (best == widths.size()) break;
     const std::size_t cut = std::min(total - limit, widths[best] - kNarrowest);
     widths[best] -= cut;
@@ -119,7 +123,8 @@ std::string printable(std::string_view text) {
 }
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
 }
 
 std::string to_text(const Table& table, const TextStyle& style) {
@@ -169,9 +174,17 @@ std::string to_markdown(const Table& table) {
   return out;
 }
 
-std::string bold(std::string_view text, const TextStyle& style) { return escape("1", text, style); }
-std::string dim(std::string_view text, const TextStyle& style) { return escape("2", text, style); }
-std::string green(std::string_view text, const TextStyle& style) { return escape("32", text, style); }
-std::string red(std::string_view text, const TextStyle& style) { return escape("31", text, style); }
+std::string bold(std::string_view text, const TextStyle& style) {
+  return escape("1", text, style);
+}
+std::string dim(std::string_view text, const TextStyle& style) {
+  return escape("2", text, style);
+}
+std::string green(std::string_view text, const TextStyle& style) {
+  return escape("32", text, style);
+}
+std::string red(std::string_view text, const TextStyle& style) {
+  return escape("31", text, style);
+}
 
 }  // namespace plimsoll::report

@@ -23,7 +23,9 @@ std::string_view name(Floors::Binding binding) {
   return "unknown";
 }
 
-std::string time_text(const std::optional<Seconds>& t) { return t ? text(*t) : "unknown"; }
+std::string time_text(const std::optional<Seconds>& t) {
+  return t ? text(*t) : "unknown";
+}
 
 std::string wrap(std::string_view paragraph, std::size_t width, std::string_view indent) {
   std::string out;
@@ -59,10 +61,14 @@ Table device_table(const Weighing& w) {
            {"Binds", Align::left}},
           {}};
   for (const WeighedDevice& d : w.devices) {
-    const std::string title = d.here ? fmt::format("{} (this machine)", d.device.name) : fmt::format("{} ({})", d.device.name, d.device.id);
+    const std::string title = d.here ? fmt::format("{} (this machine)", d.device.name)
+                                     : fmt::format("{} ({})", d.device.name, d.device.id);
     t.rows.push_back({printable(title), d.floors.capacity ? text(*d.floors.capacity) : "unknown",
-                      !d.floors.fits ? "unknown" : *d.floors.fits ? "yes" : "NO", time_text(d.floors.compute),
-                      time_text(d.floors.memory), std::string(name(d.floors.binding()))});
+                      !d.floors.fits   ? "unknown"
+                      : *d.floors.fits ? "yes"
+                                       : "NO",
+                      time_text(d.floors.compute), time_text(d.floors.memory),
+                      std::string(name(d.floors.binding()))});
   }
   return t;
 }
@@ -74,8 +80,10 @@ std::string colour_verdicts(std::string table, const TextStyle& style) {
   for (std::size_t at = 0; at < table.size();) {
     const std::size_t end = table.find('\n', at);
     std::string line = table.substr(at, end - at);
-    if (const std::size_t no = line.find(" NO "); no != std::string::npos) line.replace(no + 1, 2, red("NO", style));
-    if (const std::size_t yes = line.find(" yes "); yes != std::string::npos) line.replace(yes + 1, 3, green("yes", style));
+    if (const std::size_t no = line.find(" NO "); no != std::string::npos)
+      line.replace(no + 1, 2, red("NO", style));
+    if (const std::size_t yes = line.find(" yes "); yes != std::string::npos)
+      line.replace(yes + 1, 3, green("yes", style));
     out += line + '\n';
     at = end + 1;
   }
@@ -83,7 +91,9 @@ std::string colour_verdicts(std::string table, const TextStyle& style) {
 }
 
 std::string setting_text(const Weighing& w) {
-  std::string out = w.mode == network::Mode::train ? fmt::format("one training step with {}", network::name(w.optimizer)) : "one inference";
+  std::string out = w.mode == network::Mode::train
+                        ? fmt::format("one training step with {}", network::name(w.optimizer))
+                        : "one inference";
   out += fmt::format(" in {}", network::name(w.precision));
   for (const network::BoundSymbol& s : w.inspection.shapes.bound())
     out += fmt::format(", {} {}{}", printable(s.name), s.value, s.assumed ? " (assumed)" : "");
@@ -96,32 +106,45 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
   const estimate::Counts& c = w.inspection.counts;
   const bool training = w.mode == network::Mode::train;
   std::string out = fmt::format("{}: {}\n\n", bold(printable(w.inspection.model), style), setting_text(w));
-  const auto line = [&](std::string_view what, const std::string& value) { out += fmt::format("  {:<13}{}\n", what, value); };
+  const auto line = [&](std::string_view what, const std::string& value) {
+    out += fmt::format("  {:<13}{}\n", what, value);
+  };
   const WeightConcentration heavy = concentration(c);
-  line("is", fmt::format("{} parameters in {} layers, {} operators in all", grouped(c.parameters), heavy.layers, c.nodes));
+  line("is", fmt::format("{} parameters in {} layers, {} operators in all", grouped(c.parameters),
+                         heavy.layers, c.nodes));
   const auto& inputs = w.inspection.network.main().inputs;
   for (std::size_t n = 0; n < inputs.size() && n < 4; ++n)
     line(n == 0 ? "takes" : "", fmt::format("{} {} {}", printable(w.inspection.network.name_of(inputs[n])),
-                                            w.inspection.shapes.text(inputs[n]), network::name(w.inspection.shapes.type(inputs[n]))));
+                                            w.inspection.shapes.text(inputs[n]),
+                                            network::name(w.inspection.shapes.type(inputs[n]))));
   line("needs", fmt::format("{} of weights{}", text(w.needs.weights),
-                            training ? fmt::format(", {} of gradients, {} of optimizer state: {} in all", text(w.needs.gradients),
-                                                   text(w.needs.optimizer_state), text(w.needs.memory()))
+                            training ? fmt::format(", {} of gradients, {} of optimizer state: {} in all",
+                                                   text(w.needs.gradients), text(w.needs.optimizer_state),
+                                                   text(w.needs.memory()))
                                      : ""));
-  line("computes", fmt::format("{} MACs, {} FLOPs{}", count_text(c.forward.macs), count_text(c.forward.flops),
-                               training ? fmt::format(" forward, {} backward", count_text(c.backward.flops)) : ""));
+  line("computes",
+       fmt::format("{} MACs, {} FLOPs{}", count_text(c.forward.macs), count_text(c.forward.flops),
+                   training ? fmt::format(" forward, {} backward", count_text(c.backward.flops)) : ""));
   line("writes", fmt::format("{} of activations", bytes_text({c.activation_bytes, c.activation_bytes})));
   if (heavy.layers > 0)
-    line("heavy layers", fmt::format("{} of {} hold {:.0f} % of the weights", heavy.heaviest, heavy.layers, 100 * heavy.share));
+    line("heavy layers", fmt::format("{} of {} hold {:.0f} % of the weights", heavy.heaviest, heavy.layers,
+                                     100 * heavy.share));
   if (c.counted < c.nodes)
-    line("not counted", fmt::format("{} of {} operators: `plimsoll inspect` lists them; the floors are lower bounds without them",
-                                    c.nodes - c.counted, c.nodes));
+    line("not counted",
+         fmt::format(
+             "{} of {} operators: `plimsoll inspect` lists them; the floors are lower bounds without them",
+             c.nodes - c.counted, c.nodes));
   for (const std::string& note : w.inspection.notes) line("note", printable(note));
   out += '\n' + colour_verdicts(to_text(device_table(w), style), style) + '\n';
   const auto width = static_cast<std::size_t>(std::clamp(style.width.value_or(100), 40, 100));
-  out += wrap(training ? "Floors, not estimates: no program is faster than FLOPs over peak rate or than weights and state moved once "
-                         "over bandwidth, and real ones are slower. Activations and workspaces need memory beyond what is compared here."
-                       : "Floors, not estimates: no program is faster than FLOPs over peak rate or than weights, input and output moved "
-                         "once over bandwidth, and real ones are slower. Activations and workspaces need memory beyond the weights.",
+  out += wrap(training ? "Floors, not estimates: no program is faster than FLOPs over peak rate or than "
+                         "weights and state moved once "
+                         "over bandwidth, and real ones are slower. Activations and workspaces need memory "
+                         "beyond what is compared here."
+                       : "Floors, not estimates: no program is faster than FLOPs over peak rate or than "
+                         "weights, input and output moved "
+                         "once over bandwidth, and real ones are slower. Activations and workspaces need "
+                         "memory beyond the weights.",
               width, "");
   return out;
 }
@@ -133,12 +156,9 @@ Json to_json(const Weighing& w) {
   Json dimensions = Json::array();
   for (const network::BoundSymbol& s : w.inspection.shapes.bound())
     dimensions.push_back({{"name", printable(s.name)}, {"value", s.value}, {"assumed", s.assumed}});
-  Json out = {{"model", printable(w.inspection.model)},
-              {"mode", network::name(w.mode)},
-              {"precision", network::name(w.precision)},
-              {"dimensions", dimensions},
-              {"parameters", number(c.parameters)},
-              {"weights_bytes", w.needs.weights.count()}};
+  Json out = {{"model", printable(w.inspection.model)},  {"mode", network::name(w.mode)},
+              {"precision", network::name(w.precision)}, {"dimensions", dimensions},
+              {"parameters", number(c.parameters)},      {"weights_bytes", w.needs.weights.count()}};
   if (w.mode == network::Mode::train) {
     out["optimizer"] = network::name(w.optimizer);
     out["gradient_bytes"] = w.needs.gradients.count();

@@ -116,7 +116,8 @@ Result<Declared> read_declared(std::string_view model) {
       if (g.key() != bytes_field(11) && g.key() != bytes_field(12)) continue;
       const Result<ValueInfo> info = onnx::decode_value_info(g.bytes());
       PLIMSOLL_TRY(info);
-      (g.key() == bytes_field(11) ? out.inputs : out.outputs).push_back({std::string(info->name), info->form, info->type});
+      (g.key() == bytes_field(11) ? out.inputs : out.outputs)
+          .push_back({std::string(info->name), info->form, info->type});
     }
   }
   return out;
@@ -124,7 +125,9 @@ Result<Declared> read_declared(std::string_view model) {
 
 enum class Verdict { exact, within_bounds, wrong };
 
-Verdict worse(Verdict a, Verdict b) { return std::max(a, b); }
+Verdict worse(Verdict a, Verdict b) {
+  return std::max(a, b);
+}
 
 Verdict compare(const Symbols& symbols, Dim found, std::int64_t truth) {
   if (found.exact()) return found.value() == truth ? Verdict::exact : Verdict::wrong;
@@ -133,9 +136,11 @@ Verdict compare(const Symbols& symbols, Dim found, std::int64_t truth) {
 }
 
 Verdict compare(const Shapes& shapes, TensorId id, const Value::Part& truth) {
-  if (shapes.type(id) != truth.type || !shapes.ranked(id) || shapes.dims(id).size() != truth.dims.size()) return Verdict::wrong;
+  if (shapes.type(id) != truth.type || !shapes.ranked(id) || shapes.dims(id).size() != truth.dims.size())
+    return Verdict::wrong;
   Verdict verdict = Verdict::exact;
-  for (std::size_t i = 0; i < truth.dims.size(); ++i) verdict = worse(verdict, compare(shapes.symbols(), shapes.dims(id)[i], truth.dims[i]));
+  for (std::size_t i = 0; i < truth.dims.size(); ++i)
+    verdict = worse(verdict, compare(shapes.symbols(), shapes.dims(id)[i], truth.dims[i]));
   return verdict;
 }
 
@@ -144,20 +149,32 @@ Verdict compare(const Shapes& shapes, TensorId id, const Value& truth) {
   if (entry.kind != truth.kind) return Verdict::wrong;
   if (truth.kind == ValueKind::tensor) return compare(shapes, id, truth.parts.front());
   Verdict verdict = Verdict::exact;
-  if (truth.kind == ValueKind::sequence) verdict = compare(shapes.symbols(), entry.length, static_cast<std::int64_t>(truth.parts.size()));
+  if (truth.kind == ValueKind::sequence)
+    verdict = compare(shapes.symbols(), entry.length, static_cast<std::int64_t>(truth.parts.size()));
   if (truth.parts.empty()) return verdict;
   // Elements that differ have a type in common and no shape, or one whose bounds hold each of them.
-  if (!entry.ranked) return entry.type != truth.parts.front().type ? Verdict::wrong : truth.alike() ? worse(verdict, Verdict::within_bounds) : verdict;
+  if (!entry.ranked)
+    return entry.type != truth.parts.front().type ? Verdict::wrong
+           : truth.alike()                        ? worse(verdict, Verdict::within_bounds)
+                                                  : verdict;
   for (const Value::Part& part : truth.parts) verdict = worse(verdict, compare(shapes, id, part));
   return verdict;
 }
 
-std::string show(const Shapes& shapes, TensorId id) { return fmt::format("{} {}", name(shapes.type(id)), shapes.text(id)); }
+std::string show(const Shapes& shapes, TensorId id) {
+  return fmt::format("{} {}", name(shapes.type(id)), shapes.text(id));
+}
 
 std::string show(const Value& value) {
   std::vector<std::string> parts;
-  for (const Value::Part& p : value.parts) parts.push_back(fmt::format("{} {}", name(p.type), p.dims.empty() ? "scalar" : fmt::format("{}", fmt::join(p.dims, "x"))));
-  return fmt::format("{}[{}]", value.kind == ValueKind::tensor ? "" : value.kind == ValueKind::sequence ? "sequence" : "optional", fmt::join(parts, ", "));
+  for (const Value::Part& p : value.parts)
+    parts.push_back(fmt::format("{} {}", name(p.type),
+                                p.dims.empty() ? "scalar" : fmt::format("{}", fmt::join(p.dims, "x"))));
+  return fmt::format("{}[{}]",
+                     value.kind == ValueKind::tensor     ? ""
+                     : value.kind == ValueKind::sequence ? "sequence"
+                                                         : "optional",
+                     fmt::join(parts, ", "));
 }
 
 /// Operators anywhere in the network that have no rule.
@@ -166,7 +183,8 @@ std::set<std::string> without_rule(const Network& n) {
   for (const Graph& g : n.graphs)
     for (const Operator& op : g.operators)
       if (op.kind == kUnknownKind || info(op.kind).infer == nullptr)
-        out.insert(op.domain.count == 0 ? std::string(n.type_of(op)) : fmt::format("{}.{}", n.domain_of(op), n.type_of(op)));
+        out.insert(op.domain.count == 0 ? std::string(n.type_of(op))
+                                        : fmt::format("{}.{}", n.domain_of(op), n.type_of(op)));
   return out;
 }
 
@@ -190,9 +208,11 @@ Inferred described(const Value& value) {
 }
 
 /// What the case's input files say, as inference takes it.
-Status feed(const Declared& declared, const std::filesystem::path& data, const Network& n, Binding& binding, InferOptions& options) {
+Status feed(const Declared& declared, const std::filesystem::path& data, const Network& n, Binding& binding,
+            InferOptions& options) {
   for (std::size_t i = 0; i < declared.inputs.size(); ++i) {
-    const auto id = std::ranges::find(n.main().inputs, declared.inputs[i].name, [&n](TensorId t) { return n.name_of(t); });
+    const auto id = std::ranges::find(n.main().inputs, declared.inputs[i].name,
+                                      [&n](TensorId t) { return n.name_of(t); });
     const std::filesystem::path file = data / fmt::format("input_{}.pb", i);
     if (id == n.main().inputs.end() || !std::filesystem::exists(file)) continue;
     Result<Value> value = read_value(file, declared.inputs[i]);
@@ -239,7 +259,8 @@ Outcome run_case(const std::filesystem::path& folder) {
     if (!truth) return wrong(truth.error());
     const TensorId id = n.main().outputs[i];
     const Verdict verdict = compare(*shapes, id, *truth);
-    if (verdict == Verdict::wrong) out.reason += fmt::format("output {}: found {}, is {}; ", i, show(*shapes, id), show(*truth));
+    if (verdict == Verdict::wrong)
+      out.reason += fmt::format("output {}: found {}, is {}; ", i, show(*shapes, id), show(*truth));
     out.verdict = worse(out.verdict, verdict);
     ++compared;
   }
@@ -248,7 +269,8 @@ Outcome run_case(const std::filesystem::path& folder) {
 }
 
 TEST(OnnxVectors, ShapesAndTypesOfEveryNodeCase) {
-  if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << "no test vectors at " << kFolder << ": apt install libonnx-testdata";
+  if (!std::filesystem::exists(kFolder))
+    GTEST_SKIP() << "no test vectors at " << kFolder << ": apt install libonnx-testdata";
   std::set<std::filesystem::path> folders;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder))
     if (std::filesystem::exists(entry.path() / "model.onnx")) folders.insert(entry.path());
@@ -271,9 +293,11 @@ TEST(OnnxVectors, ShapesAndTypesOfEveryNodeCase) {
       wrong.emplace(folder.filename().string(), outcome.reason);
     }
   }
-  fmt::print("ONNX node test vectors: {} cases\n  exact                   {}\n  within stated bounds    {} ({})\n"
-             "  operator without a rule {} ({})\n  wrong                   {}\n",
-             folders.size(), exact, within, fmt::join(bounded, ", "), unruled, fmt::join(operators, ", "), wrong.size());
+  fmt::print(
+      "ONNX node test vectors: {} cases\n  exact                   {}\n  within stated bounds    {} ({})\n"
+      "  operator without a rule {} ({})\n  wrong                   {}\n",
+      folders.size(), exact, within, fmt::join(bounded, ", "), unruled, fmt::join(operators, ", "),
+      wrong.size());
   for (const auto& [name, reason] : wrong) fmt::print("    {}: {}\n", name, reason);
   EXPECT_TRUE(wrong.empty());
   EXPECT_GE(static_cast<double>(exact + within), kLeastRight * static_cast<double>(folders.size()));

@@ -52,15 +52,19 @@ std::string bash(const std::vector<Words>& words) {
 }
 
 std::string zsh(const std::vector<Words>& words) {
-  return "#compdef plimsoll\n# source <(plimsoll completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n" + bash(words);
+  return "#compdef plimsoll\n# source <(plimsoll completion zsh)\nautoload -U +X bashcompinit && "
+         "bashcompinit\n" +
+         bash(words);
 }
 
 std::string fish(const std::vector<Words>& words) {
   std::string out = "# plimsoll completion fish | source\n";
   for (const Words& w : words) {
-    out += fmt::format("complete -c plimsoll -n __fish_use_subcommand -a {} -d '{}'\n", w.command, w.description);
+    out += fmt::format("complete -c plimsoll -n __fish_use_subcommand -a {} -d '{}'\n", w.command,
+                       w.description);
     for (const std::string& option : w.options)
-      out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -l {}\n", w.command, option.substr(2));
+      out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -l {}\n", w.command,
+                         option.substr(2));
   }
   return out;
 }
@@ -69,9 +73,13 @@ std::string fish(const std::vector<Words>& words) {
 
 void add_completion(CLI::App& app, Invocation& invocation) {
   auto shell = std::make_shared<Shell>(Shell::bash);
-  static const std::map<std::string, Shell> kShells = {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
+  static const std::map<std::string, Shell> kShells = {
+      {"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
   CLI::App* command = app.add_subcommand("completion", "A completion script for bash, zsh or fish");
-  command->add_option("shell", *shell, "bash, zsh or fish")->required()->transform(CLI::CheckedTransformer(kShells))->option_text("SHELL");
+  command->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->transform(CLI::CheckedTransformer(kShells))
+      ->option_text("SHELL");
   command->footer("Example:\n  source <(plimsoll completion bash)");
   command->callback([shell, &app, &invocation] {
     invocation.run = [shell, &app]() -> Result<int> {

@@ -46,7 +46,8 @@ std::vector<Fact> facts(const Device& d) {
                            {"link bandwidth", &d.link_bandwidth, bandwidth, "B/s"},
                            {"power", &d.power, watts, "W"},
                            {"multiprocessors", &d.multiprocessors, plain, ""}};
-  for (const Arithmetic a : kArithmetics) out.push_back({fmt::format("peak {}", hardware::name(a)), &d.peak_of(a), rate, "FLOP/s"});
+  for (const Arithmetic a : kArithmetics)
+    out.push_back({fmt::format("peak {}", hardware::name(a)), &d.peak_of(a), rate, "FLOP/s"});
   if (d.board) {
     out.push_back({"board mass", &d.board->mass, [](double v) { return si_text(v * 1000, "g"); }, "kg"});
     out.push_back({"board peak power", &d.board->peak_power, watts, "W"});
@@ -56,13 +57,20 @@ std::vector<Fact> facts(const Device& d) {
 }
 
 Json to_json(const Device& d) {
-  Json out = {{"id", d.id}, {"name", report::printable(d.name)}, {"kind", hardware::name(d.kind)}, {"vendor", d.vendor}, {"aliases", d.aliases}};
+  Json out = {{"id", d.id},
+              {"name", report::printable(d.name)},
+              {"kind", hardware::name(d.kind)},
+              {"vendor", d.vendor},
+              {"aliases", d.aliases}};
   if (d.year) out["year"] = *d.year;
   Json figures = Json::object();
   for (const Fact& f : facts(d)) {
     if (!*f.figure) continue;
     const Figure& figure = **f.figure;
-    Json row = {{"value", figure.value}, {"unit", f.unit}, {"provenance", hardware::name(figure.provenance)}, {"source", figure.source}};
+    Json row = {{"value", figure.value},
+                {"unit", f.unit},
+                {"provenance", hardware::name(figure.provenance)},
+                {"source", figure.source}};
     if (!figure.date.empty()) row["date"] = figure.date;
     if (figure.bound != hardware::Bound::exact) row["bound"] = hardware::name(figure.bound);
     figures[f.name] = std::move(row);
@@ -93,8 +101,17 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
     return 0;
   }
   using report::Align;
-  report::Table table{{{"Id"}, {"Device", Align::left, true}, {"Kind"}, {"Memory", Align::right}, {"Bandwidth", Align::right},
-                       {"FP32", Align::right}, {"FP16", Align::right}, {"INT8", Align::right}, {"Power", Align::right}, {"Year", Align::right}}, {}};
+  report::Table table{{{"Id"},
+                       {"Device", Align::left, true},
+                       {"Kind"},
+                       {"Memory", Align::right},
+                       {"Bandwidth", Align::right},
+                       {"FP32", Align::right},
+                       {"FP16", Align::right},
+                       {"INT8", Align::right},
+                       {"Power", Align::right},
+                       {"Year", Align::right}},
+                      {}};
   const auto rate = [](const Device& d, Arithmetic a) {
     const auto r = hardware::peak_rate(d, a);
     return r ? text(*r) : std::string("-");
@@ -103,23 +120,34 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
     const auto capacity = hardware::capacity(d);
     const auto bandwidth = hardware::memory_bandwidth(d);
     const auto watts = hardware::power(d);
-    table.rows.push_back({d.id, report::printable(d.name), std::string(hardware::name(d.kind)), capacity ? text(*capacity) : "-",
-                          bandwidth ? text(*bandwidth) : "-", rate(d, Arithmetic::fp32), rate(d, Arithmetic::fp16), rate(d, Arithmetic::int8),
+    table.rows.push_back({d.id, report::printable(d.name), std::string(hardware::name(d.kind)),
+                          capacity ? text(*capacity) : "-", bandwidth ? text(*bandwidth) : "-",
+                          rate(d, Arithmetic::fp32), rate(d, Arithmetic::fp16), rate(d, Arithmetic::int8),
                           watts ? text(*watts) : "-", d.year ? fmt::format("{}", *d.year) : "-"});
   }
-  fmt::print("{}", options.csv ? report::to_csv(table) : options.markdown ? report::to_markdown(table) : report::to_text(table, style));
-  if (!options.csv && !options.markdown) fmt::print("\nA dash is a figure that nobody could source. `plimsoll devices ID` says where each comes from.\n");
+  fmt::print("{}", options.csv        ? report::to_csv(table)
+                   : options.markdown ? report::to_markdown(table)
+                                      : report::to_text(table, style));
+  if (!options.csv && !options.markdown)
+    fmt::print(
+        "\nA dash is a figure that nobody could source. `plimsoll devices ID` says where each comes from.\n");
   return 0;
 }
 
 void print_one(const Device& d, const report::TextStyle& style) {
-  fmt::print("{}: {}{}\n\n", report::bold(d.id, style), report::printable(d.name), d.year ? fmt::format(", {}", *d.year) : "");
-  report::Table table{{{"Figure"}, {"Value", report::Align::right}, {"Provenance"}, {"Source", report::Align::left, true}}, {}};
+  fmt::print("{}: {}{}\n\n", report::bold(d.id, style), report::printable(d.name),
+             d.year ? fmt::format(", {}", *d.year) : "");
+  report::Table table{
+      {{"Figure"}, {"Value", report::Align::right}, {"Provenance"}, {"Source", report::Align::left, true}},
+      {}};
   for (const Fact& f : facts(d)) {
     if (!*f.figure) continue;
     const Figure& figure = **f.figure;
-    const std::string bound = figure.bound == hardware::Bound::at_most ? "<= " : figure.bound == hardware::Bound::more_than ? "> " : "";
-    table.rows.push_back({f.name, bound + f.show(figure.value), std::string(hardware::name(figure.provenance)),
+    const std::string bound = figure.bound == hardware::Bound::at_most     ? "<= "
+                              : figure.bound == hardware::Bound::more_than ? "> "
+                                                                           : "";
+    table.rows.push_back({f.name, bound + f.show(figure.value),
+                          std::string(hardware::name(figure.provenance)),
                           figure.source + (figure.date.empty() ? "" : ", " + figure.date)});
   }
   fmt::print("{}", report::to_text(table, style));
@@ -141,15 +169,20 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
 
 void add_devices(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("devices", "The devices known by name, with their figures and where those come from");
-  command->add_option("name", options->name, "One of them, `this`, `this-cpu`, or a device file: every figure with its source")->option_text("ID");
+  CLI::App* command = app.add_subcommand(
+      "devices", "The devices known by name, with their figures and where those come from");
+  command
+      ->add_option("name", options->name,
+                   "One of them, `this`, `this-cpu`, or a device file: every figure with its source")
+      ->option_text("ID");
   auto* json = command->add_flag("--json", options->json, "One JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
   command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
   command->footer("Examples:\n  plimsoll devices\n  plimsoll devices h200\n  plimsoll devices this --json");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] {
-      return options->name.empty() ? list(*options, output_style(invocation)) : show(*options, output_style(invocation));
+      return options->name.empty() ? list(*options, output_style(invocation))
+                                   : show(*options, output_style(invocation));
     };
   });
 }

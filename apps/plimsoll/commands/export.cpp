@@ -26,9 +26,13 @@ Result<int> run(const Options& options) {
   std::error_code problem;
   const auto bytes = std::filesystem::file_size(options.output, problem);
   if (options.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"model", report::printable(options.model)}, {"path", report::printable(options.output)}, {"bytes", bytes}}.dump());
+    fmt::print("{}\n", nlohmann::ordered_json{{"model", report::printable(options.model)},
+                                              {"path", report::printable(options.output)},
+                                              {"bytes", bytes}}
+                           .dump());
   else
-    fmt::print("{}: {} operators, {} bytes, weights left out\n", report::printable(options.output), loaded->network.main().operators.size(), bytes);
+    fmt::print("{}: {} operators, {} bytes, weights left out\n", report::printable(options.output),
+               loaded->network.main().operators.size(), bytes);
   return 0;
 }
 
@@ -36,13 +40,20 @@ Result<int> run(const Options& options) {
 
 void add_export(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
-  command->add_option("model", options->model, "Zoo name or FILE.py:function")->required()->option_text("MODEL");
+  CLI::App* command =
+      app.add_subcommand("export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
+  command->add_option("model", options->model, "Zoo name or FILE.py:function")
+      ->required()
+      ->option_text("MODEL");
   command->add_option("--output,-o", options->output, "File to write")->required()->option_text("FILE.onnx");
   add_mode_option(*command, options->mode);
-  command->add_option("--input", options->inputs, "For FILE.py:function: an input without its batch, 3x224x224")->option_text("SHAPE …");
+  command
+      ->add_option("--input", options->inputs, "For FILE.py:function: an input without its batch, 3x224x224")
+      ->option_text("SHAPE …");
   command->add_flag("--json", options->json, "One JSON document");
-  command->footer("Examples:\n  plimsoll export resnet50 --mode train -o resnet50.onnx\n  plimsoll export bert-base -o bert.onnx");
+  command->footer(
+      "Examples:\n  plimsoll export resnet50 --mode train -o resnet50.onnx\n  plimsoll export bert-base -o "
+      "bert.onnx");
   command->callback([options, &invocation] { invocation.run = [options] { return run(*options); }; });
 }
 

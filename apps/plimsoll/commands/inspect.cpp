@@ -44,7 +44,8 @@ int show_one(const InspectedModel& model, const Options& options, const report::
   return 0;
 }
 
-int show_difference(const InspectedModel& a, const InspectedModel& b, const Options& options, const report::TextStyle& style) {
+int show_difference(const InspectedModel& a, const InspectedModel& b, const Options& options,
+                    const report::TextStyle& style) {
   const report::Inspection first = a.view(), second = b.view();
   const Format format = options.format();
   if (format == Format::json) {
@@ -53,7 +54,9 @@ int show_difference(const InspectedModel& a, const InspectedModel& b, const Opti
   }
   print_table(report::difference_table(first, second), format, style);
   if (format == Format::text) fmt::print("\n");
-  print_table(options.layers ? report::layer_difference(first, second) : report::kind_difference(first, second), format, style);
+  print_table(
+      options.layers ? report::layer_difference(first, second) : report::kind_difference(first, second),
+      format, style);
   return 0;
 }
 
@@ -64,15 +67,19 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
     if (!model) return std::unexpected(std::move(model).error());
     models.push_back(std::move(*model));
   }
-  return models.size() == 2 ? show_difference(models[0], models[1], options, style) : show_one(models[0], options, style);
+  return models.size() == 2 ? show_difference(models[0], models[1], options, style)
+                            : show_one(models[0], options, style);
 }
 
 }  // namespace
 
 void add_inspect(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
-  command->add_option("model", options->models, "ONNX file, zoo name, or FILE.py:function; two show what differs")
+  CLI::App* command =
+      app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
+  command
+      ->add_option("model", options->models,
+                   "ONNX file, zoo name, or FILE.py:function; two show what differs")
       ->required()
       ->expected(1, 2)
       ->option_text("MODEL [MODEL]");
@@ -81,13 +88,16 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
   auto* json = command->add_flag("--json", options->json, "One JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "The layers as CSV")->excludes(json);
   command->add_flag("--markdown", options->markdown, "The table in Markdown")->excludes(json)->excludes(csv);
-  command->footer("Examples:\n"
-                  "  plimsoll inspect model.onnx --batch 8\n"
-                  "  plimsoll inspect bert-base --seq 512 --layers\n"
-                  "  plimsoll inspect vgg16 vgg19               what differs\n"
-                  "  plimsoll inspect model.onnx --json | jq .macs\n"
-                  "What is counted, and how: docs/counting.md");
-  command->callback([options, &invocation] { invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); }; });
+  command->footer(
+      "Examples:\n"
+      "  plimsoll inspect model.onnx --batch 8\n"
+      "  plimsoll inspect bert-base --seq 512 --layers\n"
+      "  plimsoll inspect vgg16 vgg19               what differs\n"
+      "  plimsoll inspect model.onnx --json | jq .macs\n"
+      "What is counted, and how: docs/counting.md");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
+  });
 }
 
 }  // namespace plimsoll

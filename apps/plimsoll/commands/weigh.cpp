@@ -53,18 +53,24 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   if (!chosen) return std::unexpected(chosen.error());
   const Result<InspectedModel> model = inspect_model(options.model, options.inspect);
   if (!model) return std::unexpected(model.error());
-  report::Weighing weighing{model->view(), options.inspect.mode, options.precision, options.optimizer,
-                            estimate::needs(model->loaded.network, model->counts, options.inspect.mode, options.precision, options.optimizer),
+  report::Weighing weighing{model->view(),
+                            options.inspect.mode,
+                            options.precision,
+                            options.optimizer,
+                            estimate::needs(model->loaded.network, model->counts, options.inspect.mode,
+                                            options.precision, options.optimizer),
                             {}};
   for (const Chosen& c : *chosen)
-    weighing.devices.push_back({c.device, estimate::floors(weighing.needs, c.device, options.precision), c.here});
+    weighing.devices.push_back(
+        {c.device, estimate::floors(weighing.needs, c.device, options.precision), c.here});
   if (options.json)
     fmt::print("{}\n", report::to_json(weighing).dump());
   else
     fmt::print("{}", report::weighing_text(weighing, style));
   // Whoever names devices asks whether it fits there; nowhere is a no.
   const bool asked = !options.devices.empty();
-  const bool nowhere = std::ranges::none_of(weighing.devices, [](const auto& d) { return d.floors.fits.value_or(true); });
+  const bool nowhere =
+      std::ranges::none_of(weighing.devices, [](const auto& d) { return d.floors.fits.value_or(true); });
   return asked && nowhere ? 1 : 0;
 }
 
@@ -72,36 +78,49 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 void add_weigh(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("weigh", "The one-page answer: what a network needs, and which devices carry it");
-  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")->required()->option_text("MODEL");
+  CLI::App* command =
+      app.add_subcommand("weigh", "The one-page answer: what a network needs, and which devices carry it");
+  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
+      ->required()
+      ->option_text("MODEL");
   options->inspect.add_to(*command);
   static const std::map<std::string, network::Precision> kPrecisions = [] {
     std::map<std::string, network::Precision> names;
-    for (const auto p : {network::Precision::fp32, network::Precision::fp32_strict, network::Precision::tf32, network::Precision::fp16,
-                         network::Precision::bf16, network::Precision::amp_bf16, network::Precision::amp_fp16, network::Precision::int8})
+    for (const auto p : {network::Precision::fp32, network::Precision::fp32_strict, network::Precision::tf32,
+                         network::Precision::fp16, network::Precision::bf16, network::Precision::amp_bf16,
+                         network::Precision::amp_fp16, network::Precision::int8})
       names.emplace(network::name(p), p);
     return names;
   }();
-  static const std::map<std::string, network::Optimizer> kOptimizers = {{"sgd", network::Optimizer::sgd},
-                                                                        {"momentum", network::Optimizer::momentum},
-                                                                        {"adam", network::Optimizer::adam},
-                                                                        {"adamw", network::Optimizer::adamw}};
-  command->add_option("--precision,-p", options->precision, "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
+  static const std::map<std::string, network::Optimizer> kOptimizers = {
+      {"sgd", network::Optimizer::sgd},
+      {"momentum", network::Optimizer::momentum},
+      {"adam", network::Optimizer::adam},
+      {"adamw", network::Optimizer::adamw}};
+  command
+      ->add_option("--precision,-p", options->precision,
+                   "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
       ->transform(CLI::CheckedTransformer(kPrecisions))
       ->option_text("PRECISION");
   command->add_option("--optimizer", options->optimizer, "sgd (default), momentum, adam, adamw")
       ->transform(CLI::CheckedTransformer(kOptimizers))
       ->option_text("OPTIMIZER");
-  command->add_option("--device,-d", options->devices, "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine and a dozen others")
+  command
+      ->add_option("--device,-d", options->devices,
+                   "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "
+                   "and a dozen others")
       ->delimiter(',')
       ->option_text("DEVICE,…");
   command->add_flag("--json", options->json, "One JSON document");
-  command->footer("Examples:\n"
-                  "  plimsoll weigh resnet50\n"
-                  "  plimsoll weigh gpt2-xl --seq 1024 --mode train --optimizer adam --device t4,a100-80-sxm\n"
-                  "  plimsoll weigh train.py:make_model --input 3x224x224 --mode train\n"
-                  "Exit code 1: devices were named, and it fits on none of them.");
-  command->callback([options, &invocation] { invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); }; });
+  command->footer(
+      "Examples:\n"
+      "  plimsoll weigh resnet50\n"
+      "  plimsoll weigh gpt2-xl --seq 1024 --mode train --optimizer adam --device t4,a100-80-sxm\n"
+      "  plimsoll weigh train.py:make_model --input 3x224x224 --mode train\n"
+      "Exit code 1: devices were named, and it fits on none of them.");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
+  });
 }
 
 }  // namespace plimsoll

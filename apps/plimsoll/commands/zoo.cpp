@@ -1,3 +1,5 @@
+#include "network/zoo/zoo.hpp"
+
 #include <memory>
 
 #include <fmt/format.h>
@@ -7,7 +9,6 @@
 #include "command.hpp"
 #include "estimate/count.hpp"
 #include "network/inference.hpp"
-#include "network/zoo/zoo.hpp"
 #include "report/inspection.hpp"
 
 namespace plimsoll {
@@ -47,8 +48,13 @@ Result<Row> weigh_entry(const zoo::Entry& entry) {
 }
 
 Result<int> list(const Options& options, const report::TextStyle& style) {
-  report::Table table{{{"Name"}, {"Family", report::Align::left, true}, {"Input", report::Align::left, true},
-                       {"Parameters", report::Align::right}, {"GMACs", report::Align::right}, {"Title", report::Align::left, true}}, {}};
+  report::Table table{{{"Name"},
+                       {"Family", report::Align::left, true},
+                       {"Input", report::Align::left, true},
+                       {"Parameters", report::Align::right},
+                       {"GMACs", report::Align::right},
+                       {"Title", report::Align::left, true}},
+                      {}};
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const zoo::Entry& entry : zoo::entries()) {
     const Result<Row> row = weigh_entry(entry);
@@ -56,10 +62,16 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
     const double gmacs = static_cast<double>(row->counts.forward.macs.high) / 1e9;
     const bool bound = row->counts.forward.macs.low != row->counts.forward.macs.high;
     table.rows.push_back({std::string(entry.name), std::string(entry.family),
-                          row->dimensions.empty() ? std::string(entry.input) : row->dimensions, report::grouped(row->counts.parameters),
+                          row->dimensions.empty() ? std::string(entry.input) : row->dimensions,
+                          report::grouped(row->counts.parameters),
                           fmt::format("{}{:.4g}", bound ? "<= " : "", gmacs), std::string(entry.title)});
-    json.push_back({{"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input},
-                    {"parameters", row->counts.parameters}, {"macs", row->counts.forward.macs.high}, {"macs_low", row->counts.forward.macs.low}});
+    json.push_back({{"name", entry.name},
+                    {"title", entry.title},
+                    {"family", entry.family},
+                    {"input", entry.input},
+                    {"parameters", row->counts.parameters},
+                    {"macs", row->counts.forward.macs.high},
+                    {"macs_low", row->counts.forward.macs.low}});
   }
   if (options.json)
     fmt::print("{}\n", json.dump());
@@ -68,7 +80,9 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
   else if (options.markdown)
     fmt::print("{}", report::to_markdown(table));
   else
-    fmt::print("{}\nOptions follow a colon: resnet50:classes=10,input=1x32x32; `plimsoll zoo NAME` lists them.\n", report::to_text(table, style));
+    fmt::print(
+        "{}\nOptions follow a colon: resnet50:classes=10,input=1x32x32; `plimsoll zoo NAME` lists them.\n",
+        report::to_text(table, style));
   return 0;
 }
 
@@ -78,19 +92,22 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
   if (!network) return std::unexpected(network.error());
   const zoo::Entry& entry = *zoo::find(options.name);
   if (options.json) {
-    nlohmann::ordered_json out = {{"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input}};
+    nlohmann::ordered_json out = {
+        {"name", entry.name}, {"title", entry.title}, {"family", entry.family}, {"input", entry.input}};
     out["options"] = nlohmann::ordered_json::array();
     for (const zoo::Option& o : entry.options)
       out["options"].push_back({{"name", o.name}, {"meaning", o.meaning}, {"default", o.otherwise}});
     fmt::print("{}\n", out.dump());
     return 0;
   }
-  fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family, entry.input);
+  fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family,
+             entry.input);
   report::Table table{{{"Option"}, {"Default"}, {"Meaning", report::Align::left, true}}, {}};
   for (const zoo::Option& o : entry.options)
     table.rows.push_back({std::string(o.name), std::string(o.otherwise), std::string(o.meaning)});
-  fmt::print("{}\nExample: plimsoll inspect {}{}\n", report::to_text(table, style), entry.name,
-             entry.options.empty() ? "" : fmt::format(":{}={}", entry.options[0].name, entry.options[0].otherwise));
+  fmt::print(
+      "{}\nExample: plimsoll inspect {}{}\n", report::to_text(table, style), entry.name,
+      entry.options.empty() ? "" : fmt::format(":{}={}", entry.options[0].name, entry.options[0].otherwise));
   return 0;
 }
 
@@ -103,10 +120,12 @@ void add_zoo(CLI::App& app, Invocation& invocation) {
   auto* json = command->add_flag("--json", options->json, "One JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
   command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
-  command->footer("Examples:\n  plimsoll zoo\n  plimsoll zoo resnet50\n  plimsoll weigh mobilenet_v1:alpha=0.25");
+  command->footer(
+      "Examples:\n  plimsoll zoo\n  plimsoll zoo resnet50\n  plimsoll weigh mobilenet_v1:alpha=0.25");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] {
-      return options->name.empty() ? list(*options, output_style(invocation)) : show(*options, output_style(invocation));
+      return options->name.empty() ? list(*options, output_style(invocation))
+                                   : show(*options, output_style(invocation));
     };
   });
 }

@@ -8,11 +8,15 @@
 namespace plimsoll::network {
 namespace {
 
-DataType first_known(DataType a, DataType b) { return a != DataType::undefined ? a : b; }
+DataType first_known(DataType a, DataType b) {
+  return a != DataType::undefined ? a : b;
+}
 
 // One element.
 
-Folded same(Symbols&, DataType, const Scalar& x) { return x; }
+Folded same(Symbols&, DataType, const Scalar& x) {
+  return x;
+}
 
 Folded negative(Symbols& symbols, DataType type, const Scalar& x) {
   if (x.is_symbol()) return std::nullopt;
@@ -30,7 +34,8 @@ Folded rectified(Symbols&, DataType, const Scalar& x) {
   return x;
 }
 Folded sign(Symbols& symbols, DataType type, const Scalar& x) {
-  if (x.is_symbol()) return symbols.bounds(x.dim()).low > 0 ? as_type(type, Scalar::integer(1)) : std::nullopt;
+  if (x.is_symbol())
+    return symbols.bounds(x.dim()).low > 0 ? as_type(type, Scalar::integer(1)) : std::nullopt;
   if (x.is_real()) return as_type(type, Scalar::real(x.real() > 0 ? 1 : x.real() < 0 ? -1 : x.real()));
   return Scalar::integer(x.integer() > 0 ? 1 : x.integer() < 0 ? -1 : 0);
 }
@@ -53,23 +58,44 @@ Folded real_function(Symbols&, DataType type, const Scalar& x) {
   if (x.is_symbol() || !is_float(type)) return std::nullopt;
   return as_type(type, Scalar::real(F(x.real())));
 }
-double floor_of(double x) { return std::floor(x); }
-double ceil_of(double x) { return std::ceil(x); }
-double round_of(double x) { return std::nearbyint(x); }  // halves to even, as ONNX has it
-double sqrt_of(double x) { return std::sqrt(x); }
-double exp_of(double x) { return std::exp(x); }
-double log_of(double x) { return std::log(x); }
-double reciprocal_of(double x) { return 1 / x; }
+double floor_of(double x) {
+  return std::floor(x);
+}
+double ceil_of(double x) {
+  return std::ceil(x);
+}
+double round_of(double x) {
+  return std::nearbyint(x);
+}  // halves to even, as ONNX has it
+double sqrt_of(double x) {
+  return std::sqrt(x);
+}
+double exp_of(double x) {
+  return std::exp(x);
+}
+double log_of(double x) {
+  return std::log(x);
+}
+double reciprocal_of(double x) {
+  return 1 / x;
+}
 
 // Two elements.
 
 template <std::int64_t (*F)(std::int64_t, std::int64_t)>
 Folded bitwise(Symbols&, DataType type, const Scalar& x, const Scalar& y) {
-  return x.is_integer() && y.is_integer() ? as_type(type, Scalar::integer(F(x.integer(), y.integer()))) : std::nullopt;
+  return x.is_integer() && y.is_integer() ? as_type(type, Scalar::integer(F(x.integer(), y.integer())))
+                                          : std::nullopt;
 }
-std::int64_t and_of(std::int64_t x, std::int64_t y) { return x & y; }
-std::int64_t or_of(std::int64_t x, std::int64_t y) { return x | y; }
-std::int64_t xor_of(std::int64_t x, std::int64_t y) { return x ^ y; }
+std::int64_t and_of(std::int64_t x, std::int64_t y) {
+  return x & y;
+}
+std::int64_t or_of(std::int64_t x, std::int64_t y) {
+  return x | y;
+}
+std::int64_t xor_of(std::int64_t x, std::int64_t y) {
+  return x ^ y;
+}
 
 Folded greater(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y) {
   return fold_less(symbols, type, y, x);
@@ -127,7 +153,9 @@ Status cast_rule(InferenceContext& c) {
   if (!type || *type == DataType::undefined) return fail("'to' is {}, which is no element type", to->integer);
   return cast_to(c, *type);
 }
-Status cast_like(InferenceContext& c) { return cast_to(c, c.type(1)); }
+Status cast_like(InferenceContext& c) {
+  return cast_to(c, c.type(1));
+}
 
 Status binary_of_type(InferenceContext& c, BinaryFold fold, DataType operand, DataType result) {
   if (!c.ranked(0) || !c.ranked(1)) {
@@ -150,7 +178,9 @@ template <BinaryFold F>
 Status comparison(InferenceContext& c) {
   return binary_of_type(c, F, DataType::boolean, DataType::boolean);
 }
-Status power(InferenceContext& c) { return binary_of_type(c, fold_power, c.type(0), c.type(0)); }
+Status power(InferenceContext& c) {
+  return binary_of_type(c, fold_power, c.type(0), c.type(0));
+}
 Status modulo(InferenceContext& c) {
   const DataType type = first_known(c.type(0), c.type(1));
   return binary_of_type(c, c.integer("fmod", 0) != 0 ? fold_remainder : fold_modulo, type, type);
@@ -327,6 +357,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> arithmetic_operators() { return kOperators; }
+std::span<const OperatorInfo> arithmetic_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -9,12 +9,14 @@ TEST(Arithmetic, ShapesAndTypes) {
   EXPECT_EQ(Rule("Relu").input("2xn").infer(), "2xn");
   EXPECT_EQ(Rule("Relu").input("?").infer(), "?");
   EXPECT_EQ(Rule("Add").input("2x1x4").input("3x1").infer(), "2x3x4");
-  EXPECT_EQ(Rule("Add").input("2x3").input("2x4").infer(), "error: shapes 2x3 and 2x4 do not broadcast: 3 against 4");
+  EXPECT_EQ(Rule("Add").input("2x3").input("2x4").infer(),
+            "error: shapes 2x3 and 2x4 do not broadcast: 3 against 4");
   EXPECT_EQ(Rule("Less").input("2x3").input("scalar").infer(), "bool 2x3");
   EXPECT_EQ(Rule("Equal").input("?").input("3").infer(), "bool ?");
   EXPECT_EQ(Rule("Pow").input("2", DataType::float32).input("scalar", DataType::int64).infer(), "2");
   EXPECT_EQ(Rule("Cast").input("2xn").attribute("to", 10).infer(), "float16 2xn");
-  EXPECT_EQ(Rule("Cast").input("2").attribute("to", 99).infer(), "error: 'to' is 99, which is no element type");
+  EXPECT_EQ(Rule("Cast").input("2").attribute("to", 99).infer(),
+            "error: 'to' is 99, which is no element type");
   EXPECT_EQ(Rule("CastLike").input("2").input("5", DataType::int8).infer(), "int8 2");
   EXPECT_EQ(Rule("Max").input("2x1").input("3").input("1x1x1").infer(), "1x2x3");
   EXPECT_EQ(Rule("Where").input("3x1", DataType::boolean).input("4").input("scalar").infer(), "3x4");
@@ -35,12 +37,14 @@ TEST(Arithmetic, FoldsIntegers) {
   EXPECT_EQ(both("LessOrEqual", {2, 3}, {2}), "bool 2 = [1, 0]");
   EXPECT_EQ(Rule("Mod").ints({-7}).ints({3}).attribute("fmod", 1).infer(), "int64 1 = [-1]");
   EXPECT_EQ(Rule("Where").ints({1, 0}).ints({5, 6}).ints({-1}).infer(), "int64 2 = [5, -1]");
-  EXPECT_EQ(Rule("Clip", 13).ints({-5, 5, 50}).ints({0}, "scalar").ints({9}, "scalar").infer(), "int64 3 = [0, 5, 9]");
+  EXPECT_EQ(Rule("Clip", 13).ints({-5, 5, 50}).ints({0}, "scalar").ints({9}, "scalar").infer(),
+            "int64 3 = [0, 5, 9]");
   EXPECT_EQ(Rule("Sub").ints({1, 2, 3, 4}, "2x2").ints({1, 2}, "2x1").infer(), "int64 2x2 = [0, 1, 1, 2]");
 }
 
 TEST(Arithmetic, ForgetsWhatOverflows) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
+                         kLeast = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(Rule("Add").ints({kMost}).ints({1}).infer(), "int64 1");
   EXPECT_EQ(Rule("Mul").ints({kMost}).ints({2}).infer(), "int64 1");
   EXPECT_EQ(Rule("Div").ints({kLeast}).ints({-1}).infer(), "int64 1");

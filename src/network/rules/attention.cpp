@@ -11,13 +11,15 @@ struct Heads {
 };
 
 /// 4-D is (batch, heads, length, size); 3-D is (batch, length, heads * size) and an attribute says the heads.
-Result<Heads> heads_of(InferenceContext& c, std::size_t input, std::string_view name, std::string_view attribute) {
+Result<Heads> heads_of(InferenceContext& c, std::size_t input, std::string_view name,
+                       std::string_view attribute) {
   const auto d = c.dims(input);
   if (d.size() == 4) return Heads{d[0], d[1], d[2], d[3]};
   if (d.size() != 3) return fail("{} has the shape {}; it must have 3 or 4 dimensions", name, c.show(d));
   const Result<std::int64_t> heads = positive_attribute(c, attribute, 0);
   if (!heads) return std::unexpected(heads.error());
-  if (d[2].exact() && d[2].value() % *heads != 0) return fail("{} has {} features, which {} heads cannot share", name, d[2].value(), *heads);
+  if (d[2].exact() && d[2].value() % *heads != 0)
+    return fail("{} has {} features, which {} heads cannot share", name, d[2].value(), *heads);
   return Heads{d[0], Dim::of(*heads), d[1], c.symbols().divide(d[2], Dim::of(*heads))};
 }
 
@@ -30,7 +32,9 @@ Status attention(InferenceContext& c) {
       if (shape.rank() > 0) shape[shape.rank() - 1] = c.unknown("features", {});
       c.set(0, c.type(0), shape);
     }
-    for (const std::size_t i : {1, 2}) c.set(i, c.type(i), {c.unknown("batch", {}), c.unknown("heads", {}), c.unknown("length", {}), c.unknown("size", {})});
+    for (const std::size_t i : {1, 2})
+      c.set(i, c.type(i),
+            {c.unknown("batch", {}), c.unknown("heads", {}), c.unknown("length", {}), c.unknown("size", {})});
     c.set_unranked(3, c.type(0));
     return {};
   }
@@ -41,8 +45,10 @@ Status attention(InferenceContext& c) {
   const Result<Heads> v = heads_of(c, 2, "V", "kv_num_heads");
   PLIMSOLL_TRY(v);
   if (differ(q->size, k->size)) return fail("Q has heads of {}, K of {}", q->size.value(), k->size.value());
-  if (differ(k->length, v->length)) return fail("K has the length {}, V {}", k->length.value(), v->length.value());
-  if (differ(q->batch, k->batch)) return fail("Q has a batch of {}, K of {}", q->batch.value(), k->batch.value());
+  if (differ(k->length, v->length))
+    return fail("K has the length {}, V {}", k->length.value(), v->length.value());
+  if (differ(q->batch, k->batch))
+    return fail("Q has a batch of {}, K of {}", q->batch.value(), k->batch.value());
   if (q->heads.exact() && k->heads.exact() && (k->heads.is(0) || q->heads.value() % k->heads.value() != 0))
     return fail("{} heads of Q cannot share {} of K and V", q->heads.value(), k->heads.value());
 
@@ -65,7 +71,8 @@ Status attention(InferenceContext& c) {
 }
 
 Status rotary_embedding(InferenceContext& c) {
-  if (c.ranked(0) && c.rank(0) != 3 && c.rank(0) != 4) return fail("the input has the shape {}; it must have 3 or 4 dimensions", c.show(c.dims(0)));
+  if (c.ranked(0) && c.rank(0) != 3 && c.rank(0) != 4)
+    return fail("the input has the shape {}; it must have 3 or 4 dimensions", c.show(c.dims(0)));
   set_like(c, 0, 0, c.type(0));
   return {};
 }
@@ -77,6 +84,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> attention_operators() { return kOperators; }
+std::span<const OperatorInfo> attention_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

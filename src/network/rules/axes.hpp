@@ -17,7 +17,8 @@ struct IntegerList {
   std::vector<std::int64_t> storage;     ///< of an input's contents
   std::span<const std::int64_t> values;  ///< where known
 };
-[[nodiscard]] IntegerList integer_list(const InferenceContext& c, std::string_view attribute, std::size_t input);
+[[nodiscard]] IntegerList integer_list(const InferenceContext& c, std::string_view attribute,
+                                       std::size_t input);
 
 using AxisSet = std::bitset<kMaxRank>;
 /// The axes as a set, negative ones counted from the end; fails where one is out of range or comes twice.

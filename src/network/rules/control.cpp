@@ -48,10 +48,10 @@ Status if_rule(InferenceContext& c) {
 
 /// Where the parts of a Scan stand; its form changed with opset 9.
 struct ScanForm {
-  std::size_t first = 0;    ///< input of the first state: opset 8 has the lengths before it
+  std::size_t first = 0;  ///< input of the first state: opset 8 has the lengths before it
   std::size_t states = 0;
   std::size_t scans = 0;
-  bool batched = false;     ///< opset 8: everything has a batch before it, and the sequence is axis 1
+  bool batched = false;  ///< opset 8: everything has a batch before it, and the sequence is axis 1
 };
 
 Result<ScanForm> scan_form(const InferenceContext& c, const Graph& body) {
@@ -60,11 +60,14 @@ Result<ScanForm> scan_form(const InferenceContext& c, const Graph& body) {
   form.first = form.batched ? 1 : 0;
   const std::int64_t scans = c.integer("num_scan_inputs", 0);
   const std::size_t given = c.inputs() - std::min(c.inputs(), form.first);
-  if (scans < 0 || static_cast<std::uint64_t>(scans) > given) return fail("num_scan_inputs is {} of {} inputs", scans, given);
+  if (scans < 0 || static_cast<std::uint64_t>(scans) > given)
+    return fail("num_scan_inputs is {} of {} inputs", scans, given);
   form.scans = static_cast<std::size_t>(scans);
   form.states = given - form.scans;
-  if (body.inputs.size() != given) return fail("the body has {} inputs, the operator gives it {}", body.inputs.size(), given);
-  if (body.outputs.size() < form.states) return fail("the body has {} outputs for {} states", body.outputs.size(), form.states);
+  if (body.inputs.size() != given)
+    return fail("the body has {} inputs, the operator gives it {}", body.inputs.size(), given);
+  if (body.outputs.size() < form.states)
+    return fail("the body has {} outputs for {} states", body.outputs.size(), form.states);
   if (c.outputs() > body.outputs.size())
     return fail("has {} outputs, its body {}", c.outputs(), body.outputs.size());
   return form;
@@ -105,13 +108,15 @@ Result<ScanExtents> enter_scan(InferenceContext& c, const Graph& body, const Sca
     input.has_value = false;
     const bool scanned = i >= form.states;
     if (input.ranked && form.batched) {
-      if (input.shape.rank() < (scanned ? 2 : 1)) return fail("input {} has no batch and sequence", form.first + i);
+      if (input.shape.rank() < (scanned ? 2 : 1))
+        return fail("input {} has no batch and sequence", form.first + i);
       PLIMSOLL_TRY(agree(c, extents.batch, input.shape[0], "batches"));
       input.shape = without(input.shape, 0);
     }
     if (input.ranked && scanned) {
       const std::size_t k = i - form.states;
-      const Result<std::size_t> axis = c.axis(k < axes.size() && !form.batched ? axes[k] : 0, input.shape.rank());
+      const Result<std::size_t> axis =
+          c.axis(k < axes.size() && !form.batched ? axes[k] : 0, input.shape.rank());
       PLIMSOLL_TRY(axis);
       PLIMSOLL_TRY(agree(c, extents.steps, input.shape[*axis], "sequences"));
       input.shape = without(input.shape, *axis);
@@ -146,11 +151,13 @@ Status scan(InferenceContext& c) {
       }
     } else if (out.ranked) {
       const std::size_t k = i - form->states;
-      const Result<std::size_t> axis = c.axis(k < axes.size() && !form->batched ? axes[k] : 0, out.shape.rank() + 1);
+      const Result<std::size_t> axis =
+          c.axis(k < axes.size() && !form->batched ? axes[k] : 0, out.shape.rank() + 1);
       PLIMSOLL_TRY(axis);
       out.shape = with(out.shape, *axis, steps);
     }
-    if (out.ranked && form->batched) out.shape = with(out.shape, 0, extents->batch ? *extents->batch : c.unknown("batch", {}));
+    if (out.ranked && form->batched)
+      out.shape = with(out.shape, 0, extents->batch ? *extents->batch : c.unknown("batch", {}));
     c.set(i, std::move(out));
   }
   return {};
@@ -176,6 +183,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> control_operators() { return kOperators; }
+std::span<const OperatorInfo> control_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include <functional>
+
+#include <gtest/gtest.h>
 
 #include "network/rules/rule_test_support.hpp"
 
@@ -20,7 +20,8 @@ std::string inferred(const std::function<std::vector<TensorId>(Builder&)>& build
   return text;
 }
 
-std::vector<TensorId> add_with_outputs(Builder& b, std::string_view type, std::vector<TensorId> inputs, std::size_t outputs,
+std::vector<TensorId> add_with_outputs(Builder& b, std::string_view type, std::vector<TensorId> inputs,
+                                       std::size_t outputs,
                                        std::initializer_list<AttributeValue> attributes) {
   std::vector<TensorId> out;
   for (std::size_t i = 0; i < outputs; ++i) out.push_back(b.tensor("out"));
@@ -28,12 +29,16 @@ std::vector<TensorId> add_with_outputs(Builder& b, std::string_view type, std::v
   return out;
 }
 
-TensorId vector_of(Builder& b, std::int64_t n) { return b.input("x", DataType::float32, {Dim::of(n), Dim::of(4)}); }
+TensorId vector_of(Builder& b, std::int64_t n) {
+  return b.input("x", DataType::float32, {Dim::of(n), Dim::of(4)});
+}
 
 /// If over two branches that give back tensors of the outer graph.
-std::string if_of(std::optional<std::int64_t> condition, const std::function<TensorId(Builder&)>& yes, const std::function<TensorId(Builder&)>& no) {
+std::string if_of(std::optional<std::int64_t> condition, const std::function<TensorId(Builder&)>& yes,
+                  const std::function<TensorId(Builder&)>& no) {
   return inferred([&](Builder& b) {
-    const TensorId c = condition ? b.constant_scalar("c", *condition) : b.input("c", DataType::boolean, std::initializer_list<Dim>{});
+    const TensorId c = condition ? b.constant_scalar("c", *condition)
+                                 : b.input("c", DataType::boolean, std::initializer_list<Dim>{});
     const TensorId x = yes(b), y = no(b);
     const GraphId then_branch = b.begin_graph("then");
     b.output(b.add("Identity", "i", {x}));
@@ -67,15 +72,18 @@ TEST(Control, IfLeavesOutABranchThatCannotRun) {
               const GraphId else_branch = b.begin_graph("else");
               b.output(b.add("Identity", "i", {x}));
               b.end_graph();
-              return add_with_outputs(b, "If", {c}, 1, {{"then_branch", then_branch}, {"else_branch", else_branch}});
+              return add_with_outputs(b, "If", {c}, 1,
+                                      {{"then_branch", then_branch}, {"else_branch", else_branch}});
             }),
             "5x4");
 }
 
 /// A Loop that carries one tensor: `body` makes the next from the one before, and something to stack.
-std::string loop_of(std::optional<std::int64_t> trips, bool may_stop, const std::function<TensorId(Builder&, TensorId, TensorId)>& body) {
+std::string loop_of(std::optional<std::int64_t> trips, bool may_stop,
+                    const std::function<TensorId(Builder&, TensorId, TensorId)>& body) {
   return inferred([&](Builder& b) {
-    const TensorId m = trips ? b.constant_scalar("m", *trips) : b.input("m", DataType::int64, std::initializer_list<Dim>{});
+    const TensorId m =
+        trips ? b.constant_scalar("m", *trips) : b.input("m", DataType::int64, std::initializer_list<Dim>{});
     const TensorId c = b.constant_scalar("c", std::int64_t{1});
     const TensorId stop = b.input("stop", DataType::boolean, std::initializer_list<Dim>{});
     const TensorId x = vector_of(b, 2), outer = vector_of(b, 3);
@@ -93,9 +101,15 @@ std::string loop_of(std::optional<std::int64_t> trips, bool may_stop, const std:
   });
 }
 
-TensorId keep(Builder& b, TensorId state, TensorId) { return b.add("Relu", "r", {state}); }
-TensorId grow(Builder& b, TensorId state, TensorId outer) { return b.add("Concat", "grow", {state, outer}, {{"axis", 0}}); }
-TensorId wrap(Builder& b, TensorId state, TensorId) { return b.add("Unsqueeze", "u", {state, b.constant("axes", {0})}); }
+TensorId keep(Builder& b, TensorId state, TensorId) {
+  return b.add("Relu", "r", {state});
+}
+TensorId grow(Builder& b, TensorId state, TensorId outer) {
+  return b.add("Concat", "grow", {state, outer}, {{"axis", 0}});
+}
+TensorId wrap(Builder& b, TensorId state, TensorId) {
+  return b.add("Unsqueeze", "u", {state, b.constant("axes", {0})});
+}
 
 TEST(Control, LoopThatKeepsShapes) {
   EXPECT_EQ(loop_of(10, false, keep), "2x4 | 10x3x4 | 2x4");
@@ -106,11 +120,14 @@ TEST(Control, LoopThatKeepsShapes) {
 TEST(Control, LoopThatGrows) {
   // 2 rows and 3 more in each of 10 iterations; within the body at most 2 + 9·3, and 3 more as it leaves.
   EXPECT_EQ(loop_of(10, false, grow), "32x4 | 10x3x4 | Loop_2.carried + 3(<=32)x4");
-  EXPECT_EQ(loop_of(10, true, grow), "Loop_3.carried(<=32)x4 | Loop_4.trips(<=10)x3x4 | Loop_2.carried + 3(<=32)x4");
+  EXPECT_EQ(loop_of(10, true, grow),
+            "Loop_3.carried(<=32)x4 | Loop_4.trips(<=10)x3x4 | Loop_2.carried + 3(<=32)x4");
   EXPECT_EQ(loop_of(std::nullopt, false, grow), "Loop_2.carriedx4 | Loop_3.tripsx3x4 | Loop_1.carried + 3x4");
 }
 
-TEST(Control, LoopWhoseRankChanges) { EXPECT_EQ(loop_of(10, false, wrap), "? | 10x3x4 | ?"); }
+TEST(Control, LoopWhoseRankChanges) {
+  EXPECT_EQ(loop_of(10, false, wrap), "? | 10x3x4 | ?");
+}
 
 TEST(Control, LoopsWithinLoopsTakeNoTime) {
   std::string text = inferred([](Builder& b) {
@@ -132,7 +149,8 @@ TEST(Control, LoopsWithinLoopsTakeNoTime) {
       b.end_graph();
       const TensorId from = depth == 0 ? first : states[static_cast<std::size_t>(depth - 1)];
       const TensorId inputs[] = {m, kNoTensor, from};
-      out = b.add("Loop", "loop", std::span<const TensorId>(inputs), {{"body", ids[static_cast<std::size_t>(depth)]}});
+      out = b.add("Loop", "loop", std::span<const TensorId>(inputs),
+                  {{"body", ids[static_cast<std::size_t>(depth)]}});
     }
     return std::vector<TensorId>{out};
   });
@@ -150,14 +168,17 @@ TEST(Control, LoopThatCollectsASequence) {
               b.output(condition);
               b.output(b.add("SequenceInsert", "insert", {state, x}));
               b.end_graph();
-              const std::vector<TensorId> out = add_with_outputs(b, "Loop", {m, kNoTensor, empty}, 1, {{"body", id}});
-              return std::vector<TensorId>{out[0], b.add("ConcatFromSequence", "cat", {out[0]}, {{"axis", 0}}),
+              const std::vector<TensorId> out =
+                  add_with_outputs(b, "Loop", {m, kNoTensor, empty}, 1, {{"body", id}});
+              return std::vector<TensorId>{out[0],
+                                           b.add("ConcatFromSequence", "cat", {out[0]}, {{"axis", 0}}),
                                            b.add("SequenceLength", "len", {out[0]})};
             }),
             "6 of 2x4 | 12x4 | int64 scalar = [6]");
 }
 
-std::string scan_of(int opset, const std::vector<std::string_view>& inputs, std::initializer_list<AttributeValue> attributes) {
+std::string scan_of(int opset, const std::vector<std::string_view>& inputs,
+                    std::initializer_list<AttributeValue> attributes) {
   return inferred(
       [&](Builder& b) {
         ShapeText text(b);
@@ -189,19 +210,25 @@ TEST(Control, Scan) {
 
 TEST(Control, Sequences) {
   EXPECT_EQ(Rule("SequenceConstruct").input("2x3").input("2x3").infer(), "2 of 2x3");
-  EXPECT_EQ(Rule("SequenceConstruct").input("2x3").input("5x3").infer(), "2 of SequenceConstruct_1.either(<=5)x3");
+  EXPECT_EQ(Rule("SequenceConstruct").input("2x3").input("5x3").infer(),
+            "2 of SequenceConstruct_1.either(<=5)x3");
   EXPECT_EQ(Rule("SequenceConstruct").input("2x3").input("5").infer(), "2 of ?");
   EXPECT_EQ(Rule("SplitToSequence").input("6x3").infer(), "6 of 1x3");
   EXPECT_EQ(Rule("SplitToSequence").input("6x3").attribute("keepdims", 0).infer(), "6 of 3");
   EXPECT_EQ(Rule("SplitToSequence").input("6x3").ints({2}, "scalar").infer(), "3 of 2x3");
-  EXPECT_EQ(Rule("SplitToSequence").input("6x3").ints({4}, "scalar").infer(), "2 of SplitToSequence_1.part(<=4)x3");
+  EXPECT_EQ(Rule("SplitToSequence").input("6x3").ints({4}, "scalar").infer(),
+            "2 of SplitToSequence_1.part(<=4)x3");
   EXPECT_EQ(Rule("SplitToSequence").input("6x3").ints({1, 5}).infer(), "2 of SplitToSequence_1.part(<=5)x3");
-  EXPECT_EQ(Rule("SplitToSequence").input("6x3").ints({1, 4}).infer(), "error: the parts come to 5, the extent to be split is 6");
+  EXPECT_EQ(Rule("SplitToSequence").input("6x3").ints({1, 4}).infer(),
+            "error: the parts come to 5, the extent to be split is 6");
   EXPECT_EQ(inferred([](Builder& b) {
-              const TensorId s = b.add("SequenceConstruct", "s", {vector_of(b, 2), vector_of(b, 2), vector_of(b, 2)});
+              const TensorId s =
+                  b.add("SequenceConstruct", "s", {vector_of(b, 2), vector_of(b, 2), vector_of(b, 2)});
               const TensorId at = b.constant_scalar("at", std::int64_t{0});
-              return std::vector<TensorId>{b.add("SequenceAt", "at", {s, at}), b.add("SequenceErase", "e", {s}), b.add("Identity", "i", {s}),
-                                           b.add("ConcatFromSequence", "c", {s}, {{"axis", 1}, {"new_axis", 1}})};
+              return std::vector<TensorId>{
+                  b.add("SequenceAt", "at", {s, at}), b.add("SequenceErase", "e", {s}),
+                  b.add("Identity", "i", {s}),
+                  b.add("ConcatFromSequence", "c", {s}, {{"axis", 1}, {"new_axis", 1}})};
             }),
             "2x4 | 2 of 2x4 | 3 of 2x4 | 2x3x4");
 }
@@ -209,7 +236,8 @@ TEST(Control, Sequences) {
 TEST(Control, Optionals) {
   EXPECT_EQ(inferred([](Builder& b) {
               const TensorId o = b.add("Optional", "o", {vector_of(b, 2)});
-              return std::vector<TensorId>{o, b.add("OptionalHasElement", "h", {o}), b.add("OptionalGetElement", "g", {o})};
+              return std::vector<TensorId>{o, b.add("OptionalHasElement", "h", {o}),
+                                           b.add("OptionalGetElement", "g", {o})};
             }),
             "optional 2x4 | bool scalar = [1] | 2x4");
 }

@@ -15,13 +15,15 @@ constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::size_t kFewestDimensions = 3;  // batch, channels, one spatial extent
 
 /// Copies a list attribute of `count` numbers into `out`, or fills `out` where it is absent or empty.
-Status read_list(InferenceContext& c, std::string_view name, std::span<std::int64_t> out, std::int64_t otherwise) {
+Status read_list(InferenceContext& c, std::string_view name, std::span<std::int64_t> out,
+                 std::int64_t otherwise) {
   const auto given = c.integers(name);
   if (given.empty()) {
     std::ranges::fill(out, otherwise);
     return {};
   }
-  if (given.size() != out.size()) return fail("{} has {} values; {} are needed", name, given.size(), out.size());
+  if (given.size() != out.size())
+    return fail("{} has {} values; {} are needed", name, given.size(), out.size());
   std::ranges::copy(given, out.begin());
   return {};
 }
@@ -43,7 +45,8 @@ Status read_padding(InferenceContext& c, Window& w) {
     w.padding = Window::Padding::valid;
     return {};
   }
-  if (automatic != "NOTSET" && !automatic.empty()) return fail("auto_pad is '{}', which is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", automatic);
+  if (automatic != "NOTSET" && !automatic.empty())
+    return fail("auto_pad is '{}', which is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", automatic);
   std::array<std::int64_t, 2 * kMaxRank> pads{};
   PLIMSOLL_TRY(read_list(c, "pads", std::span(pads).first(2 * w.axes), 0));
   for (std::size_t i = 0; i < w.axes; ++i) {
@@ -59,7 +62,8 @@ Result<Dim> reach(InferenceContext& c, const Window& w, std::size_t i) {
   if (!w.kernel[i].valid()) return fail("kernel_shape is missing");
   if (w.kernel[i].is(0)) return fail("the kernel has the extent 0");
   const Dim covered = s.plus(s.times(s.minus(w.kernel[i], Dim::of(1)), Dim::of(w.dilation[i])), Dim::of(1));
-  if (!covered.valid()) return fail("a kernel of {} with dilation {} reaches beyond 2^63", s.text(w.kernel[i]), w.dilation[i]);
+  if (!covered.valid())
+    return fail("a kernel of {} with dilation {} reaches beyond 2^63", s.text(w.kernel[i]), w.dilation[i]);
   return covered;
 }
 
@@ -81,12 +85,15 @@ Result<Dim> spread(InferenceContext& c, const Window& w, std::size_t i, Dim exte
   if (covered->exact())
     // All numbers in one place, as in positions().
     if (const auto net = sum({covered->value(), -w.stride[i], extra}))
-      if (const auto less = sum({*net, w.before[i] == kLowest ? 0 : -w.before[i], w.after[i] == kLowest ? 0 : -w.after[i]}))
+      if (const auto less =
+              sum({*net, w.before[i] == kLowest ? 0 : -w.before[i], w.after[i] == kLowest ? 0 : -w.after[i]}))
         if (const Dim d = shifted(s, s.times(extent, stride), *less); d.valid() && !extent.is(0)) return d;
   Dim d = shifted(s, s.plus(s.times(s.minus(extent, Dim::of(1)), stride), *covered), extra);
-  for (const std::int64_t pad : {w.before[i], w.after[i]}) d = pad == kLowest ? Dim::invalid() : shifted(s, d, -pad);
+  for (const std::int64_t pad : {w.before[i], w.after[i]})
+    d = pad == kLowest ? Dim::invalid() : shifted(s, d, -pad);
   if (!d.valid())
-    return fail("the extent {} with stride {} and a window of {} cannot lose the padding {} and {}", s.text(extent), w.stride[i], s.text(*covered), w.before[i], w.after[i]);
+    return fail("the extent {} with stride {} and a window of {} cannot lose the padding {} and {}",
+                s.text(extent), w.stride[i], s.text(*covered), w.before[i], w.after[i]);
   return d;
 }
 
@@ -100,20 +107,26 @@ Status take_kernel(Window& w, std::span<const Dim> spatial) {
   return {};
 }
 
-std::size_t channel_axis(ChannelsAt channels, std::size_t rank) { return channels == ChannelsAt::second ? 1 : rank - 1; }
-std::size_t first_spatial(ChannelsAt channels) { return channels == ChannelsAt::second ? 2 : 1; }
+std::size_t channel_axis(ChannelsAt channels, std::size_t rank) {
+  return channels == ChannelsAt::second ? 1 : rank - 1;
+}
+std::size_t first_spatial(ChannelsAt channels) {
+  return channels == ChannelsAt::second ? 2 : 1;
+}
 
 /// The rank of an operator's data: of the input, else of the weights, else what kernel_shape implies.
 std::optional<std::size_t> window_rank(InferenceContext& c, std::size_t x, std::size_t weights) {
   if (c.ranked(x)) return c.rank(x);
   if (weights != x && c.ranked(weights)) return c.rank(weights);
-  if (const auto kernel = c.integers("kernel_shape"); !kernel.empty() && kernel.size() <= kMaxRank - 2) return kernel.size() + 2;
+  if (const auto kernel = c.integers("kernel_shape"); !kernel.empty() && kernel.size() <= kMaxRank - 2)
+    return kernel.size() + 2;
   return std::nullopt;
 }
 
 Status check_rank(InferenceContext& c, std::size_t input, std::size_t rank) {
   if (rank >= kFewestDimensions && rank <= kMaxRank) return {};
-  return fail("the input has the shape {}; batch, channels and at least one spatial extent are needed", c.show(c.dims(input)));
+  return fail("the input has the shape {}; batch, channels and at least one spatial extent are needed",
+              c.show(c.dims(input)));
 }
 
 }  // namespace
@@ -123,10 +136,12 @@ Result<Window> read_window(InferenceContext& c, std::size_t axes) {
   Window w;
   w.axes = axes;
   const auto kernel = c.integers("kernel_shape");
-  if (!kernel.empty() && kernel.size() != axes) return fail("kernel_shape has {} values; the input has {} spatial extents", kernel.size(), axes);
+  if (!kernel.empty() && kernel.size() != axes)
+    return fail("kernel_shape has {} values; the input has {} spatial extents", kernel.size(), axes);
   for (std::size_t i = 0; i < axes; ++i) {
     w.kernel[i] = kernel.empty() ? Dim::invalid() : Dim::of(kernel[i]);
-    if (!kernel.empty() && kernel[i] <= 0) return fail("kernel_shape has a {}; all must be positive", kernel[i]);
+    if (!kernel.empty() && kernel[i] <= 0)
+      return fail("kernel_shape has a {}; all must be positive", kernel[i]);
   }
   PLIMSOLL_TRY(read_positive(c, "strides", std::span(w.stride).first(axes)));
   PLIMSOLL_TRY(read_positive(c, "dilations", std::span(w.dilation).first(axes)));
@@ -150,15 +165,18 @@ Result<Dim> positions(InferenceContext& c, const Window& w, std::size_t i, Dim e
       return s.minimum(s.divide_up(room, stride), s.divide_up(shifted(s, extent, w.before[i]), stride));
     }
   const Dim padded = shifted(s, shifted(s, extent, w.before[i]), w.after[i]);
-  if (!padded.valid()) return fail("the extent {} cannot be padded by {} and {}", s.text(extent), w.before[i], w.after[i]);
+  if (!padded.valid())
+    return fail("the extent {} cannot be padded by {} and {}", s.text(extent), w.before[i], w.after[i]);
   if (padded.exact() && covered->exact() && padded.value() < covered->value())
-    return fail("the window reaches over {}, more than the extent {} padded to {}", covered->value(), s.text(extent), padded.value());
+    return fail("the window reaches over {}, more than the extent {} padded to {}", covered->value(),
+                s.text(extent), padded.value());
   const Dim room = s.minus(padded, *covered);
   if (!w.round_up) return s.plus(s.divide(room, stride), Dim::of(1));
   // Rounding up may add a window that starts in the padding behind the input; PyTorch and ONNX drop it.
   const Dim most = s.plus(s.divide_up(room, stride), Dim::of(1));
   const Dim starts = s.divide_up(shifted(s, extent, w.before[i]), stride);
-  if (most.exact() && starts.exact()) return Dim::of(most.value() > starts.value() ? most.value() - 1 : most.value());
+  if (most.exact() && starts.exact())
+    return Dim::of(most.value() > starts.value() ? most.value() - 1 : most.value());
   return s.minimum(most, starts);
 }
 
@@ -185,9 +203,11 @@ Status infer_convolution(InferenceContext& c, ConvolutionInputs in, DataType typ
                             !differ(grouped((*weights)[*rank - 1]), channels);
   const Dim per_group = (*weights)[weights_last ? *rank - 1 : 1], made = (*weights)[0];
   if (differ(grouped(per_group), channels) || !grouped(per_group).valid())
-    return fail("the input {} has {} channels; the weights {} want {} in each of {} groups", c.show(x->dims()),
-                c.symbols().text(channels), c.show(weights->dims()), c.symbols().text(per_group), *group);
-  if (made.exact() && made.value() % *group != 0) return fail("{} output channels cannot be divided into {} groups", made.value(), *group);
+    return fail("the input {} has {} channels; the weights {} want {} in each of {} groups",
+                c.show(x->dims()), c.symbols().text(channels), c.show(weights->dims()),
+                c.symbols().text(per_group), *group);
+  if (made.exact() && made.value() % *group != 0)
+    return fail("{} output channels cannot be divided into {} groups", made.value(), *group);
   PLIMSOLL_TRY(take_kernel(*window, weights->dims().subspan(weights_last ? 1 : 2)));
 
   Shape out = *x;
@@ -221,20 +241,23 @@ Status infer_transposed_convolution(InferenceContext& c, DataType type, std::siz
   if (differ((*x)[1], (*weights)[0]))
     return fail("the input {} has {} channels; the weights {} want {}", c.show(x->dims()), (*x)[1].value(),
                 c.show(weights->dims()), (*weights)[0].value());
-  if (channels.exact() && channels.value() % *group != 0) return fail("{} input channels cannot be divided into {} groups", channels.value(), *group);
+  if (channels.exact() && channels.value() % *group != 0)
+    return fail("{} input channels cannot be divided into {} groups", channels.value(), *group);
   PLIMSOLL_TRY(take_kernel(*window, weights->dims().subspan(2)));
 
   std::array<std::int64_t, kMaxRank> extra{};
   PLIMSOLL_TRY(read_list(c, "output_padding", std::span(extra).first(window->axes), 0));
   auto asked = c.integers("output_shape");
   if (asked.size() == *rank) asked = asked.subspan(2);  // some exporters count batch and channels too
-  if (!asked.empty() && asked.size() != window->axes) return fail("output_shape has {} values; {} are needed", asked.size(), window->axes);
+  if (!asked.empty() && asked.size() != window->axes)
+    return fail("output_shape has {} values; {} are needed", asked.size(), window->axes);
 
   bool pads_known = true;
   if (pads != kAttribute && c.has(pads)) {
     const auto given = c.integers(pads);
     pads_known = given.has_value();
-    if (pads_known && given->size() != 2 * window->axes) return fail("pads has {} values; {} are needed", given->size(), 2 * window->axes);
+    if (pads_known && given->size() != 2 * window->axes)
+      return fail("pads has {} values; {} are needed", given->size(), 2 * window->axes);
     for (std::size_t i = 0; pads_known && i < window->axes; ++i) {
       window->before[i] = (*given)[i];
       window->after[i] = (*given)[window->axes + i];
@@ -288,7 +311,8 @@ Status infer_global_pool(InferenceContext& c, DataType type, ChannelsAt channels
     c.set_unranked(0, type);
     return {};
   }
-  if (c.rank(0) < 2) return fail("the input has the shape {}; batch and channels are needed", c.show(c.dims(0)));
+  if (c.rank(0) < 2)
+    return fail("the input has the shape {}; batch and channels are needed", c.show(c.dims(0)));
   Shape shape(c.dims(0));
   for (std::size_t i = 1; i < shape.rank(); ++i)
     if (i != channel_axis(channels, shape.rank())) shape[i] = Dim::of(1);
@@ -298,10 +322,18 @@ Status infer_global_pool(InferenceContext& c, DataType type, ChannelsAt channels
 
 namespace {
 
-Status convolution(InferenceContext& c) { return infer_convolution(c, {}, c.type(0)); }
-Status transposed_convolution(InferenceContext& c) { return infer_transposed_convolution(c, c.type(0)); }
-Status pool(InferenceContext& c) { return infer_pool(c, c.type(0)); }
-Status global_pool(InferenceContext& c) { return infer_global_pool(c, c.type(0)); }
+Status convolution(InferenceContext& c) {
+  return infer_convolution(c, {}, c.type(0));
+}
+Status transposed_convolution(InferenceContext& c) {
+  return infer_transposed_convolution(c, c.type(0));
+}
+Status pool(InferenceContext& c) {
+  return infer_pool(c, c.type(0));
+}
+Status global_pool(InferenceContext& c) {
+  return infer_global_pool(c, c.type(0));
+}
 
 Status max_unpool(InferenceContext& c) {
   const auto rank = window_rank(c, 0, 1);
@@ -350,6 +382,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> convolution_operators() { return kOperators; }
+std::span<const OperatorInfo> convolution_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -35,7 +35,8 @@ TEST(Convolution, CarriesSymbolsAndUnknownRanks) {
 
 TEST(Convolution, RefusesWhatCannotRun) {
   check(std::to_array<OneOperator>({
-      {"Conv", "1x3x8x8 4x2x3x3", "", "error: the input 1x3x8x8 has 3 channels; the weights 4x2x3x3 want 2 in each of 1 groups"},
+      {"Conv", "1x3x8x8 4x2x3x3", "",
+       "error: the input 1x3x8x8 has 3 channels; the weights 4x2x3x3 want 2 in each of 1 groups"},
       {"Conv", "1x4x8x8 5x2x3x3", "group=2", "error: 5 output channels cannot be divided into 2 groups"},
       {"Conv", "1x3x2x2 4x3x3x3", "", "error: the window reaches over 3, more than the extent 2 padded to 2"},
       {"Conv", "1x3x8x8 4x3x3x3", "strides=[0,1]", "error: strides has a 0; all must be positive"},
@@ -45,12 +46,15 @@ TEST(Convolution, RefusesWhatCannotRun) {
       {"Conv", "1x3x8x8 4x3x3x3", "kernel_shape=[5,5]", "error: kernel_shape says 5, the weights have 3"},
       {"Conv", "1x3x8x8 4x3x3x3", "auto_pad=ODD", "error: auto_pad is 'ODD'"},
       {"Conv", "3x8 4x3x3", "", "error: at least one spatial extent"},
-      {"Conv", "1x3x8x8 4x3x3x3", "pads=[9223372036854775807,0,9223372036854775807,0]", "error: cannot be padded"},
+      {"Conv", "1x3x8x8 4x3x3x3", "pads=[9223372036854775807,0,9223372036854775807,0]",
+       "error: cannot be padded"},
       {"Conv", "1x3x8x8 4x3x3x3", "dilations=[9223372036854775807,1]", "error: reaches beyond 2^63"},
       {"Conv", "1x3x8x8 4x3x3x3", "group=9223372036854775807", "error: channels"},
-      {"ConvTranspose", "1x3x8x8 3x4x3x3", "strides=[9223372036854775807,1]", "error: cannot lose the padding"},
+      {"ConvTranspose", "1x3x8x8 3x4x3x3", "strides=[9223372036854775807,1]",
+       "error: cannot lose the padding"},
       {"ConvTranspose", "1x3x1x1 3x4x3x3", "pads=[2,2,2,2]", "error: cannot lose the padding 2 and 2"},
-      {"ConvTranspose", "1x3x8x8 4x4x3x3", "", "error: the input 1x3x8x8 has 3 channels; the weights 4x4x3x3 want 4"},
+      {"ConvTranspose", "1x3x8x8 4x4x3x3", "",
+       "error: the input 1x3x8x8 has 3 channels; the weights 4x4x3x3 want 4"},
       {"MaxPool", "1x3x8x8", "", "error: kernel_shape is missing"},
       {"MaxPool", "1x3x8x8", "kernel_shape=[0,1]", "error: kernel_shape has a 0"},
   }));
@@ -91,7 +95,8 @@ TEST(Pooling, RoundsAsPyTorchDoes) {
       {"com.microsoft:NhwcMaxPool@1", "1x8x8x3:uint8", "kernel_shape=[2,2] strides=[2,2]", "uint8 1x4x4x3"},
       {"com.microsoft:NhwcConv@1", "1x8x8x3 4x3x3x3", "", "1x6x6x4"},
       {"com.microsoft:NhwcConv@1", "1x8x8x5 4x3x3x5", "", "1x6x6x4"},
-      {"com.microsoft:QLinearGlobalAveragePool@1", "1x8x8x3:uint8 scalar scalar:uint8 scalar scalar:uint8", "channels_last=1", "uint8 1x1x1x3"},
+      {"com.microsoft:QLinearGlobalAveragePool@1", "1x8x8x3:uint8 scalar scalar:uint8 scalar scalar:uint8",
+       "channels_last=1", "uint8 1x1x1x3"},
   }));
 }
 

@@ -8,10 +8,14 @@
 namespace plimsoll::network {
 
 /// Extents that cannot be equal; a symbolic one is given the benefit of the doubt.
-[[nodiscard]] inline bool differ(Dim a, Dim b) { return a.exact() && b.exact() && a != b; }
+[[nodiscard]] inline bool differ(Dim a, Dim b) {
+  return a.exact() && b.exact() && a != b;
+}
 
 /// The exact one of two extents that must be equal.
-[[nodiscard]] inline Dim agreed(Dim a, Dim b) { return a.exact() ? a : b; }
+[[nodiscard]] inline Dim agreed(Dim a, Dim b) {
+  return a.exact() ? a : b;
+}
 
 /// `d` plus a number of either sign; invalid where that is negative or too large.
 [[nodiscard]] inline Dim shifted(Symbols& symbols, Dim d, std::int64_t by) {
@@ -28,9 +32,11 @@ inline void set_like(InferenceContext& c, std::size_t output, std::size_t input,
 }
 
 /// The shape of an input whose rank the operator prescribes: where it is not known, unknown extents.
-[[nodiscard]] inline Result<Shape> shape_of_rank(InferenceContext& c, std::size_t input, std::size_t rank, std::string_view name) {
+[[nodiscard]] inline Result<Shape> shape_of_rank(InferenceContext& c, std::size_t input, std::size_t rank,
+                                                 std::string_view name) {
   if (c.ranked(input)) {
-    if (c.rank(input) != rank) return fail("{} has the shape {}; it must have {} dimensions", name, c.show(c.dims(input)), rank);
+    if (c.rank(input) != rank)
+      return fail("{} has the shape {}; it must have {} dimensions", name, c.show(c.dims(input)), rank);
     return Shape(c.dims(input));
   }
   Shape unknown;
@@ -39,7 +45,8 @@ inline void set_like(InferenceContext& c, std::size_t output, std::size_t input,
 }
 
 /// An attribute that holds the number of an element type.
-[[nodiscard]] inline Result<DataType> type_attribute(InferenceContext& c, std::string_view name, DataType otherwise) {
+[[nodiscard]] inline Result<DataType> type_attribute(InferenceContext& c, std::string_view name,
+                                                     DataType otherwise) {
   const std::int64_t number = c.integer(name, static_cast<std::int64_t>(otherwise));
   const auto type = data_type_from_number(number);
   if (!type) return fail("{} is {}, which is no element type", name, number);
@@ -47,14 +54,17 @@ inline void set_like(InferenceContext& c, std::size_t output, std::size_t input,
 }
 
 /// An integer attribute that must be positive.
-[[nodiscard]] inline Result<std::int64_t> positive_attribute(InferenceContext& c, std::string_view name, std::int64_t otherwise) {
+[[nodiscard]] inline Result<std::int64_t> positive_attribute(InferenceContext& c, std::string_view name,
+                                                             std::int64_t otherwise) {
   const std::int64_t n = c.integer(name, otherwise);
   if (n <= 0) return fail("{} is {}; it must be positive", name, n);
   return n;
 }
 
-/// The single integer that an input holds (a length, an axis), as an extent; an unknown where it is not known.
-[[nodiscard]] inline Result<Dim> extent_input(InferenceContext& c, std::size_t input, std::string_view name, Interval bounds = {}) {
+/// The single integer that an input holds (a length, an axis), as an extent; an unknown where it is not
+/// known.
+[[nodiscard]] inline Result<Dim> extent_input(InferenceContext& c, std::size_t input, std::string_view name,
+                                              Interval bounds = {}) {
   if (!c.has_value(input) || c.value(input).size() != 1) return c.unknown(name, bounds);
   const Scalar s = c.value(input)[0];
   const Dim d = s.dim();

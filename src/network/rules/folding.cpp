@@ -18,7 +18,8 @@ IntegerRange range_of(DataType type) {
     case DataType::uint8: return {0, 255};
     case DataType::int16: return {-32768, 32767};
     case DataType::uint16: return {0, 65535};
-    case DataType::int32: return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case DataType::int32:
+      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
     case DataType::uint32: return {0, std::numeric_limits<std::uint32_t>::max()};
     case DataType::int4: return {-8, 7};
     case DataType::uint4: return {0, 15};
@@ -28,14 +29,24 @@ IntegerRange range_of(DataType type) {
   }
 }
 
-Folded integer_result(DataType type, std::int64_t n) { return as_type(type, Scalar::integer(n)); }
-Folded real_result(DataType type, double x) { return as_type(type, Scalar::real(x)); }
-Folded truth(bool b) { return Scalar::integer(b ? 1 : 0); }
+Folded integer_result(DataType type, std::int64_t n) {
+  return as_type(type, Scalar::integer(n));
+}
+Folded real_result(DataType type, double x) {
+  return as_type(type, Scalar::real(x));
+}
+Folded truth(bool b) {
+  return Scalar::integer(b ? 1 : 0);
+}
 
 /// A symbolic result; none where the arithmetic left the range of extents.
-Folded extent_result(Dim d) { return d.valid() ? Folded(Scalar::extent(d)) : std::nullopt; }
+Folded extent_result(Dim d) {
+  return d.valid() ? Folded(Scalar::extent(d)) : std::nullopt;
+}
 
-bool symbolic(const Scalar& x, const Scalar& y) { return x.is_symbol() || y.is_symbol(); }
+bool symbolic(const Scalar& x, const Scalar& y) {
+  return x.is_symbol() || y.is_symbol();
+}
 
 /// The scalar as an extent, also where it is a whole real; invalid where it is none.
 Dim as_extent(const Scalar& s) {
@@ -61,7 +72,8 @@ std::optional<std::size_t> small_count(std::span<const Dim> dims) {
     // Kept apart from zero extents further on: a huge product may still come to nothing.
     if (__builtin_mul_overflow(n, d.value(), &n)) n = kUnbounded;
   }
-  return n <= static_cast<std::int64_t>(kMaxValueElements) ? std::optional(static_cast<std::size_t>(n)) : std::nullopt;
+  return n <= static_cast<std::int64_t>(kMaxValueElements) ? std::optional(static_cast<std::size_t>(n))
+                                                           : std::nullopt;
 }
 
 std::optional<std::span<const Scalar>> contents(const InferenceContext& c, std::size_t input) {
@@ -130,7 +142,8 @@ std::vector<Scalar> pick(std::span<const Scalar> values, std::int64_t start, con
 Folded as_type(DataType type, const Scalar& x) {
   if (x.is_real()) {
     if (!is_float(type)) return std::nullopt;
-    return Scalar::real(type == DataType::float32 ? static_cast<double>(static_cast<float>(x.real())) : x.real());
+    return Scalar::real(type == DataType::float32 ? static_cast<double>(static_cast<float>(x.real()))
+                                                  : x.real());
   }
   if (x.is_symbol()) return x;
   if (is_float(type)) return as_type(type, Scalar::real(static_cast<double>(x.integer())));
@@ -163,7 +176,8 @@ Folded fold_add(Symbols& symbols, DataType type, const Scalar& x, const Scalar& 
   }
   if (is_float(type)) return real_result(type, x.real() + y.real());
   std::int64_t sum = 0;
-  if (x.is_real() || y.is_real() || __builtin_add_overflow(x.integer(), y.integer(), &sum)) return std::nullopt;
+  if (x.is_real() || y.is_real() || __builtin_add_overflow(x.integer(), y.integer(), &sum))
+    return std::nullopt;
   return integer_result(type, sum);
 }
 
@@ -177,7 +191,8 @@ Folded fold_subtract(Symbols& symbols, DataType type, const Scalar& x, const Sca
   }
   if (is_float(type)) return real_result(type, x.real() - y.real());
   std::int64_t result = 0;
-  if (x.is_real() || y.is_real() || __builtin_sub_overflow(x.integer(), y.integer(), &result)) return std::nullopt;
+  if (x.is_real() || y.is_real() || __builtin_sub_overflow(x.integer(), y.integer(), &result))
+    return std::nullopt;
   return integer_result(type, result);
 }
 
@@ -185,7 +200,8 @@ Folded fold_multiply(Symbols& symbols, DataType type, const Scalar& x, const Sca
   if (symbolic(x, y)) return extent_result(symbols.times(as_extent(x), as_extent(y)));
   if (is_float(type)) return real_result(type, x.real() * y.real());
   std::int64_t product = 0;
-  if (x.is_real() || y.is_real() || __builtin_mul_overflow(x.integer(), y.integer(), &product)) return std::nullopt;
+  if (x.is_real() || y.is_real() || __builtin_mul_overflow(x.integer(), y.integer(), &product))
+    return std::nullopt;
   return integer_result(type, product);
 }
 
@@ -197,7 +213,8 @@ Folded fold_divide(Symbols& symbols, DataType type, const Scalar& x, const Scala
   }
   if (is_float(type)) return real_result(type, x.real() / y.real());
   if (x.is_real() || y.is_real() || y.integer() == 0) return std::nullopt;
-  if (y.integer() == -1) return fold_subtract(symbols, type, Scalar::integer(0), x);  // the least integer overflows
+  if (y.integer() == -1)
+    return fold_subtract(symbols, type, Scalar::integer(0), x);  // the least integer overflows
   return integer_result(type, x.integer() / y.integer());
 }
 

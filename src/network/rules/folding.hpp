@@ -31,8 +31,8 @@ struct Strides {
 [[nodiscard]] Strides broadcast_strides(std::span<const Dim> from, std::span<const Dim> to);
 /// The elements at start + Σ index·step for every index of the small exact shape `to`, in order. The caller
 /// has made sure that all of them exist.
-[[nodiscard]] std::vector<Scalar> pick(std::span<const Scalar> values, std::int64_t start, const Strides& strides,
-                                       std::span<const Dim> to);
+[[nodiscard]] std::vector<Scalar> pick(std::span<const Scalar> values, std::int64_t start,
+                                       const Strides& strides, std::span<const Dim> to);
 
 using Folded = std::optional<Scalar>;
 /// What one element becomes; `type` is that of the result.
@@ -48,8 +48,10 @@ using BinaryFold = Folded (*)(Symbols& symbols, DataType type, const Scalar& x, 
 [[nodiscard]] Folded fold_subtract(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);
 [[nodiscard]] Folded fold_multiply(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);
 [[nodiscard]] Folded fold_divide(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);
-[[nodiscard]] Folded fold_modulo(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);     ///< sign of y
-[[nodiscard]] Folded fold_remainder(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);  ///< sign of x
+[[nodiscard]] Folded fold_modulo(Symbols& symbols, DataType type, const Scalar& x,
+                                 const Scalar& y);  ///< sign of y
+[[nodiscard]] Folded fold_remainder(Symbols& symbols, DataType type, const Scalar& x,
+                                    const Scalar& y);  ///< sign of x
 [[nodiscard]] Folded fold_power(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);
 [[nodiscard]] Folded fold_minimum(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);
 [[nodiscard]] Folded fold_maximum(Symbols& symbols, DataType type, const Scalar& x, const Scalar& y);

@@ -41,9 +41,15 @@ Status broadcast_of(InferenceContext& c, std::size_t a, std::size_t b, DataType 
   c.set(0, type, *shape);
   return {};
 }
-Status complex_product(InferenceContext& c) { return broadcast_of(c, 0, 1, c.type(0)); }
-Status quantized_binary(InferenceContext& c) { return broadcast_of(c, 0, 3, c.type(0)); }
-Status integer_product(InferenceContext& c) { return broadcast_of(c, 0, 2, DataType::int32); }
+Status complex_product(InferenceContext& c) {
+  return broadcast_of(c, 0, 1, c.type(0));
+}
+Status quantized_binary(InferenceContext& c) {
+  return broadcast_of(c, 0, 3, c.type(0));
+}
+Status integer_product(InferenceContext& c) {
+  return broadcast_of(c, 0, 2, DataType::int32);
+}
 
 Status quantized_where(InferenceContext& c) {
   if (!c.ranked(0) || !c.ranked(1) || !c.ranked(4)) {
@@ -102,7 +108,8 @@ Status fused_matmul(InferenceContext& c) {
   }
   const Shape a = c.integer("transBatchA", 0) != 0 ? batch_transposed(c.dims(0)) : Shape(c.dims(0));
   const Shape b = c.integer("transBatchB", 0) != 0 ? batch_transposed(c.dims(1)) : Shape(c.dims(1));
-  const Result<Shape> shape = matrix_product(c, a.dims(), b.dims(), {c.integer("transA", 0) != 0, c.integer("transB", 0) != 0});
+  const Result<Shape> shape =
+      matrix_product(c, a.dims(), b.dims(), {c.integer("transA", 0) != 0, c.integer("transB", 0) != 0});
   PLIMSOLL_TRY(shape);
   c.set(0, c.type(0), *shape);
   return {};
@@ -125,14 +132,22 @@ Status packed_matmul(InferenceContext& c) {
   return {};
 }
 
-Status plain_matmul(InferenceContext& c) { return infer_matrix_product(c, 0, 1, c.type(0)); }
-Status matmul_to_int32(InferenceContext& c) { return infer_matrix_product(c, 0, 1, DataType::int32); }
-Status matmul_to_float(InferenceContext& c) { return infer_matrix_product(c, 0, 1, c.type(2)); }
+Status plain_matmul(InferenceContext& c) {
+  return infer_matrix_product(c, 0, 1, c.type(0));
+}
+Status matmul_to_int32(InferenceContext& c) {
+  return infer_matrix_product(c, 0, 1, DataType::int32);
+}
+Status matmul_to_float(InferenceContext& c) {
+  return infer_matrix_product(c, 0, 1, c.type(2));
+}
 Status quantized_gemm(InferenceContext& c) {
   PLIMSOLL_TRY(need(c, 3));
   return infer_gemm(c, 0, 3, 6, c.has(8) ? c.type(8) : DataType::float32);
 }
-Status plain_gemm(InferenceContext& c) { return infer_gemm(c, 0, 1, 2, c.type(0)); }
+Status plain_gemm(InferenceContext& c) {
+  return infer_gemm(c, 0, 1, 2, c.type(0));
+}
 Status float8_gemm(InferenceContext& c) {
   const Result<DataType> type = type_attribute(c, "dtype", DataType::float32);
   PLIMSOLL_TRY(type);
@@ -144,26 +159,43 @@ Status distances(InferenceContext& c) {
   PLIMSOLL_TRY(a);
   const Result<Shape> b = shape_of_rank(c, 1, 2, "B");
   PLIMSOLL_TRY(b);
-  if (differ((*a)[1], (*b)[1])) return fail("A {} and B {} hold points of different dimensions", c.show(a->dims()), c.show(b->dims()));
+  if (differ((*a)[1], (*b)[1]))
+    return fail("A {} and B {} hold points of different dimensions", c.show(a->dims()), c.show(b->dims()));
   c.set(0, c.type(0), {(*a)[0], (*b)[0]});
   return {};
 }
 
 // Windows.
 
-ChannelsAt channels(InferenceContext& c) { return c.integer("channels_last", 0) != 0 ? ChannelsAt::last : ChannelsAt::second; }
+ChannelsAt channels(InferenceContext& c) {
+  return c.integer("channels_last", 0) != 0 ? ChannelsAt::last : ChannelsAt::second;
+}
 
-Status fused_convolution(InferenceContext& c) { return infer_convolution(c, {}, c.type(0)); }
-Status nhwc_convolution(InferenceContext& c) { return infer_convolution(c, {0, 1, ChannelsAt::last}, c.type(0)); }
+Status fused_convolution(InferenceContext& c) {
+  return infer_convolution(c, {}, c.type(0));
+}
+Status nhwc_convolution(InferenceContext& c) {
+  return infer_convolution(c, {0, 1, ChannelsAt::last}, c.type(0));
+}
 Status quantized_convolution(InferenceContext& c) {
   PLIMSOLL_TRY(need(c, 3));
   return infer_convolution(c, {0, 3, channels(c)}, c.has(7) ? c.type(7) : c.type(0));
 }
-Status transposed_convolution(InferenceContext& c) { return infer_transposed_convolution(c, c.type(0), 2); }
-Status masked_pool(InferenceContext& c) { return infer_pool(c, c.type(0)); }
-Status nhwc_pool(InferenceContext& c) { return infer_pool(c, c.type(0), ChannelsAt::last); }
-Status quantized_pool(InferenceContext& c) { return infer_pool(c, c.type(0), channels(c)); }
-Status quantized_global_pool(InferenceContext& c) { return infer_global_pool(c, c.type(0), channels(c)); }
+Status transposed_convolution(InferenceContext& c) {
+  return infer_transposed_convolution(c, c.type(0), 2);
+}
+Status masked_pool(InferenceContext& c) {
+  return infer_pool(c, c.type(0));
+}
+Status nhwc_pool(InferenceContext& c) {
+  return infer_pool(c, c.type(0), ChannelsAt::last);
+}
+Status quantized_pool(InferenceContext& c) {
+  return infer_pool(c, c.type(0), channels(c));
+}
+Status quantized_global_pool(InferenceContext& c) {
+  return infer_global_pool(c, c.type(0), channels(c));
+}
 
 // Normalisation.
 
@@ -204,7 +236,8 @@ Status embed_layer_normalization(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo microsoft(std::string_view name, std::uint8_t fewest, std::uint8_t most, std::uint8_t outputs, InferRule rule) {
+constexpr OperatorInfo microsoft(std::string_view name, std::uint8_t fewest, std::uint8_t most,
+                                 std::uint8_t outputs, InferRule rule) {
   return {name, fewest, most, outputs, rule, "com.microsoft"};
 }
 
@@ -294,6 +327,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> fused_operators() { return kOperators; }
+std::span<const OperatorInfo> fused_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -6,16 +6,16 @@
 namespace plimsoll::network {
 
 // fused_attention.cpp
-[[nodiscard]] Status fused_attention(InferenceContext& c);             // Attention
-[[nodiscard]] Status fused_quantized_attention(InferenceContext& c);   // QAttention
-[[nodiscard]] Status fused_packed_attention(InferenceContext& c);      // PackedAttention
-[[nodiscard]] Status fused_packed_multi_head(InferenceContext& c);     // PackedMultiHeadAttention
-[[nodiscard]] Status fused_multi_head(InferenceContext& c);            // MultiHeadAttention
-[[nodiscard]] Status fused_decoder_multi_head(InferenceContext& c);    // DecoderMaskedMultiHeadAttention
-[[nodiscard]] Status fused_group_query(InferenceContext& c);           // GroupQueryAttention
-[[nodiscard]] Status fused_sparse_attention(InferenceContext& c);      // SparseAttention
-[[nodiscard]] Status fused_position_bias(InferenceContext& c);         // RelativePositionBias
-[[nodiscard]] Status fused_gated_position_bias(InferenceContext& c);   // GatedRelativePositionBias
+[[nodiscard]] Status fused_attention(InferenceContext& c);            // Attention
+[[nodiscard]] Status fused_quantized_attention(InferenceContext& c);  // QAttention
+[[nodiscard]] Status fused_packed_attention(InferenceContext& c);     // PackedAttention
+[[nodiscard]] Status fused_packed_multi_head(InferenceContext& c);    // PackedMultiHeadAttention
+[[nodiscard]] Status fused_multi_head(InferenceContext& c);           // MultiHeadAttention
+[[nodiscard]] Status fused_decoder_multi_head(InferenceContext& c);   // DecoderMaskedMultiHeadAttention
+[[nodiscard]] Status fused_group_query(InferenceContext& c);          // GroupQueryAttention
+[[nodiscard]] Status fused_sparse_attention(InferenceContext& c);     // SparseAttention
+[[nodiscard]] Status fused_position_bias(InferenceContext& c);        // RelativePositionBias
+[[nodiscard]] Status fused_gated_position_bias(InferenceContext& c);  // GatedRelativePositionBias
 
 // fused_movement.cpp
 [[nodiscard]] Status fused_remove_padding(InferenceContext& c);

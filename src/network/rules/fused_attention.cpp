@@ -23,14 +23,16 @@ Result<Hidden> projected(InferenceContext& c) {
   const Result<Shape> weights = shape_of_rank(c, 1, 2, "the weights");
   if (!weights) return std::unexpected(weights.error());
   const Dim columns = (*weights)[1];
-  if (columns.exact() && columns.value() % 3 != 0) return fail("the weights {} cannot be divided among Q, K and V", c.show(weights->dims()));
+  if (columns.exact() && columns.value() % 3 != 0)
+    return fail("the weights {} cannot be divided among Q, K and V", c.show(weights->dims()));
   const Dim each = c.symbols().divide(columns, Dim::of(3));
   return Hidden{each, each};
 }
 
 /// The size of one head of `heads` that share `features`.
 Result<Dim> head_size(InferenceContext& c, Dim features, std::int64_t heads) {
-  if (features.exact() && features.value() % heads != 0) return fail("{} features cannot be shared by {} heads", features.value(), heads);
+  if (features.exact() && features.value() % heads != 0)
+    return fail("{} features cannot be shared by {} heads", features.value(), heads);
   return c.symbols().divide(features, Dim::of(heads));
 }
 
@@ -63,8 +65,8 @@ Status projected_attention(InferenceContext& c, DataType type, std::size_t past)
 
 /// What the inputs of a multi-head attention tell, however they are packed.
 struct Parts {
-  Dim batch, length, features;       // of the query
-  Dim values, keys_length;           // features of all values; how many keys are new
+  Dim batch, length, features;  // of the query
+  Dim values, keys_length;      // features of all values; how many keys are new
 };
 
 Result<Parts> parts_of(InferenceContext& c, bool query_may_hold_all) {
@@ -78,7 +80,8 @@ Result<Parts> parts_of(InferenceContext& c, bool query_may_hold_all) {
   Parts parts{q[0], q[1], q[2], q[2], q[1]};
   if (c.ranked(2)) {
     const auto v = c.dims(2);
-    if (v.size() != 3 && v.size() != 4) return fail("the value has the shape {}; it must have 3 or 4 dimensions", c.show(v));
+    if (v.size() != 3 && v.size() != 4)
+      return fail("the value has the shape {}; it must have 3 or 4 dimensions", c.show(v));
     parts.values = v.size() == 3 ? v[2] : s.times(v[1], v[3]);
     parts.keys_length = v.size() == 3 ? v[1] : v[2];
   } else if (c.has(2)) {
@@ -145,7 +148,8 @@ Status grouped(InferenceContext& c, bool buffer_for_all) {
   PLIMSOLL_TRY(q);
   // Without keys and values the query holds all three.
   std::int64_t sharing = *heads, both = 0;
-  if (!c.has(1) && (__builtin_mul_overflow(*kv_heads, std::int64_t{2}, &both) || __builtin_add_overflow(sharing, both, &sharing)))
+  if (!c.has(1) && (__builtin_mul_overflow(*kv_heads, std::int64_t{2}, &both) ||
+                    __builtin_add_overflow(sharing, both, &sharing)))
     return fail("num_heads is {} and kv_num_heads {}", *heads, *kv_heads);
   const Result<Dim> size = head_size(c, (*q)[2], sharing);
   PLIMSOLL_TRY(size);
@@ -162,7 +166,8 @@ Status grouped(InferenceContext& c, bool buffer_for_all) {
     c.set(1, c.type(3), present);
     c.set(2, c.has(4) ? c.type(4) : c.type(3), present);
   } else {
-    for (const std::size_t i : {1, 2}) c.set(i, c.has(3) ? c.type(3) : type, {(*q)[0], Dim::of(*kv_heads), total, *size});
+    for (const std::size_t i : {1, 2})
+      c.set(i, c.has(3) ? c.type(3) : type, {(*q)[0], Dim::of(*kv_heads), total, *size});
   }
   c.set(3, type, {(*q)[0], Dim::of(*heads), (*q)[1], total});
   return {};
@@ -170,8 +175,12 @@ Status grouped(InferenceContext& c, bool buffer_for_all) {
 
 }  // namespace
 
-Status fused_attention(InferenceContext& c) { return projected_attention(c, c.type(0), 4); }
-Status fused_quantized_attention(InferenceContext& c) { return projected_attention(c, c.type(2), 8); }
+Status fused_attention(InferenceContext& c) {
+  return projected_attention(c, c.type(0), 4);
+}
+Status fused_quantized_attention(InferenceContext& c) {
+  return projected_attention(c, c.type(2), 8);
+}
 
 Status fused_packed_attention(InferenceContext& c) {
   const Result<Shape> x = shape_of_rank(c, 0, 2, "the input");
@@ -188,17 +197,28 @@ Status fused_packed_multi_head(InferenceContext& c) {
     return {};
   }
   const auto q = c.dims(0);
-  if (q.size() != 2 && q.size() != 4) return fail("the query has the shape {}; it must have 2 or 4 dimensions", c.show(q));
-  const Dim features = q.size() == 4 ? c.symbols().times(q[1], q[3]) : c.ranked(2) && c.rank(2) == 2 ? c.dims(2)[1] : q[1];
+  if (q.size() != 2 && q.size() != 4)
+    return fail("the query has the shape {}; it must have 2 or 4 dimensions", c.show(q));
+  const Dim features = q.size() == 4                   ? c.symbols().times(q[1], q[3])
+                       : c.ranked(2) && c.rank(2) == 2 ? c.dims(2)[1]
+                                                       : q[1];
   c.set(0, c.type(0), {q[0], features});
   return {};
 }
 
 // A past_sequence_length beside the past keys says that past and present share a buffer.
-Status fused_multi_head(InferenceContext& c) { return multi_head(c, 6, c.has(6) && c.has(8), false); }
-Status fused_decoder_multi_head(InferenceContext& c) { return multi_head(c, 5, c.integer("past_present_share_buffer", 0) != 0, true); }
-Status fused_group_query(InferenceContext& c) { return grouped(c, false); }
-Status fused_sparse_attention(InferenceContext& c) { return grouped(c, true); }
+Status fused_multi_head(InferenceContext& c) {
+  return multi_head(c, 6, c.has(6) && c.has(8), false);
+}
+Status fused_decoder_multi_head(InferenceContext& c) {
+  return multi_head(c, 5, c.integer("past_present_share_buffer", 0) != 0, true);
+}
+Status fused_group_query(InferenceContext& c) {
+  return grouped(c, false);
+}
+Status fused_sparse_attention(InferenceContext& c) {
+  return grouped(c, true);
+}
 
 Status fused_position_bias(InferenceContext& c) {
   const Result<Shape> table = shape_of_rank(c, 0, 2, "the bias table");
@@ -216,7 +236,8 @@ Status fused_gated_position_bias(InferenceContext& c) {
   PLIMSOLL_TRY(heads);
   const std::size_t source = c.has(6) ? 6 : 0;  // packed tokens say their batch in the offsets
   if (!c.ranked(source) || c.rank(source) < 2) {
-    c.set(0, c.type(0), {c.unknown("batch", {}), Dim::of(*heads), c.unknown("length", {}), c.unknown("length", {})});
+    c.set(0, c.type(0),
+          {c.unknown("batch", {}), Dim::of(*heads), c.unknown("length", {}), c.unknown("length", {})});
     return {};
   }
   const auto d = c.dims(source);

@@ -45,7 +45,8 @@ Status fused_quantized_concat(InferenceContext& c) {
     }
     if (d.size() != out.rank()) return fail("{} cannot be joined to {}", c.show(d), c.show(out.dims()));
     for (std::size_t j = 0; j < d.size(); ++j) {
-      if (j != *axis && differ(d[j], out[j])) return fail("{} cannot be joined to {} along axis {}", c.show(d), c.show(out.dims()), *axis);
+      if (j != *axis && differ(d[j], out[j]))
+        return fail("{} cannot be joined to {} along axis {}", c.show(d), c.show(out.dims()), *axis);
       out[j] = j == *axis ? c.symbols().plus(out[j], d[j]) : agreed(out[j], d[j]);
     }
   }
@@ -88,7 +89,8 @@ Status fused_gather_quantized(InferenceContext& c) {
   PLIMSOLL_TRY(axis);
   const std::int64_t bits = c.integer("bits", 4);
   if (bits != 2 && bits != 4 && bits != 8) return fail("bits is {}; it must be 2, 4 or 8", bits);
-  if (c.type(0) == DataType::uint8) data[data.rank() - 1] = c.symbols().times(data[data.rank() - 1], Dim::of(8 / bits));
+  if (c.type(0) == DataType::uint8)
+    data[data.rank() - 1] = c.symbols().times(data[data.rank() - 1], Dim::of(8 / bits));
   Shape out(data.dims().first(*axis));
   out.append(c.dims(1));
   out.append(data.dims().subspan(*axis + 1));
@@ -163,7 +165,8 @@ Status fused_crop_and_resize(InferenceContext& c) {
   PLIMSOLL_TRY(regions);
   const auto size = c.integers(std::size_t{3});
   if (size && size->size() != 2) return fail("crop_size has {} values; 2 are needed", size->size());
-  const Dim height = size ? Dim::of((*size)[0]) : c.unknown("height", {}), width = size ? Dim::of((*size)[1]) : c.unknown("width", {});
+  const Dim height = size ? Dim::of((*size)[0]) : c.unknown("height", {}),
+            width = size ? Dim::of((*size)[1]) : c.unknown("width", {});
   c.set(0, c.type(0), {(*regions)[0], (*x)[1], height, width});
   return {};
 }

@@ -16,13 +16,16 @@ void fold_gather(InferenceContext& c, std::size_t axis) {
   std::int64_t outer = 1, inner = 1;
   for (std::size_t i = 0; i < axis; ++i) outer *= dims[i].value();
   for (std::size_t i = axis + 1; i < dims.size(); ++i) inner *= dims[i].value();
-  if (values->empty() || outer * inner * static_cast<std::int64_t>(indices->size()) > static_cast<std::int64_t>(kMaxValueElements)) return;
+  if (values->empty() || outer * inner * static_cast<std::int64_t>(indices->size()) >
+                             static_cast<std::int64_t>(kMaxValueElements))
+    return;
   std::vector<Scalar> out;
   for (std::int64_t o = 0; o < outer; ++o)
     for (const Scalar& index : *indices) {
       if (!index.is_integer()) return;
       const std::int64_t at = index.integer() < 0 ? index.integer() + extent : index.integer();
-      const auto part = values->subspan(static_cast<std::size_t>((o * extent + at) * inner), static_cast<std::size_t>(inner));
+      const auto part = values->subspan(static_cast<std::size_t>((o * extent + at) * inner),
+                                        static_cast<std::size_t>(inner));
       out.insert(out.end(), part.begin(), part.end());
     }
   c.set_value(0, out);
@@ -65,7 +68,8 @@ Status gather_elements(InferenceContext& c) {
     return {};
   }
   if (c.ranked(0)) {
-    if (c.rank(0) != c.rank(1)) return fail("data {} and indices {} differ in rank", c.show(c.dims(0)), c.show(c.dims(1)));
+    if (c.rank(0) != c.rank(1))
+      return fail("data {} and indices {} differ in rank", c.show(c.dims(0)), c.show(c.dims(1)));
     const Result<std::size_t> axis = c.axis(c.integer("axis", 0), c.rank(0));
     PLIMSOLL_TRY(axis);
     PLIMSOLL_TRY(check_indices(c, c.dims(0)[*axis]));
@@ -84,7 +88,8 @@ Status gather_nd(InferenceContext& c) {
   const std::int64_t batch = c.integer("batch_dims", 0), depth = indices.back().value();
   if (batch < 0 || batch >= std::min(rank, static_cast<std::int64_t>(indices.size())))
     return fail("batch_dims is {} for data {} and indices {}", batch, c.show(data), c.show(indices));
-  if (depth > rank - batch) return fail("indices {} name {} axes of data {}", c.show(indices), depth, c.show(data));
+  if (depth > rank - batch)
+    return fail("indices {} name {} axes of data {}", c.show(indices), depth, c.show(data));
   Shape shape(indices.first(indices.size() - 1));
   shape.append(data.subspan(static_cast<std::size_t>(batch + depth)));
   c.set(0, c.type(0), shape);

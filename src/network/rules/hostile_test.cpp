@@ -15,17 +15,69 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(), kHighest = std::numeric_limits<std::int64_t>::max();
-constexpr std::array<std::int64_t, 12> kNumbers = {kLowest, kLowest + 1, -3, -1, 0, 1, 2, 3, 4, 1 << 20, kHighest / 2, kHighest};
-constexpr std::array kTexts = {"SAME_UPPER", "VALID", "", "none", "bidirectional", "ij,jk->ik", "...ii->...i", "->", "linear", "RGB", "constant"};
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min(),
+                       kHighest = std::numeric_limits<std::int64_t>::max();
+constexpr std::array<std::int64_t, 12> kNumbers = {kLowest, kLowest + 1, -3,      -1,           0,       1, 2,
+                                                   3,       4,           1 << 20, kHighest / 2, kHighest};
+constexpr std::array kTexts = {"SAME_UPPER",  "VALID", "",       "none", "bidirectional", "ij,jk->ik",
+                               "...ii->...i", "->",    "linear", "RGB",  "constant"};
 constexpr std::array kAttributes = {
-    "kernel_shape", "strides",   "dilations",    "pads",         "group",       "auto_pad",    "ceil_mode",   "output_padding",
-    "output_shape", "axis",      "axes",         "keepdims",     "perm",        "equation",    "direction",   "hidden_size",
-    "layout",       "num_heads", "kv_num_heads", "q_num_heads",  "num_groups",  "K",           "N",           "bits",
-    "blocksize",    "to",        "dtype",        "output_dtype", "split",       "num_outputs", "start",       "end",
-    "shape",        "size",      "step",         "transA",       "transB",      "onesided",    "inverse",     "channels_last",
-    "sample_size",  "batch_dims", "mode",        "reduction",    "stash_type",  "gather_axis", "block_size",  "qkv_hidden_sizes",
-    "value_ints",   "scales",    "output_height", "output_width", "allowzero",  "starts",      "ends",        "transBatchA",
+    "kernel_shape",
+    "strides",
+    "dilations",
+    "pads",
+    "group",
+    "auto_pad",
+    "ceil_mode",
+    "output_padding",
+    "output_shape",
+    "axis",
+    "axes",
+    "keepdims",
+    "perm",
+    "equation",
+    "direction",
+    "hidden_size",
+    "layout",
+    "num_heads",
+    "kv_num_heads",
+    "q_num_heads",
+    "num_groups",
+    "K",
+    "N",
+    "bits",
+    "blocksize",
+    "to",
+    "dtype",
+    "output_dtype",
+    "split",
+    "num_outputs",
+    "start",
+    "end",
+    "shape",
+    "size",
+    "step",
+    "transA",
+    "transB",
+    "onesided",
+    "inverse",
+    "channels_last",
+    "sample_size",
+    "batch_dims",
+    "mode",
+    "reduction",
+    "stash_type",
+    "gather_axis",
+    "block_size",
+    "qkv_hidden_sizes",
+    "value_ints",
+    "scales",
+    "output_height",
+    "output_width",
+    "allowzero",
+    "starts",
+    "ends",
+    "transBatchA",
 };
 
 class Trial {
@@ -40,7 +92,9 @@ class Trial {
     std::vector<TensorId> inputs, outputs;
     for (std::size_t n = row.min_inputs + below(most - row.min_inputs + 1), i = 0; i < n; ++i)
       inputs.push_back(i >= row.min_inputs && below(4) == 0 ? kNoTensor : input(b));
-    for (std::size_t n = 1 + below(row.max_outputs == kAny ? 4 : std::max<std::size_t>(1, row.max_outputs)); n > 0; --n) outputs.push_back(b.tensor("y"));
+    for (std::size_t n = 1 + below(row.max_outputs == kAny ? 4 : std::max<std::size_t>(1, row.max_outputs));
+         n > 0; --n)
+      outputs.push_back(b.tensor("y"));
     lists_.clear();
     lists_.reserve(kAttributes.size());
     std::vector<AttributeValue> attributes;
@@ -54,18 +108,22 @@ class Trial {
       for (const TensorId id : outputs) {
         (void)shapes->text(id);
         if (!shapes->ranked(id)) continue;
-        for (const Dim d : shapes->dims(id)) EXPECT_LE(shapes->symbols().bounds(d).low, shapes->symbols().bounds(d).high) << row.name;
+        for (const Dim d : shapes->dims(id))
+          EXPECT_LE(shapes->symbols().bounds(d).low, shapes->symbols().bounds(d).high) << row.name;
       }
   }
 
  private:
   std::size_t below(std::size_t n) { return random_() % n; }
   template <class T, std::size_t n>
-  T any(const std::array<T, n>& from) { return from[below(n)]; }
+  T any(const std::array<T, n>& from) {
+    return from[below(n)];
+  }
   std::int64_t number() { return tame_ ? static_cast<std::int64_t>(below(4)) : any(kNumbers); }
 
   TensorId input(Builder& b) {
-    static constexpr std::array kTypes = {DataType::float32, DataType::int64, DataType::uint8, DataType::boolean, DataType::string, DataType::undefined};
+    static constexpr std::array kTypes = {DataType::float32, DataType::int64,  DataType::uint8,
+                                          DataType::boolean, DataType::string, DataType::undefined};
     if (below(8) == 0) {
       const TensorId id = b.tensor("unranked");
       b.declare(id, any(kTypes));
@@ -74,9 +132,13 @@ class Trial {
     }
     if (below(3) == 0) {
       std::vector<Scalar> values(below(5));
-      for (Scalar& s : values) s = below(6) == 0 ? Scalar::real(-1e300) : Scalar::integer(below(2) == 0 ? static_cast<std::int64_t>(below(4)) : any(kNumbers));
+      for (Scalar& s : values)
+        s = below(6) == 0
+                ? Scalar::real(-1e300)
+                : Scalar::integer(below(2) == 0 ? static_cast<std::int64_t>(below(4)) : any(kNumbers));
       std::vector<Dim> dims;
-      if (values.size() != 1 || below(2) == 0) dims.push_back(Dim::of(static_cast<std::int64_t>(values.size())));
+      if (values.size() != 1 || below(2) == 0)
+        dims.push_back(Dim::of(static_cast<std::int64_t>(values.size())));
       const TensorId id = b.weight("constant", DataType::int64, dims, Role::buffer);
       b.set_value(id, values);
       return id;
@@ -84,7 +146,10 @@ class Trial {
     std::vector<Dim> dims(below(8) == 0 ? below(kMaxRank + 1) : below(6));
     for (Dim& d : dims) {
       const std::size_t kind = below(12);
-      d = kind == 0 ? b.symbol("n") : kind == 1 ? Dim::of(kHighest) : kind == 2 ? b.symbol("m") : Dim::of(static_cast<std::int64_t>(below(5)));
+      d = kind == 0   ? b.symbol("n")
+          : kind == 1 ? Dim::of(kHighest)
+          : kind == 2 ? b.symbol("m")
+                      : Dim::of(static_cast<std::int64_t>(below(5)));
     }
     return b.input("x", any(kTypes), dims);
   }

@@ -8,7 +8,8 @@ namespace plimsoll::network {
 namespace {
 
 /// The contents of one part of an input along an axis.
-void fold_part(InferenceContext& c, std::size_t output, std::size_t axis, std::int64_t start, const Shape& shape) {
+void fold_part(InferenceContext& c, std::size_t output, std::size_t axis, std::int64_t start,
+               const Shape& shape) {
   const auto values = contents(c, 0);
   if (!values || !small_count(shape.dims())) return;
   const Strides strides = strides_of(c.dims(0));
@@ -79,8 +80,8 @@ Status concat(InferenceContext& c) {
     for (std::size_t k = 0; k < dims.size(); ++k) {
       if (k == axis || dims[k] == (*shape)[k]) continue;
       if (dims[k].exact() && (*shape)[k].exact())
-        return fail("input {} is {}: it cannot be joined along axis {} to others whose extent {} is {}", i, c.show(dims),
-                    axis, k, (*shape)[k].value());
+        return fail("input {} is {}: it cannot be joined along axis {} to others whose extent {} is {}", i,
+                    c.show(dims), axis, k, (*shape)[k].value());
       if (dims[k].exact()) (*shape)[k] = dims[k];  // the others must be equal to it
     }
   }
@@ -117,7 +118,8 @@ Status split_sizes(InferenceContext& c, std::size_t axis, std::span<const Scalar
   }
   const Interval have = c.symbols().bounds(extent), want = c.symbols().bounds(total);
   if (!total.valid() || have.high < want.low || want.high < have.low)
-    return fail("the parts come to {}, the extent to be split is {}", c.symbols().text(total), c.symbols().text(extent));
+    return fail("the parts come to {}, the extent to be split is {}", c.symbols().text(total),
+                c.symbols().text(extent));
   return {};
 }
 
@@ -129,7 +131,7 @@ Status split_evenly(InferenceContext& c, std::size_t axis) {
   const Dim extent = c.dims(0)[axis];
   const Dim size = c.symbols().divide_up(extent, Dim::of(parts));
   // Until opset 18 all parts are equal or it does not run.
-  const Dim last = extent.exact()     ? c.symbols().minus(extent, c.symbols().times(size, Dim::of(parts - 1)))
+  const Dim last = extent.exact()   ? c.symbols().minus(extent, c.symbols().times(size, Dim::of(parts - 1)))
                    : c.opset() < 18 ? size
                                     : c.unknown("last part", {0, c.symbols().bounds(size).high});
   if (extent.exact() && last != size && (c.opset() < 18 || !last.valid()))
@@ -138,7 +140,8 @@ Status split_evenly(InferenceContext& c, std::size_t axis) {
   for (std::int64_t i = 0; i < parts; ++i) {
     shape[axis] = i + 1 == parts ? last : size;
     c.set(static_cast<std::size_t>(i), c.type(0), shape);
-    if (c.has_value(0) && extent.exact()) fold_part(c, static_cast<std::size_t>(i), axis, i * size.value(), shape);
+    if (c.has_value(0) && extent.exact())
+      fold_part(c, static_cast<std::size_t>(i), axis, i * size.value(), shape);
   }
   return {};
 }

@@ -20,7 +20,8 @@ int height(const Network& network, const Graph& graph, int limit) {
     for (const Attribute& a : network.attributes_of(op))
       if (a.kind == Attribute::Kind::graph) {
         const int own = network.type_of(op) == "Loop" ? 1 : 0;
-        highest = std::max(highest, own + height(network, network.graph(static_cast<GraphId>(a.integer)), limit - own));
+        highest = std::max(
+            highest, own + height(network, network.graph(static_cast<GraphId>(a.integer)), limit - own));
       }
   }
   return highest;
@@ -52,7 +53,8 @@ class Carried {
       changed = true;
     }
     if (state_.kind == ValueKind::sequence && out.kind == ValueKind::sequence) {
-      if (initial_.kind == ValueKind::sequence && initial_.length.is(0) && !state_.ranked && out.ranked && !elements_known_) {
+      if (initial_.kind == ValueKind::sequence && initial_.length.is(0) && !state_.ranked && out.ranked &&
+          !elements_known_) {
         // An empty sequence says nothing about its elements; what is put in says it.
         state_.ranked = elements_known_ = changed = true;
         state_.shape = out.shape;
@@ -109,7 +111,8 @@ class Carried {
                       trips.low > 0 ? to.high : std::max(from.high, to.high)};
       if (e.grows && trips.high != kUnbounded)
         bounds = {add(from.low, multiply(trips.low, e.step)), add(from.high, multiply(trips.high, e.step))};
-      const Dim d = bounds.low == bounds.high && bounds.high != kUnbounded ? Dim::of(bounds.low) : c.unknown("carried", bounds);
+      const Dim d = bounds.low == bounds.high && bounds.high != kUnbounded ? Dim::of(bounds.low)
+                                                                           : c.unknown("carried", bounds);
       if (i == kLength)
         final.length = d;
       else
@@ -157,7 +160,8 @@ class Carried {
   bool widen(InferenceContext& c, Dim& state, Dim out, std::size_t i) {
     if (extents_[i].open || state == out) return false;
     extents_[i].open = true;
-    if (state.exact() && out.exact() && out.value() > state.value()) extents_[i].step = out.value() - state.value();
+    if (state.exact() && out.exact() && out.value() > state.value())
+      extents_[i].step = out.value() - state.value();
     state = c.unknown("carried", {});
     return true;
   }
@@ -193,9 +197,11 @@ class LoopRule {
   Status check() const {
     const std::size_t carried = c_.inputs() - std::min<std::size_t>(2, c_.inputs());
     if (body_.inputs.size() != carried + 2)
-      return fail("the body has {} inputs; it must have two and the {} that are carried", body_.inputs.size(), carried);
+      return fail("the body has {} inputs; it must have two and the {} that are carried", body_.inputs.size(),
+                  carried);
     if (body_.outputs.size() < carried + 1)
-      return fail("the body has {} outputs; it must have a condition and the {} that are carried", body_.outputs.size(), carried);
+      return fail("the body has {} outputs; it must have a condition and the {} that are carried",
+                  body_.outputs.size(), carried);
     if (c_.outputs() + 1 > body_.outputs.size())
       return fail("has {} outputs, its body {}", c_.outputs(), body_.outputs.size());
     for (std::size_t i = 0; i < carried; ++i)
@@ -215,7 +221,8 @@ class LoopRule {
     for (int i = 0; i < kMaxPasses && changed; ++i) {
       PLIMSOLL_TRY(pass());
       changed = false;
-      for (std::size_t k = 0; k < carried_.size(); ++k) changed |= carried_[k].widen(c_, body_output(c_, body_, k + 1));
+      for (std::size_t k = 0; k < carried_.size(); ++k)
+        changed |= carried_[k].widen(c_, body_output(c_, body_, k + 1));
     }
     if (changed) {
       for (Carried& v : carried_) v.forget(c_);
@@ -223,7 +230,8 @@ class LoopRule {
       return finish();
     }
     const std::int64_t most = trips().bounds(c_.symbols()).high;
-    for (std::size_t k = 0; k < carried_.size(); ++k) changed |= carried_[k].tighten(c_, body_output(c_, body_, k + 1), most);
+    for (std::size_t k = 0; k < carried_.size(); ++k)
+      changed |= carried_[k].tighten(c_, body_output(c_, body_, k + 1), most);
     if (changed) PLIMSOLL_TRY(pass());
     return finish();
   }
@@ -264,7 +272,8 @@ class LoopRule {
     const auto first = single(c_, 1);
     if (first && first->is_integer() && first->integer() == 0) out.most = Dim::of(0);
     const Inferred next = body_output(c_, body_, 0);
-    const bool goes_on = next.has_value && next.value.size() == 1 && next.value[0].is_integer() && next.value[0].integer() != 0;
+    const bool goes_on = next.has_value && next.value.size() == 1 && next.value[0].is_integer() &&
+                         next.value[0].integer() != 0;
     const bool ends = next.has_value && !goes_on && next.value.size() == 1 && next.value[0].is_integer();
     out.all = first && first->is_integer() && (goes_on || first->integer() == 0);
     if (ends && (!out.most.valid() || c_.symbols().bounds(out.most).high > 1)) {

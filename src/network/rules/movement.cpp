@@ -36,7 +36,8 @@ Status transpose(InferenceContext& c) {
   Strides strides;
   Shape shape;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    const std::size_t from = order.empty() ? dims.size() - 1 - i : *InferenceContext::axis(order[i], dims.size());
+    const std::size_t from =
+        order.empty() ? dims.size() - 1 - i : *InferenceContext::axis(order[i], dims.size());
     shape.push_back(dims[from]);
     strides.step[i] = own.step[from];
   }
@@ -48,8 +49,7 @@ Status transpose(InferenceContext& c) {
 /// Repeats are an input from opset 6; before, one axis and how often are two inputs.
 Status tile(InferenceContext& c) {
   if (c.inputs() == 3) {
-    if (c.ranked(0))
-      c.set(0, c.type(0), unknown_shape(c, static_cast<std::int64_t>(c.rank(0)), kUnbounded));
+    if (c.ranked(0)) c.set(0, c.type(0), unknown_shape(c, static_cast<std::int64_t>(c.rank(0)), kUnbounded));
     return {};
   }
   if (!c.has_value(1)) {
@@ -94,7 +94,8 @@ Dim padded(Symbols& symbols, Dim extent, const Scalar& pad) {
   return symbols.plus(extent, pad.dim());
 }
 
-Status pad_by(InferenceContext& c, std::span<const Scalar> pads, std::span<const std::int64_t> axes, bool all_axes) {
+Status pad_by(InferenceContext& c, std::span<const Scalar> pads, std::span<const std::int64_t> axes,
+              bool all_axes) {
   Shape shape(c.dims(0));
   const std::size_t padded_axes = all_axes ? shape.rank() : axes.size();
   if (pads.size() != 2 * padded_axes) return fail("names {} pads for {} axes", pads.size(), padded_axes);
@@ -108,7 +109,8 @@ Status pad_by(InferenceContext& c, std::span<const Scalar> pads, std::span<const
     const Scalar& one = pads[first_shrinks ? i + padded_axes : i];
     const Scalar& other = pads[first_shrinks ? i : i + padded_axes];
     shape[*axis] = padded(c.symbols(), padded(c.symbols(), before, one), other);
-    if (!shape[*axis].valid()) return fail("padding axis {} of {} leaves less than nothing", *axis, c.show(c.dims(0)));
+    if (!shape[*axis].valid())
+      return fail("padding axis {} of {} leaves less than nothing", *axis, c.show(c.dims(0)));
   }
   c.set(0, c.type(0), shape);
   return {};
@@ -240,9 +242,11 @@ Status center_crop_pad(InferenceContext& c) {
   const Attribute* named = c.attribute("axes");
   const auto axes = c.integers("axes");
   const std::size_t n = named != nullptr ? axes.size() : shape.rank();
-  if (c.has_value(1) && c.value(1).size() != n) return fail("names {} extents for {} axes", c.value(1).size(), n);
+  if (c.has_value(1) && c.value(1).size() != n)
+    return fail("names {} extents for {} axes", c.value(1).size(), n);
   for (std::size_t i = 0; i < n; ++i) {
-    const Result<std::size_t> axis = named != nullptr ? c.axis(axes[i], shape.rank()) : Result<std::size_t>(i);
+    const Result<std::size_t> axis =
+        named != nullptr ? c.axis(axes[i], shape.rank()) : Result<std::size_t>(i);
     PLIMSOLL_TRY(axis);
     shape[*axis] = c.has_value(1) ? c.value(1)[i].dim() : c.unknown("cropped", {});
   }
@@ -281,6 +285,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> movement_operators() { return kOperators; }
+std::span<const OperatorInfo> movement_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

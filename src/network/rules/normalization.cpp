@@ -16,7 +16,8 @@ Status check_channels(InferenceContext& c, std::size_t last) {
   const Dim channels = c.dims(0)[1];
   for (std::size_t i = 1; i <= last; ++i)
     if (c.ranked(i) && (c.rank(i) != 1 || differ(c.dims(i)[0], channels)))
-      return fail("the input {} has {} channels; input {} has the shape {}", c.show(c.dims(0)), c.symbols().text(channels), i, c.show(c.dims(i)));
+      return fail("the input {} has {} channels; input {} has the shape {}", c.show(c.dims(0)),
+                  c.symbols().text(channels), i, c.show(c.dims(i)));
   return {};
 }
 
@@ -66,7 +67,8 @@ Status softmax(InferenceContext& c) {
   if (c.ranked(0) && c.rank(0) > 0) {
     const std::int64_t axis = c.integer("axis", c.opset() < 13 ? 1 : -1);
     // Before opset 13 the input was seen as a matrix, which an axis behind the last one may end.
-    if (c.opset() >= 13 || axis != static_cast<std::int64_t>(c.rank(0))) PLIMSOLL_TRY(InferenceContext::axis(axis, c.rank(0)));
+    if (c.opset() >= 13 || axis != static_cast<std::int64_t>(c.rank(0)))
+      PLIMSOLL_TRY(InferenceContext::axis(axis, c.rank(0)));
   }
   return like_first(c);
 }
@@ -80,13 +82,16 @@ Status dropout(InferenceContext& c) {
 /// Losses of scores (N, C, d…) against labels (N, d…).
 Status loss(InferenceContext& c) {
   const std::string_view reduction = c.text("reduction", "mean");
-  if (reduction != "mean" && reduction != "sum" && reduction != "none") return fail("reduction is '{}', which is none of none, mean, sum", reduction);
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    return fail("reduction is '{}', which is none of none, mean, sum", reduction);
   set_like(c, 1, 0, c.type(0));  // SoftmaxCrossEntropyLoss's log_prob
-  if (c.ranked(0) && c.rank(0) < 2) return fail("the scores have the shape {}; batch and classes are needed", c.show(c.dims(0)));
+  if (c.ranked(0) && c.rank(0) < 2)
+    return fail("the scores have the shape {}; batch and classes are needed", c.show(c.dims(0)));
   if (c.ranked(0) && c.ranked(1)) {
     const auto scores = c.dims(0), labels = c.dims(1);
     bool fits = labels.size() + 1 == scores.size();
-    for (std::size_t i = 0; fits && i < labels.size(); ++i) fits = !differ(labels[i], scores[i == 0 ? 0 : i + 1]);
+    for (std::size_t i = 0; fits && i < labels.size(); ++i)
+      fits = !differ(labels[i], scores[i == 0 ? 0 : i + 1]);
     if (!fits) return fail("scores {} do not fit labels {}", c.show(scores), c.show(labels));
   }
   if (reduction != "none") {
@@ -120,6 +125,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> normalization_operators() { return kOperators; }
+std::span<const OperatorInfo> normalization_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -15,8 +15,9 @@
 namespace plimsoll::network::testing {
 
 struct OneOperator {
-  std::string_view op;          ///< "Conv", "Conv@13", "com.microsoft:Gelu@1"; opset 17 unless told
-  std::string_view inputs;      ///< "1x3x8x8 nx4:int64 scalar ? - =1,2,3 ==5": shapes, unranked, left out, contents
+  std::string_view op;  ///< "Conv", "Conv@13", "com.microsoft:Gelu@1"; opset 17 unless told
+  std::string_view
+      inputs;  ///< "1x3x8x8 nx4:int64 scalar ? - =1,2,3 ==5": shapes, unranked, left out, contents
   std::string_view attributes;  ///< "group=2 strides=[2,2] auto_pad=VALID"
   std::string_view expected;    ///< "1x4x6x6; int64 1x4x6x6", or "error: " and a part of the message
 };
@@ -55,7 +56,8 @@ inline TensorId make_input(Builder& b, std::string_view text) {
     return id;
   }
   const std::size_t colon = text.find(':');
-  const DataType type = colon == std::string_view::npos ? DataType::float32 : type_named(text.substr(colon + 1));
+  const DataType type =
+      colon == std::string_view::npos ? DataType::float32 : type_named(text.substr(colon + 1));
   const std::string_view shape = text.substr(0, colon);
   if (shape == "?") {
     const TensorId id = b.tensor("unranked");
@@ -66,12 +68,14 @@ inline TensorId make_input(Builder& b, std::string_view text) {
   std::vector<Dim> dims;
   if (shape != "scalar")
     for (const auto d : split(shape, "x"))
-      dims.push_back(d.find_first_not_of("0123456789") == std::string_view::npos ? Dim::of(number(d)) : b.symbol(d));
+      dims.push_back(d.find_first_not_of("0123456789") == std::string_view::npos ? Dim::of(number(d))
+                                                                                 : b.symbol(d));
   return b.input("input", type, dims);
 }
 
 /// The attributes as Builder takes them; `lists` keeps what they point to.
-inline std::vector<AttributeValue> make_attributes(std::string_view text, std::deque<std::vector<std::int64_t>>& lists) {
+inline std::vector<AttributeValue> make_attributes(std::string_view text,
+                                                   std::deque<std::vector<std::int64_t>>& lists) {
   std::vector<AttributeValue> out;
   for (const auto part : split(text, " ")) {
     const std::size_t at = part.find('=');
@@ -80,7 +84,8 @@ inline std::vector<AttributeValue> make_attributes(std::string_view text, std::d
       std::vector<std::int64_t>& list = lists.emplace_back();
       for (const auto n : split(value.substr(1, value.size() - 2), ",")) list.push_back(number(n));
       out.emplace_back(key, list);
-    } else if (!value.empty() && value.find_first_not_of("-0123456789") == std::string_view::npos && value != "->") {
+    } else if (!value.empty() && value.find_first_not_of("-0123456789") == std::string_view::npos &&
+               value != "->") {
       out.emplace_back(key, number(value));
     } else {
       out.emplace_back(key, value);
@@ -106,7 +111,8 @@ inline std::string outcome(const OneOperator& test) {
   std::vector<TensorId> inputs, outputs;
   for (const auto text : split(test.inputs, " ")) inputs.push_back(make_input(b, text));
   const bool error = test.expected.starts_with("error: ");  // whose text may hold semicolons
-  for (auto n = error ? 1 : 1 + std::ranges::count(test.expected, ';'); n > 0; --n) outputs.push_back(b.tensor("output"));
+  for (auto n = error ? 1 : 1 + std::ranges::count(test.expected, ';'); n > 0; --n)
+    outputs.push_back(b.tensor("output"));
   std::deque<std::vector<std::int64_t>> lists;
   b.add(op, domain, "tested", inputs, outputs, make_attributes(test.attributes, lists));
   const Network network = std::move(b).finish();
@@ -125,8 +131,11 @@ inline void check(std::span<const OneOperator> tests) {
   for (const OneOperator& test : tests) {
     const std::string found = outcome(test);
     const bool error = test.expected.starts_with("error: ");
-    const bool right = error ? found.starts_with("error: ") && found.find(test.expected.substr(7)) != std::string::npos : found == test.expected;
-    EXPECT_TRUE(right) << test.op << " (" << test.inputs << ") " << test.attributes << "\n  expected " << test.expected << "\n  found    " << found;
+    const bool right =
+        error ? found.starts_with("error: ") && found.find(test.expected.substr(7)) != std::string::npos
+              : found == test.expected;
+    EXPECT_TRUE(right) << test.op << " (" << test.inputs << ") " << test.attributes << "\n  expected "
+                       << test.expected << "\n  found    " << found;
   }
 }
 

@@ -9,24 +9,28 @@
 
 namespace plimsoll::network {
 
-Result<Shape> matrix_product(InferenceContext& c, std::span<const Dim> a, std::span<const Dim> b, Transposed t) {
-  if (a.empty() || b.empty()) return fail("{} times {}: a scalar has no matrix product", c.show(a), c.show(b));
+Result<Shape> matrix_product(InferenceContext& c, std::span<const Dim> a, std::span<const Dim> b,
+                             Transposed t) {
+  if (a.empty() || b.empty())
+    return fail("{} times {}: a scalar has no matrix product", c.show(a), c.show(b));
   const std::size_t ra = a.size(), rb = b.size();
   // A vector is a row on the left and a column on the right, and its own extent vanishes.
   const bool swap_a = t.a && ra > 1, swap_b = t.b && rb > 1;
   const Dim inner_a = a[swap_a ? ra - 2 : ra - 1];
   const Dim inner_b = rb == 1 ? b[0] : b[swap_b ? rb - 1 : rb - 2];
   if (differ(inner_a, inner_b))
-    return fail("{}{} times {}{}: the inner extents {} and {} differ", c.show(a), swap_a ? " transposed" : "", c.show(b),
-                swap_b ? " transposed" : "", inner_a.value(), inner_b.value());
-  Result<Shape> out = c.broadcast(ra > 2 ? a.first(ra - 2) : std::span<const Dim>{}, rb > 2 ? b.first(rb - 2) : std::span<const Dim>{});
+    return fail("{}{} times {}{}: the inner extents {} and {} differ", c.show(a), swap_a ? " transposed" : "",
+                c.show(b), swap_b ? " transposed" : "", inner_a.value(), inner_b.value());
+  Result<Shape> out = c.broadcast(ra > 2 ? a.first(ra - 2) : std::span<const Dim>{},
+                                  rb > 2 ? b.first(rb - 2) : std::span<const Dim>{});
   if (!out) return out;
   if (ra > 1) out->push_back(a[swap_a ? ra - 1 : ra - 2]);
   if (rb > 1) out->push_back(b[swap_b ? rb - 2 : rb - 1]);
   return out;
 }
 
-Status infer_matrix_product(InferenceContext& c, std::size_t a, std::size_t b, DataType type, Transposed transposed) {
+Status infer_matrix_product(InferenceContext& c, std::size_t a, std::size_t b, DataType type,
+                            Transposed transposed) {
   if (!c.ranked(a) || !c.ranked(b)) {
     c.set_unranked(0, type);
     return {};
@@ -42,14 +46,15 @@ Status infer_gemm(InferenceContext& c, std::size_t a, std::size_t b, std::size_t
   PLIMSOLL_TRY(left);
   const Result<Shape> right = shape_of_rank(c, b, 2, "B");
   PLIMSOLL_TRY(right);
-  const Result<Shape> shape =
-      matrix_product(c, left->dims(), right->dims(), {c.integer("transA", 0) != 0, c.integer("transB", 0) != 0});
+  const Result<Shape> shape = matrix_product(c, left->dims(), right->dims(),
+                                             {c.integer("transA", 0) != 0, c.integer("transB", 0) != 0});
   PLIMSOLL_TRY(shape);
   if (c.ranked(bias)) {
     const Result<Shape> whole = c.broadcast(shape->dims(), c.dims(bias));
     PLIMSOLL_TRY(whole);
     if (whole->rank() != 2 || differ((*whole)[0], (*shape)[0]) || differ((*whole)[1], (*shape)[1]))
-      return fail("C has the shape {}, which does not broadcast to the product's {}", c.show(c.dims(bias)), c.show(shape->dims()));
+      return fail("C has the shape {}, which does not broadcast to the product's {}", c.show(c.dims(bias)),
+                  c.show(shape->dims()));
   }
   c.set(0, type, *shape);
   return {};
@@ -57,9 +62,15 @@ Status infer_gemm(InferenceContext& c, std::size_t a, std::size_t b, std::size_t
 
 namespace {
 
-Status matmul(InferenceContext& c) { return infer_matrix_product(c, 0, 1, c.type(0)); }
-Status matmul_integer(InferenceContext& c) { return infer_matrix_product(c, 0, 1, DataType::int32); }
-Status gemm(InferenceContext& c) { return infer_gemm(c, 0, 1, 2, c.type(0)); }
+Status matmul(InferenceContext& c) {
+  return infer_matrix_product(c, 0, 1, c.type(0));
+}
+Status matmul_integer(InferenceContext& c) {
+  return infer_matrix_product(c, 0, 1, DataType::int32);
+}
+Status gemm(InferenceContext& c) {
+  return infer_gemm(c, 0, 1, 2, c.type(0));
+}
 
 Status det(InferenceContext& c) {
   if (!c.ranked(0)) {
@@ -67,7 +78,8 @@ Status det(InferenceContext& c) {
     return {};
   }
   const auto dims = c.dims(0);
-  if (dims.size() < 2 || differ(dims[dims.size() - 1], dims[dims.size() - 2])) return fail("{} is not a square matrix", c.show(dims));
+  if (dims.size() < 2 || differ(dims[dims.size() - 1], dims[dims.size() - 2]))
+    return fail("{} is not a square matrix", c.show(dims));
   c.set(0, c.type(0), Shape(dims.first(dims.size() - 2)));
   return {};
 }
@@ -169,7 +181,9 @@ class Equation {
     }
     if (guessed) return {};
     const Result<Shape> both = c_.broadcast({&known, 1}, {&extent, 1});
-    if (!both) return fail("label '{}' stands for {} and for {}", name, c_.symbols().text(known), c_.symbols().text(extent));
+    if (!both)
+      return fail("label '{}' stands for {} and for {}", name, c_.symbols().text(known),
+                  c_.symbols().text(extent));
     known = (*both)[0];
     return {};
   }
@@ -195,7 +209,8 @@ Status einsum(InferenceContext& c) {
   for (bool more = true; more; ++terms) {
     const std::size_t comma = left.find(',');
     more = comma != std::string_view::npos;
-    if (terms == c.inputs()) return fail("equation '{}' has more terms than the {} inputs", whole, c.inputs());
+    if (terms == c.inputs())
+      return fail("equation '{}' has more terms than the {} inputs", whole, c.inputs());
     PLIMSOLL_TRY(equation.input(terms, left.substr(0, comma)));
     if (more) left.remove_prefix(comma + 1);
   }
@@ -214,6 +229,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> product_operators() { return kOperators; }
+std::span<const OperatorInfo> product_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -18,7 +18,10 @@ Status quantize(InferenceContext& c) {
 Status dequantize(InferenceContext& c) {
   const Result<DataType> stated = type_attribute(c, "output_dtype", DataType::undefined);
   PLIMSOLL_TRY(stated);
-  set_like(c, 0, 0, *stated != DataType::undefined ? *stated : c.opset() >= 19 ? c.type(1) : DataType::float32);
+  set_like(c, 0, 0,
+           *stated != DataType::undefined ? *stated
+           : c.opset() >= 19              ? c.type(1)
+                                          : DataType::float32);
   return {};
 }
 
@@ -29,21 +32,26 @@ Status dynamic_quantize(InferenceContext& c) {
   return {};
 }
 
-Status convolution_integer(InferenceContext& c) { return infer_convolution(c, {}, DataType::int32); }
-Status quantized_convolution(InferenceContext& c) { return infer_convolution(c, {.x = 0, .weights = 3}, c.type(7)); }
-Status quantized_matmul(InferenceContext& c) { return infer_matrix_product(c, 0, 3, c.type(7)); }
+Status convolution_integer(InferenceContext& c) {
+  return infer_convolution(c, {}, DataType::int32);
+}
+Status quantized_convolution(InferenceContext& c) {
+  return infer_convolution(c, {.x = 0, .weights = 3}, c.type(7));
+}
+Status quantized_matmul(InferenceContext& c) {
+  return infer_matrix_product(c, 0, 3, c.type(7));
+}
 
 constexpr OperatorInfo kOperators[] = {
-    {"ConvInteger", 2, 4, 1, convolution_integer},
-    {"DequantizeLinear", 2, 3, 1, dequantize},
-    {"DynamicQuantizeLinear", 1, 1, 3, dynamic_quantize},
-    {"QLinearConv", 8, 9, 1, quantized_convolution},
-    {"QLinearMatMul", 8, 8, 1, quantized_matmul},
-    {"QuantizeLinear", 2, 3, 1, quantize},
+    {"ConvInteger", 2, 4, 1, convolution_integer},        {"DequantizeLinear", 2, 3, 1, dequantize},
+    {"DynamicQuantizeLinear", 1, 1, 3, dynamic_quantize}, {"QLinearConv", 8, 9, 1, quantized_convolution},
+    {"QLinearMatMul", 8, 8, 1, quantized_matmul},         {"QuantizeLinear", 2, 3, 1, quantize},
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> quantization_operators() { return kOperators; }
+std::span<const OperatorInfo> quantization_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

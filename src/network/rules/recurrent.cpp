@@ -26,26 +26,37 @@ Status recurrent(InferenceContext& c, std::int64_t gates) {
   if (c.attribute("hidden_size") != nullptr) {
     const Result<std::int64_t> stated = positive_attribute(c, "hidden_size", 0);
     PLIMSOLL_TRY(stated);
-    if (differ(hidden, Dim::of(*stated))) return fail("hidden_size is {}; R has the shape {}", *stated, c.show(r->dims()));
+    if (differ(hidden, Dim::of(*stated)))
+      return fail("hidden_size is {}; R has the shape {}", *stated, c.show(r->dims()));
     hidden = Dim::of(*stated);
   }
   const Dim stacked = s.times(hidden, Dim::of(gates));
-  if (differ((*w)[1], stacked) || differ((*r)[1], stacked) || differ((*w)[0], directions) || differ((*r)[0], directions))
-    return fail("W {} and R {} do not fit {} direction(s), {} gates and a hidden size of {}", c.show(w->dims()),
-                c.show(r->dims()), directions.value(), gates, s.text(hidden));
-  if (differ((*w)[2], (*x)[2])) return fail("X {} has {} features; W {} wants {}", c.show(x->dims()), (*x)[2].value(), c.show(w->dims()), (*w)[2].value());
+  if (differ((*w)[1], stacked) || differ((*r)[1], stacked) || differ((*w)[0], directions) ||
+      differ((*r)[0], directions))
+    return fail("W {} and R {} do not fit {} direction(s), {} gates and a hidden size of {}",
+                c.show(w->dims()), c.show(r->dims()), directions.value(), gates, s.text(hidden));
+  if (differ((*w)[2], (*x)[2]))
+    return fail("X {} has {} features; W {} wants {}", c.show(x->dims()), (*x)[2].value(), c.show(w->dims()),
+                (*w)[2].value());
 
   const Dim batch = (*x)[layout == 0 ? 1 : 0], steps = (*x)[layout == 0 ? 0 : 1];
   const Shape last = layout == 0 ? Shape{directions, batch, hidden} : Shape{batch, directions, hidden};
-  c.set(0, c.type(0), layout == 0 ? Shape{steps, directions, batch, hidden} : Shape{batch, steps, directions, hidden});
+  c.set(0, c.type(0),
+        layout == 0 ? Shape{steps, directions, batch, hidden} : Shape{batch, steps, directions, hidden});
   c.set(1, c.type(0), last);
   c.set(2, c.type(0), last);
   return {};
 }
 
-Status rnn(InferenceContext& c) { return recurrent(c, 1); }
-Status gru(InferenceContext& c) { return recurrent(c, 3); }
-Status lstm(InferenceContext& c) { return recurrent(c, 4); }
+Status rnn(InferenceContext& c) {
+  return recurrent(c, 1);
+}
+Status gru(InferenceContext& c) {
+  return recurrent(c, 3);
+}
+Status lstm(InferenceContext& c) {
+  return recurrent(c, 4);
+}
 
 constexpr OperatorInfo kOperators[] = {
     {"GRU", 3, 6, 2, gru},
@@ -55,6 +66,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> recurrent_operators() { return kOperators; }
+std::span<const OperatorInfo> recurrent_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -58,11 +58,15 @@ void reduce_unknown_axes(InferenceContext& c, const IntegerList& axes, bool keep
     Shape out;
     for (const Dim d : dims) {
       const Interval b = c.symbols().bounds(d);
-      out.push_back(d.is(1) ? d : c.unknown("extent", {std::min<std::int64_t>(1, b.low), std::max<std::int64_t>(1, b.high)}));
+      out.push_back(d.is(1) ? d
+                            : c.unknown("extent", {std::min<std::int64_t>(1, b.low),
+                                                   std::max<std::int64_t>(1, b.high)}));
     }
     c.set(0, c.type(0), out);
   } else if (axes.length && *axes.length > 0 && *axes.length <= dims.size()) {
-    c.set(0, c.type(0), unknown_shape(c, static_cast<std::int64_t>(dims.size() - *axes.length), highest(c.symbols(), dims)));
+    c.set(
+        0, c.type(0),
+        unknown_shape(c, static_cast<std::int64_t>(dims.size() - *axes.length), highest(c.symbols(), dims)));
   } else {
     c.set_unranked(0, c.type(0));
   }
@@ -184,6 +188,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> reduction_operators() { return kOperators; }
+std::span<const OperatorInfo> reduction_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -45,12 +45,14 @@ Result<Dim> remaining(InferenceContext& c, std::span<const Dim> others) {
   const auto dims = c.dims(0);
   const Dim have = c.count(dims), named = c.count(others);
   if (named.is(0)) {
-    if (have.exact() && !have.is(0)) return fail("cannot reshape {} to a shape with an extent of 0", c.show(dims));
+    if (have.exact() && !have.is(0))
+      return fail("cannot reshape {} to a shape with an extent of 0", c.show(dims));
     return Dim::of(0);
   }
   if (have.exact() && named.exact()) {
     if (have.value() % named.value() != 0)
-      return fail("cannot reshape {}: its {} elements do not divide by {}", c.show(dims), have.value(), named.value());
+      return fail("cannot reshape {}: its {} elements do not divide by {}", c.show(dims), have.value(),
+                  named.value());
     return Dim::of(have.value() / named.value());
   }
   return quotient(c.symbols(), dims, others);
@@ -67,23 +69,28 @@ Status check_counts(InferenceContext& c, const Shape& shape) {
 }
 
 /// One element of the target as an extent; nullopt for -1.
-Result<std::optional<Dim>> target_extent(InferenceContext& c, const Scalar& s, std::size_t position, bool allow_zero) {
+Result<std::optional<Dim>> target_extent(InferenceContext& c, const Scalar& s, std::size_t position,
+                                         bool allow_zero) {
   if (s.is_integer() && s.integer() == -1) return std::nullopt;
   if (s.is_integer() && s.integer() == 0 && !allow_zero) {
     if (!c.ranked(0)) return c.unknown("extent", {});
     if (position >= c.rank(0))
-      return fail("0 at position {} of the target copies an extent that {} does not have", position, c.show(c.dims(0)));
+      return fail("0 at position {} of the target copies an extent that {} does not have", position,
+                  c.show(c.dims(0)));
     return c.dims(0)[position];
   }
   const Dim d = s.dim();
-  if (!d.valid()) return fail("cannot reshape to an extent of {}", s.is_real() ? fmt::format("{}", s.real()) : fmt::format("{}", s.integer()));
+  if (!d.valid())
+    return fail("cannot reshape to an extent of {}",
+                s.is_real() ? fmt::format("{}", s.real()) : fmt::format("{}", s.integer()));
   return d;
 }
 
 /// Sets an output of the same elements under another shape, with its contents.
 void set_reshaped(InferenceContext& c, const Shape& shape) {
   c.set(0, c.type(0), shape);
-  if (const auto values = contents(c, 0); values && small_count(shape.dims()) == values->size()) c.set_value(0, *values);
+  if (const auto values = contents(c, 0); values && small_count(shape.dims()) == values->size())
+    c.set_value(0, *values);
 }
 
 Status reshape_to(InferenceContext& c, std::span<const Scalar> target) {
@@ -164,7 +171,9 @@ Status squeeze(InferenceContext& c) {
   const IntegerList list = integer_list(c, "axes", 1);
   if (list.given && !list.known) {
     if (list.length && *list.length <= dims.size())
-      c.set(0, c.type(0), unknown_shape(c, static_cast<std::int64_t>(dims.size() - *list.length), highest(c.symbols(), dims)));
+      c.set(0, c.type(0),
+            unknown_shape(c, static_cast<std::int64_t>(dims.size() - *list.length),
+                          highest(c.symbols(), dims)));
     else
       c.set_unranked(0, c.type(0));
     return {};
@@ -186,7 +195,8 @@ Status squeeze(InferenceContext& c) {
       if (!axes->test(i))
         shape.push_back(dims[i]);
       else if (dims[i].exact() && !dims[i].is(1))
-        return fail("axis {} of {} has an extent of {}: only 1 can be squeezed", i, c.show(dims), dims[i].value());
+        return fail("axis {} of {} has an extent of {}: only 1 can be squeezed", i, c.show(dims),
+                    dims[i].value());
     }
   }
   set_reshaped(c, shape);
@@ -200,7 +210,8 @@ Status unsqueeze(InferenceContext& c) {
     return {};
   }
   const auto dims = c.dims(0);
-  if (*list.length > kMaxRank || dims.size() + *list.length > kMaxRank) return fail("a rank over {} is not supported", kMaxRank);
+  if (*list.length > kMaxRank || dims.size() + *list.length > kMaxRank)
+    return fail("a rank over {} is not supported", kMaxRank);
   const std::size_t rank = dims.size() + *list.length;
   if (!list.known) {
     const std::int64_t high = std::max<std::int64_t>(1, highest(c.symbols(), dims));

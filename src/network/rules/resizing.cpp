@@ -18,21 +18,25 @@ Dim scaled(InferenceContext& c, Dim extent, double scale) {
     return x >= 0 && x < kTwoTo63 ? static_cast<std::int64_t>(x) : -1;
   };
   if (extent.exact()) return Dim::of(apply(extent.value()));
-  if (const auto times = whole(Scalar::real(scale)); times && *times >= 0) return c.symbols().times(extent, Dim::of(*times));
-  if (const auto over = whole(Scalar::real(1 / scale)); over && *over > 0) return c.symbols().divide(extent, Dim::of(*over));
+  if (const auto times = whole(Scalar::real(scale)); times && *times >= 0)
+    return c.symbols().times(extent, Dim::of(*times));
+  if (const auto over = whole(Scalar::real(1 / scale)); over && *over > 0)
+    return c.symbols().divide(extent, Dim::of(*over));
   const Interval b = c.symbols().bounds(extent);
   const std::int64_t high = b.high == kUnbounded ? -1 : apply(b.high);
   return c.unknown("scaled", {std::max<std::int64_t>(0, apply(b.low)), high < 0 ? kUnbounded : high});
 }
 
 Status check_scale(const Scalar& s) {
-  if (s.is_symbol() || !(s.real() > 0) || !std::isfinite(s.real())) return fail("a scale of {} cannot be", s.real());
+  if (s.is_symbol() || !(s.real() > 0) || !std::isfinite(s.real()))
+    return fail("a scale of {} cannot be", s.real());
   return {};
 }
 
 /// The part of an axis that tf_crop_and_resize takes: its end less its beginning; 1 in all other modes.
 std::optional<double> kept_part(const InferenceContext& c, std::size_t i, std::size_t axes) {
-  if (c.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize" || c.opset() < 11) return 1.0;
+  if (c.text("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize" || c.opset() < 11)
+    return 1.0;
   if (!c.has_value(1) || c.value(1).size() != 2 * axes) return std::nullopt;
   const Scalar &start = c.value(1)[i], &end = c.value(1)[i + axes];
   if (start.is_symbol() || end.is_symbol()) return std::nullopt;

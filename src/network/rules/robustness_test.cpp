@@ -1,8 +1,8 @@
-// Operators with inputs, contents and attributes drawn at random, most of them nonsense: whatever a file says,
-// a rule answers or refuses. Meant for the sanitizers as much as for the result.
-#include <gtest/gtest.h>
-
+// Operators with inputs, contents and attributes drawn at random, most of them nonsense: whatever a file
+// says, a rule answers or refuses. Meant for the sanitizers as much as for the result.
 #include <random>
+
+#include <gtest/gtest.h>
 
 #include "network/builder.hpp"
 #include "network/inference.hpp"
@@ -11,19 +11,29 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kNumbers[] = {0, 1, 2, 3, 4, -1, -2, -3, 5, 7, 16, 100, 2147483647, -2147483648, kMost, kLeast, kMost - 1, kLeast + 1};
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
+                       kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kNumbers[] = {
+    0, 1, 2, 3, 4, -1, -2, -3, 5, 7, 16, 100, 2147483647, -2147483648, kMost, kLeast, kMost - 1, kLeast + 1};
 constexpr std::int64_t kExtents[] = {0, 1, 1, 2, 2, 3, 4, 5, 256, 257, 1000000, std::int64_t{1} << 40, kMost};
 constexpr double kReals[] = {0, 1, -1, 0.5, 2, 1e-30, 1e30, -1e300, 1e300};
-constexpr std::string_view kIntegers[] = {"axis", "keepdims", "k", "to", "num_outputs", "batch_dims", "blocksize", "start", "end", "allowzero", "dtype",
-                                          "noop_with_empty_axes", "fmod", "output_height", "output_width", "new_axis", "num_scan_inputs", "value_int"};
-constexpr std::string_view kLists[] = {"axes", "perm", "pads", "split", "starts", "ends", "shape", "pooled_shape", "ngram_indexes", "value_ints", "stopwords"};
+constexpr std::string_view kIntegers[] = {"axis",      "keepdims",        "k",
+                                          "to",        "num_outputs",     "batch_dims",
+                                          "blocksize", "start",           "end",
+                                          "allowzero", "dtype",           "noop_with_empty_axes",
+                                          "fmod",      "output_height",   "output_width",
+                                          "new_axis",  "num_scan_inputs", "value_int"};
+constexpr std::string_view kLists[] = {"axes",          "perm",       "pads",     "split",
+                                       "starts",        "ends",       "shape",    "pooled_shape",
+                                       "ngram_indexes", "value_ints", "stopwords"};
 
 class Draw {
  public:
   explicit Draw(std::uint32_t seed) : random_(seed) {}
   template <class T, std::size_t N>
-  T of(const T (&from)[N]) { return from[below(N)]; }
+  T of(const T (&from)[N]) {
+    return from[below(N)];
+  }
   std::size_t below(std::size_t n) { return random_() % n; }
   bool chance(std::size_t one_in) { return below(one_in) == 0; }
 
@@ -32,7 +42,8 @@ class Draw {
 };
 
 DataType draw_type(Draw& d) {
-  constexpr DataType kTypes[] = {DataType::float32, DataType::int64, DataType::int64, DataType::int32, DataType::boolean, DataType::float16, DataType::undefined};
+  constexpr DataType kTypes[] = {DataType::float32, DataType::int64,   DataType::int64,    DataType::int32,
+                                 DataType::boolean, DataType::float16, DataType::undefined};
   return d.of(kTypes);
 }
 
@@ -95,7 +106,8 @@ bool run_one(Draw& d, const OperatorInfo& row) {
 TEST(Robustness, RulesAnswerOrRefuse) {
   std::size_t accepted = 0;
   std::uint32_t seed = 0;
-  for (const auto rows : {arithmetic_operators(), reduction_operators(), movement_operators(), shape_operators(), selection_operators(), control_operators()})
+  for (const auto rows : {arithmetic_operators(), reduction_operators(), movement_operators(),
+                          shape_operators(), selection_operators(), control_operators()})
     for (const OperatorInfo& row : rows)
       for (int i = 0; i < 300; ++i) {
         Draw d(++seed);

@@ -29,10 +29,12 @@ class ShapeText {
   }
   Dim dim(std::string_view token) {
     std::int64_t n = 0;
-    if (const auto [end, error] = std::from_chars(token.begin(), token.end(), n); error == std::errc{}) return Dim::of(n);
+    if (const auto [end, error] = std::from_chars(token.begin(), token.end(), n); error == std::errc{})
+      return Dim::of(n);
     const std::size_t colon = token.find(':');
     const Dim symbol = builder_.symbol(token.substr(0, colon));
-    if (colon != std::string_view::npos) bounds_[std::string(token.substr(0, colon))] = std::stoll(std::string(token.substr(colon + 1)));
+    if (colon != std::string_view::npos)
+      bounds_[std::string(token.substr(0, colon))] = std::stoll(std::string(token.substr(colon + 1)));
     return symbol;
   }
   /// The Network's symbols again, with the bounds that were written.
@@ -66,7 +68,9 @@ inline std::string describe_tensor(const Shapes& shapes, TensorId id) {
   for (const Scalar& s : shapes.value(id)) {
     if (!first) out += ", ";
     first = false;
-    out += s.is_symbol() ? shapes.symbols().text(s.dim()) : s.is_real() ? fmt::format("{}", s.real()) : fmt::format("{}", s.integer());
+    out += s.is_symbol() ? shapes.symbols().text(s.dim())
+           : s.is_real() ? fmt::format("{}", s.real())
+                         : fmt::format("{}", s.integer());
   }
   return out + "]";
 }
@@ -88,7 +92,8 @@ class Rule {
   }
   Rule& none() { return add(kNoTensor); }
   /// Contents: integers, and names of symbols; "scalar" or "2x2" where they are no vector.
-  Rule& values(const std::vector<std::string>& values, std::string_view shape = {}, DataType type = DataType::int64) {
+  Rule& values(const std::vector<std::string>& values, std::string_view shape = {},
+               DataType type = DataType::int64) {
     std::vector<Scalar> scalars;
     for (const std::string& v : values) {
       if (is_float(type))
@@ -97,7 +102,9 @@ class Rule {
         scalars.push_back(v[0] == '-' ? Scalar::integer(std::stoll(v)) : Scalar::extent(shapes_.dim(v)));
     }
     const TensorId id = builder_.tensor("v");
-    const std::vector<Dim> dims = shape.empty() ? std::vector<Dim>{Dim::of(static_cast<std::int64_t>(values.size()))} : shapes_.parse(shape);
+    const std::vector<Dim> dims = shape.empty()
+                                      ? std::vector<Dim>{Dim::of(static_cast<std::int64_t>(values.size()))}
+                                      : shapes_.parse(shape);
     builder_.declare(id, type, dims);
     builder_.set_role(id, Role::buffer);
     builder_.open_graph().weights.push_back(id);

@@ -62,7 +62,8 @@ Status non_max_suppression(InferenceContext& c) {
   const Dim classes = c.ranked(1) && c.rank(1) == 3 ? c.dims(1)[1] : unbounded;
   const Dim per_class = Dim::of(std::min(symbols.bounds(boxes).high, symbols.bounds(most).high));
   std::int64_t high = kUnbounded;
-  if (batch.valid() && classes.valid()) high = most_elements(symbols, Shape{batch, classes, per_class}.dims());
+  if (batch.valid() && classes.valid())
+    high = most_elements(symbols, Shape{batch, classes, per_class}.dims());
   set_rows(c.unknown("boxes", {0, high}));
   return {};
 }
@@ -92,7 +93,9 @@ Status unique(InferenceContext& c) {
     shape = Shape(dims);
   }
   const Interval bounds = c.symbols().bounds(among);
-  const Dim n = bounds.high <= 1 && among.exact() ? among : c.unknown("unique", {std::min<std::int64_t>(1, bounds.low), bounds.high});
+  const Dim n = bounds.high <= 1 && among.exact()
+                    ? among
+                    : c.unknown("unique", {std::min<std::int64_t>(1, bounds.low), bounds.high});
   shape[axis] = n;
   c.set(0, type, shape);
   c.set(1, DataType::int64, Shape{n});
@@ -105,10 +108,13 @@ Status unique(InferenceContext& c) {
 Status regions(InferenceContext& c, std::int64_t height, std::int64_t width) {
   if (height < 0 || width < 0) return fail("regions of {} by {} cannot be", height, width);
   c.set(0, c.type(0),
-        Shape{extent_or_unknown(c, 1, 0, "regions"), extent_or_unknown(c, 0, 1, "channels"), Dim::of(height), Dim::of(width)});
+        Shape{extent_or_unknown(c, 1, 0, "regions"), extent_or_unknown(c, 0, 1, "channels"), Dim::of(height),
+              Dim::of(width)});
   return {};
 }
-Status roi_align(InferenceContext& c) { return regions(c, c.integer("output_height", 1), c.integer("output_width", 1)); }
+Status roi_align(InferenceContext& c) {
+  return regions(c, c.integer("output_height", 1), c.integer("output_width", 1));
+}
 Status max_roi_pool(InferenceContext& c) {
   const auto pooled = c.integers("pooled_shape");
   if (pooled.size() != 2) return fail("pooled_shape has {} extents, not 2", pooled.size());
@@ -142,7 +148,8 @@ Status affine_grid(InferenceContext& c) {
   std::optional<std::int64_t> length = length_of(c, 1);
   if (c.has_value(1)) length = static_cast<std::int64_t>(c.value(1).size());
   // theta has a row per coordinate: 2 or 3.
-  if (!length && c.ranked(0) && c.rank(0) == 3 && (c.dims(0)[1].is(2) || c.dims(0)[1].is(3))) length = c.dims(0)[1].value() + 2;
+  if (!length && c.ranked(0) && c.rank(0) == 3 && (c.dims(0)[1].is(2) || c.dims(0)[1].is(3)))
+    length = c.dims(0)[1].value() + 2;
   if (!length) {
     c.set_unranked(0, c.type(0));
     return {};
@@ -245,6 +252,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> selection_operators() { return kOperators; }
+std::span<const OperatorInfo> selection_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -93,8 +93,10 @@ Status sequence_map(InferenceContext& c) {
   const auto id = c.graph("body");
   if (!id) return fail("the body is missing");
   const Graph& body = c.network().graph(*id);
-  if (body.inputs.size() != c.inputs()) return fail("the body has {} inputs, the operator {}", body.inputs.size(), c.inputs());
-  if (body.outputs.size() < c.outputs()) return fail("the body has {} outputs, the operator {}", body.outputs.size(), c.outputs());
+  if (body.inputs.size() != c.inputs())
+    return fail("the body has {} inputs, the operator {}", body.inputs.size(), c.inputs());
+  if (body.outputs.size() < c.outputs())
+    return fail("the body has {} outputs, the operator {}", body.outputs.size(), c.outputs());
   const Dim length = as_sequence(c, 0).length;
   for (std::size_t i = 0; i < c.inputs(); ++i) {
     if (!c.has(i) || body.inputs[i] == kNoTensor) continue;
@@ -125,9 +127,11 @@ Result<Parts> parts_of(InferenceContext& c, Dim extent) {
   const auto sizes = c.value(1);
   if (by_size) {
     const Dim size = sizes.empty() ? Dim::invalid() : sizes.front().dim();
-    if (!size.valid() || size.is(0)) return fail("cannot split an extent of {} into parts of that size", symbols.text(extent));
+    if (!size.valid() || size.is(0))
+      return fail("cannot split an extent of {} into parts of that size", symbols.text(extent));
     const bool even = extent.exact() && size.exact() && extent.value() % size.value() == 0;
-    return Parts{symbols.divide_up(extent, size), even ? size : c.unknown("part", {0, std::min(bounds.high, symbols.bounds(size).high)})};
+    return Parts{symbols.divide_up(extent, size),
+                 even ? size : c.unknown("part", {0, std::min(bounds.high, symbols.bounds(size).high)})};
   }
   Dim total;
   std::optional<Dim> each;
@@ -142,7 +146,8 @@ Result<Parts> parts_of(InferenceContext& c, Dim extent) {
   }
   if (extent.exact() && (!total.valid() || (total.exact() && total != extent)))
     return fail("the parts come to {}, the extent to be split is {}", symbols.text(total), extent.value());
-  return Parts{Dim::of(static_cast<std::int64_t>(sizes.size())), same && each ? *each : c.unknown("part", {0, high})};
+  return Parts{Dim::of(static_cast<std::int64_t>(sizes.size())),
+               same && each ? *each : c.unknown("part", {0, high})};
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ Status shape_rule(InferenceContext& c) {
   }
   const auto dims = c.dims(0);
   const auto rank = static_cast<std::int64_t>(dims.size());
-  const auto clamped = [rank](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const auto clamped = [rank](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
   const std::int64_t start = clamped(c.integer("start", 0));
   const std::int64_t end = std::max(start, clamped(c.integer("end", rank)));
   Scalar values[kMaxRank];
@@ -111,7 +113,9 @@ Result<std::optional<Shape>> target_shape(InferenceContext& c, std::size_t input
     Shape out;
     for (const Scalar& s : c.value(input)) {
       const Dim d = s.dim();
-      if (!d.valid()) return fail("an extent of {} cannot be", s.is_real() ? fmt::format("{}", s.real()) : fmt::format("{}", s.integer()));
+      if (!d.valid())
+        return fail("an extent of {} cannot be",
+                    s.is_real() ? fmt::format("{}", s.real()) : fmt::format("{}", s.integer()));
       out.push_back(d);
     }
     return out;
@@ -189,19 +193,23 @@ Result<Steps> integer_steps(std::int64_t start, std::int64_t limit, std::int64_t
   if (delta > 0 ? start >= limit : start <= limit) return out;
   const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(limit);
   const std::uint64_t distance = delta > 0 ? to - from : from - to;
-  const std::uint64_t step = delta > 0 ? static_cast<std::uint64_t>(delta) : std::uint64_t{0} - static_cast<std::uint64_t>(delta);
+  const std::uint64_t step =
+      delta > 0 ? static_cast<std::uint64_t>(delta) : std::uint64_t{0} - static_cast<std::uint64_t>(delta);
   const std::uint64_t n = distance / step + (distance % step != 0);
-  if (n > static_cast<std::uint64_t>(kUnbounded)) return fail("from {} to {} by {} are more than 2^63 steps", start, limit, delta);
+  if (n > static_cast<std::uint64_t>(kUnbounded))
+    return fail("from {} to {} by {} are more than 2^63 steps", start, limit, delta);
   out.count = Dim::of(static_cast<std::int64_t>(n));
   if (n <= kMaxValueElements)
     for (std::uint64_t i = 0; i < n; ++i)
-      out.values.push_back(Scalar::integer(static_cast<std::int64_t>(from + i * static_cast<std::uint64_t>(delta))));
+      out.values.push_back(
+          Scalar::integer(static_cast<std::int64_t>(from + i * static_cast<std::uint64_t>(delta))));
   return out;
 }
 
 Result<Steps> real_steps(double start, double limit, double delta) {
   const double n = std::ceil((limit - start) / delta);
-  if (!(std::fabs(n) < kTwoTo63)) return fail("from {} to {} by {} is no number of steps", start, limit, delta);
+  if (!(std::fabs(n) < kTwoTo63))
+    return fail("from {} to {} by {} is no number of steps", start, limit, delta);
   Steps out{Dim::of(static_cast<std::int64_t>(std::max(0.0, n))), {}};
   if (n > 0 && n <= static_cast<double>(kMaxValueElements))
     for (std::int64_t i = 0; i < out.count.value(); ++i)
@@ -210,7 +218,8 @@ Result<Steps> real_steps(double start, double limit, double delta) {
 }
 
 /// Symbolic limits, where the count follows from them.
-std::optional<Dim> symbolic_steps(Symbols& symbols, const Scalar& start, const Scalar& limit, const Scalar& delta) {
+std::optional<Dim> symbolic_steps(Symbols& symbols, const Scalar& start, const Scalar& limit,
+                                  const Scalar& delta) {
   const auto by = whole(delta);
   const auto as_dim = [](const Scalar& s) {
     if (s.is_symbol()) return s.dim();
@@ -244,16 +253,15 @@ Status range(InferenceContext& c) {
 }
 
 constexpr OperatorInfo kOperators[] = {
-    {"Constant", 0, 0, 1, constant},
-    {"ConstantOfShape", 1, 1, 1, constant_of_shape},
-    {"Expand", 2, 2, 1, expand},
-    {"Range", 3, 3, 1, range},
-    {"Shape", 1, 1, 1, shape_rule},
-    {"Size", 1, 1, 1, size_rule},
+    {"Constant", 0, 0, 1, constant}, {"ConstantOfShape", 1, 1, 1, constant_of_shape},
+    {"Expand", 2, 2, 1, expand},     {"Range", 3, 3, 1, range},
+    {"Shape", 1, 1, 1, shape_rule},  {"Size", 1, 1, 1, size_rule},
 };
 
 }  // namespace
 
-std::span<const OperatorInfo> shape_operators() { return kOperators; }
+std::span<const OperatorInfo> shape_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -6,7 +6,9 @@ namespace plimsoll::network {
 namespace {
 
 /// floor(n / 2) + 1: the bins that a transform of real numbers has of its own.
-Dim unique_bins(InferenceContext& c, Dim n) { return c.symbols().plus(c.symbols().divide(n, Dim::of(2)), Dim::of(1)); }
+Dim unique_bins(InferenceContext& c, Dim n) {
+  return c.symbols().plus(c.symbols().divide(n, Dim::of(2)), Dim::of(1));
+}
 
 /// The axis is an attribute up to opset 19 and an input from 20 on.
 Result<std::int64_t> transform_axis(InferenceContext& c) {
@@ -23,7 +25,9 @@ Status dft(InferenceContext& c) {
     return {};
   }
   Shape shape(c.dims(0));
-  if (shape.rank() < 2) return fail("the input has the shape {}; a signal and real and imaginary parts are needed", c.show(shape.dims()));
+  if (shape.rank() < 2)
+    return fail("the input has the shape {}; a signal and real and imaginary parts are needed",
+                c.show(shape.dims()));
   const Result<std::int64_t> asked = transform_axis(c);
   const bool unknown_axis = !asked && c.has(2) && !c.has_value(2);
   if (unknown_axis) {  // any extent but the last may be the one that changes
@@ -57,7 +61,8 @@ Status dft(InferenceContext& c) {
 Status stft(InferenceContext& c) {
   Dim batch, length;
   if (c.ranked(0)) {
-    if (c.rank(0) < 2 || c.rank(0) > 3) return fail("the signal has the shape {}; batch, length and parts are needed", c.show(c.dims(0)));
+    if (c.rank(0) < 2 || c.rank(0) > 3)
+      return fail("the signal has the shape {}; batch, length and parts are needed", c.show(c.dims(0)));
     batch = c.dims(0)[0];
     length = c.dims(0)[1];
   } else {
@@ -160,6 +165,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> signal_operators() { return kOperators; }
+std::span<const OperatorInfo> signal_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -52,7 +52,9 @@ Cut cut(InferenceContext& c, Dim extent, const Scalar& start, const Scalar& end,
     const auto at_end = [&](const Scalar& s) {
       return s.is_integer() && (s.integer() == -1 || s.integer() >= std::min(kFarAway, high));
     };
-    const auto before_all = [&](const Scalar& s) { return s.is_integer() && s.integer() <= -std::min(kFarAway, high) - 1; };
+    const auto before_all = [&](const Scalar& s) {
+      return s.is_integer() && s.integer() <= -std::min(kFarAway, high) - 1;
+    };
     if (at_end(start) && before_all(end)) return {symbols.divide_up(extent, by), std::nullopt};
     return {c.unknown("slice", {0, symbols.bounds(symbols.divide_up(extent, by)).high}), std::nullopt};
   }
@@ -73,7 +75,8 @@ Cut cut(InferenceContext& c, Dim extent, const Scalar& start, const Scalar& end,
   // From the front to a distance before the end is one subtraction from the extent itself.
   if (start.is_integer() && start.integer() >= 0 && end.is_integer() && end.integer() < 0) {
     std::int64_t dropped = 0;
-    if (__builtin_add_overflow(start.integer(), magnitude(end.integer()), &dropped)) return {Dim::of(0), std::nullopt};
+    if (__builtin_add_overflow(start.integer(), magnitude(end.integer()), &dropped))
+      return {Dim::of(0), std::nullopt};
     return {symbols.divide_up(symbols.minus(extent, Dim::of(dropped)), by), std::nullopt};
   }
   // A difference of extents stops at 0, so that a start beyond the end needs no clamping.
@@ -129,7 +132,11 @@ struct Cuts {
 };
 
 Result<Cuts> cuts_of(const InferenceContext& c) {
-  Cuts out{positions(c, "starts", 1), positions(c, "ends", 2), positions(c, "steps", 4), integer_list(c, "axes", 3), {}};
+  Cuts out{positions(c, "starts", 1),
+           positions(c, "ends", 2),
+           positions(c, "steps", 4),
+           integer_list(c, "axes", 3),
+           {}};
   out.length = out.starts.length ? out.starts.length : out.ends.length ? out.ends.length : out.axes.length;
   for (const auto& length : {out.starts.length, out.ends.length, out.steps.length, out.axes.length})
     if (length && *length != *out.length) return fail("starts, ends, axes and steps differ in length");

@@ -33,7 +33,8 @@ Status extract_features(InferenceContext& c) {
 /// Inputs: rate, step, then `groups` lists of n tensors each: values, gradients, states. Outputs: the values
 /// and states anew.
 Status optimizer(InferenceContext& c, std::size_t groups) {
-  if ((c.inputs() - 2) % groups != 0) return fail("{} inputs after the first two cannot be divided into {} lists", c.inputs() - 2, groups);
+  if ((c.inputs() - 2) % groups != 0)
+    return fail("{} inputs after the first two cannot be divided into {} lists", c.inputs() - 2, groups);
   const std::size_t n = (c.inputs() - 2) / groups;
   for (std::size_t i = 0; i < n * (groups - 1); ++i) {
     const std::size_t source = 2 + (i < n ? i : i + n);  // the gradients do not come back
@@ -41,8 +42,12 @@ Status optimizer(InferenceContext& c, std::size_t groups) {
   }
   return {};
 }
-Status three_lists(InferenceContext& c) { return optimizer(c, 3); }
-Status four_lists(InferenceContext& c) { return optimizer(c, 4); }
+Status three_lists(InferenceContext& c) {
+  return optimizer(c, 3);
+}
+Status four_lists(InferenceContext& c) {
+  return optimizer(c, 4);
+}
 
 /// Derivatives of `y` with respect to the inputs: of their shapes.
 Status gradient(InferenceContext& c) {
@@ -50,7 +55,9 @@ Status gradient(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo named(std::string_view domain, std::string_view name) { return {name, 0, kAny, kAny, nullptr, domain}; }
+constexpr OperatorInfo named(std::string_view domain, std::string_view name) {
+  return {name, 0, kAny, kAny, nullptr, domain};
+}
 constexpr std::string_view kClassical = "ai.onnx.ml";
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 constexpr std::string_view kMicrosoft = "com.microsoft";
@@ -143,6 +150,8 @@ constexpr OperatorInfo kOperators[] = {
 
 }  // namespace
 
-std::span<const OperatorInfo> unruled_operators() { return kOperators; }
+std::span<const OperatorInfo> unruled_operators() {
+  return kOperators;
+}
 
 }  // namespace plimsoll::network

@@ -34,9 +34,11 @@ struct Window {
 [[nodiscard]] Status infer_convolution(InferenceContext& c, ConvolutionInputs inputs, DataType type);
 /// `pads` is the input that holds the padding where no attribute does; kAttribute otherwise.
 inline constexpr std::size_t kAttribute = ~std::size_t{0};
-[[nodiscard]] Status infer_transposed_convolution(InferenceContext& c, DataType type, std::size_t pads = kAttribute);
+[[nodiscard]] Status infer_transposed_convolution(InferenceContext& c, DataType type,
+                                                  std::size_t pads = kAttribute);
 /// Output 0 has the given type, output 1 (MaxPool's indices) int64.
 [[nodiscard]] Status infer_pool(InferenceContext& c, DataType type, ChannelsAt channels = ChannelsAt::second);
-[[nodiscard]] Status infer_global_pool(InferenceContext& c, DataType type, ChannelsAt channels = ChannelsAt::second);
+[[nodiscard]] Status infer_global_pool(InferenceContext& c, DataType type,
+                                       ChannelsAt channels = ChannelsAt::second);
 
 }  // namespace plimsoll::network

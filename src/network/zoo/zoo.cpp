@@ -141,7 +141,9 @@ const Entry* find(std::string_view spec) {
   return alias ? find_entry(plain(alias->entry)) : nullptr;
 }
 
-bool names_zoo_model(std::string_view spec) { return find(spec) != nullptr; }
+bool names_zoo_model(std::string_view spec) {
+  return find(spec) != nullptr;
+}
 
 Result<Network> build(std::string_view spec, Mode mode) {
   const std::string_view name = name_part(spec);
