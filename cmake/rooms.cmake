@@ -1,3 +1,17 @@
+# plimsoll_precompile(TARGET): the standard headers that nearly every file includes are parsed once. Only where
+# PLIMSOLL_PRECOMPILE is on, in builds from scratch: ccache, which serves the others, works without it.
+function(plimsoll_precompile target)
+  if(NOT PLIMSOLL_PRECOMPILE)
+    return()
+  endif()
+  if(target STREQUAL plimsoll_base)
+    target_precompile_headers(plimsoll_base PRIVATE <algorithm> <cstdint> <expected> <filesystem> <functional> <map> <optional>
+                              <span> <string> <string_view> <unordered_map> <vector> <fmt/format.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM plimsoll_base)
+  endif()
+endfunction()
+
 # plimsoll_room(NAME [rooms and libraries it uses…])
 # One static library plimsoll_NAME per folder under src/, and, where tests are built, one test program
 # NAME_test from the *_test.cpp files that stand beside the code.
@@ -9,6 +23,7 @@ function(plimsoll_room name)
   if(sources)
     add_library(plimsoll_${name} STATIC ${sources})
     target_link_libraries(plimsoll_${name} PUBLIC plimsoll_options ${ARGN})
+    plimsoll_precompile(plimsoll_${name})
   else()
     add_library(plimsoll_${name} INTERFACE)
     target_link_libraries(plimsoll_${name} INTERFACE plimsoll_options ${ARGN})

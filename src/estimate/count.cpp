@@ -38,6 +38,9 @@ class Counter {
   }
 
   Counts run() {
+    std::size_t operators = 0;
+    for (const Graph& g : network_.graphs) operators += g.operators.size();
+    counts_.operators.reserve(operators);
     stored();
     const Totals main = graph(GraphId{0}, {1, 1});
     counts_.forward = main.forward;
@@ -79,36 +82,49 @@ class Counter {
     Totals totals;
     const auto& operators = network_.graph(id).operators;
     for (std::uint32_t i = 0; i < operators.size(); ++i) {
-      const Totals one = single(operators[i], id, i, repeats);
-      totals.forward = totals.forward + one.forward;
-      totals.backward = totals.backward + one.backward;
+      single(operators[i], id, i, repeats, totals);
     }
     return totals;
   }
 
-  Totals single(const Operator& op, GraphId id, std::uint32_t index, Interval repeats) {
-    OperatorCount row;
+  void single(const Operator& op, GraphId id, std::uint32_t index, Interval repeats, Totals& totals) {
+    OperatorCount& row = counts_.operators.emplace_back();
     row.graph = id;
     row.index = index;
     row.repeats = repeats;
-    attribute_weights(op, row);
     const WorkRow* rule = find_work(op.kind);
-    const bool halve = !causal_.empty() && id == GraphId{0} && causal_[index];
+    const Trait trait = rule == nullptr ? Trait::none : rule->trait;
+    attribute_weights(op, trait, row);
     if (is_folded(op))
       row.coverage = Coverage::folded;
     else if (rule == nullptr)
       row.coverage = Coverage::no_rule;
     else
-      measure(op, *rule, halve, row);
+      measure(op, *rule, !causal_.empty() && id == GraphId{0} && causal_[index], row);
     trace(op, rule);
-    row.work = row.work * repeats;
-    row.backward = row.backward * repeats;
+    // A body that may run any number of times has no bound.
+    if (repeats.high == kUnbounded && row.work != Work{}) {
+      row.coverage = Coverage::unbounded;
+      row.work = row.backward = {};
+    }
     ++counts_.nodes;
     if (row.coverage == Coverage::counted || row.coverage == Coverage::folded) ++counts_.counted;
-    Totals totals{row.work, row.backward};
-    counts_.operators.push_back(row);
-    const Totals inside = bodies(op, repeats);
-    return {totals.forward + inside.forward, totals.backward + inside.backward};
+    if (row.coverage == Coverage::counted) {
+      if (repeats != Interval{1, 1}) {
+        row.work = row.work * repeats;
+        row.backward = row.backward * repeats;
+      }
+      totals.forward += row.work;
+      totals.backward += row.backward;
+    }
+    // From here on `row` may move: bodies append rows of their own.
+    if (trait == Trait::branches) {
+      const Totals inside = branches(op, repeats);
+      totals.forward += inside.forward;
+      totals.backward += inside.backward;
+    } else if (trait == Trait::repeats) {
+      repeat_bodies(op, repeats, totals);
+    }
   }
 
   /// Whether everything that it makes was found out without data.
@@ -123,7 +139,7 @@ class Counter {
     const Site upper{network_, shapes_, op, conventions_, true};
     const Corner high = corner(upper, rule, halve);
     Corner low = high;
-    if (depends_on_data(op)) {
+    if (depends_on_data(op, rule)) {
       const Site lower{network_, shapes_, op, conventions_, false};
       low = corner(lower, rule, halve);
     }
@@ -138,17 +154,14 @@ class Counter {
     backward(op, rule, low, high, row);
   }
 
-  [[nodiscard]] bool depends_on_data(const Operator& op) const {
+  [[nodiscard]] bool depends_on_data(const Operator& op, const WorkRow& rule) const {
     const auto symbolic = [this](TensorId id) {
       return id != kNoTensor &&
              (!shapes_.ranked(id) ||
               std::ranges::any_of(shapes_.dims(id), [](network::Dim d) { return !d.exact(); }));
     };
-    // NonMaxSuppression and adaptive RoiAlign depend on the data even where their shapes do not.
-    const std::string_view type = network_.type_of(op);
-    return std::ranges::any_of(network_.inputs(op), symbolic) ||
-           std::ranges::any_of(network_.outputs(op), symbolic) || type == "NonMaxSuppression" ||
-           type == "RoiAlign" || type == "MaxRoiPool";
+    return rule.trait == Trait::varies || std::ranges::any_of(network_.inputs(op), symbolic) ||
+           std::ranges::any_of(network_.outputs(op), symbolic);
   }
 
   Corner corner(const Site& site, const WorkRow& rule, bool halve) const {
@@ -212,11 +225,7 @@ class Counter {
                        std::ranges::any_of(inputs, [this](TensorId id) {
                          return id != kNoTensor && needs_gradient_[static_cast<std::size_t>(id)];
                        });
-    const std::string_view type = network_.type_of(op);
-    // A weight seen through these is still that weight.
-    const bool renames = type == "Identity" || type == "Transpose" || type == "Reshape" ||
-                         type == "Unsqueeze" || type == "Cast" || type == "DequantizeLinear" ||
-                         type == "Squeeze";
+    const bool renames = rule != nullptr && rule->trait == Trait::renames;
     for (const TensorId id : network_.outputs(op)) {
       if (id == kNoTensor) continue;
       const auto at = static_cast<std::size_t>(id);
@@ -226,15 +235,11 @@ class Counter {
     }
   }
 
-  void attribute_weights(const Operator& op, OperatorCount& row) {
-    const std::string_view type = network_.type_of(op);
-    if (type == "Identity" || type == "Transpose" || type == "Unsqueeze" || type == "Cast" ||
-        type == "Reshape" || type == "Squeeze" || type == "DequantizeLinear") {
-      // Left to whoever computes with it; unless what passes through is no weight.
-      if (!network_.inputs(op).empty() && network_.inputs(op)[0] != kNoTensor &&
-          source_[static_cast<std::size_t>(network_.inputs(op)[0])] != kNoTensor)
-        return;
-    }
+  void attribute_weights(const Operator& op, Trait trait, OperatorCount& row) {
+    // What only renames a weight leaves it to whoever computes with it.
+    if (trait == Trait::renames && !network_.inputs(op).empty() && network_.inputs(op)[0] != kNoTensor &&
+        source_[static_cast<std::size_t>(network_.inputs(op)[0])] != kNoTensor)
+      return;
     const Site site{network_, shapes_, op, conventions_};
     for (const TensorId id : network_.inputs(op)) {
       if (id == kNoTensor) continue;
@@ -247,20 +252,16 @@ class Counter {
     }
   }
 
-  /// The bodies of If, Loop, Scan and SequenceMap.
-  Totals bodies(const Operator& op, Interval repeats) {
-    const std::string_view type = network_.type_of(op);
-    Totals totals;
-    if (type == "If") return branches(op, repeats);
+  /// The bodies of Loop, Scan and SequenceMap.
+  void repeat_bodies(const Operator& op, Interval repeats, Totals& totals) {
+    const Interval trips = trip_count(op, network_.type_of(op));
+    const Interval times{product(repeats.low, trips.low), product(repeats.high, trips.high)};
     for (const network::Attribute& a : network_.attributes_of(op)) {
       if (a.kind != network::Attribute::Kind::graph) continue;
-      const Interval trips = trip_count(op, type);
-      const Interval times{product(repeats.low, trips.low), product(repeats.high, trips.high)};
       const Totals body = graph(static_cast<GraphId>(a.integer), times);
-      totals.forward = totals.forward + body.forward;
-      totals.backward = totals.backward + body.backward;
+      totals.forward += body.forward;
+      totals.backward += body.backward;
     }
-    return totals;
   }
 
   [[nodiscard]] Interval trip_count(const Operator& op, std::string_view type) const {

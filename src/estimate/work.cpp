@@ -17,23 +17,22 @@ Interval hull(Interval a, Interval b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-template <class Combine>
-Work combine(const Work& a, const Work& b, Combine f) {
-  return {f(a.macs, b.macs), f(a.flops, b.flops), f(a.bytes_read, b.bytes_read),
-          f(a.bytes_written, b.bytes_written)};
-}
-
 }  // namespace
 
-Work operator+(const Work& a, const Work& b) {
-  return combine(a, b, add);
+Work& operator+=(Work& a, const Work& b) {
+  add(a.macs, b.macs);
+  add(a.flops, b.flops);
+  add(a.bytes_read, b.bytes_read);
+  add(a.bytes_written, b.bytes_written);
+  return a;
 }
 Work operator*(const Work& a, Interval repeats) {
   return {times(a.macs, repeats), times(a.flops, repeats), times(a.bytes_read, repeats),
           times(a.bytes_written, repeats)};
 }
 Work either(const Work& a, const Work& b) {
-  return combine(a, b, hull);
+  return {hull(a.macs, b.macs), hull(a.flops, b.flops), hull(a.bytes_read, b.bytes_read),
+          hull(a.bytes_written, b.bytes_written)};
 }
 
 double arithmetic_intensity(const Work& w) {

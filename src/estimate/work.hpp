@@ -30,7 +30,7 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;
 };
 
-[[nodiscard]] Work operator+(const Work& a, const Work& b);
+Work& operator+=(Work& a, const Work& b);
 /// The work repeated between repeats.low and repeats.high times.
 [[nodiscard]] Work operator*(const Work& a, Interval repeats);
 /// Bounds that hold whichever of the two happens.

@@ -63,8 +63,8 @@ constexpr WorkRow kRows[] = {
     {"GlobalMaxPool", per_input, 1, kAll, kMap, 1},
     {"GlobalLpPool", per_input, 3, kAll, kMap, 3},
     {"MaxUnpool", nothing, 0, kAll, kMove},
-    {"MaxRoiPool", roi_pool, 1, kAll, kMap, 1},
-    {"RoiAlign", roi_align, 1, kAll, kMap, 8},
+    {"MaxRoiPool", roi_pool, 1, kAll, kMap, 1, "", Trait::varies},
+    {"RoiAlign", roi_align, 1, kAll, kMap, 8, "", Trait::varies},
 
     // Element-wise, one operand
     {"Abs", per_output, 1, kAll, kMap, 1},
@@ -111,7 +111,7 @@ constexpr WorkRow kRows[] = {
     {"BitwiseNot", per_output, 1, kAll, kNone},
     {"IsNaN", per_output, 1, kAll, kNone},
     {"IsInf", per_output, 1, kAll, kNone},
-    {"Cast", nothing, 0, kAll, kMove},
+    {"Cast", nothing, 0, kAll, kMove, 0, "", Trait::renames},
     {"CastLike", nothing, 0, kAll, kMove},
     {"BitCast", nothing, 0, kView, kMove},
 
@@ -158,15 +158,15 @@ constexpr WorkRow kRows[] = {
     {"TopK", per_input, 1, kAll, kMove},
     {"Unique", per_input, 1, kAll, kNone},
     {"NonZero", per_input, 1, kAll, kNone},
-    {"NonMaxSuppression", non_max_suppression, 13, kAll, kNone},
+    {"NonMaxSuppression", non_max_suppression, 13, kAll, kNone, 0, "", Trait::varies},
 
     // Data movement
-    {"Reshape", nothing, 0, kView, kNone},
+    {"Reshape", nothing, 0, kView, kNone, 0, "", Trait::renames},
     {"Flatten", nothing, 0, kView, kNone},
-    {"Squeeze", nothing, 0, kView, kNone},
-    {"Unsqueeze", nothing, 0, kView, kNone},
-    {"Identity", nothing, 0, kView, kNone},
-    {"Transpose", nothing, 0, kAll, kMove},
+    {"Squeeze", nothing, 0, kView, kNone, 0, "", Trait::renames},
+    {"Unsqueeze", nothing, 0, kView, kNone, 0, "", Trait::renames},
+    {"Identity", nothing, 0, kView, kNone, 0, "", Trait::renames},
+    {"Transpose", nothing, 0, kAll, kMove, 0, "", Trait::renames},
     {"Concat", nothing, 0, kAll, kMove},
     {"Split", nothing, 0, kGathers, kMove},
     {"Slice", nothing, 0, kGathers, kMove},
@@ -204,7 +204,7 @@ constexpr WorkRow kRows[] = {
 
     // Quantization
     {"QuantizeLinear", per_output, 3, kAll, kMove},
-    {"DequantizeLinear", per_output, 2, kAll, kMove},
+    {"DequantizeLinear", per_output, 2, kAll, kMove, 0, "", Trait::renames},
     {"DynamicQuantizeLinear", per_input, 5, kAll, kNone},
 
     // Random numbers: about ten operations each for a counter-based generator
@@ -224,10 +224,10 @@ constexpr WorkRow kRows[] = {
     {"MelWeightMatrix", per_output, 4, kAll, kNone},
 
     // Control flow, sequences, optionals: the bodies' operators are counted one by one
-    {"If", nothing, 0, kView, kNone},
-    {"Loop", nothing, 0, kView, kNone},
-    {"Scan", nothing, 0, kView, kNone},
-    {"SequenceMap", nothing, 0, kView, kNone},
+    {"If", nothing, 0, kView, kNone, 0, "", Trait::branches},
+    {"Loop", nothing, 0, kView, kNone, 0, "", Trait::repeats},
+    {"Scan", nothing, 0, kView, kNone, 0, "", Trait::repeats},
+    {"SequenceMap", nothing, 0, kView, kNone, 0, "", Trait::repeats},
     {"SequenceEmpty", nothing, 0, kView, kNone},
     {"SequenceConstruct", nothing, 0, kView, kNone},
     {"SequenceInsert", nothing, 0, kView, kNone},

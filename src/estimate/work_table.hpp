@@ -58,6 +58,15 @@ enum class Backward : std::uint8_t {
   move,     ///< moves the gradient without arithmetic
 };
 
+/// What else the counter must know about an operator.
+enum class Trait : std::uint8_t {
+  none,
+  renames,   ///< a stored tensor seen through it is still that tensor (Identity, Transpose, Cast)
+  varies,    ///< its work depends on the data even where its shapes do not (NonMaxSuppression)
+  branches,  ///< If: one of its bodies runs
+  repeats,   ///< Loop, Scan, SequenceMap: its body runs as often as the data says
+};
+
 /// One row per operator: data, so that adding one is a line.
 struct WorkRow {
   std::string_view name;
@@ -67,6 +76,7 @@ struct WorkRow {
   Backward backward = Backward::map;
   int backward_cost = 0;
   std::string_view domain = "";
+  Trait trait = Trait::none;
 };
 
 /// The row of an operator; nullptr where there is none and it must be listed as not counted.

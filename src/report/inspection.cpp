@@ -123,7 +123,7 @@ std::vector<KindTotals> totals_by_kind(const Inspection& i) {
     KindTotals& k = kinds[at->second];
     ++k.nodes;
     if (row.coverage == Coverage::no_rule || row.coverage == Coverage::unbounded) ++k.uncounted;
-    if (row.alternative == 0) k.work = k.work + row.work;
+    if (row.alternative == 0) k.work += row.work;
     k.parameters += row.parameters;
   }
   std::ranges::sort(kinds, [](const KindTotals& a, const KindTotals& b) {

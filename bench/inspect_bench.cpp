@@ -1,0 +1,114 @@
+// Inspecting a model in this process (read, bind, infer, count) against libonnx's load and InferShapes, on
+// every real graph of ../shared/data/onnx (or $PLIMSOLL_SHARED). Both read the file from the page cache;
+// rounds alternate, and the shortest of each are compared: on a shared machine the others measure the
+// neighbours.
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "estimate/count.hpp"
+#include "libonnx_peer.hpp"
+#include "network/inference.hpp"
+#include "onnx/reader.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace plimsoll;
+
+struct Inspected {
+  bool done = false;
+  std::size_t outputs = 0, shaped = 0;
+  std::int64_t macs = 0;
+};
+
+Inspected inspect(const std::string& path, bool look) {
+  Inspected result;
+  const Result<onnx::Model> model = onnx::read(path);
+  if (!model) return result;
+  const Result<network::Binding> binding = network::bind(model->network, {});
+  if (!binding) return result;
+  const Result<network::Shapes> shapes = network::infer(model->network, *binding);
+  if (!shapes) return result;
+  const estimate::Counts counts = estimate::count(model->network, *shapes, {});
+  result.done = true;
+  result.macs = counts.forward.macs.high;
+  if (!look) return result;
+  for (const network::Operator& op : model->network.main().operators)
+    for (const network::TensorId id : model->network.outputs(op)) {
+      if (id == network::kNoTensor) continue;
+      ++result.outputs;
+      if (shapes->ranked(id)) ++result.shaped;
+    }
+  return result;
+}
+
+/// Processor time of this thread: what other programs do meanwhile does not count.
+double processor_microseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+template <class F>
+double microseconds(F&& f) {
+  const double start = processor_microseconds();
+  f();
+  return processor_microseconds() - start;
+}
+
+}  // namespace
+
+int main() {
+  const char* given = std::getenv("PLIMSOLL_SHARED");
+  const fs::path folder = fs::path(given != nullptr ? given : PLIMSOLL_SOURCE_DIR "/../shared") / "data/onnx";
+  if (!fs::exists(folder)) {
+    fmt::print("skipped: {} is not there\n", folder.string());
+    return 0;
+  }
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".onnx") files.push_back(entry.path().string());
+  std::ranges::sort(files);
+  constexpr int kRounds = 21;
+  double ours_total = 0, theirs_total = 0, worst = 1e9;
+  std::size_t ours_shaped = 0, theirs_shaped = 0, outputs = 0;
+  fmt::print("{:<36} {:>8} {:>10} {:>12} {:>7} {:>9} {:>9}\n", "file", "outputs", "plimsoll", "libonnx",
+             "ratio", "shaped", "libonnx");
+  for (const std::string& file : files) {
+    const Inspected ours = inspect(file, true);
+    const PeerResult theirs = peer_coverage(file);
+    if (!ours.done) {
+      fmt::print("{}: plimsoll failed\n", file);
+      return 1;
+    }
+    std::vector<double> a, b;
+    for (int i = 0; i < kRounds; ++i) {
+      a.push_back(microseconds([&] { (void)inspect(file, false); }));
+      b.push_back(microseconds([&] { (void)peer_inspect(file); }));
+    }
+    const double x = std::ranges::min(a), y = std::ranges::min(b);
+    ours_total += x;
+    theirs_total += y;
+    worst = std::min(worst, y / x);
+    ours_shaped += ours.shaped;
+    theirs_shaped += theirs.shaped;
+    outputs += ours.outputs;
+    fmt::print("{:<36} {:>8} {:>7.0f} us {:>9.0f} us {:>6.1f}x {:>8.1f}% {:>8.1f}%{}\n",
+               fs::path(file).filename().string(), ours.outputs, x, y, y / x,
+               100.0 * static_cast<double>(ours.shaped) / static_cast<double>(ours.outputs),
+               100.0 * static_cast<double>(theirs.shaped) /
+                   static_cast<double>(std::max<std::size_t>(1, theirs.outputs)),
+               theirs.inferred ? "" : "  (libonnx: error)");
+  }
+  fmt::print("{:<36} {:>8} {:>7.0f} us {:>9.0f} us {:>6.1f}x {:>8.1f}% {:>8.1f}%\n", "all together", outputs,
+             ours_total, theirs_total, theirs_total / ours_total,
+             100.0 * static_cast<double>(ours_shaped) / static_cast<double>(outputs),
+             100.0 * static_cast<double>(theirs_shaped) / static_cast<double>(outputs));
+  fmt::print("smallest ratio of any file: {:.2f}x\n", worst);
+  return 0;
+}
