@@ -5,7 +5,8 @@ namespace plimsoll {
 void add_mode_option(CLI::App& command, network::Mode& mode) {
   static const std::map<std::string, network::Mode> kModes = {{"infer", network::Mode::infer},
                                                               {"train", network::Mode::train}};
-  takes_one_of(command.add_option("--mode,-m", mode, "infer (default) or train")->option_text("MODE"), kModes);
+  takes_one_of(command.add_option("--mode,-m", mode, "infer (default) or train")->option_text("MODE"),
+               kModes);
 }
 
 void InspectOptions::add_to(CLI::App& command) {

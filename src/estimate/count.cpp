@@ -25,6 +25,10 @@ struct Corner {
   std::int64_t macs = 0, flops = 0, read = 0, written = 0;
 };
 
+bool is_unbounded(const Work& w) {
+  return w.flops.high == kUnbounded || w.bytes_read.high == kUnbounded || w.bytes_written.high == kUnbounded;
+}
+
 class Counter {
  public:
   Counter(const Network& network, const Shapes& shapes, const Conventions& conventions)
@@ -103,6 +107,10 @@ class Counter {
     trace(op, rule);
     row.work = row.work * repeats;
     row.backward = row.backward * repeats;
+    if (row.coverage == Coverage::counted && is_unbounded(row.work)) {  // a Loop without a bound around it
+      row.coverage = Coverage::unbounded;
+      row.work = row.backward = {};
+    }
     ++counts_.nodes;
     if (row.coverage == Coverage::counted || row.coverage == Coverage::folded) ++counts_.counted;
     Totals totals{row.work, row.backward};
@@ -129,7 +137,7 @@ class Counter {
     }
     row.work = {
         {low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
-    if (high.flops == kUnbounded || high.read == kUnbounded || high.written == kUnbounded) {
+    if (is_unbounded(row.work)) {
       row.coverage = Coverage::unbounded;
       row.work = {};
       return;
@@ -312,6 +320,7 @@ class Counter {
     const Branch& other = found[then_stands ? 1 : 0];
     for (std::size_t i = other.begin; i < other.end; ++i) ++counts_.operators[i].alternative;
     if (condition) return found[then_stands ? 0 : 1].totals;
+    for (std::size_t i = found[0].begin; i < found[1].end; ++i) counts_.operators[i].certain = false;
     return {either(found[0].totals.forward, found[1].totals.forward),
             either(found[0].totals.backward, found[1].totals.backward)};
   }

@@ -1,9 +1,5 @@
-// The program itself against files that are no models, or try to make it eat all memory: exit code 2, one message
-// that names the file and, where there is one, the node, nothing on standard output, little memory.
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+// The program itself against files that are no models, or try to make it eat all memory: exit code 2, one
+// message that names the file and, where there is one, the node, nothing on standard output, little memory.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +11,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/files.hpp"
 #include "base/process.hpp"
@@ -73,7 +72,8 @@ class BadInput : public testing::Test {
     EXPECT_LE(lines, 2u) << "a message, and perhaps a hint: " << got.error;
     for (const std::string& part : parts)
       EXPECT_NE(got.error.find(part), std::string::npos) << "'" << part << "' is not in: " << got.error;
-    for (const char c : got.error) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c != 0x7f) || (c & 0x80)) << got.error;
+    for (const char c : got.error)
+      EXPECT_TRUE(c == '\n' || (c >= 0x20 && c != 0x7f) || (c & 0x80)) << got.error;
   }
 
   void expect_refused(const std::filesystem::path& file, std::vector<std::string> parts = {}) const {
@@ -182,10 +182,10 @@ TEST_F(BadInput, LinkInACircle) {
 }
 
 TEST_F(BadInput, Cycle) {
-  expect_refused_model(model(graph({.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "first"),
-                                              node("Relu", {"a"}, {"b"}, {}, "second")},
-                                    .inputs = {value("x", kFloat, {2})},
-                                    .outputs = {value("b")}})));
+  expect_refused_model(model(
+      graph({.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "first"), node("Relu", {"a"}, {"b"}, {}, "second")},
+             .inputs = {value("x", kFloat, {2})},
+             .outputs = {value("b")}})));
 }
 TEST_F(BadInput, NodeThatFeedsItself) {
   expect_refused_model(
@@ -203,10 +203,11 @@ TEST_F(BadInput, OutputThatNobodyMakes) {
                        {"nobody"});
 }
 TEST_F(BadInput, TwoMakersOfOneTensor) {
-  expect_refused_model(model(graph({.nodes = {node("Relu", {"x"}, {"y"}), node("Abs", {"x"}, {"y"}, {}, "again")},
-                                    .inputs = {value("x", kFloat, {2})},
-                                    .outputs = {value("y")}})),
-                       {"y"});
+  expect_refused_model(
+      model(graph({.nodes = {node("Relu", {"x"}, {"y"}), node("Abs", {"x"}, {"y"}, {}, "again")},
+                   .inputs = {value("x", kFloat, {2})},
+                   .outputs = {value("y")}})),
+      {"y"});
 }
 TEST_F(BadInput, NegativeDimension) {
   expect_refused_model(model(graph({.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "sum")},
@@ -216,13 +217,13 @@ TEST_F(BadInput, NegativeDimension) {
                        {"w"});
 }
 TEST_F(BadInput, OverflowingDimensions) {
-  expect_refused_model(model(graph({.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "sum")},
-                                    .inputs = {value("x", kFloat, {2})},
-                                    .outputs = {value("y")},
-                                    .initializers = {tensor("w", kFloat,
-                                                            {std::int64_t{1} << 40, std::int64_t{1} << 40},
-                                                            external("w.bin"))}})),
-                       {"w"});
+  expect_refused_model(
+      model(graph({.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "sum")},
+                   .inputs = {value("x", kFloat, {2})},
+                   .outputs = {value("y")},
+                   .initializers = {tensor("w", kFloat, {std::int64_t{1} << 40, std::int64_t{1} << 40},
+                                           external("w.bin"))}})),
+      {"w"});
 }
 TEST_F(BadInput, ShapesThatDoNotMatch) {
   expect_refused_model(model(graph({.nodes = {node("MatMul", {"x", "w"}, {"y"}, {}, "projection")},
@@ -232,10 +233,11 @@ TEST_F(BadInput, ShapesThatDoNotMatch) {
                        {"projection"});
 }
 TEST_F(BadInput, AttributeOutOfRange) {
-  expect_refused_model(model(graph({.nodes = {node("Transpose", {"x"}, {"y"}, {attribute("perm", {0, 7})}, "turn")},
-                                    .inputs = {value("x", kFloat, {2, 3})},
-                                    .outputs = {value("y")}})),
-                       {"turn"});
+  expect_refused_model(
+      model(graph({.nodes = {node("Transpose", {"x"}, {"y"}, {attribute("perm", {0, 7})}, "turn")},
+                   .inputs = {value("x", kFloat, {2, 3})},
+                   .outputs = {value("y")}})),
+      {"turn"});
 }
 TEST_F(BadInput, TooManyInputs) {
   expect_refused_model(model(graph({.nodes = {node("Relu", {"x", "x", "x"}, {"y"}, {}, "greedy")},
@@ -256,7 +258,8 @@ TEST_F(BadInput, UnknownDomain) {
   expect_refused_model(model_of_unknown("Relu", "my.own.company"), {"my.own.company", "strange"});
 }
 TEST_F(BadInput, AllowUnknownGoesOn) {
-  for (const auto& bytes : {model_of_unknown("FlyToTheMoon", ""), model_of_unknown("Relu", "my.own.company")}) {
+  for (const auto& bytes :
+       {model_of_unknown("FlyToTheMoon", ""), model_of_unknown("Relu", "my.own.company")}) {
     const auto file = store("strange.onnx", bytes);
     const ProcessOutput got = plimsoll({"inspect", "--allow-unknown", file.string()});
     EXPECT_TRUE(got.succeeded()) << got.outcome() << got.error;
@@ -266,8 +269,9 @@ TEST_F(BadInput, AllowUnknownGoesOn) {
 
 std::string model_with_weight(const Bytes& contents, std::initializer_list<std::int64_t> dims = {4}) {
   return model(graph({.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "sum")},
-                      .inputs = {value("x", kFloat, dims.size() == 1 ? std::initializer_list<Extent>{4}
-                                                                     : std::initializer_list<Extent>{4, 4})},
+                      .inputs = {value("x", kFloat,
+                                       dims.size() == 1 ? std::initializer_list<Extent>{4}
+                                                        : std::initializer_list<Extent>{4, 4})},
                       .outputs = {value("y")},
                       .initializers = {tensor("w", kFloat, dims, contents)}}));
 }
@@ -281,21 +285,22 @@ TEST_F(BadInput, FieldLongerThanTheFile) {
   expect_refused_model(bytes);
 }
 TEST_F(BadInput, ExternalDataMayBeMissing) {
-  const ProcessOutput got =
-      plimsoll({"inspect", store("bare.onnx", model_with_weight(external("absent.bin", "0", "16"))).string()});
+  const ProcessOutput got = plimsoll(
+      {"inspect", store("bare.onnx", model_with_weight(external("absent.bin", "0", "16"))).string()});
   EXPECT_TRUE(got.succeeded()) << got.outcome() << got.error;
 }
 TEST_F(BadInput, ExternalDataOutsideTheFolder) {
   for (const char* location : {"../x", "/etc/passwd", "a/../../x", "..", ""})
-    expect_refused_model(model_with_weight(external(location, "0", "16") +
-                                           (*location == '\0' ? number_field(schema::tensor::kLocation, 1) : "")),
-                         {"w"});
+    expect_refused_model(
+        model_with_weight(external(location, "0", "16") +
+                          (*location == '\0' ? number_field(schema::tensor::kLocation, 1) : "")),
+        {"w"});
 }
 TEST_F(BadInput, ExternalDataThroughALinkIsNotRead) {
   // Inspecting needs no weights: the answer must be the same whether the link leads out of the folder or not.
   std::filesystem::create_symlink("/etc/passwd", path("link.bin"));
-  const ProcessOutput got =
-      plimsoll({"inspect", store("linked.onnx", model_with_weight(external("link.bin", "0", "16"))).string()});
+  const ProcessOutput got = plimsoll(
+      {"inspect", store("linked.onnx", model_with_weight(external("link.bin", "0", "16"))).string()});
   EXPECT_TRUE(got.succeeded() || got.exit_code == 2) << got.outcome() << got.error;
   EXPECT_EQ((got.output + got.error).find("root:"), std::string::npos);
 }
@@ -309,10 +314,15 @@ TEST_F(BadInput, ExternalDataWithNonsenseForNumbers) {
 std::string nested(int levels) {
   Bytes inner = graph({.nodes = {node("Relu", {"x"}, {"r"})}, .outputs = {value("r")}});
   for (int i = 0; i < levels; ++i)
-    inner = graph({.nodes = {node("If", {"c"}, {"r"},
-                                  {graph_attribute("then_branch", inner), graph_attribute("else_branch", inner.size() > 400 ? graph({.nodes = {node("Relu", {"x"}, {"r"})}, .outputs = {value("r")}}) : inner)},
-                                  fmt::format("if_{}", i))},
-                   .outputs = {value("r")}});
+    inner = graph(
+        {.nodes = {node("If", {"c"}, {"r"},
+                        {graph_attribute("then_branch", inner),
+                         graph_attribute("else_branch", inner.size() > 400
+                                                            ? graph({.nodes = {node("Relu", {"x"}, {"r"})},
+                                                                     .outputs = {value("r")}})
+                                                            : inner)},
+                        fmt::format("if_{}", i))},
+         .outputs = {value("r")}});
   return inner;
 }
 TEST_F(BadInput, DeepNesting) {
@@ -324,15 +334,17 @@ TEST_F(BadInput, DeepNesting) {
 TEST_F(BadInput, VeryDeepMessages) {
   // Nothing but attributes of graphs of nodes, 3,000 deep: recursion without a limit would end in a signal.
   std::string inner = graph({.nodes = {node("Relu", {"x"}, {"r"})}});
-  for (int i = 0; i < 3000; ++i) inner = graph({.nodes = {node("If", {"c"}, {"r"}, {graph_attribute("then_branch", inner)})}});
+  for (int i = 0; i < 3000; ++i)
+    inner = graph({.nodes = {node("If", {"c"}, {"r"}, {graph_attribute("then_branch", inner)})}});
   expect_refused_model(model(inner));
 }
 TEST_F(BadInput, FunctionsThatDoubleAtEachLevel) {
   std::vector<Bytes> functions = {function("bomb", "f0", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})})};
   for (int i = 1; i <= 60; ++i) {
     const std::string before = fmt::format("f{}", i - 1);
-    functions.push_back(function("bomb", fmt::format("f{}", i), {"a"}, {"b"},
-                                 {node(before, {"a"}, {"m"}, {}, "", "bomb"), node(before, {"m"}, {"b"}, {}, "", "bomb")}));
+    functions.push_back(
+        function("bomb", fmt::format("f{}", i), {"a"}, {"b"},
+                 {node(before, {"a"}, {"m"}, {}, "", "bomb"), node(before, {"m"}, {"b"}, {}, "", "bomb")}));
   }
   expect_refused_model(model(graph({.nodes = {node("f60", {"x"}, {"y"}, {}, "boom", "bomb")},
                                     .inputs = {value("x", kFloat, {2})},
@@ -354,17 +366,17 @@ Bytes int64s(std::string_view name, std::initializer_list<std::int64_t> values, 
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 
 TEST_F(BadInput, HugeRange) {
-  (void)expect_survived(model(graph({.nodes = {node("Range", {"a", "b", "c"}, {"r"}, {}, "count"),
-                                               node("Reshape", {"x", "r"}, {"y"})},
-                                     .inputs = {value("x", kFloat, {2})},
-                                     .outputs = {value("y"), value("r")},
-                                     .initializers = {int64s("a", {0}, true),
-                                                      int64s("b", {1'000'000'000'000'000'000}, true),
-                                                      int64s("c", {1}, true)}})));
+  (void)expect_survived(model(graph(
+      {.nodes = {node("Range", {"a", "b", "c"}, {"r"}, {}, "count"), node("Reshape", {"x", "r"}, {"y"})},
+       .inputs = {value("x", kFloat, {2})},
+       .outputs = {value("y"), value("r")},
+       .initializers = {int64s("a", {0}, true), int64s("b", {1'000'000'000'000'000'000}, true),
+                        int64s("c", {1}, true)}})));
 }
 TEST_F(BadInput, HugeTileExpandAndConstant) {
   const auto one = [](std::string_view type, std::initializer_list<std::int64_t> by) {
-    return model(graph({.nodes = {node(type, {"v", "by"}, {"y"}, {}, "swell"), node("Cast", {"y"}, {"z"}, {attribute("to", 7)})},
+    return model(graph({.nodes = {node(type, {"v", "by"}, {"y"}, {}, "swell"),
+                                  node("Cast", {"y"}, {"z"}, {attribute("to", 7)})},
                         .outputs = {value("z")},
                         .initializers = {int64s("v", {1, 2}), int64s("by", by)}}));
   };
@@ -373,10 +385,10 @@ TEST_F(BadInput, HugeTileExpandAndConstant) {
   (void)expect_survived(one("Expand", {kHuge, 2}));
   (void)expect_survived(one("Expand", {1 << 30, 2}));
   for (const std::int64_t n : {std::int64_t{1} << 34, kHuge})
-    (void)expect_survived(model(graph({.nodes = {node("ConstantOfShape", {"n"}, {"y"}, {}, "zeros"),
-                                                 node("Add", {"y", "y"}, {"z"})},
-                                       .outputs = {value("z")},
-                                       .initializers = {int64s("n", {n})}})));
+    (void)expect_survived(model(
+        graph({.nodes = {node("ConstantOfShape", {"n"}, {"y"}, {}, "zeros"), node("Add", {"y", "y"}, {"z"})},
+               .outputs = {value("z")},
+               .initializers = {int64s("n", {n})}})));
   expect_refused_model(model(graph({.nodes = {node("ConstantOfShape", {"n"}, {"y"}, {}, "zeros")},
                                     .outputs = {value("y")},
                                     .initializers = {int64s("n", {kHuge, kHuge})}})),
@@ -391,18 +403,20 @@ TEST_F(BadInput, ConcatThatDoublesAgainAndAgain) {
                        node("Concat", {before, before}, {after}, {attribute("axis", 0)}, after));
     before = after;
   }
-  main += text_field(schema::graph::kInitializer, int64s("v", {1, 2})) + text_field(schema::graph::kOutput, value(before));
+  main += text_field(schema::graph::kInitializer, int64s("v", {1, 2})) +
+          text_field(schema::graph::kOutput, value(before));
   (void)expect_survived(model(main));
 }
 TEST_F(BadInput, LoopThatDoublesItsState) {
-  const Bytes body = graph({.nodes = {node("Concat", {"s", "s"}, {"t"}, {attribute("axis", 0)}),
-                                      node("Identity", {"go"}, {"on"})},
-                            .inputs = {value("i", kInt64, {}), value("go", 9, {}), value("s", kFloat, {"n"})},
-                            .outputs = {value("on"), value("t")}});
-  (void)expect_survived(model(graph({.nodes = {node("Loop", {"m", "", "x"}, {"y"}, {graph_attribute("body", body)}, "grow")},
-                                     .inputs = {value("x", kFloat, {2})},
-                                     .outputs = {value("y")},
-                                     .initializers = {int64s("m", {1'000'000'000}, true)}})));
+  const Bytes body = graph(
+      {.nodes = {node("Concat", {"s", "s"}, {"t"}, {attribute("axis", 0)}), node("Identity", {"go"}, {"on"})},
+       .inputs = {value("i", kInt64, {}), value("go", 9, {}), value("s", kFloat, {"n"})},
+       .outputs = {value("on"), value("t")}});
+  (void)expect_survived(
+      model(graph({.nodes = {node("Loop", {"m", "", "x"}, {"y"}, {graph_attribute("body", body)}, "grow")},
+                   .inputs = {value("x", kFloat, {2})},
+                   .outputs = {value("y")},
+                   .initializers = {int64s("m", {1'000'000'000}, true)}})));
 }
 
 TEST_F(BadInput, NamesWithEscapeSequencesNeverReachTheTerminal) {
@@ -411,7 +425,8 @@ TEST_F(BadInput, NamesWithEscapeSequencesNeverReachTheTerminal) {
     return std::ranges::none_of(text, [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f; }) &&
            text.find("\nplimsoll: fine") == std::string::npos;
   };
-  expect_refused_model(model(graph({.nodes = {node("Relu", {evil}, {"y"}, {}, evil)}, .outputs = {value("y")}})));
+  expect_refused_model(
+      model(graph({.nodes = {node("Relu", {evil}, {"y"}, {}, evil)}, .outputs = {value("y")}})));
   expect_refused_model(model(graph({.nodes = {node(evil, {"x"}, {"y"}, {}, evil, evil)},
                                     .inputs = {value("x", kFloat, {2})},
                                     .outputs = {value("y")}})));

@@ -38,7 +38,8 @@ class PythonModel : public testing::Test {
 };
 
 TEST_F(PythonModel, IsWeighed) {
-  const ProcessOutput got = start({PLIMSOLL_PROGRAM, "weigh", kModel, "--input", "3x32x32", "--device", "t4"});
+  const ProcessOutput got =
+      start({PLIMSOLL_PROGRAM, "weigh", kModel, "--input", "3x32x32", "--device", "t4"});
   EXPECT_TRUE(got.succeeded()) << got.outcome() << got.error;
   // 3 x 8 x 9 weights and 8 biases; 8 x 10 and 10
   EXPECT_NE(got.output.find("314 parameters"), std::string::npos) << got.output;

@@ -50,7 +50,8 @@ class SharedModels : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::is_directory(shared() / "data/onnx"))
-      GTEST_SKIP() << "no exported graphs in " << shared() / "data/onnx" << "; PLIMSOLL_SHARED names the folder";
+      GTEST_SKIP() << "no exported graphs in " << shared() / "data/onnx"
+                   << "; PLIMSOLL_SHARED names the folder";
   }
 };
 
@@ -86,7 +87,8 @@ TEST_F(SharedModels, HaveShapesWithExactExtentsOrBounds) {
       for (const network::Operator& op : graph.operators)
         for (const network::TensorId id : i.network.outputs(op)) {
           if (id == kNoTensor) continue;
-          EXPECT_NE(i.shapes.type(id), network::DataType::undefined) << file << ": " << describe(i.network, op);
+          EXPECT_NE(i.shapes.type(id), network::DataType::undefined)
+              << file << ": " << describe(i.network, op);
           ASSERT_TRUE(i.shapes.ranked(id)) << file << ": " << describe(i.network, op);
           for (const network::Dim d : i.shapes.dims(id))
             EXPECT_NE(i.shapes.symbols().bounds(d).high, kUnbounded)
@@ -141,9 +143,9 @@ TEST_F(SharedModels, OfDetectorsStateBounds) {
 struct Named {
   const char* reference;
   const char* zoo;
-  const char* file;         ///< "" where there is none
-  std::int64_t sequence;    ///< 0: no language model
-  std::size_t column;       ///< which of several figures
+  const char* file;       ///< "" where there is none
+  std::int64_t sequence;  ///< 0: no language model
+  std::size_t column;     ///< which of several figures
   double tolerance;
 };
 constexpr double kUsual = 0.005;
