@@ -1,15 +1,12 @@
 #include "inspect_model.hpp"
 
-#include <map>
-
 namespace plimsoll {
 
 void add_mode_option(CLI::App& command, network::Mode& mode) {
   static const std::map<std::string, network::Mode> kModes = {{"infer", network::Mode::infer},
                                                               {"train", network::Mode::train}};
-  command.add_option("--mode,-m", mode, "infer (default) or train")
-      ->transform(CLI::CheckedTransformer(kModes))
-      ->option_text("MODE");
+  takes_one_of(command.add_option("--mode,-m", mode, "infer (default) or train")->option_text("MODE"),
+               kModes);
 }
 
 void InspectOptions::add_to(CLI::App& command) {

@@ -24,6 +24,8 @@ bool looks_like_path(std::string_view spec) {
 Result<LoadedModel> load_file(const std::filesystem::path& path, std::string label) {
   Result<onnx::Model> model = onnx::read(path);
   if (!model) return std::unexpected(std::move(model).error());
+  if (model->network.main().operators.empty())
+    return std::unexpected(Error{"the model has no operators: there is nothing to count"}.within(label));
   LoadedModel loaded;
   loaded.label = std::move(label);
   loaded.notes = std::move(model->notes);
@@ -82,9 +84,18 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 }
 
 void BindingOptions::add_to(CLI::App& command) {
-  command.add_option("--batch,-b", batch, "Batch size")->check(CLI::PositiveNumber)->option_text("N");
+  // CLI::PositiveNumber names the largest double, all 309 digits of it, where it refuses.
+  const CLI::Validator positive(
+      [](std::string& text) {
+        std::int64_t n = 0;
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+        const bool fits = problem == std::errc() && end == text.data() + text.size() && n > 0;
+        return fits ? std::string() : "'" + text + "' is no positive whole number";
+      },
+      "");
+  command.add_option("--batch,-b", batch, "Batch size")->check(positive)->option_text("N");
   command.add_option("--seq,-s", sequence, "Sequence length of a language model")
-      ->check(CLI::PositiveNumber)
+      ->check(positive)
       ->option_text("S");
   command
       .add_option("--input", inputs,

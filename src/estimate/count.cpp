@@ -25,6 +25,10 @@ struct Corner {
   std::int64_t macs = 0, flops = 0, read = 0, written = 0;
 };
 
+bool is_unbounded(const Work& w) {
+  return w.flops.high == kUnbounded || w.bytes_read.high == kUnbounded || w.bytes_written.high == kUnbounded;
+}
+
 class Counter {
  public:
   Counter(const Network& network, const Shapes& shapes, const Conventions& conventions)
@@ -81,9 +85,7 @@ class Counter {
   Totals graph(GraphId id, Interval repeats) {
     Totals totals;
     const auto& operators = network_.graph(id).operators;
-    for (std::uint32_t i = 0; i < operators.size(); ++i) {
-      single(operators[i], id, i, repeats, totals);
-    }
+    for (std::uint32_t i = 0; i < operators.size(); ++i) single(operators[i], id, i, repeats, totals);
     return totals;
   }
 
@@ -102,18 +104,17 @@ class Counter {
     else
       measure(op, *rule, !causal_.empty() && id == GraphId{0} && causal_[index], row);
     trace(op, rule);
-    // A body that may run any number of times has no bound.
-    if (repeats.high == kUnbounded && row.work != Work{}) {
+    if (repeats != Interval{1, 1}) {
+      row.work = row.work * repeats;
+      row.backward = row.backward * repeats;
+    }
+    if (row.coverage == Coverage::counted && is_unbounded(row.work)) {  // a Loop without a bound around it
       row.coverage = Coverage::unbounded;
       row.work = row.backward = {};
     }
     ++counts_.nodes;
     if (row.coverage == Coverage::counted || row.coverage == Coverage::folded) ++counts_.counted;
     if (row.coverage == Coverage::counted) {
-      if (repeats != Interval{1, 1}) {
-        row.work = row.work * repeats;
-        row.backward = row.backward * repeats;
-      }
       totals.forward += row.work;
       totals.backward += row.backward;
     }
@@ -145,7 +146,7 @@ class Counter {
     }
     row.work = {
         {low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
-    if (high.flops == kUnbounded || high.read == kUnbounded || high.written == kUnbounded) {
+    if (is_unbounded(row.work)) {
       row.coverage = Coverage::unbounded;
       row.work = {};
       return;
@@ -313,6 +314,7 @@ class Counter {
     const Branch& other = found[then_stands ? 1 : 0];
     for (std::size_t i = other.begin; i < other.end; ++i) ++counts_.operators[i].alternative;
     if (condition) return found[then_stands ? 0 : 1].totals;
+    for (std::size_t i = found[0].begin; i < found[1].end; ++i) counts_.operators[i].certain = false;
     return {either(found[0].totals.forward, found[1].totals.forward),
             either(found[0].totals.backward, found[1].totals.backward)};
   }

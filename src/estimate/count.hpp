@@ -27,7 +27,8 @@ struct OperatorCount {
   std::int64_t activation_bytes = 0;  ///< what it writes that is neither a view nor folded, at most
   Coverage coverage = Coverage::counted;
   std::uint32_t alternative =
-      0;  ///< how many lighter branches of an If it stands in; in the totals only where 0
+      0;                ///< how many lighter branches of an If it stands in; in the totals only where 0
+  bool certain = true;  ///< false in either branch of an If whose condition only the data tell
 };
 
 struct Counts {

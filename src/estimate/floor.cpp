@@ -65,7 +65,7 @@ Needs needs(const network::Network& network, const Counts& counts, network::Mode
   std::int64_t convolutions = 0, matrix = 0, all = 0;
   for (const OperatorCount& row : counts.operators) {
     if (row.coverage == Coverage::no_rule || row.coverage == Coverage::unbounded) n.complete = false;
-    if (row.alternative > 0) continue;
+    if (row.alternative > 0 || !row.certain) continue;
     const std::int64_t macs = sum(row.work.macs.low, training ? row.backward.macs.low : 0);
     const std::string_view type = network.type_of(network.graph(row.graph).operators[row.index]);
     (is_convolution(type) ? convolutions : matrix) = sum(is_convolution(type) ? convolutions : matrix, macs);

@@ -268,7 +268,6 @@ constexpr WorkRow kRows[] = {
     {"BiasAdd", per_output, 2, kAll, kMove, 0, kMicrosoft},
     {"BiasSoftmax", per_input, 6, kAll, kMap, 4, kMicrosoft},
     {"BiasDropout", per_input, 3, kAll, kMap, 1, kMicrosoft},
-    {"LayerNormalization", per_input, 8, kAll, kMap, 12, kMicrosoft},
     {"SimplifiedLayerNormalization", per_input, 5, kAll, kMap, 8, kMicrosoft},
     {"SkipLayerNormalization", per_input, 9, kAll, kMap, 13, kMicrosoft},
     {"SkipSimplifiedLayerNormalization", per_input, 6, kAll, kMap, 9, kMicrosoft},

@@ -97,14 +97,14 @@ void add_weigh(CLI::App& app, Invocation& invocation) {
       {"momentum", network::Optimizer::momentum},
       {"adam", network::Optimizer::adam},
       {"adamw", network::Optimizer::adamw}};
-  command
-      ->add_option("--precision,-p", options->precision,
-                   "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
-      ->transform(CLI::CheckedTransformer(kPrecisions))
-      ->option_text("PRECISION");
-  command->add_option("--optimizer", options->optimizer, "sgd (default), momentum, adam, adamw")
-      ->transform(CLI::CheckedTransformer(kOptimizers))
-      ->option_text("OPTIMIZER");
+  takes_one_of(command
+                   ->add_option("--precision,-p", options->precision,
+                                "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
+                   ->option_text("PRECISION"),
+               kPrecisions);
+  takes_one_of(command->add_option("--optimizer", options->optimizer, "sgd (default), momentum, adam, adamw")
+                   ->option_text("OPTIMIZER"),
+               kOptimizers);
   command
       ->add_option("--device,-d", options->devices,
                    "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""The fields of --json that programs rely on: names, types, and that the parts add up.
+
+usage: contract.py PLIMSOLL
+"""
+import json, os, subprocess, sys
+
+program = os.path.abspath(sys.argv[1])
+fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../fixtures')
+number, integer, text = (int, float), int, str
+problems = []
+
+WORK = {'macs': integer, 'flops': integer, 'bytes_read': integer, 'bytes_written': integer}
+INSPECT = {'model': text, 'parameters': integer, 'weight_bytes': integer, **WORK, 'arithmetic_intensity': number,
+           'activation_bytes': integer, 'backward': WORK,
+           'inputs': [{'name': text, 'type': text, 'shape': list}], 'outputs': [{'name': text, 'type': text}],
+           'dimensions': [{'name': text, 'value': integer, 'assumed': bool}],
+           'unknowns': [{'name': text, 'low': integer, 'origin': text}],
+           'conventions': {'flops_per_mac': integer, 'bias': bool, 'batch_norm': bool, 'halve_causal': bool},
+           'coverage': {'nodes': integer, 'counted': integer, 'uncounted': [{'op': text, 'nodes': integer}]},
+           'heaviest_layers': dict, 'notes': [text],
+           'by_op': {'*': {'nodes': integer, 'macs': integer, 'flops': integer, 'parameters': integer}},
+           'layers': [{'name': text, 'op': text, 'output_shape': list, 'parameters': integer, **WORK}]}
+DIFFERENCE = {'models': [text], 'totals': {'*': [integer]}, 'by_op': dict, 'layers': [{'name': text}]}
+
+
+def check(value, wanted, where):
+    if isinstance(wanted, dict):
+        if not isinstance(value, dict):
+            return problems.append(f'{where}: expected an object, got {value!r:.60}')
+        for key, inner in wanted.items():
+            for name in value if key == '*' else [key]:
+                if name not in value:
+                    problems.append(f'{where}.{name}: expected, but not there')
+                else:
+                    check(value[name], inner, f'{where}.{name}')
+    elif isinstance(wanted, list):
+        if not isinstance(value, list):
+            return problems.append(f'{where}: expected a list, got {value!r:.60}')
+        for n, item in enumerate(value):
+            check(item, wanted[0], f'{where}[{n}]')
+    elif not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        problems.append(f'{where}: expected {wanted}, got {value!r:.60}')
+
+
+def expect(condition, what):
+    if not condition:
+        problems.append(what)
+
+
+def ask(*arguments, code=0):
+    done = subprocess.run([program, *arguments], cwd=fixtures, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    where = ' '.join(arguments)
+    expect(done.returncode == code, f'{where}: expected exit code {code}, got {done.returncode}: {done.stderr.decode()}')
+    expect(done.stderr == b'', f'{where}: expected nothing on standard error, got {done.stderr.decode()}')
+    lines = done.stdout.decode('utf-8').splitlines()
+    expect(len(lines) == 1, f'{where}: expected one document on one line, got {len(lines)} lines')
+    return json.loads(lines[0]) if lines else {}
+
+
+def inspect(*arguments):
+    got = ask('inspect', *arguments, '--json')
+    check(got, INSPECT, 'inspect ' + ' '.join(arguments))
+    expect(got['coverage']['counted'] + sum(u['nodes'] for u in got['coverage']['uncounted']) == got['coverage']['nodes'],
+           f'{arguments}: counted and uncounted nodes make up all')
+    expect(len(got['layers']) == got['coverage']['nodes'], f'{arguments}: a layer per node')
+    for key in ('macs', 'flops', 'parameters'):
+        expect(sum(k[key] for k in got['by_op'].values()) == got[key], f'{arguments}: by_op adds up to {key}')
+        expect(sum(layer[key] for layer in got['layers']) == got[key], f'{arguments}: layers add up to {key}')
+    return got
+
+
+tiny = inspect('tiny.onnx', '--batch', '2')
+expect(tiny['parameters'] == 4 * 27 + 4 + 20, 'tiny: expected 132 parameters')
+expect(tiny['weight_bytes'] == 4 * 132, 'tiny: expected 528 bytes of weights')
+expect(tiny['macs'] == 2 * (4 * 36 * 27 + 20), 'tiny: expected 2 x (4 x 6 x 6 x 27 + 4 x 5) MACs')
+# 2 per MAC; bias, relu and pool one each for 2 x 4 x 6 x 6 values
+expect(tiny['flops'] == 2 * tiny['macs'] + 3 * 288, 'tiny: expected 2 x MACs + 3 x 288 FLOPs')
+expect(tiny['dimensions'] == [{'name': 'batch', 'value': 2, 'assumed': False}], 'tiny: batch 2, as asked')
+expect(tiny['layers'][0]['output_shape'] == [2, 4, 6, 6], 'tiny: output_shape of the convolution')
+for model in ('alexnet', 'mobilenet_v2', 'gpt2'):
+    inspect(model)
+check(ask('inspect', 'vgg16', 'vgg19', '--json'), DIFFERENCE, 'inspect vgg16 vgg19')
+
+unknown = ask('inspect', 'unknown.onnx', '--allow-unknown', '--json')
+expect(unknown['coverage']['uncounted'] == [{'op': 'my.own.Mystery', 'nodes': 1}], 'the unknown operator is listed')
+decided = ask('inspect', 'data_decides.onnx', '--batch', '2', '--json')
+expect(decided['unknowns'][0]['high'] == 12, 'NonZero of 2 x 6 values finds at most 12')
+
+weighed = ask('weigh', 'resnet50', '--device', 't4,h200', '--json')
+check(weighed, {'devices': [dict]}, 'weigh')
+expect(len(weighed.get('devices', [])) == 2, 'weigh: a device for each that was named')
+ask('weigh', 'gpt3', '--device', 't4', '--json', code=1)
+check(ask('zoo', '--json'), [{'name': text, 'parameters': integer, 'macs': integer}], 'zoo')
+check(ask('zoo', 'resnet50', '--json'), {'name': text, 'options': [{'name': text}]}, 'zoo resnet50')
+ask('devices', 'h200', '--json')
+ask('devices', '--json')
+
+for problem in problems:
+    print(problem)
+print(f'{len(problems)} problems')
+sys.exit(1 if problems else 0)
