@@ -24,6 +24,7 @@ TEST(EditDistance, CountsInsertionsDeletionsReplacementsAndSwaps) {
 
 TEST(EditDistance, DoesNotMindCaseOrKindOfDash) {
   EXPECT_EQ(edit_distance("MobileNet_V2", "mobilenet-v2"), 0U);
+  EXPECT_EQ(edit_distance("RTX 4090", "rtx-4090"), 0U);
 }
 
 TEST(NearestNames, PutsTheNearestFirst) {
@@ -38,6 +39,7 @@ TEST(NearestNames, TakesABeginningForTheWhole) {
 TEST(NearestNames, GivesNoneWhereAllAreFar) {
   EXPECT_THAT(nearest_names("transformer", kModels), IsEmpty());
   EXPECT_THAT(nearest_names("", kModels), IsEmpty());
+  EXPECT_THAT(nearest_names(std::string(1'000'000, 'v'), kModels), IsEmpty()) << "and at no cost";
 }
 
 TEST(DidYouMean, IsASentence) {

@@ -2,9 +2,9 @@
 
 #include <charconv>
 
+#include "base/printable.hpp"
 #include "onnx/elements.hpp"
 #include "onnx/external_location.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"
 

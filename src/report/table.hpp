@@ -30,9 +30,6 @@ struct TextStyle {
 [[nodiscard]] std::string to_csv(const Table& table);  ///< RFC 4180
 [[nodiscard]] std::string to_markdown(const Table& table);
 
-/// Names come from files: control bytes and broken UTF-8 are shown as \xNN, so that none reaches the
-/// terminal.
-[[nodiscard]] std::string printable(std::string_view text);
 /// Columns that a UTF-8 text takes, one per code point.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

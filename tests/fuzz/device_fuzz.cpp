@@ -8,7 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plimsoll;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): libFuzzer hands bytes, a file holds characters
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): libFuzzer hands bytes, a file holds
+  // characters
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const Result<hardware::Device> device = hardware::parse_device(text, "fuzz");
   if (device ? device->id.empty() : device.error().text().empty()) std::abort();

@@ -40,9 +40,9 @@ const std::filesystem::path& scratch_file() {
            ("plimsoll_model_fuzz_" + std::to_string(::getpid()) + ".onnx");
   }();
   static const bool kRemovedInTheEnd = std::atexit([] {
-    std::error_code error;
-    std::filesystem::remove(scratch_file(), error);
-  }) == 0;
+                                         std::error_code error;
+                                         std::filesystem::remove(scratch_file(), error);
+                                       }) == 0;
   (void)kRemovedInTheEnd;
   return kPath;
 }
@@ -73,26 +73,38 @@ void check_counts(const estimate::Counts& counts) {
     broken("a total below zero");
 }
 
-void report(const onnx::Model& model, const network::Shapes& shapes, const estimate::Conventions& conventions) {
+/// What people see must move no cursor, whatever names the file holds.
+void check_text(const std::string& text) {
+  for (const char c : text)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r') || c == 0x7f)
+      broken("a control character is shown");
+}
+
+void report(const onnx::Model& model, const network::Shapes& shapes,
+            const estimate::Conventions& conventions) {
   const estimate::Counts counts = estimate::count(model.network, shapes, conventions);
   check_counts(counts);
   const report::Inspection inspection{"fuzz", model.network, shapes, counts, conventions, model.notes};
   (void)report::to_json(inspection).dump();
-  const report::TextStyle style{.width = 80, .color = true};
-  (void)report::summary_text(inspection, style);
-  (void)report::to_text(report::kind_table(inspection), style);
+  const report::TextStyle style{.width = 80, .color = false};
+  check_text(report::summary_text(inspection, style));
+  check_text(report::to_text(report::kind_table(inspection), style));
   const report::Table layers = report::layer_table(inspection);
-  (void)report::to_text(layers, style);
-  (void)report::to_csv(layers);
-  (void)report::to_markdown(layers);
+  check_text(report::to_text(layers, style));
+  check_text(report::to_csv(layers));
+  check_text(report::to_markdown(layers));
 
   const auto precision = network::Precision::amp_bf16;
   const auto optimizer = network::Optimizer::adamw;
   const report::Weighing weighing{
-      inspection, network::Mode::train, precision, optimizer,
-      estimate::needs(model.network, counts, network::Mode::train, precision, optimizer), {}};
+      inspection,
+      network::Mode::train,
+      precision,
+      optimizer,
+      estimate::needs(model.network, counts, network::Mode::train, precision, optimizer),
+      {}};
   (void)report::to_json(weighing).dump();
-  (void)report::weighing_text(weighing, style);
+  check_text(report::weighing_text(weighing, style));
 }
 
 void infer_and_report(const onnx::Model& model, const network::BindingRequest& request) {
