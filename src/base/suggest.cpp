@@ -56,9 +56,9 @@ std::vector<std::string_view> nearest_names(std::string_view name,
     if (const std::size_t distance = distance_of(candidates[i]); distance <= farthest)
       near.emplace_back(distance, i);
   std::ranges::sort(near);
-  if (near.size() > limit) near.resize(limit);
   std::vector<std::string_view> names;
-  for (const auto& [distance, i] : near) names.push_back(candidates[i]);
+  for (const auto& [distance, i] : near)
+    if (names.size() < limit && distance == near.front().first) names.push_back(candidates[i]);
   return names;
 }
 

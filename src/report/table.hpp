@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.hpp"
+
 namespace plimsoll::report {
 
 enum class Align { left, right };
@@ -14,7 +16,8 @@ struct Column {
   bool shrinks = false;  ///< may be cut in the middle where the line is too long for the terminal
 };
 
-/// A table of texts, rendered for people or for programs without knowing what it is about.
+/// A table of texts, rendered for people or for programs without knowing what it is about. What comes from
+/// a file goes through printable() first.
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
