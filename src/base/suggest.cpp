@@ -45,7 +45,7 @@ std::vector<std::string_view> nearest_names(std::string_view name,
   const std::size_t farthest = std::max<std::size_t>(1, name.size() / 3);
   const auto distance_of = [&](std::string_view candidate) {
     // The difference in length is a lower bound: a name of a megabyte costs nothing here.
-    const auto [shorter, longer] = std::minmax(name.size(), candidate.size());
+    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
     const std::size_t distance = longer - shorter > farthest ? farthest + 1 : edit_distance(name, candidate);
     const bool begun = name.size() >= kShortestBeginning && continues(candidate, name);
     return begun ? std::min(distance, farthest) : distance;

@@ -227,8 +227,10 @@ Result<bool> decode_values(const StoredTensor& tensor, std::vector<Scalar>& out)
     decode_raw(tensor.type, tensor.raw, count, out);
     return true;
   }
-  if (tensor.storage == Storage::none) return count == 0;
-  if (tensor.storage == Storage::external || tensor.storage == Storage::sparse) return false;
+  // Of a tensor without elements all is known, wherever its contents would be.
+  if (tensor.storage == Storage::none || tensor.storage == Storage::external ||
+      tensor.storage == Storage::sparse)
+    return count == 0;
   const Result<std::vector<std::byte>> raw = gather_typed(tensor.message, tensor.storage, tensor.type);
   if (!raw) return std::unexpected(raw.error());
   if (raw->size() != static_cast<std::size_t>(tensor.bytes))
