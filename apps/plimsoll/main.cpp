@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "command.hpp"
 
 namespace plimsoll {
@@ -17,8 +18,8 @@ constexpr Command kCommands[] = {
 
 int report_error(const Error& error) {
   const report::TextStyle style{{}, describe_terminal(STDERR_FILENO, ColorChoice::automatic).color};
-  fmt::print(stderr, "{} {}\n", report::red("plimsoll:", style), report::printable(error.text()));
-  if (!error.hint.empty()) fmt::print(stderr, "  {}\n", error.hint);
+  fmt::print(stderr, "{} {}\n", report::red("plimsoll:", style), printable(error.text()));
+  if (!error.hint.empty()) fmt::print(stderr, "  {}\n", printable(error.hint));
   switch (error.kind) {
     case Error::Kind::bad_input: return 2;
     case Error::Kind::machine_lacks: return 3;

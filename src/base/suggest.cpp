@@ -8,7 +8,7 @@ namespace {
 
 char folded(char c) {
   if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-  return c == '_' ? '-' : c;
+  return c == '_' || c == ' ' ? '-' : c;
 }
 
 bool continues(std::string_view longer, std::string_view beginning) {
@@ -43,19 +43,22 @@ std::vector<std::string_view> nearest_names(std::string_view name,
                                             std::span<const std::string_view> candidates, std::size_t limit) {
   constexpr std::size_t kShortestBeginning = 3;  // "r" begins too many names to be a hint
   const std::size_t farthest = std::max<std::size_t>(1, name.size() / 3);
-  std::vector<std::pair<std::size_t, std::string_view>> near;
-  for (const std::string_view candidate : candidates) {
-    std::size_t distance = edit_distance(name, candidate);
-    if (distance > farthest && name.size() >= kShortestBeginning && continues(candidate, name))
-      distance = farthest;
-    if (distance <= farthest) near.emplace_back(distance, candidate);
-  }
-  std::ranges::stable_sort(near, {}, &std::pair<std::size_t, std::string_view>::first);
+  const auto distance_of = [&](std::string_view candidate) {
+    // The difference in length is a lower bound: a name of a megabyte costs nothing here.
+    const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
+    const std::size_t distance = longer - shorter > farthest ? farthest + 1 : edit_distance(name, candidate);
+    const bool begun = name.size() >= kShortestBeginning && continues(candidate, name);
+    return begun ? std::min(distance, farthest) : distance;
+  };
+  std::vector<std::pair<std::size_t, std::size_t>>
+      near;  // distance, position: equally near ones keep their order
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (const std::size_t distance = distance_of(candidates[i]); distance <= farthest)
+      near.emplace_back(distance, i);
+  std::ranges::sort(near);
   std::vector<std::string_view> names;
-  for (const auto& [distance, candidate] : near) {
-    if (names.size() == limit) break;
-    names.push_back(candidate);
-  }
+  for (const auto& [distance, i] : near)
+    if (names.size() < limit && distance == near.front().first) names.push_back(candidates[i]);
   return names;
 }
 

@@ -8,10 +8,10 @@
 namespace plimsoll {
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string
-/// alignment), counted in bytes, without regard to ASCII case and with '_' equal to '-'.
+/// alignment), counted in bytes, without regard to ASCII case and to whether '-', '_' or a space separates.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidates a person most likely meant by `name`, best first; none where all are far off. Names that
+/// The candidates that are nearest to `name`, all equally near; none where all are far off. Names that
 /// continue what was written ("resnet" for "resnet50") count as near.
 [[nodiscard]] std::vector<std::string_view> nearest_names(std::string_view name,
                                                           std::span<const std::string_view> candidates,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -136,59 +137,11 @@ std::string count_text(std::int64_t count) {
   return count_text(static_cast<double>(count));
 }
 
-std::string printable(std::string_view text, std::size_t most) {
-  std::string shown(text.substr(0, most));
-  for (char& c : shown)
-    if (c < 0x20 || c > 0x7e) c = '?';
-  if (text.size() > most) shown += "...";
-  return shown;
-}
-
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return lower;
-}
-
-namespace {
-
-/// Damerau-Levenshtein distance with adjacent transpositions, three rows at a time.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    std::swap(before, last);
-    std::swap(last, row);
-  }
-  return last[b.size()];
-}
-
-}  // namespace
-
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates,
-                                 std::size_t most) {
-  std::vector<std::pair<std::size_t, std::string>> scored;
-  for (const std::string& candidate : candidates) {
-    const std::size_t longer = std::max(word.size(), candidate.size());
-    // The difference in length is a lower bound: a word of a megabyte costs nothing here.
-    const std::size_t allowed = longer / 3 + (longer % 3 != 0);
-    const std::size_t shorter = std::min(word.size(), candidate.size());
-    if (longer - shorter > allowed) continue;
-    if (const std::size_t d = distance(lower_case(word), lower_case(candidate)); d <= allowed)
-      scored.emplace_back(d, candidate);
-  }
-  std::sort(scored.begin(), scored.end());
-  if (scored.size() > most) scored.resize(most);
-  std::vector<std::string> names;
-  for (auto& [score, name] : scored) names.push_back(std::move(name));
-  return names;
 }
 
 }  // namespace plimsoll

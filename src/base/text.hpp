@@ -1,10 +1,7 @@
 #pragma once
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/units.hpp"
 
@@ -26,16 +23,7 @@ namespace plimsoll {
 /// A value with powers of 1000 before `unit`, from nano to yotta: si_text(2.3e9, "Hz") is "2.30 GHz".
 [[nodiscard]] std::string si_text(double value, std::string_view unit);
 
-/// Text from outside, fit for a message on any terminal or in JSON: whatever is not printable ASCII becomes
-/// '?', and what is longer than `most` is cut.
-[[nodiscard]] std::string printable(std::string_view text, std::size_t most);
-
 /// Lower case for ASCII letters alone; the locale has no say.
 [[nodiscard]] std::string lower_case(std::string_view text);
-
-/// The candidates spelled most like `word` (Damerau-Levenshtein distance up to a third of the longer
-/// word), nearest first, at most `most` of them: for "did you mean".
-[[nodiscard]] std::vector<std::string> nearest(std::string_view word, std::span<const std::string> candidates,
-                                               std::size_t most = 3);
 
 }  // namespace plimsoll

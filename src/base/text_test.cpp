@@ -2,14 +2,10 @@
 
 #include <limits>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace plimsoll {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(Text, Bytes) {
   EXPECT_EQ(text(Bytes(0)), "0 B");
@@ -83,22 +79,6 @@ TEST(Text, PowerEnergyMoney) {
   EXPECT_EQ(text(Money(999.996)), "$1,000");
   EXPECT_EQ(text(Money(1234567)), "$1,234,567");
   EXPECT_EQ(text(Money(-12.5)), "-$12.50");
-}
-
-TEST(Text, PrintableIsSafeAnywhere) {
-  EXPECT_EQ(printable("h200", 80), "h200");
-  EXPECT_EQ(printable("\x1b[2J\xff\n", 80), "?[2J??");
-  EXPECT_EQ(printable("abcdef", 3), "abc...");
-}
-
-TEST(Text, NearestNames) {
-  const std::vector<std::string> names = {"h100-sxm", "h200", "b200", "a100-80-sxm"};
-  EXPECT_THAT(nearest("h20", names), ElementsAre("h200", "b200"));
-  EXPECT_THAT(nearest("h2O0", names), ElementsAre("h200", "b200"));
-  EXPECT_THAT(nearest("2h00", names), ElementsAre("h200", "b200")) << "a transposition is one step";
-  EXPECT_THAT(nearest("zzzzzzzz", names), IsEmpty());
-  EXPECT_THAT(nearest(std::string(1'000'000, 'h'), names), IsEmpty());
-  EXPECT_THAT(nearest("", names), IsEmpty());
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include "estimate/saturating.hpp"
 
 namespace plimsoll::estimate {
+namespace formula {
 namespace {
 
-using namespace formula;
 constexpr auto kAll = Traffic::all;
 constexpr auto kView = Traffic::none;
 constexpr auto kGathers = Traffic::gathers;
@@ -292,9 +292,14 @@ constexpr WorkRow kRows[] = {
     {"Inverse", determinant, 3, kAll, kMap, 2, kMicrosoft},
 };
 
+}  // namespace
+}  // namespace formula
+
+namespace {
+
 std::vector<const WorkRow*> index_by_kind() {
   std::vector<const WorkRow*> index(network::operator_table().size(), nullptr);
-  for (const WorkRow& row : kRows) {
+  for (const WorkRow& row : formula::kRows) {
     const network::OperatorKind kind = network::find_operator(row.domain, row.name);
     if (kind != network::kUnknownKind) index[static_cast<std::size_t>(kind)] = &row;
   }
@@ -304,7 +309,7 @@ std::vector<const WorkRow*> index_by_kind() {
 }  // namespace
 
 std::span<const WorkRow> work_table() {
-  return kRows;
+  return formula::kRows;
 }
 
 const WorkRow* find_work(network::OperatorKind kind) {

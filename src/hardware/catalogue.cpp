@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/printable.hpp"
+#include "base/suggest.hpp"
 #include "base/text.hpp"
 
 namespace plimsoll::hardware {
@@ -105,16 +107,14 @@ Result<const Device*> Catalogue::find(std::string_view name) const {
                                  {},
                                  fmt::format("say which, as in --device {}", ids.front())});
 
+  std::vector<std::string_view> names;
   for (const Device& device : devices_) {
-    ids.push_back(device.id);
-    for (const std::string& alias : device.aliases) ids.push_back(normalised(alias));
+    names.push_back(device.id);
+    names.insert(names.end(), device.aliases.begin(), device.aliases.end());
   }
-  const auto near = nearest(key, ids);
-  return std::unexpected(Error{fmt::format("no device is called \"{}\"", quoted),
-                               {},
-                               near.empty()
-                                   ? "plimsoll devices lists those known; a file of one's own serves too"
-                                   : fmt::format("did you mean {}?", fmt::join(near, ", "))});
+  std::string hint = did_you_mean(key, names);
+  if (hint.empty()) hint = "plimsoll devices lists those known; a file of one's own serves too";
+  return std::unexpected(Error{fmt::format("no device is called \"{}\"", quoted), {}, std::move(hint)});
 }
 
 const Device* Catalogue::reported_as(std::string_view name) const {

@@ -9,6 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 const Catalogue& catalogue() {
   static const Catalogue empty = *Catalogue::from({});
@@ -134,7 +135,7 @@ TEST(Catalogue, RefusesWhatFitsSeveral) {
 }
 
 TEST(Catalogue, SuggestsTheNearest) {
-  EXPECT_EQ(catalogue().find("h20").error().hint.substr(0, 18), "did you mean h200,");
+  EXPECT_THAT(catalogue().find("h20").error().hint, StartsWith("did you mean h200"));
   EXPECT_THAT(catalogue().find("rtx-409").error().hint, HasSubstr("rtx-4090"));
   EXPECT_THAT(catalogue().find("").error().message, HasSubstr("no device is called"));
   EXPECT_THAT(catalogue().find("abacus-of-my-grandmother").error().hint, Not(HasSubstr("did you mean")));

@@ -1,6 +1,8 @@
 #include "hardware/device.hpp"
 
-#include <span>
+#include <array>
+
+#include "base/named.hpp"
 
 namespace plimsoll::hardware {
 namespace {
@@ -10,13 +12,6 @@ constexpr std::array<std::string_view, 3> kBounds = {"exact", "at-most", "more-t
 constexpr std::array<std::string_view, 4> kKinds = {"gpu", "cpu", "edge-accelerator", "microcontroller"};
 constexpr std::array<std::string_view, kArithmetics> kArithmeticNames = {"fp64", "fp32", "tf32", "fp16",
                                                                          "bf16", "int8", "fp8"};
-
-template <class Enum>
-std::optional<Enum> named(std::string_view name, std::span<const std::string_view> names) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] == name) return static_cast<Enum>(i);
-  return std::nullopt;
-}
 
 template <class Unit>
 std::optional<Unit> with_unit(const std::optional<Figure>& figure) {

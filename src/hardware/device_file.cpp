@@ -5,6 +5,7 @@
 #include <map>
 #include <system_error>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "hardware/json_section.hpp"
 

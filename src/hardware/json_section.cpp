@@ -4,7 +4,8 @@
 #include <map>
 #include <set>
 
-#include "base/text.hpp"
+#include "base/printable.hpp"
+#include "base/suggest.hpp"
 
 namespace plimsoll::hardware {
 namespace {
@@ -139,7 +140,8 @@ void JsonSection::done() {
   if (error_ || !object_.is_object()) return;
   for (const auto& [key, value] : object_.items()) {
     if (std::ranges::find(known_, key) != known_.end()) continue;
-    const auto near = nearest(key, known_, 1);
+    const std::vector<std::string_view> known(known_.begin(), known_.end());
+    const auto near = nearest_names(key, known, 1);
     complain(printable(key, 80), "is no key of a device file",
              near.empty() ? fmt::format("known here: {}", fmt::join(known_, ", "))
                           : fmt::format("did you mean \"{}\"?", near.front()));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "hardware/cpu.hpp"
 

@@ -2,29 +2,23 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text.hpp"
+
 namespace plimsoll::network {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 // Names that exporters give; compared in lower case, as a whole or as the beginning of the name.
 bool names_batch(std::string_view symbol) {
-  const std::string s = lower(symbol);
+  const std::string s = lower_case(symbol);
   return s == "n" || s == "b" || s == "bs" || s.starts_with("batch") || s.ends_with("batch") ||
          s.ends_with("batch_size");
 }
 bool names_sequence(std::string_view symbol) {
-  const std::string s = lower(symbol);
+  const std::string s = lower_case(symbol);
   return s == "s" || s == "t" || s == "l" || s.starts_with("seq") || s.ends_with("seq") ||
          s.ends_with("sequence") || s.ends_with("seq_len") || s.ends_with("sequence_length") ||
          s.starts_with("length") || s.starts_with("time");

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
+
 namespace plimsoll::network {
 namespace {
 
@@ -103,10 +105,12 @@ const Attribute* Network::find(const Operator& op, std::string_view attribute) c
 }
 
 std::string describe(const Network& network, const Operator& op) {
-  if (op.name.count > 0) return fmt::format("{} '{}'", network.type_of(op), network.name_of(op));
+  constexpr std::size_t kLongestType = 80;
+  const std::string type = printable(network.type_of(op), kLongestType);
+  if (op.name.count > 0) return fmt::format("{} {}", type, quote(network.name_of(op)));
   for (const TensorId out : network.outputs(op))
-    if (out != kNoTensor) return fmt::format("{} that makes '{}'", network.type_of(op), network.name_of(out));
-  return std::string(network.type_of(op));
+    if (out != kNoTensor) return fmt::format("{} that makes {}", type, quote(network.name_of(out)));
+  return type;
 }
 
 }  // namespace plimsoll::network

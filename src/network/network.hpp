@@ -142,7 +142,7 @@ class Network {
 /// Equal in what they say (names, types, shapes, attributes, order), not in how the pools are laid out.
 [[nodiscard]] bool operator==(const Network& a, const Network& b);
 
-/// "Conv '/layer1/conv1'" or, for an operator without a name, "Conv that makes 'x'".
+/// "Conv '/layer1/conv1'" or, for an operator without a name, "Conv that makes 'x'". Fit for a terminal.
 [[nodiscard]] std::string describe(const Network& network, const Operator& op);
 
 }  // namespace plimsoll::network

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/named.hpp"
+
 namespace plimsoll::network {
 namespace {
 
@@ -9,13 +11,6 @@ constexpr std::array<std::string_view, 2> kModes = {"infer", "train"};
 constexpr std::array<std::string_view, 8> kPrecisions = {"fp32", "fp32-strict", "tf32",     "fp16",
                                                          "bf16", "amp-bf16",    "amp-fp16", "int8"};
 constexpr std::array<std::string_view, 4> kOptimizers = {"sgd", "momentum", "adam", "adamw"};
-
-template <class Enum, std::size_t N>
-std::optional<Enum> named(std::string_view name, const std::array<std::string_view, N>& names) {
-  for (std::size_t i = 0; i < N; ++i)
-    if (names[i] == name) return static_cast<Enum>(i);
-  return std::nullopt;
-}
 
 }  // namespace
 

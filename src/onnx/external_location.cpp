@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include "onnx/quote.hpp"
+#include "base/printable.hpp"
 
 namespace plimsoll::onnx {
 namespace {

@@ -1,6 +1,6 @@
 #include "onnx/functions.hpp"
 
-#include "onnx/quote.hpp"
+#include "base/printable.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"
 

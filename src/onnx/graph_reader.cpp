@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "onnx/order.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"
 

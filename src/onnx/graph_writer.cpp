@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "network/operators.hpp"
 #include "onnx/elements.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/schema.hpp"
 
 namespace plimsoll::onnx {
@@ -119,8 +119,7 @@ Status GraphWriter::write_node(const Operator& op, pbf_writer& out) {
   for (const Attribute& a : network_.attributes_of(op)) {
     pbf_writer attribute(out, schema::node::kAttribute);
     if (Status status = write_attribute(a, attribute); !status)
-      return std::unexpected(std::move(status).error().within(
-          fmt::format("{} {}", network_.type_of(op), quote(network_.name_of(op)))));
+      return std::unexpected(std::move(status).error().within(network::describe(network_, op)));
   }
   if (op.domain.count > 0) add_text(out, schema::node::kDomain, network_.domain_of(op));
   const auto set = std::ranges::find(network_.opsets, network_.domain_of(op), &network::Opset::domain);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "onnx/graph_reader.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"
 

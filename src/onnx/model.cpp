@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/printable.hpp"
 #include "onnx/external_location.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/tensor_proto.hpp"
 
 namespace plimsoll::onnx {

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/printable.hpp"
 #include "network/operators.hpp"
 #include "onnx/graph_reader.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"
 

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "onnx/quote.hpp"
-
 namespace plimsoll::onnx {
 namespace {
 
@@ -88,13 +86,8 @@ Status sort_operators(const Network& network, std::vector<Operator>& operators) 
       }
       const std::uint32_t needed = needs[step.next++];
       if (marks[needed] == Mark::open) {
-        const Operator& op = operators[needed];
-        const auto outputs = network.outputs(op);
-        return std::unexpected(Error{
-            "needs its own result: the graph has a cycle",
-            op.name.count > 0 || outputs.empty()
-                ? fmt::format("{} {}", network.type_of(op), quote(network.name_of(op)))
-                : fmt::format("{} that makes {}", network.type_of(op), quote(network.name_of(outputs[0])))});
+        return std::unexpected(Error{"needs its own result: the graph has a cycle",
+                                     network::describe(network, operators[needed])});
       }
       if (marks[needed] == Mark::done) continue;
       marks[needed] = Mark::open;

@@ -7,7 +7,6 @@
 #include "network/builder.hpp"
 #include "network/weights.hpp"
 #include "onnx/graph_reader.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/roles.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"

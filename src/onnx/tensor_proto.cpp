@@ -2,9 +2,9 @@
 
 #include <charconv>
 
+#include "base/printable.hpp"
 #include "onnx/elements.hpp"
 #include "onnx/external_location.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/schema.hpp"
 #include "onnx/wire.hpp"
 
@@ -227,8 +227,10 @@ Result<bool> decode_values(const StoredTensor& tensor, std::vector<Scalar>& out)
     decode_raw(tensor.type, tensor.raw, count, out);
     return true;
   }
-  if (tensor.storage == Storage::none) return count == 0;
-  if (tensor.storage == Storage::external || tensor.storage == Storage::sparse) return false;
+  // Of a tensor without elements all is known, wherever its contents would be.
+  if (tensor.storage == Storage::none || tensor.storage == Storage::external ||
+      tensor.storage == Storage::sparse)
+    return count == 0;
   const Result<std::vector<std::byte>> raw = gather_typed(tensor.message, tensor.storage, tensor.type);
   if (!raw) return std::unexpected(raw.error());
   if (raw->size() != static_cast<std::size_t>(tensor.bytes))

@@ -8,8 +8,8 @@
 #include <protozero/varint.hpp>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "onnx/graph_writer.hpp"
-#include "onnx/quote.hpp"
 #include "onnx/roles.hpp"
 #include "onnx/schema.hpp"
 

@@ -61,6 +61,20 @@ TEST_F(Writer, MakesNamesUnique) {
   EXPECT_EQ(back->network.main().operators.size(), 2U);
 }
 
+TEST_F(Writer, KeepsTensorsWithoutElements) {
+  // Nothing of them is left to be known, even where their contents are said to be elsewhere.
+  Result<Model> m =
+      read_text(model(graph({.nodes = {node("Concat", {"here", "there"}, {"y"}, {attribute("axis", 0)})},
+                             .outputs = {value("y")},
+                             .initializers = {tensor("here", 1, {0, 3}),
+                                              tensor("there", 1, {0, 3}, external("w.bin", "0", "0"))}})));
+  ASSERT_TRUE(m) << m.error().text();
+  for (const network::TensorId id : m->network.main().weights) EXPECT_TRUE(m->network.tensor(id).has_value);
+  const Result<Model> back = there_and_back(m->network);
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_TRUE(m->network == back->network);
+}
+
 TEST_F(Writer, PutsWeightsIntoTheFile) {
   const Bytes bytes = model(
       graph({.nodes = {node("Constant", {}, {"c"},

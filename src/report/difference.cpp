@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 
@@ -70,8 +71,9 @@ std::map<std::string, LayerFacts> layers_of(const Inspection& i) {
     std::string key = fmt::format("{} ({})", layer_name(i.network, op), printable(kind_name(i.network, op)));
     if (const int again = seen[key]++; again > 0) key += fmt::format(" #{}", again + 1);
     const auto outputs = i.network.outputs(op);
-    out[key] = {outputs.empty() || outputs[0] == network::kNoTensor ? "" : i.shapes.text(outputs[0]),
-                row.parameters, row.work.macs.high};
+    out[key] = {
+        outputs.empty() || outputs[0] == network::kNoTensor ? "" : printable(i.shapes.text(outputs[0])),
+        row.parameters, row.work.macs.high};
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "estimate/saturating.hpp"
@@ -36,7 +37,7 @@ std::string output_shape(const Inspection& i, const Operator& op) {
 }
 
 std::string tensor_line(const Inspection& i, network::TensorId id) {
-  return fmt::format("{} {} {}", printable(i.network.name_of(id)), i.shapes.text(id),
+  return fmt::format("{} {} {}", printable(i.network.name_of(id)), printable(i.shapes.text(id)),
                      network::name(i.shapes.type(id)));
 }
 

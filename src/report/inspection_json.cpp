@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "report/inspection.hpp"
 
 namespace plimsoll::report {
@@ -8,11 +9,6 @@ namespace {
 using estimate::Coverage;
 using estimate::OperatorCount;
 using Json = nlohmann::ordered_json;
-
-/// JSON texts must be UTF-8; names from a file need not be.
-std::string json_text(std::string_view text) {
-  return printable(text);
-}
 
 Json number(std::int64_t n) {
   return n == network::kUnbounded ? Json(nullptr) : Json(n);
@@ -25,7 +21,7 @@ Json shape(const network::Shapes& shapes, network::TensorId id) {
     if (d.exact())
       out.push_back(d.value());
     else
-      out.push_back(json_text(shapes.symbols().text(d)));
+      out.push_back(printable(shapes.symbols().text(d)));
   }
   return out;
 }
@@ -33,7 +29,7 @@ Json shape(const network::Shapes& shapes, network::TensorId id) {
 Json tensors(const Inspection& i, const std::vector<network::TensorId>& ids) {
   Json out = Json::array();
   for (const network::TensorId id : ids)
-    out.push_back({{"name", json_text(i.network.name_of(id))},
+    out.push_back({{"name", printable(i.network.name_of(id))},
                    {"type", network::name(i.shapes.type(id))},
                    {"shape", shape(i.shapes, id)}});
   return out;
@@ -52,7 +48,7 @@ void put_work(Json& out, const estimate::Work& w) {
 Json bindings(const Inspection& i) {
   Json out = Json::array();
   for (const network::BoundSymbol& s : i.shapes.bound())
-    out.push_back({{"name", json_text(s.name)}, {"value", s.value}, {"assumed", s.assumed}});
+    out.push_back({{"name", printable(s.name)}, {"value", s.value}, {"assumed", s.assumed}});
   return out;
 }
 
@@ -63,7 +59,7 @@ Json unknowns(const Inspection& i) {
   for (std::size_t n = 0; n < symbols.size(); ++n) {
     const network::Symbol& s = symbols.at(static_cast<network::SymbolId>(n));
     if (s.origin == network::Symbol::Origin::declared) continue;
-    out.push_back({{"name", json_text(s.name)},
+    out.push_back({{"name", printable(s.name)},
                    {"low", s.bounds.low},
                    {"high", number(s.bounds.high)},
                    {"origin", s.origin == network::Symbol::Origin::data ? "data" : "derived"}});
@@ -74,7 +70,7 @@ Json unknowns(const Inspection& i) {
 Json coverage(const Inspection& i, const std::vector<KindTotals>& kinds) {
   Json uncounted = Json::array();
   for (const KindTotals& k : kinds)
-    if (k.uncounted > 0) uncounted.push_back({{"op", json_text(k.name)}, {"nodes", k.uncounted}});
+    if (k.uncounted > 0) uncounted.push_back({{"op", printable(k.name)}, {"nodes", k.uncounted}});
   return {{"nodes", i.counts.nodes}, {"counted", i.counts.counted}, {"uncounted", uncounted}};
 }
 
@@ -90,14 +86,14 @@ std::string_view name(Coverage c) {
 
 Json layer(const Inspection& i, const OperatorCount& row) {
   const network::Operator& op = i.network.graph(row.graph).operators[row.index];
-  Json out = {{"name", layer_name(i.network, op)}, {"op", json_text(kind_name(i.network, op))}};
+  Json out = {{"name", layer_name(i.network, op)}, {"op", printable(kind_name(i.network, op))}};
   const auto outputs = i.network.outputs(op);
   out["output_shape"] =
       outputs.empty() || outputs[0] == network::kNoTensor ? Json(nullptr) : shape(i.shapes, outputs[0]);
   out["parameters"] = row.parameters;
   put_work(out, row.work);
   if (row.coverage != Coverage::counted) out["coverage"] = name(row.coverage);
-  if (row.graph != network::GraphId{0}) out["graph"] = json_text(i.network.graph(row.graph).name);
+  if (row.graph != network::GraphId{0}) out["graph"] = printable(i.network.graph(row.graph).name);
   if (row.repeats != estimate::Interval{1, 1})
     out["repeats"] = {{"low", number(row.repeats.low)}, {"high", number(row.repeats.high)}};
   if (row.alternative > 0) out["alternative"] = true;
@@ -109,7 +105,7 @@ Json layer(const Inspection& i, const OperatorCount& row) {
 Json to_json(const Inspection& i) {
   const estimate::Counts& c = i.counts;
   const std::vector<KindTotals> kinds = totals_by_kind(i);
-  Json out = {{"model", json_text(i.model)},
+  Json out = {{"model", printable(i.model)},
               {"parameters", number(c.parameters)},
               {"weight_bytes", number(c.weight_bytes)}};
   put_work(out, c.forward);
@@ -129,7 +125,7 @@ Json to_json(const Inspection& i) {
   out["heaviest_layers"] = {{"layers", w.layers}, {"heaviest", w.heaviest}, {"share_of_weights", w.share}};
   Json by_op = Json::object();
   for (const KindTotals& k : kinds)
-    by_op[json_text(k.name)] = {{"nodes", k.nodes},
+    by_op[printable(k.name)] = {{"nodes", k.nodes},
                                 {"macs", number(k.work.macs.high)},
                                 {"flops", number(k.work.flops.high)},
                                 {"parameters", k.parameters}};
@@ -138,7 +134,7 @@ Json to_json(const Inspection& i) {
   for (const OperatorCount& row : c.operators) layers.push_back(layer(i, row));
   out["layers"] = std::move(layers);
   Json notes = Json::array();
-  for (const std::string& note : i.notes) notes.push_back(json_text(note));
+  for (const std::string& note : i.notes) notes.push_back(printable(note));
   out["notes"] = std::move(notes);
   return out;
 }

@@ -1,7 +1,6 @@
 #include "report/table.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -11,24 +10,9 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowest = 12;
 
-/// Length of the UTF-8 sequence that starts at `i`, or 0 where it is broken.
-std::size_t sequence_length(std::string_view text, std::size_t i) {
-  const auto c = static_cast<unsigned char>(text[i]);
-  const std::size_t length = c < 0x80 ? 1 : (c >> 5) == 6 ? 2 : (c >> 4) == 14 ? 3 : (c >> 3) == 30 ? 4 : 0;
-  if (length == 0 || i + length > text.size()) return 0;
-  std::uint32_t code = length == 1 ? c : c & (0x7Fu >> length);
-  for (std::size_t k = 1; k < length; ++k) {
-    const auto next = static_cast<unsigned char>(text[i + k]);
-    if ((next >> 6) != 2) return 0;
-    code = (code << 6) | (next & 0x3Fu);
-  }
-  // Overlong forms, surrogates, and the C1 controls and direction marks that terminals act on.
-  static constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return 0;
-  if ((code >= 0x80 && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
-      (code >= 0x2066 && code <= 0x2069))
-    return 0;
-  return length;
+/// Whether a byte begins a character, in UTF-8 that printable() let through.
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) >> 6U) != 2;
 }
 
 std::string pad(std::string_view text, std::size_t width, Align align) {
@@ -40,17 +24,13 @@ std::string pad(std::string_view text, std::size_t width, Align align) {
 /// Both ends of a layer's name say more than its middle.
 std::string shorten(std::string_view text, std::size_t width) {
   if (display_width(text) <= width || width < 3) return std::string(text);
-  std::vector<std::string_view> points;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t n = std::max<std::size_t>(1, sequence_length(text, i));
-    points.push_back(text.substr(i, n));
-    i += n;
-  }
+  std::vector<std::size_t> begins;  // where each character does
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (begins_character(text[i])) begins.push_back(i);
   const std::size_t tail = (width - 1) / 2, head = width - 1 - tail;
-  std::string out;
-  for (std::size_t i = 0; i < head; ++i) out += points[i];
+  std::string out(text.substr(0, begins[head]));
   out += "…";
-  for (std::size_t i = points.size() - tail; i < points.size(); ++i) out += points[i];
+  if (tail > 0) out += text.substr(begins[begins.size() - tail]);
   return out;
 }
 
@@ -105,26 +85,8 @@ std::string escape(std::string_view code, std::string_view text, const TextStyle
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const std::size_t n = c < 0x20 || c == 0x7F ? 0 : sequence_length(text, i);
-    if (n == 0) {
-      out += fmt::format("\\x{:02x}", c);
-      ++i;
-    } else {
-      out += text.substr(i, n);
-      i += n;
-    }
-  }
-  return out;
-}
-
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
 
 std::string to_text(const Table& table, const TextStyle& style) {

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.hpp"
+
 namespace plimsoll::report {
 
 enum class Align { left, right };
@@ -14,7 +16,8 @@ struct Column {
   bool shrinks = false;  ///< may be cut in the middle where the line is too long for the terminal
 };
 
-/// A table of texts, rendered for people or for programs without knowing what it is about.
+/// A table of texts, rendered for people or for programs without knowing what it is about. What comes from
+/// a file goes through printable() first.
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
@@ -30,9 +33,6 @@ struct TextStyle {
 [[nodiscard]] std::string to_csv(const Table& table);  ///< RFC 4180
 [[nodiscard]] std::string to_markdown(const Table& table);
 
-/// Names come from files: control bytes and broken UTF-8 are shown as \xNN, so that none reaches the
-/// terminal.
-[[nodiscard]] std::string printable(std::string_view text);
 /// Columns that a UTF-8 text takes, one per code point.
 [[nodiscard]] std::size_t display_width(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 
@@ -115,7 +116,7 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
   const auto& inputs = w.inspection.network.main().inputs;
   for (std::size_t n = 0; n < inputs.size() && n < 4; ++n)
     line(n == 0 ? "takes" : "", fmt::format("{} {} {}", printable(w.inspection.network.name_of(inputs[n])),
-                                            w.inspection.shapes.text(inputs[n]),
+                                            printable(w.inspection.shapes.text(inputs[n])),
                                             network::name(w.inspection.shapes.type(inputs[n]))));
   line("needs", fmt::format("{} of weights{}", text(w.needs.weights),
                             training ? fmt::format(", {} of gradients, {} of optimizer state: {} in all",

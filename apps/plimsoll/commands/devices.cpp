@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "command.hpp"
@@ -58,7 +59,7 @@ std::vector<Fact> facts(const Device& d) {
 
 Json to_json(const Device& d) {
   Json out = {{"id", d.id},
-              {"name", report::printable(d.name)},
+              {"name", printable(d.name)},
               {"kind", hardware::name(d.kind)},
               {"vendor", d.vendor},
               {"aliases", d.aliases}};
@@ -120,7 +121,7 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
     const auto capacity = hardware::capacity(d);
     const auto bandwidth = hardware::memory_bandwidth(d);
     const auto watts = hardware::power(d);
-    table.rows.push_back({d.id, report::printable(d.name), std::string(hardware::name(d.kind)),
+    table.rows.push_back({d.id, printable(d.name), std::string(hardware::name(d.kind)),
                           capacity ? text(*capacity) : "-", bandwidth ? text(*bandwidth) : "-",
                           rate(d, Arithmetic::fp32), rate(d, Arithmetic::fp16), rate(d, Arithmetic::int8),
                           watts ? text(*watts) : "-", d.year ? fmt::format("{}", *d.year) : "-"});
@@ -135,7 +136,7 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
 }
 
 void print_one(const Device& d, const report::TextStyle& style) {
-  fmt::print("{}: {}{}\n\n", report::bold(d.id, style), report::printable(d.name),
+  fmt::print("{}: {}{}\n\n", report::bold(d.id, style), printable(d.name),
              d.year ? fmt::format(", {}", *d.year) : "");
   report::Table table{
       {{"Figure"}, {"Value", report::Align::right}, {"Provenance"}, {"Source", report::Align::left, true}},
@@ -151,7 +152,7 @@ void print_one(const Device& d, const report::TextStyle& style) {
                           figure.source + (figure.date.empty() ? "" : ", " + figure.date)});
   }
   fmt::print("{}", report::to_text(table, style));
-  for (const std::string& note : d.notes) fmt::print("\nNote: {}\n", report::printable(note));
+  for (const std::string& note : d.notes) fmt::print("\nNote: {}\n", printable(note));
 }
 
 Result<int> show(const Options& options, const report::TextStyle& style) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "command.hpp"
 #include "inspect_model.hpp"
 #include "model_source.hpp"
@@ -26,12 +27,12 @@ Result<int> run(const Options& options) {
   std::error_code problem;
   const auto bytes = std::filesystem::file_size(options.output, problem);
   if (options.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"model", report::printable(options.model)},
-                                              {"path", report::printable(options.output)},
-                                              {"bytes", bytes}}
-                           .dump());
+    fmt::print("{}\n",
+               nlohmann::ordered_json{
+                   {"model", printable(options.model)}, {"path", printable(options.output)}, {"bytes", bytes}}
+                   .dump());
   else
-    fmt::print("{}: {} operators, {} bytes, weights left out\n", report::printable(options.output),
+    fmt::print("{}: {} operators, {} bytes, weights left out\n", printable(options.output),
                loaded->network.main().operators.size(), bytes);
   return 0;
 }

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
+#include "base/suggest.hpp"
 #include "network/zoo/arguments.hpp"
 #include "network/zoo/families.hpp"
 
@@ -89,42 +91,15 @@ const Alias* find_alias(std::string_view plain_name) {
   return nullptr;
 }
 
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
-}
-
-std::string_view nearest(std::string_view plain_name) {
-  constexpr std::size_t kLongestName = 64;  // nobody misspells a name into something longer
-  plain_name = plain_name.substr(0, kLongestName);
-  std::string_view best;
-  std::size_t least = plain_name.size() / 2 + 2;  // farther than that is no suggestion
-  const auto consider = [&](std::string_view candidate) {
-    if (const std::size_t distance = edit_distance(plain_name, plain(candidate)); distance < least) {
-      least = distance;
-      best = candidate;
-    }
-  };
-  for (const Entry& entry : entries()) consider(entry.name);
-  for (const Alias& alias : kAliases) consider(alias.name);
-  return best;
-}
-
 std::unexpected<Error> unknown(std::string_view name) {
-  constexpr std::size_t kShown = 80;
-  Error error{fmt::format("there is no network named '{}' in the zoo", name.substr(0, kShown))};
-  const std::string_view best = nearest(plain(name.substr(0, kShown)));
-  error.hint = best.empty() ? "`plimsoll zoo` lists them"
-                            : fmt::format("did you mean {}? `plimsoll zoo` lists them all", best);
-  return std::unexpected(std::move(error));
+  std::vector<std::string_view> names;
+  for (const Entry& entry : entries()) names.push_back(entry.name);
+  for (const Alias& alias : kAliases) names.push_back(alias.name);
+  const std::string hint = did_you_mean(name, names);
+  return std::unexpected(
+      Error{fmt::format("there is no network named {} in the zoo", quote(name)),
+            {},
+            hint.empty() ? "`plimsoll zoo` lists them" : hint + " `plimsoll zoo` lists them all"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Writes the seeds of fuzz_model: one small model per part of the format.
+// Writes the seeds of model_fuzz: one small model per part of the format.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
