@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "base/suggest.hpp"
 #include "command.hpp"
 
 namespace plimsoll {
@@ -28,6 +31,19 @@ int report_error(const Error& error) {
   return 4;
 }
 
+bool is_command(std::string_view word) {
+  return std::ranges::any_of(kCommands, [word](const Command& command) { return command.name == word; });
+}
+
+Error unknown_command(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.push_back(command.name);
+  Error error{fmt::format("there is no command '{}'", word)};
+  error.hint = did_you_mean(word, names);
+  if (error.hint.empty()) error.hint = "`plimsoll --help` lists them.";
+  return error;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
@@ -46,6 +62,7 @@ int run(int argc, char** argv) {
       ->option_text("WHEN");
   app.fallthrough();
   for (const Command& command : kCommands) command.add(app, invocation);
+  if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1])) return report_error(unknown_command(argv[1]));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -53,7 +70,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     fmt::print(stderr,
                "plimsoll: {}\n  plimsoll --help, or plimsoll COMMAND --help, says what can be given.\n",
-               error.what());
+               printable(error.what()));
     return 2;
   }
   const Result<int> outcome = invocation.run();

@@ -7,8 +7,9 @@
 namespace plimsoll::estimate {
 namespace {
 
-Interval add(Interval a, Interval b) {
-  return {sum(a.low, b.low), sum(a.high, b.high)};
+void add(Interval& a, Interval b) {
+  if (b.high == 0) return;  // most operators have no MACs
+  a = {sum(a.low, b.low), sum(a.high, b.high)};
 }
 Interval times(Interval a, Interval n) {
   return {product(a.low, n.low), product(a.high, n.high)};

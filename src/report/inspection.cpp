@@ -235,4 +235,26 @@ Table layer_table(const Inspection& i) {
   return t;
 }
 
+Table layer_numbers(const Inspection& i) {
+  Table t{{{"layer"},
+           {"op"},
+           {"output_shape"},
+           {"parameters", Align::right},
+           {"macs", Align::right},
+           {"flops", Align::right},
+           {"bytes_read", Align::right},
+           {"bytes_written", Align::right}},
+          {}};
+  for (const OperatorCount& row : i.counts.operators) {
+    const Operator& op = operator_of(i.network, row);
+    const bool counted = row.coverage == Coverage::counted || row.coverage == Coverage::folded;
+    const auto number = [counted](std::int64_t n) { return counted ? fmt::format("{}", n) : std::string(); };
+    t.rows.push_back({layer_name(i.network, op), printable(kind_name(i.network, op)), output_shape(i, op),
+                      fmt::format("{}", row.parameters), number(row.work.macs.high),
+                      number(row.work.flops.high), number(row.work.bytes_read.high),
+                      number(row.work.bytes_written.high)});
+  }
+  return t;
+}
+
 }  // namespace plimsoll::report

@@ -53,6 +53,8 @@ struct WeightConcentration {
 [[nodiscard]] std::string summary_text(const Inspection& inspection, const TextStyle& style);
 [[nodiscard]] Table kind_table(const Inspection& inspection);
 [[nodiscard]] Table layer_table(const Inspection& inspection);
+/// The layers for programs: whole numbers in base units; empty where not counted.
+[[nodiscard]] Table layer_numbers(const Inspection& inspection);
 
 /// Figures for people where they are exact, "<= 12.3 G" where they are a bound, "unknown" without one.
 [[nodiscard]] std::string count_text(estimate::Interval n);

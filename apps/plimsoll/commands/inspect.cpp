@@ -38,9 +38,12 @@ int show_one(const InspectedModel& model, const Options& options, const report::
     return 0;
   }
   if (format == Format::text) fmt::print("{}\n", report::summary_text(inspection, style));
-  // Programs that read CSV want the layers; people ask for them.
-  const bool layers = options.layers || format == Format::csv;
-  print_table(layers ? report::layer_table(inspection) : report::kind_table(inspection), format, style);
+  // Programs that read CSV want the layers in plain numbers; people ask for them.
+  if (format == Format::csv)
+    print_table(report::layer_numbers(inspection), format, style);
+  else
+    print_table(options.layers ? report::layer_table(inspection) : report::kind_table(inspection), format,
+                style);
   return 0;
 }
 
