@@ -92,8 +92,8 @@ class Bytes {
 };
 
 inline constexpr Bytes kKiB{1024};
-inline constexpr Bytes kMiB{1024 * 1024};
-inline constexpr Bytes kGiB{1024 * 1024 * 1024};
+inline constexpr Bytes kMiB{std::int64_t{1} << 20};
+inline constexpr Bytes kGiB{std::int64_t{1} << 30};
 
 constexpr Seconds operator/(Flops work, FlopsPerSecond rate) {
   return Seconds(work.value() / rate.value());

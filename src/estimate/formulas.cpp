@@ -247,7 +247,7 @@ Operations short_time_fourier(const Site& s, const WorkRow&) {
 
 Operations determinant(const Site& s, const WorkRow& row) {
   const std::int64_t n = s.input_dim(0, -1);  // LU: 2/3 n³ for each matrix; an inverse is three times that
-  return {0, quotient(product(product(s.input_elements(0), n), 2 * row.cost), 3)};
+  return {0, quotient(product(product(s.input_elements(0), n), std::int64_t{2} * row.cost), 3)};
 }
 
 Operations attention(const Site& s, const WorkRow&) {

@@ -109,7 +109,7 @@ class InferenceContext {
   [[nodiscard]] bool ranked(std::size_t input) const { return has(input) && entry(input).ranked; }
   [[nodiscard]] std::size_t rank(std::size_t input) const {
     return entry(input).dims.count;
-  }                                                                  ///< where ranked
+  }  ///< where ranked
   [[nodiscard]] std::span<const Dim> dims(std::size_t input) const;  ///< where ranked
   [[nodiscard]] DataType type(std::size_t input) const {
     return has(input) ? entry(input).type : DataType::undefined;

@@ -106,7 +106,7 @@ const Attribute* Network::find(const Operator& op, std::string_view attribute) c
 
 std::string describe(const Network& network, const Operator& op) {
   constexpr std::size_t kLongestType = 80;
-  const std::string type = printable(network.type_of(op), kLongestType);
+  std::string type = printable(network.type_of(op), kLongestType);
   if (op.name.count > 0) return fmt::format("{} {}", type, quote(network.name_of(op)));
   for (const TensorId out : network.outputs(op))
     if (out != kNoTensor) return fmt::format("{} that makes {}", type, quote(network.name_of(out)));

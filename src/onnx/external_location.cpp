@@ -41,7 +41,7 @@ Result<std::filesystem::path> resolve_location(const std::filesystem::path& fold
   std::error_code error;
   const std::filesystem::path root = std::filesystem::canonical(folder, error);
   if (error) return fail("cannot find the model's folder: {}", error.message());
-  const std::filesystem::path file = std::filesystem::canonical(folder / location, error);
+  std::filesystem::path file = std::filesystem::canonical(folder / location, error);
   if (error) return fail("external data {}: {}", quote(location), error.message());
   const auto [rest, unused] = std::ranges::mismatch(root, file);
   if (rest != root.end()) return outside(location);

@@ -218,12 +218,12 @@ Status GraphReader::close(Scope& scope) {
   return {};
 }
 
-TensorId GraphReader::new_tensor(std::string_view name, const Environment& env, State made) {
+TensorId GraphReader::new_tensor(std::string_view name, const Environment& env, State state) {
   if (env.frame != nullptr) {
     name_buffer_.assign(env.frame->prefix).append(name);
     name = name_buffer_;
   }
-  states_.push_back(made);
+  states_.push_back(state);
   return builder_.tensor(name);
 }
 

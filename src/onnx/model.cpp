@@ -8,6 +8,17 @@
 #include "onnx/tensor_proto.hpp"
 
 namespace plimsoll::onnx {
+namespace {
+
+/// gather_typed of a weight's field. The decoder throws where the message is damaged.
+Status gather(const WeightData& weight, network::DataType type, std::vector<std::byte>& out) try {
+  const std::string_view message(reinterpret_cast<const char*>(weight.bytes.data()), weight.bytes.size());
+  return gather_typed(message, weight.storage, type, out);
+} catch (const std::exception&) {
+  return fail("its numbers are damaged");
+}
+
+}  // namespace
 
 const WeightData* Model::find_weight(network::TensorId id) const {
   const auto found = std::ranges::lower_bound(weights, id, {}, &WeightData::tensor);
@@ -32,14 +43,8 @@ Result<WeightBytes> Model::bytes_of(network::TensorId id) {
     }
     default: break;
   }
-  const std::string_view message(reinterpret_cast<const char*>(weight->bytes.data()), weight->bytes.size());
-  try {
-    Result<std::vector<std::byte>> owned = gather_typed(message, weight->storage, network.tensor(id).type);
-    if (!owned) return std::unexpected(std::move(owned).error().within(where));
-    out.owned = std::move(*owned);
-  } catch (const std::exception&) {
-    return std::unexpected(Error{"its numbers are damaged", where});
-  }
+  if (Status gathered = gather(*weight, network.tensor(id).type, out.owned); !gathered)
+    return std::unexpected(std::move(gathered).error().within(where));
   if (std::ssize(out.owned) != weight->length)
     return std::unexpected(Error{
         fmt::format("holds {} bytes; its type and dimensions need {}", out.owned.size(), weight->length),

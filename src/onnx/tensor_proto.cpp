@@ -231,18 +231,18 @@ Result<bool> decode_values(const StoredTensor& tensor, std::vector<Scalar>& out)
   if (tensor.storage == Storage::none || tensor.storage == Storage::external ||
       tensor.storage == Storage::sparse)
     return count == 0;
-  const Result<std::vector<std::byte>> raw = gather_typed(tensor.message, tensor.storage, tensor.type);
-  if (!raw) return std::unexpected(raw.error());
-  if (raw->size() != static_cast<std::size_t>(tensor.bytes))
-    return fail("its typed data has {} bytes' worth of numbers; its type and dimensions need {}", raw->size(),
+  std::vector<std::byte> raw;
+  PLIMSOLL_TRY(gather_typed(tensor.message, tensor.storage, tensor.type, raw));
+  if (raw.size() != static_cast<std::size_t>(tensor.bytes))
+    return fail("its typed data has {} bytes' worth of numbers; its type and dimensions need {}", raw.size(),
                 tensor.bytes);
-  decode_raw(tensor.type, std::string_view(reinterpret_cast<const char*>(raw->data()), raw->size()), count,
+  decode_raw(tensor.type, std::string_view(reinterpret_cast<const char*>(raw.data()), raw.size()), count,
              out);
   return true;
 }
 
-Result<std::vector<std::byte>> gather_typed(std::string_view message, Storage storage, DataType type) {
-  std::vector<std::byte> out;
+Status gather_typed(std::string_view message, Storage storage, DataType type, std::vector<std::byte>& out) {
+  out.clear();
   // The widths of one entry; two 4-bit elements share one.
   const int width = type == DataType::complex64    ? 4
                     : type == DataType::complex128 ? 8
@@ -269,7 +269,7 @@ Result<std::vector<std::byte>> gather_typed(std::string_view message, Storage st
       append_little_endian(out, f.bits(), width);
     }
   }
-  return out;
+  return {};
 }
 
 }  // namespace plimsoll::onnx

@@ -41,8 +41,8 @@ struct StoredTensor {
 /// tensors are weights, whose bytes are left alone.
 inline constexpr std::int64_t kMaxRealElements = 2 * static_cast<std::int64_t>(network::kMaxRank);
 
-/// The contents as raw_data would hold them, gathered from the typed fields.
-[[nodiscard]] Result<std::vector<std::byte>> gather_typed(std::string_view message, Storage storage,
-                                                          network::DataType type);
+/// Fills `out` with the contents as raw_data would hold them, gathered from the typed fields.
+[[nodiscard]] Status gather_typed(std::string_view message, Storage storage, network::DataType type,
+                                  std::vector<std::byte>& out);
 
 }  // namespace plimsoll::onnx

@@ -134,7 +134,7 @@ class Equation {
         i += 2;
         continue;
       }
-      const auto label = static_cast<std::size_t>(term[i]);
+      const auto label = static_cast<unsigned char>(term[i]);
       if (uses_[label] == 0) return fail("the equation's result names '{}', which no input has", term[i]);
       if (std::exchange(used[label], true)) return fail("the equation's result names '{}' twice", term[i]);
       shape.push_back(extents_[label]);
@@ -170,7 +170,7 @@ class Equation {
   }
 
   Status meet(char name, Dim extent, bool guessed) {
-    const auto label = static_cast<std::size_t>(name);
+    const auto label = static_cast<unsigned char>(name);
     Dim& known = extents_[label];
     const bool first = uses_[label] == 0;
     if (uses_[label] < 2) ++uses_[label];

@@ -16,8 +16,8 @@
 namespace plimsoll::network::zoo {
 
 struct Size {
-  constexpr Size(std::int64_t both)
-      : height(both), width(both) {}  // NOLINT: `.kernel = 3` is how people write it
+  // NOLINTNEXTLINE(google-explicit-constructor): `.kernel = 3` is how people write it
+  constexpr Size(std::int64_t both) : height(both), width(both) {}
   constexpr Size(std::int64_t h, std::int64_t w) : height(h), width(w) {}
   std::int64_t height;
   std::int64_t width;

@@ -145,9 +145,11 @@ Image bottleneck(Blocks& b, const std::string& name, Image x, const Bottleneck& 
       b, next(), y,
       {.out = c.expanded, .kernel = c.kernel, .stride = c.stride, .pad = c.kernel / 2, .groups = c.expanded},
       c.activation, kV3Epsilon);
-  if (c.squeeze)
-    y = b.squeeze_excite(next(), y, divisible_by_8(static_cast<double>(c.expanded / 4)), Activation::relu,
+  if (c.squeeze) {
+    const std::int64_t quarter = c.expanded / 4;  // rounded down, as torchvision does
+    y = b.squeeze_excite(next(), y, divisible_by_8(static_cast<double>(quarter)), Activation::relu,
                          Activation::hard_sigmoid);
+  }
   y = conv_norm_activation(b, next(), y, {.out = c.out}, Activation::none, kV3Epsilon);
   return c.stride == 1 && x.channels == c.out ? b.sum(name + ".add", x, y) : y;
 }
