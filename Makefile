@@ -25,13 +25,13 @@ test: ## build with warnings as errors and run every test (CTEST_ARGS="-R name")
 
 asan: ## run the unit tests under AddressSanitizer and UBSan
 	@scripts/bootstrap --preset asan build test
-	@scripts/build asan
+	@scripts/build asan unit_tests
 	@echo "== testing (asan)"
 	@ctest --preset asan --parallel $(JOBS) -L unit $(CTEST_ARGS)
 
 lint: ## check format, layers, scripts, and run clang-tidy
 	@scripts/bootstrap build lint
-	@scripts/build release --configure-only
+	@scripts/build lint --configure-only
 	@echo "== linting"
 	@scripts/lint
 
@@ -43,7 +43,7 @@ format: ## rewrite the C++ files as .clang-format wants them
 
 fuzz: ## feed the readers with nonsense for FUZZ_SECONDS (60)
 	@scripts/bootstrap build fuzz
-	@scripts/build fuzz
+	@scripts/build fuzz fuzzers
 	@scripts/fuzz
 
 engine: ## build plimsoll-engine, which runs networks on LibTorch
