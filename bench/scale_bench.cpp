@@ -69,8 +69,9 @@ void write_large(const fs::path& path, std::int64_t megabytes) {
     x = b.add("MatMul", fmt::format("matmul{}", i), {x, b.parameter(fmt::format("w{}", i), {kSide, kSide})});
   b.output(x);
   const network::Network network = std::move(b).finish();
-  static std::vector<std::byte> zeros(static_cast<std::size_t>(kSide * kSide * 4));
-  const onnx::WeightSource source = [](network::TensorId) -> Result<onnx::WeightBytes> {
+  std::vector<std::byte> zeros(static_cast<std::size_t>(kSide * kSide * 4));
+  // A child's peak counts what its parent held when it was started, so these must go before that.
+  const onnx::WeightSource source = [&zeros](network::TensorId) -> Result<onnx::WeightBytes> {
     return onnx::WeightBytes{zeros, {}};
   };
   if (const Status written = onnx::write(network, source, path); !written)
