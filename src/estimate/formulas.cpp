@@ -94,10 +94,6 @@ Operations convolution_deformed(const Site& s, const WorkRow& row) {
   return o;
 }
 
-Operations convolution_nhwc(const Site& s, const WorkRow&) {
-  return convolve(s, 1, 2);
-}
-
 Operations matmul(const Site& s, const WorkRow&) {
   return {product(s.output_elements(), s.input_dim(0, -1)), 0};
 }

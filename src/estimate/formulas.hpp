@@ -17,7 +17,6 @@ Operations convolution(const Site&, const WorkRow&);            ///< weight is i
 Operations convolution_quantized(const Site&, const WorkRow&);  ///< weight is input 3, bias input 8
 Operations convolution_transposed(const Site&, const WorkRow&);
 Operations convolution_deformed(const Site&, const WorkRow&);
-Operations convolution_nhwc(const Site&, const WorkRow&);
 Operations matmul(const Site&, const WorkRow&);
 Operations matmul_scaled(const Site&, const WorkRow&);  ///< FusedMatMul: transA, transB, alpha
 Operations matmul_nbits(const Site&, const WorkRow&);

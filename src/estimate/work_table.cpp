@@ -242,8 +242,8 @@ constexpr WorkRow kRows[] = {
 
     // ONNX Runtime's fused operators
     {"FusedConv", convolution, 0, kAll, kProduct, 0, kMicrosoft},
-    {"NhwcConv", convolution_nhwc, 0, kAll, kProduct, 0, kMicrosoft},
-    {"NhwcFusedConv", convolution_nhwc, 0, kAll, kProduct, 0, kMicrosoft},
+    {"NhwcConv", convolution, 0, kAll, kProduct, 0, kMicrosoft},
+    {"NhwcFusedConv", convolution, 0, kAll, kProduct, 0, kMicrosoft},
     {"QLinearConv", convolution_quantized, 0, kAll, kNone, 0, kMicrosoft},
     {"ConvTransposeWithDynamicPads", convolution_transposed, 0, kAll, kProduct, 0, kMicrosoft},
     {"FusedGemm", gemm, 0, kAll, kProduct, 0, kMicrosoft},
