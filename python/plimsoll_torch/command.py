@@ -67,6 +67,7 @@ def _silence(verbose):
     if verbose:
         yield
         return
+    sys.stdout.flush()  # what user code printed before belongs to the user
     sys.stderr.flush()
     true = os.dup(2)
     with tempfile.TemporaryFile() as noise, os.fdopen(true, "w") as console:
