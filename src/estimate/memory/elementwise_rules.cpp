@@ -1,0 +1,244 @@
+// What element-wise kernels allocate and what autograd keeps of them.
+#include <algorithm>
+
+#include "estimate/memory/lowering.hpp"
+#include "estimate/memory/views.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+using network::DataType;
+using network::Operator;
+using network::TensorId;
+using Saved = MemoryRule::Saved;
+
+/// Whether an activation directly after these is written in place by the networks that people use.
+bool follows_a_layer(Lowering& l, TensorId input) {
+  const Operator* maker = l.producer(input);
+  if (maker == nullptr) return false;
+  static constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "BatchNormalization", "GroupNormalization",
+                                                 "InstanceNormalization", "Add"};
+  return std::ranges::find(kLayers, l.network().type_of(*maker)) != std::end(kLayers);
+}
+
+bool runs_in_place(Lowering& l, TensorId input, const MemoryRule& rule) {
+  if (!rule.in_place || l.options().in_place == InPlace::never) return false;
+  // The gate and its product both read a gated activation's input.
+  const std::uint32_t readers = rule.name == "Silu" ? 2 : 1;
+  if (l.uses(input) > readers || l.is_network_weight(input)) return false;
+  return l.options().in_place == InPlace::always || follows_a_layer(l, input);
+}
+
+bool same_extents(const Value& a, const Value& b) { return a.elements == b.elements; }
+
+DataType result_type(Lowering& l, const Operator& op, std::initializer_list<ValueId> inputs, CastPolicy policy) {
+  const DataType declared = l.shapes().type(l.output(op, 0));
+  if (!network::is_float(declared)) return declared;
+  const DataType natural = l.natural_type(inputs);
+  if (!network::is_float(natural)) return declared;
+  return policy == CastPolicy::full ? l.full_type(natural) : policy == CastPolicy::low ? l.low_type(natural) : natural;
+}
+
+/// Gives back the gradient of one operand of a broadcasting product: a product of the result's size, summed
+/// where the operand is smaller.
+void product_gradient(Lowering& l, ValueId operand, ValueId result) {
+  if (!l.needs_gradient(operand)) return;
+  if (same_extents(l.at(operand), l.at(result))) return l.backward_gradient(operand);
+  l.backward_scratch(l.at(result).bytes());
+  l.backward_sum(result, operand);
+  l.backward_drop();
+}
+
+struct Operands {
+  ValueId a, b, result;
+};
+
+Operands begin_binary(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  ValueId a = l.value(l.input(op, 0)), b = l.value(l.input(op, 1));
+  const DataType type = result_type(l, op, {a, b}, rule.cast);
+  if (rule.cast == CastPolicy::full) {
+    a = l.cast(a, type);
+    b = l.cast(b, type);
+  }
+  l.begin();
+  const ValueId result = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
+  return {a, b, result};
+}
+
+void lower_sum(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  const auto [a, b, result] = begin_binary(l, op, rule);
+  for (const ValueId operand : {a, b}) {
+    if (operand == kNoValue) continue;
+    if (!same_extents(l.at(operand), l.at(result))) l.backward_sum(result, operand);
+    else if (l.at(operand).type != l.at(result).type) l.backward_gradient(operand);
+    else l.backward_share(operand);
+  }
+  l.end({result});
+}
+
+void lower_product(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  const auto [a, b, result] = begin_binary(l, op, rule);
+  if (l.needs_gradient(a)) l.save(b);
+  if (l.needs_gradient(b)) l.save(a);
+  product_gradient(l, a, result);
+  product_gradient(l, b, result);
+  l.end({result});
+}
+
+void lower_quotient(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  const auto [a, b, result] = begin_binary(l, op, rule);
+  if (l.needs_gradient(a) || l.needs_gradient(b)) l.save(b);
+  if (l.needs_gradient(b)) l.save(a);
+  product_gradient(l, a, result);
+  if (l.needs_gradient(b)) {
+    l.backward_scratch(l.at(result).bytes());
+    product_gradient(l, b, result);
+    l.backward_drop();
+  }
+  l.end({result});
+}
+
+/// Minimum, maximum and powers of two tensors keep both.
+void lower_binary(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  const auto [a, b, result] = begin_binary(l, op, rule);
+  l.save(a);
+  l.save(b);
+  for (int i = 0; i < rule.backward_scratch; ++i) l.backward_scratch(l.at(result).bytes());
+  product_gradient(l, a, result);
+  product_gradient(l, b, result);
+  l.end({result});
+}
+
+/// Comparisons and logic: truth values, through which no gradient passes.
+void lower_comparison(Lowering& l, const Operator& op, const MemoryRule&) {
+  for (const TensorId id : l.network().inputs(op)) (void)l.value(id);
+  l.begin();
+  l.end({l.make(l.output(op, 0), l.shapes().type(l.output(op, 0)), false)});
+}
+
+void lower_where(Lowering& l, const Operator& op, const MemoryRule&) {
+  const ValueId condition = l.value(l.input(op, 0)), a = l.value(l.input(op, 1)), b = l.value(l.input(op, 2));
+  const DataType type = result_type(l, op, {a, b}, CastPolicy::natural);
+  l.begin();
+  const ValueId result = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
+  l.save(condition);
+  product_gradient(l, a, result);
+  product_gradient(l, b, result);
+  l.end({result});
+}
+
+void lower_cast(Lowering& l, const Operator& op, const MemoryRule&) {
+  const TensorId out = l.output(op, 0);
+  const ValueId x = l.value(l.input(op, 0));
+  if (x == kNoValue) return;
+  const DataType type = l.shapes().type(out);
+  // A cast to float32 in a network that computes in a narrower type follows the network.
+  const bool same = l.at(x).type == type || (network::is_float(type) && network::is_float(l.at(x).type) && type == DataType::float32);
+  if (same) return l.bind_view(out, x, l.at(x));
+  l.begin();
+  const ValueId result = l.make(out, type, l.needs_gradient(x));
+  l.backward_gradient(x);
+  l.end({result});
+}
+
+constexpr MemoryRule kRules[] = {
+    {"Abs", lower_unary, CastPolicy::natural, Saved::input, 1},
+    {"Acos", lower_unary, CastPolicy::full, Saved::input, 2},
+    {"Add", lower_sum},
+    {"And", lower_comparison},
+    {"Asin", lower_unary, CastPolicy::full, Saved::input, 2},
+    {"Atan", lower_unary, CastPolicy::natural, Saved::input, 2},
+    {"BitShift", lower_comparison},
+    {"BitwiseAnd", lower_comparison},
+    {"BitwiseNot", lower_comparison},
+    {"BitwiseOr", lower_comparison},
+    {"BitwiseXor", lower_comparison},
+    {"Cast", lower_cast},
+    {"CastLike", lower_cast},
+    {"Ceil", lower_unary},
+    {"Celu", lower_unary, CastPolicy::natural, Saved::input, 0, true},
+    {"Clip", lower_unary, CastPolicy::natural, Saved::input, 0, true},
+    {"Cos", lower_unary, CastPolicy::natural, Saved::input, 1},
+    {"Cosh", lower_unary, CastPolicy::full, Saved::input, 1},
+    {"Div", lower_quotient},
+    {"Elu", lower_unary, CastPolicy::natural, Saved::result, 0, true},
+    {"Equal", lower_comparison},
+    {"Erf", lower_unary, CastPolicy::natural, Saved::input, 3},
+    {"Exp", lower_unary, CastPolicy::full, Saved::result, 0},
+    {"Floor", lower_unary},
+    {"Gelu", lower_unary, CastPolicy::natural, Saved::input, 0},
+    {"Greater", lower_comparison},
+    {"GreaterOrEqual", lower_comparison},
+    {"HardSigmoid", lower_unary, CastPolicy::natural, Saved::input, 0, true},
+    {"HardSwish", lower_unary, CastPolicy::natural, Saved::input, 0, true},
+    {"IsInf", lower_comparison},
+    {"IsNaN", lower_comparison},
+    {"LeakyRelu", lower_unary, CastPolicy::natural, Saved::result, 0, true},
+    {"Less", lower_comparison},
+    {"LessOrEqual", lower_comparison},
+    {"Log", lower_unary, CastPolicy::full, Saved::input, 0},
+    {"Max", lower_binary, CastPolicy::natural, Saved::input, 1},
+    {"Min", lower_binary, CastPolicy::natural, Saved::input, 1},
+    {"Mish", lower_unary, CastPolicy::natural, Saved::input, 0, true},
+    {"Mod", lower_binary, CastPolicy::natural, Saved::input, 0},
+    {"Mul", lower_product},
+    {"Neg", lower_unary},
+    {"Not", lower_comparison},
+    {"Or", lower_comparison},
+    {"PRelu", lower_binary, CastPolicy::natural, Saved::input, 0},
+    {"Pow", lower_unary, CastPolicy::full, Saved::input, 2},
+    {"Reciprocal", lower_unary, CastPolicy::full, Saved::result, 1},
+    {"Relu", lower_unary, CastPolicy::natural, Saved::result, 0, true},
+    {"Round", lower_unary},
+    {"Selu", lower_unary, CastPolicy::natural, Saved::result, 0, true},
+    {"Sigmoid", lower_unary, CastPolicy::natural, Saved::result, 0},
+    {"Sign", lower_unary},
+    {"Sin", lower_unary, CastPolicy::natural, Saved::input, 1},
+    {"Sinh", lower_unary, CastPolicy::full, Saved::input, 1},
+    {"Softplus", lower_unary, CastPolicy::full, Saved::input, 0},
+    {"Softsign", lower_unary, CastPolicy::natural, Saved::input, 2},
+    {"Sqrt", lower_unary, CastPolicy::natural, Saved::result, 1},
+    {"Sub", lower_sum},
+    {"Sum", lower_sum},
+    {"Tan", lower_unary, CastPolicy::full, Saved::result, 2},
+    {"Tanh", lower_unary, CastPolicy::natural, Saved::result, 0},
+    {"ThresholdedRelu", lower_unary, CastPolicy::natural, Saved::input, 0},
+    {"Where", lower_where},
+    {"Xor", lower_comparison},
+};
+
+}  // namespace
+
+void lower_unary(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  lower_unary(l, l.input(op, 0), l.output(op, 0), op, rule);
+}
+
+void lower_unary(Lowering& l, TensorId input, TensorId output, const Operator& op, const MemoryRule& rule) {
+  ValueId x = l.value(input);
+  if (x == kNoValue) return;
+  const DataType type = result_type(l, op, {x}, rule.cast);
+  if (runs_in_place(l, input, rule) && l.at(x).type == type) {
+    // In place: the result takes the input's memory; a backward pass that needs the input keeps a copy of it.
+    l.begin();
+    if (rule.saved == Saved::input && l.needs_gradient(x)) l.save(l.make_like(x, type));
+    Value v = l.at(x);
+    const ValueId result = l.alias(x, v);
+    if (rule.saved == Saved::result) l.save(result);
+    l.backward_gradient(x);
+    l.bind(output, result);
+    return l.end({result});
+  }
+  x = l.cast(x, type);
+  l.begin();
+  const ValueId result = l.make(output, type, l.needs_gradient(x));
+  l.lay_out_like(result, x);
+  if (rule.saved == Saved::input) l.save(x);
+  if (rule.saved == Saved::result) l.save(result);
+  for (int i = 0; i < rule.backward_scratch; ++i) l.backward_scratch(l.at(result).bytes());
+  l.backward_gradient(x);
+  l.end({result});
+}
+
+std::span<const MemoryRule> elementwise_memory_rules() { return kRules; }
+
+}  // namespace plimsoll::estimate

@@ -1,0 +1,318 @@
+// Layers: convolutions, matrix products, attention, normalization, pooling, dropout, reductions.
+#include <algorithm>
+
+#include "estimate/memory/convolution_workspace.hpp"
+#include "estimate/memory/lowering.hpp"
+#include "estimate/memory/views.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+using network::DataType;
+using network::kNoTensor;
+using network::Operator;
+using network::TensorId;
+using Saved = MemoryRule::Saved;
+
+std::int64_t rounded_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+ConvolutionShape convolution_shape(Lowering& l, const Operator& op, const Value& x, const Value& w, const Value& y) {
+  ConvolutionShape s;
+  s.batch = x.dims[0];
+  s.groups = std::max<std::int64_t>(l.integer(op, "group", 1), 1);
+  s.in_channels = x.dims[1];
+  s.out_channels = y.dims[1];
+  s.rank = std::clamp(x.rank - 2, 1, 3);
+  s.element_bits = network::bits(x.type);
+  const auto strides = l.integers(op, "strides"), dilations = l.integers(op, "dilations");
+  for (std::size_t i = 0; i < static_cast<std::size_t>(s.rank); ++i) {
+    s.input[i] = x.dims[i + 2];
+    s.output[i] = y.dims[i + 2];
+    s.kernel[i] = w.dims[i + 2];
+    if (i < strides.size()) s.stride[i] = strides[i];
+    if (i < dilations.size()) s.dilation[i] = dilations[i];
+  }
+  return s;
+}
+
+void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  ValueId x = l.value(l.input(op, 0)), w = l.value(l.input(op, 1)), b = l.value(l.input(op, 2));
+  if (x == kNoValue || w == kNoValue) return l.unruled(op);
+  const DataType type = l.low_type(l.natural_type({x, w}));
+  x = l.cast(x, type);
+  w = l.cast(w, type);
+  b = l.cast(b, type);
+  const TensorId out = l.output(op, 0);
+  l.begin();
+  const ValueId y = l.make(out, type, l.needs_gradient(x) || l.needs_gradient(w));
+  const bool channels_last = is_channels_last(l.at(x));
+  if (channels_last) l.lay_out_channels_last(y);
+  const bool transposed = rule.name == "ConvTranspose";
+  std::int64_t forward = 0, input_gradient = 0, weight_gradient = 0;
+  if (l.at(x).rank >= 3 && l.at(x).strided && l.at(w).rank == l.at(x).rank && !channels_last) {
+    const ConvolutionShape s = transposed ? convolution_shape(l, op, l.at(y), l.at(w), l.at(x))
+                                          : convolution_shape(l, op, l.at(x), l.at(w), l.at(y));
+    forward = convolution_workspace(s, transposed ? ConvolutionPass::input_gradient : ConvolutionPass::forward);
+    input_gradient = convolution_workspace(s, transposed ? ConvolutionPass::forward : ConvolutionPass::input_gradient);
+    weight_gradient = convolution_workspace(s, ConvolutionPass::weight_gradient);
+  }
+  l.plan(forward);
+  l.save(x);
+  l.save(w);
+  if (l.needs_gradient(x)) {
+    l.backward_gradient(x);
+    l.backward_plan(input_gradient);
+  }
+  if (l.needs_gradient(w)) {
+    l.backward_gradient(w);
+    l.backward_plan(weight_gradient);
+  }
+  l.backward_gradient(b);
+  l.end({y});
+}
+
+void lower_batch_norm(Lowering& l, const Operator& op, const MemoryRule&) {
+  const ValueId x = l.value(l.input(op, 0)), scale = l.value(l.input(op, 1)), shift = l.value(l.input(op, 2));
+  if (x == kNoValue) return;
+  const bool gradient = l.needs_gradient(x) || l.needs_gradient(scale);
+  l.begin();
+  const ValueId y = l.make(l.output(op, 0), l.at(x).type, gradient);
+  l.lay_out_like(y, x);
+  l.save(x);
+  l.save(scale);
+  // Exports by torch.export write BatchNorm as in evaluation; in a training step it still gathers statistics.
+  if (l.training()) {
+    const std::int64_t channels = l.at(x).rank > 1 ? l.at(x).dims[1] : 1;
+    l.save(l.make_hidden(channels, DataType::float32));
+    l.save(l.make_hidden(channels, DataType::float32));
+  }
+  l.backward_gradient(x);
+  l.backward_gradient(scale);
+  l.backward_gradient(shift);
+  l.end({y});
+}
+
+void lower_layer_norm_row(Lowering& l, const Operator& op, const MemoryRule&) {
+  lower_layer_norm(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
+}
+
+void lower_softmax(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  ValueId x = l.value(l.input(op, 0));
+  if (x == kNoValue) return;
+  x = l.cast(x, rule.cast == CastPolicy::full ? l.full_type(l.at(x).type) : l.at(x).type);
+  l.begin();
+  const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
+  if (rule.saved == Saved::input) l.save(x);
+  if (rule.saved == Saved::result) l.save(y);
+  l.backward_gradient(x);
+  l.end({y});
+}
+
+void lower_max_pool(Lowering& l, const Operator& op, const MemoryRule&) {
+  const ValueId x = l.value(l.input(op, 0));
+  if (x == kNoValue) return;
+  l.begin();
+  const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
+  const ValueId indices = l.make_hidden(l.at(y).elements, DataType::int64);
+  l.save(x);
+  l.save(indices);
+  l.backward_gradient(x);
+  l.end({y});
+}
+
+void lower_pool(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  const ValueId x = l.value(l.input(op, 0));
+  if (x == kNoValue) return;
+  l.begin();
+  const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
+  if (rule.saved == Saved::input) l.save(x);
+  l.backward_gradient(x);
+  l.end({y});
+}
+
+void lower_dropout(Lowering& l, const Operator& op, const MemoryRule&) {
+  const TensorId out = l.output(op, 0);
+  const ValueId x = l.value(l.input(op, 0));
+  if (x == kNoValue) return;
+  double ratio = 0.5;
+  if (const TensorId given = l.input(op, 1); given != kNoTensor && l.shapes().at(given).has_value) {
+    const auto value = l.shapes().value(given);
+    if (value.size() == 1) ratio = value[0].real();
+  } else if (const auto* a = l.network().find(op, "ratio"); a != nullptr && a->kind == network::Attribute::Kind::real) {
+    ratio = a->real;
+  }
+  if (!l.training() || ratio == 0) return l.bind_view(out, x, l.at(x));
+  l.begin();
+  const ValueId y = l.make(out, l.at(x).type, l.needs_gradient(x));
+  l.lay_out_like(y, x);
+  l.save(l.make_hidden(l.at(x).elements, DataType::boolean));
+  l.backward_gradient(x);
+  l.end({y});
+}
+
+void lower_reduction(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  ValueId x = l.value(l.input(op, 0));
+  const TensorId out = l.output(op, 0);
+  if (x == kNoValue) return;
+  const DataType natural = network::is_float(l.shapes().type(out)) ? l.at(x).type : l.shapes().type(out);
+  const DataType type = rule.cast == CastPolicy::full ? l.full_type(natural) : natural;
+  if (network::is_float(type)) x = l.cast(x, type);
+  l.begin();
+  const ValueId y = l.make(out, type, l.needs_gradient(x));
+  if (rule.saved == Saved::input) l.save(x);
+  if (rule.saved == Saved::result) l.save(y);
+  if (rule.name == "ReduceSum") l.backward_share(x);  // the gradient, expanded
+  else l.backward_gradient(x);
+  l.end({y});
+}
+
+void lower_gemm(Lowering& l, const Operator& op, const MemoryRule&) {
+  lower_linear(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
+}
+
+/// torch.matmul of two activations: operands whose batch dimensions cannot be one are copied first.
+void lower_mat_mul(Lowering& l, const Operator& op, const MemoryRule&) {
+  ValueId a = l.value(l.input(op, 0)), b = l.value(l.input(op, 1));
+  if (a == kNoValue || b == kNoValue) return l.unruled(op);
+  const DataType type = l.low_type(l.natural_type({a, b}));
+  a = l.cast(a, type);
+  b = l.cast(b, type);
+  if (!is_batch_of_matrices(l.at(a))) a = l.copy(a);
+  if (!is_batch_of_matrices(l.at(b))) b = l.copy(b);
+  l.begin();
+  l.library();
+  const ValueId y = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
+  if (l.needs_gradient(a)) l.save(b);
+  if (l.needs_gradient(b)) l.save(a);
+  l.backward_library();
+  l.backward_gradient(a);
+  l.backward_gradient(b);
+  l.end({y});
+}
+
+void lower_attention_row(Lowering& l, const Operator& op, const MemoryRule&) {
+  lower_attention(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
+}
+
+constexpr MemoryRule kRules[] = {
+    {"Attention", lower_attention_row},
+    {"AveragePool", lower_pool, CastPolicy::natural, Saved::input},
+    {"BatchNormalization", lower_batch_norm},
+    {"Conv", lower_convolution, CastPolicy::low},
+    {"ConvTranspose", lower_convolution, CastPolicy::low},
+    {"CumSum", lower_reduction, CastPolicy::full},
+    {"Dropout", lower_dropout},
+    {"Gemm", lower_gemm, CastPolicy::low},
+    {"GlobalAveragePool", lower_pool},
+    {"GlobalMaxPool", lower_max_pool},
+    {"GroupNormalization", lower_layer_norm_row, CastPolicy::full},
+    {"InstanceNormalization", lower_layer_norm_row, CastPolicy::full},
+    {"LRN", lower_softmax, CastPolicy::natural, Saved::input},
+    {"LayerNormalization", lower_layer_norm_row, CastPolicy::full},
+    {"LogSoftmax", lower_softmax, CastPolicy::full, Saved::result},
+    {"MatMul", lower_mat_mul, CastPolicy::low},
+    {"MaxPool", lower_max_pool},
+    {"RMSNormalization", lower_layer_norm_row, CastPolicy::full},
+    {"ReduceL1", lower_reduction, CastPolicy::full, Saved::input},
+    {"ReduceL2", lower_reduction, CastPolicy::full, Saved::input},
+    {"ReduceLogSumExp", lower_reduction, CastPolicy::full, Saved::input},
+    {"ReduceMax", lower_reduction, CastPolicy::natural, Saved::input},
+    {"ReduceMean", lower_reduction},
+    {"ReduceMin", lower_reduction, CastPolicy::natural, Saved::input},
+    {"ReduceProd", lower_reduction, CastPolicy::full, Saved::input},
+    {"ReduceSum", lower_reduction, CastPolicy::full},
+    {"ReduceSumSquare", lower_reduction, CastPolicy::full, Saved::input},
+    {"Softmax", lower_softmax, CastPolicy::full, Saved::result},
+};
+
+}  // namespace
+
+void lower_linear(Lowering& l, TensorId input, TensorId weight, TensorId bias, TensorId output) {
+  ValueId x = l.value(input), w = l.value(weight), b = l.value(bias);
+  if (x == kNoValue || w == kNoValue) return;
+  const DataType type = l.low_type(l.natural_type({x, w}));
+  // The bias is cast before the weight, and both before the input, as autocast takes the arguments.
+  b = l.cast(b, type);
+  w = l.cast(w, type);
+  x = l.cast(x, type);
+  if (l.at(x).rank > 2) x = l.contiguous(x);
+  l.begin();
+  l.library();
+  const ValueId y = l.make(output, type, l.needs_gradient(x) || l.needs_gradient(w) || l.needs_gradient(b));
+  if (l.needs_gradient(w)) l.save(x);
+  if (l.needs_gradient(x)) l.save(w);
+  l.backward_library();
+  l.backward_gradient(x);
+  l.backward_gradient(w);
+  if (b != kNoValue) l.backward_sum(y, b);
+  l.end({y});
+}
+
+void lower_layer_norm(Lowering& l, TensorId input, TensorId scale, TensorId shift, TensorId output) {
+  ValueId x = l.value(input);
+  const ValueId g = l.value(scale), b = l.value(shift);
+  if (x == kNoValue) return;
+  x = l.cast(x, l.full_type(l.at(x).type));
+  x = l.contiguous(x);
+  l.begin();
+  const ValueId y = l.make(output, l.at(x).type, l.needs_gradient(x) || l.needs_gradient(g));
+  if (l.training()) {
+    const std::int64_t width = g == kNoValue ? 1 : std::max<std::int64_t>(l.at(g).elements, 1);
+    const std::int64_t rows = l.at(x).elements / width;
+    l.save(l.make_hidden(rows, DataType::float32));
+    l.save(l.make_hidden(rows, DataType::float32));
+  }
+  l.save(x);
+  l.save(g);
+  l.backward_gradient(x);
+  l.backward_gradient(g);
+  l.backward_gradient(b);
+  l.end({y});
+}
+
+// Fused attention: query, key, value, result and the logarithms of the sums are kept, never the scores.
+// float32 takes the memory-efficient kernel, which accumulates the query's gradient in a buffer of its own;
+// half precision on a current GPU takes cuDNN's.
+void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, TensorId output) {
+  ValueId q = l.value(query), k = l.value(key), v = l.value(value);
+  if (q == kNoValue || k == kNoValue || v == kNoValue) return;
+  const DataType type = l.low_type(l.natural_type({q, k, v}));
+  q = l.cast(q, type);
+  k = l.cast(k, type);
+  v = l.cast(v, type);
+  l.begin();
+  const ValueId y = l.make(output, type, l.needs_gradient(q) || l.needs_gradient(k) || l.needs_gradient(v));
+  l.lay_out_tokens_first(y);
+  const Value& result = l.at(y);
+  const std::int64_t width = result.rank > 0 ? std::max<std::int64_t>(result.dims[result.rank - 1], 1) : 1;
+  const std::int64_t tokens = result.rank > 1 ? std::max<std::int64_t>(result.dims[result.rank - 2], 1) : 1;
+  const std::int64_t rows = result.elements / width, heads = rows / tokens;
+  const bool half = network::bits(type) == 16;
+  const std::int64_t bytes = result.bytes();
+  if (l.training()) {
+    l.save(l.make_hidden(half ? rows : heads * rounded_up(tokens, 32), DataType::float32));
+    l.save(q);
+    l.save(k);
+    l.save(v);
+    l.save(y);
+  }
+  const Value& keys = l.at(k);
+  const std::int64_t key_tokens = keys.rank > 1 ? std::max<std::int64_t>(keys.dims[keys.rank - 2], 1) : 1;
+  l.add_cache((keys.bytes() + l.at(v).bytes()) / key_tokens);
+  l.backward_gradient(q);
+  l.backward_gradient(k);
+  l.backward_gradient(v);
+  if (half) {
+    l.backward_plan(2 * bytes + rows * 4);
+  } else {
+    l.backward_scratch(bytes);  // gradient times result, summed by row
+    l.backward_drop();
+    l.backward_scratch(bytes / tokens * rounded_up(tokens, 64));
+    l.backward_drop();
+  }
+  l.end({y});
+}
+
+std::span<const MemoryRule> layer_memory_rules() { return kRules; }
+
+}  // namespace plimsoll::estimate

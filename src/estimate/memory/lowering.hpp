@@ -1,0 +1,175 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "estimate/memory/program.hpp"
+#include "network/inference.hpp"
+#include "network/setting.hpp"
+
+namespace plimsoll::estimate {
+
+/// ONNX does not say which operators a framework runs in place.
+enum class InPlace : std::uint8_t { automatic, always, never };
+enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
+
+struct LoweringOptions {
+  network::Mode mode = network::Mode::infer;
+  network::Precision precision = network::Precision::fp32;
+  Loss loss = Loss::cross_entropy;
+  InPlace in_place = InPlace::automatic;
+  std::int64_t multiprocessors = 132;    ///< of the GPU: how far its reductions split
+  bool gpu = true;                       ///< false: no library workspaces
+  std::vector<std::string> frozen = {};  ///< parameters whose name begins with one of these are not trained
+};
+
+/// What PyTorch would execute for the network, with all that it allocates. Fails where a tensor's size is
+/// beyond 2^62 bytes.
+[[nodiscard]] Result<Program> lower(const network::Network& network, const network::Shapes& shapes,
+                                    const LoweringOptions& options);
+
+/// Several operators of an exported graph that are one kernel of the framework.
+struct Fusion {
+  enum class Kind : std::uint8_t { none, skipped, attention, gelu, silu, hard_swish, layer_norm, linear };
+  Kind kind = Kind::none;
+  /// attention: query, key, value; linear: input, weight, bias; others: the input (layer_norm: scale, shift).
+  network::TensorId inputs[3] = {network::kNoTensor, network::kNoTensor, network::kNoTensor};
+};
+
+/// By operator of the main graph: `skipped` for all of a fusion but the last, which carries it.
+[[nodiscard]] std::vector<Fusion> recognise(const network::Network& network, const network::Shapes& shapes);
+
+/// Builds a Program call by call; what the rules of single operators are written with.
+class Lowering {
+ public:
+  Lowering(const network::Network& network, const network::Shapes& shapes, const LoweringOptions& options);
+  [[nodiscard]] Result<Program> run();
+
+  // What a rule asks.
+  [[nodiscard]] const network::Network& network() const { return network_; }
+  [[nodiscard]] const network::Shapes& shapes() const { return shapes_; }
+  [[nodiscard]] const LoweringOptions& options() const { return options_; }
+  [[nodiscard]] bool training() const { return options_.mode == network::Mode::train; }
+  [[nodiscard]] network::TensorId input(const network::Operator& op, std::size_t i) const;
+  [[nodiscard]] network::TensorId output(const network::Operator& op, std::size_t i) const;
+  [[nodiscard]] std::int64_t integer(const network::Operator& op, std::string_view attribute, std::int64_t otherwise) const;
+  [[nodiscard]] std::vector<std::int64_t> integers(const network::Operator& op, std::string_view attribute) const;
+  /// The tensor on the device; kNoValue where it is left out or only a number of the host.
+  [[nodiscard]] ValueId value(network::TensorId id);
+  [[nodiscard]] const Value& at(ValueId id) const { return program_.value(id); }
+  [[nodiscard]] bool needs_gradient(ValueId id) const { return id != kNoValue && at(id).needs_gradient; }
+  [[nodiscard]] bool is_network_weight(network::TensorId id) const;
+  /// Uses of a tensor by the graph's operators and outputs.
+  [[nodiscard]] std::uint32_t uses(network::TensorId id) const { return uses_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const network::Operator* producer(network::TensorId id) const;
+  /// The type in which an operator of that policy computes on these inputs.
+  [[nodiscard]] network::DataType natural_type(std::initializer_list<ValueId> inputs) const;
+  [[nodiscard]] network::DataType low_type(network::DataType natural) const;   ///< autocast's half precision
+  [[nodiscard]] network::DataType full_type(network::DataType natural) const;  ///< autocast's float32
+
+  // What a rule makes. Between begin() and end() it describes one call.
+  void begin();
+  /// A new tensor of the result's extents, allocated by this call.
+  ValueId make(network::TensorId tensor, network::DataType type, bool needs_gradient);
+  /// A tensor that no graph names: a mask, statistics. `shape_of` gives the extents where it is a value.
+  ValueId make_like(ValueId like, network::DataType type);
+  ValueId make_hidden(std::int64_t elements, network::DataType type);
+  void save(ValueId id);
+  void scratch(std::int64_t bytes);
+  void plan(std::int64_t bytes);
+  void drop();
+  void library();
+  // Steps of the backward pass, in the order in which they run; ignored where `id` needs no gradient.
+  void backward_gradient(ValueId id);
+  void backward_share(ValueId id);
+  void backward_scratch(std::int64_t bytes);
+  void backward_plan(std::int64_t bytes);
+  void backward_drop();
+  void backward_library();
+  /// Sums the result's gradient, of the extents of `from`, down to those of `to`.
+  void backward_sum(ValueId from, ValueId to);
+  void end(std::initializer_list<ValueId> results);
+  void end(std::span<const ValueId> results);
+
+  /// The graph's tensor is this value from here on.
+  void bind(network::TensorId tensor, ValueId id);
+  /// A view: shares the storage of `of`, and its gradient passes through without a copy.
+  void bind_view(network::TensorId tensor, ValueId of, Value view);
+  /// Another value on the same storage, inside a call that says how its gradient passes.
+  ValueId alias(ValueId of, Value view);
+  /// An element-wise result is laid out as its input is.
+  void lay_out_like(ValueId result, ValueId input);
+  void lay_out_channels_last(ValueId result);
+  /// Batch, tokens, heads, width in memory, whatever the order of the extents: as attention kernels write.
+  void lay_out_tokens_first(ValueId result);
+  /// The value in another type; a copy where it is not of that type already. Copies of weights are made once.
+  ValueId cast(ValueId id, network::DataType type);
+  /// A contiguous copy, or the value itself where it is contiguous.
+  ValueId contiguous(ValueId id);
+  ValueId copy(ValueId id);
+  Value describe(network::TensorId tensor, network::DataType type) const;
+  void unruled(const network::Operator& op);
+  void add_cache(std::int64_t bytes_per_token) { program_.cache_bytes_per_token += bytes_per_token; }
+
+ private:
+  static constexpr std::uint32_t kNoCall = 0xffffffff;
+  ValueId add_value(Value value);
+  ValueId add_storage(Value value, Purpose purpose, network::TensorId tensor);
+  void weights_and_inputs();
+  void lower_operator(std::uint32_t index, const network::Operator& op, const Fusion& fusion);
+  void lower_loss();
+  void set_lifetimes();
+  [[nodiscard]] network::DataType stored_type(network::DataType type) const;
+
+  const network::Network& network_;
+  const network::Shapes& shapes_;
+  const LoweringOptions& options_;
+  Program program_;
+  std::vector<ValueId> bound_;        ///< by tensor
+  std::vector<ValueId> cast_of_;      ///< by value: autocast's copy of a weight
+  std::vector<std::uint32_t> uses_;   ///< by tensor
+  std::vector<std::uint32_t> producer_;
+  std::vector<std::uint32_t> made_by_;    ///< by storage: operator that was being lowered
+  std::vector<std::uint32_t> last_call_;  ///< by operator; kNoCall where it makes none
+  std::vector<Fusion> fusions_;           ///< by operator
+  std::vector<Step> backward_;            ///< of the call being described
+  std::vector<ValueId> saved_;
+  std::uint32_t op_ = 0;
+  Call call_;
+  std::string too_large_;
+};
+
+/// How autocast treats an operator.
+enum class CastPolicy : std::uint8_t { natural, low, full };
+
+/// One row per operator with a memory rule.
+struct MemoryRule {
+  std::string_view name;
+  void (*lower)(Lowering&, const network::Operator&, const MemoryRule&);
+  CastPolicy cast = CastPolicy::natural;
+  enum class Saved : std::uint8_t { nothing, input, result } saved = Saved::nothing;
+  std::uint8_t backward_scratch = 0;  ///< temporaries of the result's size before the gradient
+  bool in_place = false;              ///< networks run it in place where they can
+};
+[[nodiscard]] const MemoryRule* memory_rule(network::OperatorKind kind);
+
+// The rows, by subject.
+[[nodiscard]] std::span<const MemoryRule> elementwise_memory_rules();
+[[nodiscard]] std::span<const MemoryRule> view_memory_rules();
+[[nodiscard]] std::span<const MemoryRule> layer_memory_rules();
+
+// Kernels that several rows and the fusions share.
+void lower_unary(Lowering& l, const network::Operator& op, const MemoryRule& rule);
+void lower_unary(Lowering& l, network::TensorId input, network::TensorId output, const network::Operator& op, const MemoryRule& rule);
+void lower_linear(Lowering& l, network::TensorId input, network::TensorId weight, network::TensorId bias, network::TensorId output);
+void lower_attention(Lowering& l, network::TensorId query, network::TensorId key, network::TensorId value, network::TensorId output);
+void lower_layer_norm(Lowering& l, network::TensorId input, network::TensorId scale, network::TensorId shift, network::TensorId output);
+
+/// Bytes of the partial sums that PyTorch's reduction kernel keeps in global memory where it sums `rows`
+/// rows of `columns` contiguous values and one thread block per column is too few for the GPU.
+[[nodiscard]] std::int64_t reduction_buffer(std::int64_t rows, std::int64_t columns, std::int64_t multiprocessors);
+
+}  // namespace plimsoll::estimate

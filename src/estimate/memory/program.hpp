@@ -1,0 +1,97 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "network/data_type.hpp"
+#include "network/network.hpp"
+
+namespace plimsoll::estimate {
+
+/// What a framework executes for a network, as far as memory is concerned: calls of its kernels, each with
+/// the steps that allocate in its forward and in its backward pass. Made by lower() from a Network, run by
+/// record() (estimate/memory/recording.hpp). A plain value.
+
+enum class ValueId : std::uint32_t {};
+enum class StorageId : std::uint32_t {};
+inline constexpr ValueId kNoValue{0xffffffff};
+
+/// What a piece of memory is for.
+enum class Purpose : std::uint8_t { weight, input, activation, saved, gradient, optimizer, workspace, library };
+inline constexpr int kPurposes = 8;
+[[nodiscard]] std::string_view name(Purpose purpose);
+
+inline constexpr std::size_t kMaxViewRank = 8;
+
+/// A tensor as the framework sees it: a window on a storage. Several values can share one.
+struct Value {
+  StorageId storage{};
+  network::DataType type = network::DataType::float32;
+  std::uint8_t rank = 0;
+  bool needs_gradient = false;
+  bool parameter = false;  ///< its gradient is kept until the next zero_grad
+  bool strided = true;     ///< dims and strides are known
+  std::int64_t elements = 0;
+  std::array<std::int64_t, kMaxViewRank> dims{};
+  std::array<std::int64_t, kMaxViewRank> strides{};
+
+  [[nodiscard]] std::int64_t bytes() const;  ///< of a contiguous copy; at most 2^62
+  [[nodiscard]] bool contiguous() const;
+};
+
+struct Storage {
+  std::int64_t bytes = 0;
+  Purpose purpose = Purpose::activation;
+  bool output = false;  ///< handed to the caller, who holds it until the next pass has made another
+  network::TensorId tensor = network::kNoTensor;  ///< whose contents it first holds
+};
+
+enum class StepKind : std::uint8_t {
+  output,    ///< forward: the storage of `value` comes into being
+  scratch,   ///< `bytes` until the call ends or `drop`
+  plan,      ///< like scratch; a library that cannot have it takes another plan without
+  drop,      ///< the last scratch goes
+  library,   ///< cuBLAS's workspace of this thread, made once and kept
+  gradient,  ///< backward: a new gradient for `value`
+  share,     ///< backward: the result's gradient is also that of `value`
+};
+struct Step {
+  StepKind kind = StepKind::output;
+  ValueId value = kNoValue;
+  std::int64_t bytes = 0;
+};
+
+struct Call {
+  std::uint32_t op = 0;     ///< index in the main graph's operators; kLossCall for those of the loss
+  network::Range forward;   ///< in steps
+  network::Range backward;  ///< in steps; empty where no gradient passes
+  network::Range saved;     ///< in values_of: kept for the backward pass
+  network::Range results;   ///< in values_of
+};
+inline constexpr std::uint32_t kLossCall = 0xffffffff;
+
+struct Program {
+  std::vector<Value> values;
+  std::vector<Storage> storages;
+  std::vector<Call> calls;  ///< in the order of the forward pass
+  std::vector<Step> steps;
+  std::vector<ValueId> values_of;
+  std::vector<ValueId> parameters;      ///< learned, in the order in which the network stores them
+  std::vector<StorageId> resident;      ///< on the device from the start: weights, buffers, inputs
+  std::vector<std::uint32_t> released;  ///< by storage: the call after which the program's own reference ends
+  std::vector<StorageId> casts;         ///< autocast's copies of weights, held until its context ends
+  std::vector<std::string> unruled;     ///< kinds of operators without a memory rule
+  std::int64_t unruled_bytes = 0;       ///< what those write
+  std::int64_t cache_bytes_per_token = 0;  ///< keys and values of recognised attention, per token and batch
+
+  [[nodiscard]] const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Storage& storage(StorageId id) const { return storages[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] std::span<const Step> slice(network::Range r) const { return std::span(steps).subspan(r.begin, r.count); }
+  [[nodiscard]] std::span<const ValueId> ids(network::Range r) const {
+    return std::span(values_of).subspan(r.begin, r.count);
+  }
+};
+
+}  // namespace plimsoll::estimate

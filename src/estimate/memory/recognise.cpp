@@ -1,0 +1,257 @@
+// Finds, in an exported graph, the operators that are one kernel in the framework that exported it.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "estimate/memory/lowering.hpp"
+#include "network/operators.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+using network::kNoTensor;
+using network::Network;
+using network::Operator;
+using network::OperatorKind;
+using network::Shapes;
+using network::TensorId;
+using Kind = Fusion::Kind;
+
+constexpr std::uint32_t kNone = 0xffffffff;
+
+struct Kinds {
+  OperatorKind add = network::find_operator("", "Add"), sub = network::find_operator("", "Sub"),
+               mul = network::find_operator("", "Mul"), div = network::find_operator("", "Div"),
+               erf = network::find_operator("", "Erf"), sigmoid = network::find_operator("", "Sigmoid"),
+               hard_sigmoid = network::find_operator("", "HardSigmoid"), softmax = network::find_operator("", "Softmax"),
+               mat_mul = network::find_operator("", "MatMul"), where = network::find_operator("", "Where"),
+               is_nan = network::find_operator("", "IsNaN"), transpose = network::find_operator("", "Transpose"),
+               reshape = network::find_operator("", "Reshape"), pow = network::find_operator("", "Pow"),
+               sqrt = network::find_operator("", "Sqrt"), mean = network::find_operator("", "ReduceMean"),
+               dropout = network::find_operator("", "Dropout"), identity = network::find_operator("", "Identity"),
+               cast = network::find_operator("", "Cast");
+};
+
+class Recogniser {
+ public:
+  Recogniser(const Network& network, const Shapes& shapes)
+      : network_(network), shapes_(shapes), operators_(network.main().operators), found_(operators_.size()),
+        maker_(network.tensors.size(), kNone), uses_(network.tensors.size(), 0), user_(network.tensors.size(), kNone) {
+    for (std::uint32_t i = 0; i < operators_.size(); ++i) {
+      for (const TensorId id : network.outputs(operators_[i]))
+        if (id != kNoTensor) maker_[index(id)] = i;
+      for (const TensorId id : network.inputs(operators_[i])) {
+        if (id == kNoTensor) continue;
+        ++uses_[index(id)];
+        user_[index(id)] = i;
+      }
+    }
+    for (const TensorId id : network.main().outputs) uses_[index(id)] += 2;
+  }
+
+  std::vector<Fusion> run() {
+    for (std::uint32_t i = 0; i < operators_.size(); ++i) {
+      const OperatorKind kind = operators_[i].kind;
+      if (kind == k_.softmax) attention(i);
+      else if (kind == k_.erf) gelu(i);
+      else if (kind == k_.sigmoid) gated(i, Kind::silu);
+      else if (kind == k_.hard_sigmoid) gated(i, Kind::hard_swish);
+      else if (kind == k_.mat_mul) linear(i);
+      else if (kind == k_.sqrt) layer_norm(i);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  static std::size_t index(TensorId id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] TensorId in(std::uint32_t op, std::size_t i) const {
+    const auto inputs = network_.inputs(operators_[op]);
+    return i < inputs.size() ? inputs[i] : kNoTensor;
+  }
+  [[nodiscard]] TensorId out(std::uint32_t op) const {
+    const auto outputs = network_.outputs(operators_[op]);
+    return outputs.empty() ? kNoTensor : outputs.front();
+  }
+  [[nodiscard]] std::uint32_t maker(TensorId id) const { return id == kNoTensor ? kNone : maker_[index(id)]; }
+  [[nodiscard]] bool is(std::uint32_t op, OperatorKind kind) const { return op != kNone && operators_[op].kind == kind; }
+  /// The operator that alone uses the tensor.
+  [[nodiscard]] std::uint32_t only_user(TensorId id) const {
+    return id != kNoTensor && uses_[index(id)] == 1 ? user_[index(id)] : kNone;
+  }
+  [[nodiscard]] bool weight(TensorId id) const {
+    if (id == kNoTensor) return false;
+    const auto role = network_.tensor(id).role;
+    return role == network::Role::parameter || role == network::Role::buffer;
+  }
+  [[nodiscard]] std::optional<double> number(TensorId id) const {
+    if (id == kNoTensor || !shapes_.at(id).has_value) return std::nullopt;
+    const auto value = shapes_.value(id);
+    if (value.size() != 1 || value[0].is_symbol()) return std::nullopt;
+    return value[0].real();
+  }
+  /// A number that the graph computes from shapes, or stores: no tensor of the device.
+  [[nodiscard]] bool scalar(TensorId id) const {
+    return id != kNoTensor && shapes_.elements(id).high == 1;
+  }
+  void skip(std::initializer_list<std::uint32_t> ops) {
+    for (const std::uint32_t op : ops)
+      if (op != kNone) found_[op].kind = Kind::skipped;
+  }
+  void fuse(std::uint32_t last, Kind kind, TensorId a, TensorId b = kNoTensor, TensorId c = kNoTensor) {
+    found_[last] = {kind, {a, b, c}};
+  }
+
+  // x/sqrt(2) -> Erf -> +1 -> times x -> times 0.5, the last two in either order and place.
+  void gelu(std::uint32_t erf) {
+    const std::uint32_t scale = maker(in(erf, 0));
+    if (!is(scale, k_.div) && !is(scale, k_.mul)) return;
+    const TensorId x = in(scale, 0);
+    const std::uint32_t plus = only_user(out(erf));
+    if (!is(plus, k_.add)) return;
+    const std::uint32_t first = only_user(out(plus));
+    if (!is(first, k_.mul)) return;
+    const TensorId other = in(first, 0) == out(plus) ? in(first, 1) : in(first, 0);
+    if (scalar(other)) {  // 0.5 (1 + erf) times x
+      const std::uint32_t last = only_user(out(first));
+      if (!is(last, k_.mul) || (in(last, 0) != x && in(last, 1) != x)) return;
+      skip({scale, erf, plus, first});
+      fuse(last, Kind::gelu, x);
+      return;
+    }
+    if (other == x) {  // x (1 + erf), then times 0.5
+      const std::uint32_t last = only_user(out(first));
+      if (!is(last, k_.mul) || (!scalar(in(last, 0)) && !scalar(in(last, 1)))) return;
+      skip({scale, erf, plus, first});
+      fuse(last, Kind::gelu, x);
+      return;
+    }
+    const std::uint32_t half = maker(other);  // x times 0.5, then times (1 + erf)
+    if (!is(half, k_.mul) || (in(half, 0) != x && in(half, 1) != x)) return;
+    skip({scale, erf, plus, half});
+    fuse(first, Kind::gelu, x);
+  }
+
+  // x times sigmoid(x)
+  void gated(std::uint32_t gate, Kind kind) {
+    const TensorId x = in(gate, 0);
+    const std::uint32_t product = only_user(out(gate));
+    if (!is(product, k_.mul) || (in(product, 0) != x && in(product, 1) != x)) return;
+    skip({gate});
+    fuse(product, kind, x);
+  }
+
+  // MatMul with a stored weight, and the bias that is added to it
+  void linear(std::uint32_t product) {
+    if (found_[product].kind != Kind::none) return;
+    TensorId weights = in(product, 1);
+    const std::uint32_t turn = maker(weights);
+    if (is(turn, k_.transpose)) weights = in(turn, 0);
+    if (!weight(weights) || weight(in(product, 0))) return;
+    if (shapes_.ranked(weights) && shapes_.dims(weights).size() != 2) return;
+    if (is(turn, k_.transpose) && uses_[index(out(turn))] == 1) skip({turn});
+    const std::uint32_t sum = only_user(out(product));
+    if (is(sum, k_.add)) {
+      const TensorId bias = in(sum, 0) == out(product) ? in(sum, 1) : in(sum, 0);
+      if (weight(bias) && shapes_.ranked(bias) && shapes_.dims(bias).size() == 1) {
+        skip({product});
+        fuse(sum, Kind::linear, in(product, 0), weights, bias);
+        return;
+      }
+    }
+    fuse(product, Kind::linear, in(product, 0), weights);
+  }
+
+  // Attention as exporters write scaled_dot_product_attention out: query and transposed key each multiplied by
+  // the root of the scale. Attention that a model computes step by step has one factor, or none, and is left.
+  void attention(std::uint32_t softmax) {
+    std::uint32_t scores = maker(in(softmax, 0));
+    std::uint32_t mask = kNone;
+    if (is(scores, k_.add)) {
+      mask = scores;
+      scores = is(maker(in(mask, 0)), k_.mat_mul) ? maker(in(mask, 0)) : maker(in(mask, 1));
+    }
+    if (!is(scores, k_.mat_mul)) return;
+    const std::uint32_t scale_query = maker(in(scores, 0)), scale_key = maker(in(scores, 1));
+    if (!is(scale_query, k_.mul) || !is(scale_key, k_.mul)) return;
+    const auto scaled = [&](std::uint32_t op) { return scalar(in(op, 1)) ? in(op, 0) : scalar(in(op, 0)) ? in(op, 1) : kNoTensor; };
+    const TensorId query = scaled(scale_query);
+    TensorId key = scaled(scale_key);
+    if (query == kNoTensor || key == kNoTensor) return;
+    // The key's own transposition, which the kernel does without: Transpose, or Reshape-Transpose-Reshape.
+    std::uint32_t turn = maker(key), fold = kNone, unfold = kNone;
+    if (is(turn, k_.reshape)) {
+      unfold = turn;
+      turn = maker(in(unfold, 0));
+    }
+    if (!is(turn, k_.transpose)) return;
+    key = in(turn, 0);
+    if (unfold != kNone && is(maker(key), k_.reshape)) {
+      fold = maker(key);
+      key = in(fold, 0);
+    }
+    // NaNs of rows that are masked wholly are replaced, probabilities may be dropped out.
+    std::uint32_t nan = kNone, replace = kNone, drop = kNone;
+    TensorId weights = out(softmax);
+    if (uses_[index(weights)] == 2) {
+      for (std::uint32_t i = softmax + 1; i < std::min<std::size_t>(operators_.size(), softmax + 8); ++i) {
+        if (is(i, k_.is_nan) && in(i, 0) == weights) nan = i;
+        if (is(i, k_.where) && nan != kNone && in(i, 0) == out(nan)) replace = i;
+      }
+      if (replace == kNone) return;
+      weights = out(replace);
+    }
+    if (is(only_user(weights), k_.dropout)) {
+      drop = only_user(weights);
+      weights = out(drop);
+    }
+    const std::uint32_t last = only_user(weights);
+    if (!is(last, k_.mat_mul) || in(last, 0) != weights) return;
+    skip({scale_query, scale_key, turn, fold, unfold, scores, mask, softmax, nan, replace, drop});
+    if (mask != kNone) {
+      // A mask made of truth values is made again for each attention; the kernel needs none of it in memory.
+      const TensorId added = in(mask, 0) == out(scores) ? in(mask, 1) : in(mask, 0);
+      if (is(maker(added), k_.where) && only_user(added) == mask) skip({maker(added)});
+    }
+    fuse(last, Kind::attention, query, key, in(last, 1));
+  }
+
+  // (x - mean) / sqrt(mean((x - mean)^2) + epsilon), times scale, plus shift, as opsets below 17 write it
+  void layer_norm(std::uint32_t root) {
+    const std::uint32_t epsilon = maker(in(root, 0));
+    if (!is(epsilon, k_.add)) return;
+    const std::uint32_t variance = maker(scalar(in(epsilon, 1)) ? in(epsilon, 0) : in(epsilon, 1));
+    if (!is(variance, k_.mean)) return;
+    const std::uint32_t square = maker(in(variance, 0));
+    if (!is(square, k_.pow)) return;
+    const std::uint32_t centred = maker(in(square, 0));
+    if (!is(centred, k_.sub) || !is(maker(in(centred, 1)), k_.mean)) return;
+    const std::uint32_t mean = maker(in(centred, 1));
+    const std::uint32_t quotient = only_user(out(root));
+    if (!is(quotient, k_.div) || in(quotient, 0) != out(centred) || in(mean, 0) != in(centred, 0)) return;
+    const TensorId x = in(mean, 0);
+    const std::uint32_t scaled = only_user(out(quotient));
+    if (!is(scaled, k_.mul)) return;
+    const TensorId scale = in(scaled, 0) == out(quotient) ? in(scaled, 1) : in(scaled, 0);
+    const std::uint32_t shifted = only_user(out(scaled));
+    if (!weight(scale) || !is(shifted, k_.add)) return;
+    const TensorId shift = in(shifted, 0) == out(scaled) ? in(shifted, 1) : in(shifted, 0);
+    if (!weight(shift)) return;
+    skip({mean, centred, square, variance, epsilon, root, quotient, scaled});
+    fuse(shifted, Kind::layer_norm, x, scale, shift);
+  }
+
+  const Network& network_;
+  const Shapes& shapes_;
+  const std::vector<Operator>& operators_;
+  const Kinds k_;
+  std::vector<Fusion> found_;
+  std::vector<std::uint32_t> maker_, uses_, user_;
+};
+
+}  // namespace
+
+std::vector<Fusion> recognise(const Network& network, const Shapes& shapes) {
+  return Recogniser(network, shapes).run();
+}
+
+}  // namespace plimsoll::estimate

@@ -1,0 +1,303 @@
+#include "estimate/memory/recording.hpp"
+
+#include <algorithm>
+
+namespace plimsoll::estimate {
+namespace {
+
+constexpr std::uint32_t kNoBuffer = 0xffffffff;
+
+/// Runs a Program as PyTorch's eager mode and autograd do, noting what is allocated and freed.
+class Recorder {
+ public:
+  Recorder(const Program& program, const RecordingOptions& options)
+      : p_(program), o_(options), buffer_of_(program.storages.size(), kNoBuffer), references_(program.storages.size(), 0),
+        gradient_(program.values.size(), kNoBuffer), parameter_gradient_(program.values.size(), kNoBuffer) {
+    // Storages by the call after which the program lets go of them.
+    ends_.resize(program.calls.size() + 1);
+    if (program.calls.empty()) return;
+    std::vector<bool> resident(program.storages.size(), false);
+    for (const StorageId id : program.resident) resident[index(id)] = true;
+    for (std::size_t i = 0; i < program.storages.size(); ++i)
+      if (!resident[i]) ++ends_[program.released[i] + 1];
+    for (std::size_t i = 1; i < ends_.size(); ++i) ends_[i] += ends_[i - 1];
+    ending_.resize(ends_.back());
+    std::vector<std::uint32_t> place(ends_.begin(), ends_.end() - 1);
+    for (std::size_t i = 0; i < program.storages.size(); ++i)
+      if (!resident[i]) ending_[place[program.released[i]]++] = static_cast<std::uint32_t>(i);
+  }
+
+  Recording run() {
+    load();
+    for (iteration_ = 0; iteration_ < o_.iterations; ++iteration_) {
+      if (o_.mode == network::Mode::infer) {
+        forward();
+        continue;
+      }
+      if (!o_.zero_grad_late) zero_gradients();
+      for (int i = 0; i < o_.accumulate; ++i) {
+        forward();
+        if (o_.zero_grad_late && i == 0) zero_gradients();
+        backward();
+      }
+      step();
+    }
+    return std::move(recording_);
+  }
+
+ private:
+  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
+  static std::size_t index(StorageId id) { return static_cast<std::size_t>(id); }
+
+  std::uint32_t allocate(std::int64_t bytes, Purpose purpose, network::TensorId tensor, bool optional = false) {
+    const auto id = static_cast<std::uint32_t>(recording_.buffers.size());
+    recording_.buffers.push_back({bytes, purpose, tensor, call_});
+    note(id, optional ? Event::Kind::try_allocate : Event::Kind::allocate);
+    shared_.push_back(1);
+    return id;
+  }
+  void note(std::uint32_t buffer, Event::Kind kind) {
+    recording_.events.push_back({buffer, call_, kind, phase_, static_cast<std::uint16_t>(iteration_)});
+  }
+  void release(std::uint32_t buffer) {
+    if (--shared_[buffer] == 0) note(buffer, Event::Kind::free);
+  }
+
+  void load() {
+    phase_ = Phase::load;
+    for (const StorageId id : p_.resident) {
+      const Storage& s = p_.storage(id);
+      const std::int64_t bytes = s.purpose == Purpose::weight ? s.bytes / o_.shard_weights : s.bytes;
+      buffer_of_[index(id)] = allocate(bytes, s.purpose, s.tensor);
+    }
+    if (o_.cache_bytes > 0) (void)allocate(o_.cache_bytes, Purpose::saved, network::kNoTensor);
+    if (o_.gradient_buckets > 0) (void)allocate(o_.gradient_buckets, Purpose::gradient, network::kNoTensor);
+  }
+
+  void use_library(bool& have) {
+    if (have || o_.library_bytes <= 0) return;
+    have = true;
+    (void)allocate(o_.library_bytes, Purpose::library, network::kNoTensor);
+  }
+
+  void drop_reference(StorageId id) {
+    if (--references_[index(id)] > 0) return;
+    release(buffer_of_[index(id)]);
+    buffer_of_[index(id)] = kNoBuffer;
+  }
+
+  void make(StorageId id) {
+    const Storage& s = p_.storage(id);
+    // The caller still holds what the last pass gave it until the new result takes its name.
+    if (buffer_of_[index(id)] != kNoBuffer) held_.push_back(buffer_of_[index(id)]);
+    buffer_of_[index(id)] = allocate(s.bytes, s.purpose, s.tensor);
+    references_[index(id)] = 1;
+  }
+
+  void forward() {
+    phase_ = Phase::forward;
+    const bool training = o_.mode == network::Mode::train;
+    for (call_ = 0; call_ < p_.calls.size(); ++call_) {
+      const Call& call = p_.calls[call_];
+      scratches_.clear();
+      for (const Step& step : p_.slice(call.forward)) {
+        switch (step.kind) {
+          case StepKind::output: make(p_.value(step.value).storage); break;
+          case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
+          case StepKind::plan: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor, true)); break;
+          case StepKind::drop: drop_scratch(); break;
+          case StepKind::library: use_library(forward_library_); break;
+          default: break;
+        }
+      }
+      while (!scratches_.empty()) drop_scratch();
+      if (training)
+        for (const ValueId id : p_.ids(call.saved)) keep(p_.value(id).storage);
+      for (std::uint32_t i = ends_[call_]; i < ends_[call_ + 1]; ++i) {
+        const auto id = static_cast<StorageId>(ending_[i]);
+        if (buffer_of_[index(id)] == kNoBuffer) continue;
+        if (p_.storage(id).output) continue;  // the caller's
+        drop_reference(id);
+      }
+    }
+    for (const std::uint32_t buffer : held_) release(buffer);
+    held_.clear();
+  }
+
+  void keep(StorageId id) {
+    if (references_[index(id)] > 0) {
+      ++references_[index(id)];
+      recording_.buffers[buffer_of_[index(id)]].purpose = Purpose::saved;
+    }
+  }
+
+  void drop_scratch() {
+    if (scratches_.empty()) return;
+    release(scratches_.back());
+    scratches_.pop_back();
+  }
+
+  /// The gradient `buffer` reaches a value: kept as it is, or added to what is there.
+  void deliver(ValueId id, std::uint32_t buffer) {
+    const Value& value = p_.value(id);
+    std::uint32_t& there = value.parameter ? parameter_gradient_[index(id)] : gradient_[index(id)];
+    if (there == kNoBuffer) {
+      there = buffer;
+      return;
+    }
+    if (shared_[there] == 1) {  // nobody else reads it: added in place
+      release(buffer);
+      return;
+    }
+    const std::uint32_t sum = allocate(recording_.buffers[there].bytes, Purpose::gradient, recording_.buffers[there].tensor);
+    release(there);
+    release(buffer);
+    there = sum;
+  }
+
+  void backward() {
+    phase_ = Phase::backward;
+    if (p_.calls.empty()) return;
+    // The loss's own gradient.
+    for (const ValueId id : p_.ids(p_.calls.back().results))
+      if (p_.value(id).needs_gradient && gradient_[index(id)] == kNoBuffer)
+        gradient_[index(id)] = allocate(p_.value(id).bytes(), Purpose::gradient, network::kNoTensor);
+    for (call_ = static_cast<std::uint32_t>(p_.calls.size()); call_-- > 0;) backward_of(p_.calls[call_]);
+    call_ = 0;
+  }
+
+  void backward_of(const Call& call) {
+    std::uint32_t arrived = kNoBuffer;
+    for (const ValueId id : p_.ids(call.results))
+      if (gradient_[index(id)] != kNoBuffer) arrived = gradient_[index(id)];
+    if (arrived != kNoBuffer) {
+      scratches_.clear();
+      delivered_.clear();
+      for (const Step& step : p_.slice(call.backward)) {
+        switch (step.kind) {
+          case StepKind::gradient: {
+            const Value& v = p_.value(step.value);
+            std::int64_t bytes = step.bytes;
+            if (v.parameter) bytes /= o_.shard_gradients;
+            delivered_.push_back({step.value, allocate(bytes, Purpose::gradient, p_.storage(v.storage).tensor)});
+            break;
+          }
+          case StepKind::share:
+            ++shared_[arrived];
+            delivered_.push_back({step.value, arrived});
+            break;
+          case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
+          case StepKind::plan: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor, true)); break;
+          case StepKind::drop: drop_scratch(); break;
+          case StepKind::library: use_library(backward_library_); break;
+          case StepKind::output: break;
+        }
+      }
+      while (!scratches_.empty()) drop_scratch();
+    }
+    // The node lets go of what came in and of what it had saved; its results go on.
+    for (const ValueId id : p_.ids(call.results)) {
+      if (gradient_[index(id)] == kNoBuffer) continue;
+      release(gradient_[index(id)]);
+      gradient_[index(id)] = kNoBuffer;
+    }
+    for (const ValueId id : p_.ids(call.saved))
+      if (references_[index(p_.value(id).storage)] > 0) drop_reference(p_.value(id).storage);
+    if (arrived != kNoBuffer) {
+      for (const auto& [value, buffer] : delivered_) deliver(value, buffer);
+      delivered_.clear();
+    }
+  }
+
+  void zero_gradients() {
+    if (o_.keep_gradients) return;
+    call_ = 0;
+    for (const ValueId id : p_.parameters) {
+      std::uint32_t& there = parameter_gradient_[index(id)];
+      if (there == kNoBuffer) continue;
+      release(there);
+      there = kNoBuffer;
+    }
+  }
+
+  void step() {
+    phase_ = Phase::step;
+    const int states = network::state_per_parameter(o_.optimizer);
+    const bool adam = o_.optimizer == network::Optimizer::adam || o_.optimizer == network::Optimizer::adamw;
+    const auto each = [&](auto&& action) {
+      for (const ValueId id : p_.parameters)
+        if (parameter_gradient_[index(id)] != kNoBuffer) action(p_.value(id), p_.storage(p_.value(id).storage).tensor);
+    };
+    if (!have_state_) {
+      have_state_ = true;
+      for (int i = 0; i < states; ++i)
+        each([&](const Value& v, network::TensorId tensor) {
+          (void)allocate(v.bytes() / o_.shard_state, Purpose::optimizer, tensor);
+        });
+    }
+    if (adam && !o_.fused_optimizer) {
+      // The roots of the second moments, one tensor for each parameter, all at once.
+      scratches_.clear();
+      each([&](const Value& v, network::TensorId tensor) {
+        scratches_.push_back(allocate(v.bytes() / o_.shard_state, Purpose::optimizer, tensor));
+      });
+      while (!scratches_.empty()) drop_scratch();
+    }
+  }
+
+  const Program& p_;
+  const RecordingOptions& o_;
+  Recording recording_;
+  std::vector<std::uint32_t> shared_;      // by buffer: owners
+  std::vector<std::uint32_t> buffer_of_;   // by storage
+  std::vector<std::uint32_t> references_;  // by storage: the program's own and those of saved tensors
+  std::vector<std::uint32_t> gradient_, parameter_gradient_;  // by value
+  std::vector<std::uint32_t> ends_, ending_;
+  std::vector<std::uint32_t> scratches_, held_;
+  struct Delivery {
+    ValueId value;
+    std::uint32_t buffer;
+  };
+  std::vector<Delivery> delivered_;
+  std::uint32_t call_ = 0;
+  Phase phase_ = Phase::load;
+  int iteration_ = 0;
+  bool forward_library_ = false, backward_library_ = false, have_state_ = false;
+};
+
+}  // namespace
+
+std::string_view name(Phase phase) {
+  static constexpr std::string_view kNames[] = {"load", "forward", "backward", "step"};
+  return kNames[static_cast<std::size_t>(phase)];
+}
+
+Recording record(const Program& program, const RecordingOptions& options) { return Recorder(program, options).run(); }
+
+Replay replay(const Recording& recording, const AllocatorSettings& settings) {
+  CachingAllocator allocator(settings);
+  std::vector<CachingAllocator::Handle> handles(recording.buffers.size(), 0xffffffff);
+  Replay result;
+  for (std::size_t i = 0; i < recording.events.size(); ++i) {
+    const Event& event = recording.events[i];
+    CachingAllocator::Handle& handle = handles[event.buffer];
+    if (event.kind == Event::Kind::free) {
+      if (handle != 0xffffffff) allocator.free(handle);
+      continue;
+    }
+    const std::int64_t before = allocator.peak_allocated();
+    const auto got = allocator.allocate(recording.buffers[event.buffer].bytes);
+    if (!got) {
+      if (event.kind == Event::Kind::try_allocate) continue;
+      result.failed = i;
+      break;
+    }
+    handle = *got;
+    if (allocator.peak_allocated() > before) result.peak_event = i;
+  }
+  result.peak_allocated = allocator.peak_allocated();
+  result.peak_reserved = allocator.peak_reserved();
+  return result;
+}
+
+}  // namespace plimsoll::estimate
