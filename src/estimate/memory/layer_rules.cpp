@@ -280,6 +280,10 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   q = l.cast(q, type);
   k = l.cast(k, type);
   v = l.cast(v, type);
+  if (l.is_causal()) {
+    k = l.cached(k);
+    v = l.cached(v);
+  }
   l.begin();
   const ValueId y = l.make(output, type, l.needs_gradient(q) || l.needs_gradient(k) || l.needs_gradient(v));
   l.lay_out_tokens_first(y);

@@ -111,7 +111,7 @@ void Lowering::set_lifetimes() {
   // The result is the caller's; autocast's copies of weights go when its context ends, which is after the loss.
   for (std::size_t i = 0; i < released.size(); ++i)
     if (program_.storages[i].output) released[i] = calls - 1;
-  for (const StorageId id : program_.casts) released[static_cast<std::size_t>(id)] = calls - 1;
+  for (const StorageId id : program_.held) released[static_cast<std::size_t>(id)] = calls - 1;
 }
 
 }  // namespace plimsoll::estimate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimate/causal.hpp"
 #include "estimate/memory/views.hpp"
 #include "network/operators.hpp"
 
@@ -335,7 +336,7 @@ ValueId Lowering::cast(ValueId id, DataType type) {
   end({made});
   if (weight) {
     cast_of_[static_cast<std::size_t>(id)] = made;
-    program_.casts.push_back(at(made).storage);
+    program_.held.push_back(at(made).storage);
   }
   return made;
 }
@@ -348,6 +349,13 @@ ValueId Lowering::copy(ValueId id) {
   v.needs_gradient = at(id).needs_gradient;
   backward_share(id);
   end({made});
+  return made;
+}
+
+ValueId Lowering::cached(ValueId id) {
+  const ValueId made = copy(id);
+  program_.cache_copies += at(made).bytes();
+  program_.held.push_back(at(made).storage);  // held by the cache until the pass has ended
   return made;
 }
 
@@ -429,6 +437,7 @@ void Lowering::lower_loss() {
 Result<Program> Lowering::run() {
   weights_and_inputs();
   fusions_ = recognise(network_, shapes_);
+  if (options_.key_value_cache) causal_ = find_causal_products(network_);
   const auto& operators = network_.main().operators;
   last_call_.assign(operators.size(), kNoCall);
   for (std::uint32_t i = 0; i < operators.size(); ++i) {

@@ -23,6 +23,7 @@ struct LoweringOptions {
   InPlace in_place = InPlace::automatic;
   std::int64_t multiprocessors = 132;    ///< of the GPU: how far its reductions split
   bool gpu = true;                       ///< false: no library workspaces
+  bool key_value_cache = true;           ///< causal attention copies its keys and values into a cache
   std::vector<std::string> frozen = {};  ///< parameters whose name begins with one of these are not trained
 };
 
@@ -112,7 +113,11 @@ class Lowering {
   ValueId copy(ValueId id);
   Value describe(network::TensorId tensor, network::DataType type) const;
   void unruled(const network::Operator& op);
+  /// Keys and values of an attention: what a cache of them takes per token, and the copies that a decoder's
+  /// cache makes of them, which stay until the pass has ended.
   void add_cache(std::int64_t bytes_per_token) { program_.cache_bytes_per_token += bytes_per_token; }
+  ValueId cached(ValueId id);
+  [[nodiscard]] bool is_causal() const { return op_ < causal_.size() && causal_[op_]; }
 
  private:
   static constexpr std::uint32_t kNoCall = 0xffffffff;
@@ -135,6 +140,7 @@ class Lowering {
   std::vector<std::uint32_t> made_by_;    ///< by storage: operator that was being lowered
   std::vector<std::uint32_t> last_call_;  ///< by operator; kNoCall where it makes none
   std::vector<Fusion> fusions_;           ///< by operator
+  std::vector<bool> causal_;              ///< by operator: a product of causal attention
   std::vector<Step> backward_;            ///< of the call being described
   std::vector<ValueId> saved_;
   std::uint32_t op_ = 0;

@@ -89,39 +89,90 @@ class Recorder {
   void make(StorageId id) {
     const Storage& s = p_.storage(id);
     // The caller still holds what the last pass gave it until the new result takes its name.
-    if (buffer_of_[index(id)] != kNoBuffer) held_.push_back(buffer_of_[index(id)]);
+    if (buffer_of_[index(id)] != kNoBuffer) {
+      if (phase_ != Phase::forward) {  // recomputed while the first result is still there
+        ++references_[index(id)];
+        return;
+      }
+      held_.push_back(buffer_of_[index(id)]);
+    }
     buffer_of_[index(id)] = allocate(s.bytes, s.purpose, s.tensor);
     references_[index(id)] = 1;
   }
 
   void forward() {
     phase_ = Phase::forward;
-    const bool training = o_.mode == network::Mode::train;
+    std::size_t segment = 0;
     for (call_ = 0; call_ < p_.calls.size(); ++call_) {
-      const Call& call = p_.calls[call_];
-      scratches_.clear();
-      for (const Step& step : p_.slice(call.forward)) {
-        switch (step.kind) {
-          case StepKind::output: make(p_.value(step.value).storage); break;
-          case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
-          case StepKind::plan: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor, true)); break;
-          case StepKind::drop: drop_scratch(); break;
-          case StepKind::library: use_library(forward_library_); break;
-          default: break;
-        }
-      }
-      while (!scratches_.empty()) drop_scratch();
-      if (training)
-        for (const ValueId id : p_.ids(call.saved)) keep(p_.value(id).storage);
-      for (std::uint32_t i = ends_[call_]; i < ends_[call_ + 1]; ++i) {
-        const auto id = static_cast<StorageId>(ending_[i]);
-        if (buffer_of_[index(id)] == kNoBuffer) continue;
-        if (p_.storage(id).output) continue;  // the caller's
-        drop_reference(id);
-      }
+      if (segment < o_.checkpoints.size() && o_.checkpoints[segment] == call_) hold_inputs(segment++);
+      run_call(!is_recomputed(call_));
     }
     for (const std::uint32_t buffer : held_) release(buffer);
     held_.clear();
+    if (o_.mode == network::Mode::train) return;
+    // Whoever infers is done with a result before asking for the next.
+    for (std::size_t i = 0; i < p_.storages.size(); ++i)
+      if (p_.storages[i].output && references_[i] > 0) drop_reference(static_cast<StorageId>(i));
+  }
+
+  void run_call(bool save) {
+    const Call& call = p_.calls[call_];
+    scratches_.clear();
+    for (const Step& step : p_.slice(call.forward)) {
+      switch (step.kind) {
+        case StepKind::output: make(p_.value(step.value).storage); break;
+        case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
+        case StepKind::plan: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor, true)); break;
+        case StepKind::drop: drop_scratch(); break;
+        case StepKind::library: use_library(phase_ == Phase::forward ? forward_library_ : backward_library_); break;
+        default: break;
+      }
+    }
+    while (!scratches_.empty()) drop_scratch();
+    if (save && o_.mode == network::Mode::train)
+      for (const ValueId id : p_.ids(call.saved)) keep(p_.value(id).storage);
+    for (std::uint32_t i = ends_[call_]; i < ends_[call_ + 1]; ++i) {
+      const auto id = static_cast<StorageId>(ending_[i]);
+      if (buffer_of_[index(id)] == kNoBuffer || references_[index(id)] == 0) continue;
+      if (p_.storage(id).output) continue;  // the caller's
+      drop_reference(id);
+    }
+  }
+
+  // Checkpointing: a segment saves nothing but what comes into it, and runs again before its backward pass.
+  // What follows the last cut is not recomputed: its backward pass comes at once.
+  [[nodiscard]] std::size_t segment_of(std::uint32_t call) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(o_.checkpoints, call) - o_.checkpoints.begin());
+  }
+  [[nodiscard]] bool is_recomputed(std::uint32_t call) const {
+    return !o_.checkpoints.empty() && segment_of(call) < o_.checkpoints.size();
+  }
+
+  void hold_inputs(std::size_t segment) {
+    inputs_of_.resize(o_.checkpoints.size());
+    inputs_of_[segment].clear();
+    for (std::uint32_t i = 0; i < p_.storages.size(); ++i) {
+      if (references_[i] == 0 || p_.released[i] < call_) continue;
+      ++references_[i];
+      inputs_of_[segment].push_back(static_cast<StorageId>(i));
+    }
+  }
+
+  void recompute(std::uint32_t last) {
+    const std::size_t segment = segment_of(last) - 1;
+    const std::uint32_t resumed = call_;
+    std::vector<StorageId> again;  // made anew, and handed on in the first pass already
+    for (call_ = o_.checkpoints[segment]; call_ <= last; ++call_) {
+      for (const Step& step : p_.slice(p_.calls[call_].forward))
+        if (step.kind == StepKind::output && p_.released[index(p_.value(step.value).storage)] > last)
+          again.push_back(p_.value(step.value).storage);
+      run_call(true);
+    }
+    for (const StorageId id : again)
+      if (references_[index(id)] > 0) drop_reference(id);
+    for (const StorageId id : inputs_of_[segment])
+      if (references_[index(id)] > 0) drop_reference(id);
+    call_ = resumed;
   }
 
   void keep(StorageId id) {
@@ -162,7 +213,11 @@ class Recorder {
     for (const ValueId id : p_.ids(p_.calls.back().results))
       if (p_.value(id).needs_gradient && gradient_[index(id)] == kNoBuffer)
         gradient_[index(id)] = allocate(p_.value(id).bytes(), Purpose::gradient, network::kNoTensor);
-    for (call_ = static_cast<std::uint32_t>(p_.calls.size()); call_-- > 0;) backward_of(p_.calls[call_]);
+    for (call_ = static_cast<std::uint32_t>(p_.calls.size()); call_-- > 0;) {
+      const bool last_of_segment = is_recomputed(call_) && segment_of(call_ + 1) != segment_of(call_);
+      if (last_of_segment) recompute(call_);
+      backward_of(p_.calls[call_]);
+    }
     call_ = 0;
   }
 
@@ -254,6 +309,7 @@ class Recorder {
   std::vector<std::uint32_t> gradient_, parameter_gradient_;  // by value
   std::vector<std::uint32_t> ends_, ending_;
   std::vector<std::uint32_t> scratches_, held_;
+  std::vector<std::vector<StorageId>> inputs_of_;  // by checkpointed segment
   struct Delivery {
     ValueId value;
     std::uint32_t buffer;

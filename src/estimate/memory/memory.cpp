@@ -1,0 +1,290 @@
+#include "estimate/memory/memory.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "estimate/memory/checkpoints.hpp"
+#include "network/operators.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+/// CUDA's own memory beside the allocator's. Measured on an H200 with PyTorch 2.11 and CUDA 13
+/// (docs/memory.md): the context after the first allocation, and what the kernels of cuBLAS and of cuDNN
+/// take once they are loaded.
+struct ContextFigures {
+  std::int64_t context = 648'871'936;
+  std::int64_t matrix_kernels = 138'412'032;
+  std::int64_t convolution_kernels = 23'068'672;
+};
+
+bool is_gpu(const hardware::Device& device) { return device.kind == hardware::DeviceKind::gpu; }
+
+bool uses(const network::Network& network, std::initializer_list<std::string_view> types) {
+  for (const std::string_view type : types) {
+    const auto kind = network::find_operator("", type);
+    if (std::ranges::any_of(network.main().operators, [&](const auto& op) { return op.kind == kind; })) return true;
+  }
+  return false;
+}
+
+/// cuBLAS's default workspace per handle and stream: 32 MiB from compute capability 9.0 on, else 8320 KiB.
+std::int64_t library_bytes(const hardware::Device& device) {
+  if (!is_gpu(device)) return 0;
+  const auto& capability = device.compute_capability;
+  return capability && capability->major < 9 ? 8'519'680 : 32 * kMiB + 8 * 1024;
+}
+
+struct Simulation {
+  Program program;
+  Recording recording;
+};
+
+LoweringOptions lowering_options(const MemorySetting& setting, const hardware::Device& device) {
+  return {.mode = setting.mode,
+          .precision = setting.precision,
+          .loss = setting.loss,
+          .in_place = setting.in_place,
+          .multiprocessors = device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108,
+          .gpu = is_gpu(device),
+          .key_value_cache = setting.key_value_cache,
+          .frozen = setting.frozen};
+}
+
+Result<Simulation> simulate(const network::Network& network, const network::Shapes& shapes, const MemorySetting& setting,
+                            const hardware::Device& device) {
+  Result<Program> program = lower(network, shapes, lowering_options(setting, device));
+  if (!program) return std::unexpected(std::move(program).error());
+  RecordingOptions options{.mode = setting.mode,
+                           .optimizer = setting.optimizer,
+                           .iterations = setting.mode == network::Mode::train ? 3 : 2,
+                           .accumulate = setting.accumulate,
+                           .keep_gradients = setting.zero_grad == ZeroGrad::keep,
+                           .zero_grad_late = setting.zero_grad == ZeroGrad::before_backward,
+                           .fused_optimizer = setting.fused_optimizer,
+                           .library_bytes = library_bytes(device)};
+  const std::int64_t gpus = std::max(setting.gpus, 1);
+  if (setting.mode == network::Mode::train) {
+    if (setting.sharding >= Sharding::zero1) options.shard_state = gpus;
+    if (setting.sharding >= Sharding::zero2) options.shard_gradients = gpus;
+    if (setting.sharding >= Sharding::zero3) options.shard_weights = gpus;
+    if (setting.sharding == Sharding::data_parallel && gpus > 1)
+      for (const ValueId id : program->parameters) options.gradient_buckets += program->value(id).bytes();
+    if (setting.checkpoint) options.checkpoints = checkpoints(*program);
+  } else {
+    options.cache_bytes = program->cache_bytes_per_token * setting.context;
+  }
+  Recording recording = record(*program, options);
+  return Simulation{std::move(*program), std::move(recording)};
+}
+
+std::string operator_name(const network::Network& network, const Program& program, std::uint32_t call) {
+  if (call >= program.calls.size()) return {};
+  const std::uint32_t op = program.calls[call].op;
+  const auto& operators = network.main().operators;
+  return op < operators.size() ? network::describe(network, operators[op]) : std::string("the loss");
+}
+
+std::string tensor_name(const network::Network& network, const Program& program, const Buffer& buffer) {
+  const std::string name = buffer.tensor == network::kNoTensor ? std::string() : std::string(network.name_of(buffer.tensor));
+  switch (buffer.purpose) {
+    case Purpose::gradient: return name.empty() ? "gradient buckets" : "gradient of " + name;
+    case Purpose::optimizer: return "optimizer state of " + name;
+    case Purpose::library: return "cuBLAS workspace";
+    case Purpose::workspace: return "workspace of " + operator_name(network, program, buffer.call);
+    default: return !name.empty() ? name : "saved by " + operator_name(network, program, buffer.call);
+  }
+}
+
+/// What is in memory after the event, by buffer.
+std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t event) {
+  std::vector<bool> live(recording.buffers.size(), false);
+  for (std::size_t i = 0; i <= event && i < recording.events.size(); ++i)
+    live[recording.events[i].buffer] = recording.events[i].kind != Event::Kind::free;
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < live.size(); ++i)
+    if (live[i]) out.push_back(i);
+  std::ranges::stable_sort(out, [&](auto a, auto b) { return recording.buffers[a].bytes > recording.buffers[b].bytes; });
+  return out;
+}
+
+/// The smallest capacity with which the recording runs, to 1/1000: segments fit or do not fit in steps.
+std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings, const Replay& natural) {
+  std::int64_t low = natural.peak_allocated * 9 / 10, high = natural.peak_reserved;
+  const auto runs = [&](std::int64_t capacity) {
+    settings.capacity = capacity;
+    return !replay(recording, settings).failed;
+  };
+  while (high - low > std::max<std::int64_t>(natural.peak_reserved / 1000, 2 * kMiB)) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (runs(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+/// Which way the peak may differ from the simulated one, in the share of runs that an interval of 95 % leaves
+/// out on each side. From the errors of the estimates against measured runs (docs/memory.md): workspaces are
+/// chosen by heuristics of libraries, the rest is known to about a hundredth.
+void set_interval(MemoryEstimate& estimate, const Program& program, std::int64_t workspace, std::int64_t cache, bool training) {
+  const auto peak = static_cast<double>(estimate.peak_allocated.count());
+  const double unruled = static_cast<double>(program.unruled_bytes);
+  const double slack = (training ? 0.01 : 0.02) * peak + 2.0 * kMiB;
+  estimate.low = Bytes::rounded(std::max(0.0, peak - slack - static_cast<double>(workspace) - static_cast<double>(cache) - unruled));
+  estimate.high = Bytes::rounded(peak + slack + 0.75 * static_cast<double>(workspace) + unruled);
+}
+
+}  // namespace
+
+Result<MemoryEstimate> estimate_memory(const network::Network& network, const network::Shapes& shapes,
+                                       const MemorySetting& setting, const hardware::Device& device) {
+  const Result<Simulation> simulation = simulate(network, shapes, setting, device);
+  if (!simulation) return std::unexpected(simulation.error());
+  const auto& [program, recording] = *simulation;
+  AllocatorSettings allocator = setting.allocator;
+  allocator.caching = is_gpu(device);
+  const Replay natural = replay(recording, allocator);
+
+  MemoryEstimate out;
+  for (const StorageId id : program.resident)
+    if (const Storage& s = program.storage(id); s.purpose == Purpose::weight) out.weights += Bytes(s.bytes);
+  out.peak_allocated = Bytes(natural.peak_allocated);
+  out.peak_reserved = Bytes(natural.peak_reserved);
+  out.minimum_reserved = Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural) : natural.peak_allocated);
+
+  const Event& peak = recording.events[natural.peak_event];
+  out.peak_phase = peak.phase;
+  out.peak_operator = operator_name(network, program, peak.call);
+  std::array<Bytes, kPurposes> shares{};
+  for (const std::uint32_t id : live_after(recording, natural.peak_event)) {
+    const Buffer& buffer = recording.buffers[id];
+    shares[static_cast<std::size_t>(buffer.purpose)] += Bytes(buffer.bytes);
+    out.at_peak.push_back({tensor_name(network, program, buffer), buffer.purpose, Bytes(buffer.bytes)});
+  }
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    if (shares[i] > Bytes()) out.by_purpose.push_back({static_cast<Purpose>(i), shares[i]});
+  std::ranges::stable_sort(out.by_purpose, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  set_interval(out, program, shares[static_cast<std::size_t>(Purpose::workspace)].count(), program.cache_copies,
+               setting.mode == network::Mode::train);
+  out.unruled = program.unruled;
+
+  if (is_gpu(device)) {
+    const ContextFigures figures;
+    std::int64_t context = figures.context;
+    if (uses(network, {"MatMul", "Gemm", "Attention"})) context += figures.matrix_kernels;
+    if (uses(network, {"Conv", "ConvTranspose"})) context += figures.convolution_kernels;
+    out.context = Bytes(context);
+    out.context_assumed = device.id != "h200";
+  } else {
+    out.notes.push_back("the memory of the framework's own code on this device is not known; it comes on top");
+  }
+  out.capacity = hardware::capacity(device);
+  if (out.capacity) out.fits = out.minimum_device() <= *out.capacity;
+  else out.notes.push_back("the memory of this device is not known");
+  return out;
+}
+
+Result<Timeline> memory_timeline(const network::Network& network, const network::Shapes& shapes, const MemorySetting& setting,
+                                 const hardware::Device& device) {
+  const Result<Simulation> simulation = simulate(network, shapes, setting, device);
+  if (!simulation) return std::unexpected(simulation.error());
+  const auto& [program, recording] = *simulation;
+  const auto last = recording.events.empty() ? 0 : recording.events.back().iteration;
+  Timeline out;
+  std::array<std::int64_t, kPurposes> now{};
+  std::vector<std::size_t> span_of(recording.buffers.size(), static_cast<std::size_t>(-1));
+  for (const Event& event : recording.events) {
+    const Buffer& buffer = recording.buffers[event.buffer];
+    const bool freed = event.kind == Event::Kind::free;
+    now[static_cast<std::size_t>(buffer.purpose)] += freed ? -buffer.bytes : buffer.bytes;
+    const bool shown = event.iteration == last;
+    if (!freed) {
+      span_of[event.buffer] = out.spans.size();
+      out.spans.push_back({tensor_name(network, program, buffer), operator_name(network, program, event.call), buffer.purpose,
+                           buffer.bytes, shown ? out.events : 0, static_cast<std::size_t>(-1)});
+    } else if (span_of[event.buffer] != static_cast<std::size_t>(-1)) {
+      out.spans[span_of[event.buffer]].end = shown ? out.events : 0;
+    }
+    if (shown) out.points.push_back({out.events++, event.phase, now});
+  }
+  for (auto& span : out.spans) span.end = std::min(span.end, out.events);
+  std::erase_if(out.spans, [](const auto& span) { return span.end <= span.begin; });
+  return out;
+}
+
+Result<LargestBatch> largest_batch(const network::Network& network, const ShapesForBatch& shapes, const MemorySetting& setting,
+                                   const hardware::Device& device) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const std::optional<Bytes> capacity = hardware::capacity(device);
+  if (!capacity) return fail("the memory of {} is not known", device.name);
+  Bytes last_fitting;
+  const auto fits = [&](std::int64_t batch) -> Result<bool> {
+    const Result<network::Shapes> inferred = shapes(batch);
+    if (!inferred) return std::unexpected(inferred.error());
+    const Result<MemoryEstimate> estimate = estimate_memory(network, *inferred, setting, device);
+    if (!estimate) return batch > 1 ? Result<bool>(false) : std::unexpected(estimate.error());
+    if (*estimate->fits) last_fitting = estimate->minimum_device();
+    return *estimate->fits;
+  };
+  std::int64_t good = 0, bad = 1;
+  for (;; bad *= 2) {
+    const Result<bool> ok = fits(bad);
+    if (!ok) return std::unexpected(ok.error());
+    if (!*ok) break;
+    good = bad;
+    if (bad >= kMost) return LargestBatch{good, last_fitting, *capacity, false};
+  }
+  while (bad - good > 1) {
+    const std::int64_t middle = good + (bad - good) / 2;
+    const Result<bool> ok = fits(middle);
+    if (!ok) return std::unexpected(ok.error());
+    (*ok ? good : bad) = middle;
+  }
+  return LargestBatch{good, last_fitting, *capacity, true};
+}
+
+Result<std::vector<Measure>> what_would_lower(const network::Network& network, const ShapesForBatch& shapes, std::int64_t batch,
+                                              const MemorySetting& setting, const hardware::Device& device) {
+  struct Try {
+    std::string what;
+    std::int64_t batch;
+    MemorySetting setting;
+  };
+  std::vector<Try> tries;
+  const auto with = [&](std::string what, auto&& change) {
+    Try t{std::move(what), batch, setting};
+    change(t);
+    if (t.batch != batch || !(t.setting == setting)) tries.push_back(std::move(t));
+  };
+  if (batch > 1) with("half the batch", [](Try& t) { t.batch /= 2; });
+  const bool full = setting.precision == network::Precision::fp32 || setting.precision == network::Precision::tf32 ||
+                    setting.precision == network::Precision::fp32_strict;
+  const bool training = setting.mode == network::Mode::train;
+  if (full && training) with("--precision amp-bf16", [](Try& t) { t.setting.precision = network::Precision::amp_bf16; });
+  if (full) with("--precision bf16", [](Try& t) { t.setting.precision = network::Precision::bf16; });
+  if (training) {
+    with("--checkpoint", [](Try& t) { t.setting.checkpoint = true; });
+    const bool adam = setting.optimizer == network::Optimizer::adam || setting.optimizer == network::Optimizer::adamw;
+    if (adam) with("--fused-optimizer", [](Try& t) { t.setting.fused_optimizer = true; });
+    if (adam) with("--optimizer momentum", [](Try& t) { t.setting.optimizer = network::Optimizer::momentum; });
+    with("--optimizer sgd", [](Try& t) { t.setting.optimizer = network::Optimizer::sgd; });
+    if (batch > 1) with("half the batch, twice the passes (--accumulate)", [](Try& t) {
+      t.batch /= 2;
+      t.setting.accumulate *= 2;
+    });
+  }
+  if (is_gpu(device)) with("--expandable-segments", [](Try& t) { t.setting.allocator.expandable_segments = true; });
+  std::vector<Measure> out;
+  for (const Try& t : tries) {
+    const Result<network::Shapes> inferred = shapes(t.batch);
+    if (!inferred) continue;  // the graph's batch cannot be changed
+    const Result<MemoryEstimate> estimate = estimate_memory(network, *inferred, t.setting, device);
+    if (!estimate) return std::unexpected(estimate.error());
+    out.push_back({t.what, estimate->minimum_device(), estimate->fits});
+  }
+  std::ranges::stable_sort(out, [](const auto& a, const auto& b) { return a.minimum_device < b.minimum_device; });
+  return out;
+}
+
+}  // namespace plimsoll::estimate
