@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -26,31 +27,6 @@ std::string_view name(Floors::Binding binding) {
 
 std::string time_text(const std::optional<Seconds>& t) {
   return t ? text(*t) : "unknown";
-}
-
-std::string wrap(std::string_view paragraph, std::size_t width, std::string_view indent) {
-  std::string out;
-  std::size_t column = 0;
-  while (!paragraph.empty()) {
-    const std::size_t cut = paragraph.find(' ');
-    const std::string_view word = paragraph.substr(0, cut);
-    if (column > 0 && column + 1 + word.size() > width) {
-      out += '\n';
-      column = 0;
-    }
-    if (column == 0) {
-      out += indent;
-      column = indent.size();
-    } else {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    if (cut == std::string_view::npos) break;
-    paragraph.remove_prefix(cut + 1);
-  }
-  return out + '\n';
 }
 
 Table device_table(const Weighing& w) {
@@ -137,7 +113,6 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
              c.nodes - c.counted, c.nodes));
   for (const std::string& note : w.inspection.notes) line("note", printable(note));
   out += '\n' + colour_verdicts(to_text(device_table(w), style), style) + '\n';
-  const auto width = static_cast<std::size_t>(std::clamp(style.width.value_or(100), 40, 100));
   out += wrap(training ? "Floors, not estimates: no program is faster than FLOPs over peak rate or than "
                          "weights and state moved once "
                          "over bandwidth, and real ones are slower. Activations and workspaces need memory "
@@ -146,7 +121,7 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
                          "weights, input and output moved "
                          "once over bandwidth, and real ones are slower. Activations and workspaces need "
                          "memory beyond the weights.",
-              width, "");
+              text_width(style), "");
   return out;
 }
 

@@ -1,0 +1,261 @@
+#include "report/memory_report.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "report/paragraph.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using estimate::MemoryEstimate;
+using estimate::Purpose;
+
+constexpr std::size_t kLargestTensors = 10;
+
+struct Look {
+  Purpose purpose;
+  char fill;
+  int color;
+};
+/// From the left: what stays through all iterations, then what comes and goes. The colours are of nearly
+/// equal lightness and can be told apart on dark and light terminals.
+constexpr std::array<Look, estimate::kPurposes> kLooks = {{{Purpose::weight, '#', 33},
+                                                           {Purpose::optimizer, '@', 135},
+                                                           {Purpose::gradient, '%', 208},
+                                                           {Purpose::input, '-', 37},
+                                                           {Purpose::saved, '=', 71},
+                                                           {Purpose::activation, '+', 178},
+                                                           {Purpose::workspace, '~', 168},
+                                                           {Purpose::library, '*', 131}}};
+
+std::string device_title(const hardware::Device& device) {
+  return printable(device.id.empty() ? device.name : fmt::format("{} ({})", device.name, device.id));
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0);
+}
+
+/// One sentence: fits or not, how much of how much, the margin.
+std::string verdict(const MemoryReport& r, const TextStyle& style) {
+  const MemoryEstimate& e = r.estimate;
+  const std::string model = bold(printable(r.inspection.model), style), device = device_title(r.device);
+  const Bytes need = e.minimum_device();
+  if (!e.fits || !e.capacity)
+    return fmt::format("{} needs {} on {}, whose memory is not known", model, text(need), device);
+  if (*e.fits)
+    return fmt::format("{} {} on {}: needs {} of {}, {} ({}) to spare", model, green("fits", style), device,
+                       text(need), text(*e.capacity), text(*e.capacity - need),
+                       percent((*e.capacity - need) / *e.capacity));
+  return fmt::format("{} {} on {}: needs {} of {}, {} ({}) too much", model, red("does not fit", style),
+                     device, text(need), text(*e.capacity), text(need - *e.capacity),
+                     percent((need - *e.capacity) / *e.capacity));
+}
+
+std::string setting_text(const MemoryReport& r) {
+  const estimate::MemorySetting& s = r.setting;
+  const bool training = s.mode == network::Mode::train;
+  std::string out = training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
+  out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
+  if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
+  if (training && s.checkpoint) out += ", checkpointed";
+  if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
+  if (s.gpus > 1) out += fmt::format(", on each of {} GPUs", s.gpus);
+  if (s.allocator.expandable_segments) out += ", expandable segments";
+  return out;
+}
+
+std::string_view phase_text(estimate::Phase phase) {
+  switch (phase) {
+    case estimate::Phase::load: return "while loading";
+    case estimate::Phase::forward: return "in the forward pass";
+    case estimate::Phase::backward: return "in the backward pass";
+    case estimate::Phase::step: return "in the optimizer's step";
+  }
+  return "";
+}
+
+/// "what   value", the value wrapped under itself.
+class Lines {
+ public:
+  explicit Lines(const TextStyle& style) : width_(text_width(style)) {}
+  void add(std::string_view what, std::string_view value) {
+    constexpr std::size_t kColumn = 21;
+    std::string wrapped = wrap(value, width_, std::string(kColumn, ' '));
+    const std::string label = fmt::format("  {:<{}}", what, kColumn - 2);
+    out_ += label + wrapped.substr(kColumn);
+  }
+  [[nodiscard]] std::string take() { return std::move(out_); }
+
+ private:
+  std::size_t width_;
+  std::string out_;
+};
+
+std::string largest_text(const estimate::LargestBatch& l) {
+  if (l.batch == 0) return fmt::format("none: not even a batch of 1 fits into {}", text(l.capacity));
+  if (!l.bounded) return fmt::format("{} and more: the largest that was tried still fits", grouped(l.batch));
+  return fmt::format("{}, which needs {} of {}: {} ({}) to spare", grouped(l.batch), text(l.minimum_device),
+                     text(l.capacity), text(l.capacity - l.minimum_device),
+                     percent((l.capacity - l.minimum_device) / l.capacity));
+}
+
+std::string figures(const MemoryReport& r, const TextStyle& style) {
+  const MemoryEstimate& e = r.estimate;
+  Lines lines(style);
+  lines.add("weights", text(e.weights));
+  lines.add("peak allocated",
+            fmt::format("{}; 95 % of runs: {} to {}", text(e.peak_allocated), text(e.low), text(e.high)));
+  lines.add("reserved", fmt::format("{} by the allocator, where it has the room", text(e.peak_reserved)));
+  lines.add("on the device", e.context ? fmt::format("{}, of that {} for the CUDA context and libraries",
+                                                     text(e.device_used()), text(*e.context))
+                                       : text(e.device_used()));
+  lines.add("smallest capacity", fmt::format("{} on the device, {} of it the allocator's",
+                                             text(e.minimum_device()), text(e.minimum_reserved)));
+  lines.add("peak", e.peak_operator.empty()
+                        ? std::string(phase_text(e.peak_phase))
+                        : fmt::format("{}, at {}", phase_text(e.peak_phase), printable(e.peak_operator)));
+  if (r.largest) lines.add("largest batch", largest_text(*r.largest));
+  return lines.take();
+}
+
+std::string largest_tensors(const MemoryEstimate& e, const TextStyle& style) {
+  if (e.at_peak.empty()) return {};
+  Table t{{{"Largest at the peak", Align::left, true}, {"For", Align::left}, {"Bytes", Align::right}}, {}};
+  for (std::size_t i = 0; i < e.at_peak.size() && i < kLargestTensors; ++i)
+    t.rows.push_back(
+        {printable(e.at_peak[i].tensor), std::string(name(e.at_peak[i].purpose)), text(e.at_peak[i].bytes)});
+  std::string out = "\n" + to_text(t, style);
+  if (e.at_peak.size() > kLargestTensors)
+    out +=
+        fmt::format("and {} more\n", grouped(static_cast<std::int64_t>(e.at_peak.size() - kLargestTensors)));
+  return out;
+}
+
+std::string fits_word(const std::optional<bool>& fits) {
+  return !fits ? "unknown" : *fits ? "yes" : "NO";
+}
+
+/// Colours the last column, whose cells are what fits_word() says, after the table was laid out.
+std::string colour_last(const std::string& table, const TextStyle& style) {
+  if (!style.color) return table;
+  std::string out;
+  for (std::size_t at = 0; at < table.size();) {
+    const std::size_t end = table.find('\n', at);
+    std::string line = table.substr(at, end - at);
+    if (line.ends_with(" NO"))
+      line.replace(line.size() - 2, 2, red("NO", style));
+    else if (line.ends_with(" yes"))
+      line.replace(line.size() - 3, 3, green("yes", style));
+    out += line + '\n';
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string others_note(std::span<const OtherUser> others) {
+  std::vector<std::string> each;
+  for (const OtherUser& o : others)
+    each.push_back(fmt::format("{} (pid {}) {}", o.name.empty() ? "a process" : printable(o.name), o.pid,
+                               o.bytes ? text(*o.bytes) : "an unknown amount"));
+  return fmt::format("others use this GPU, and that is taken off its capacity: {}", fmt::join(each, ", "));
+}
+
+}  // namespace
+
+std::vector<BarPart> memory_parts(const MemoryEstimate& e) {
+  std::vector<BarPart> parts;
+  Bytes sum;
+  for (const Look& look : kLooks)
+    for (const estimate::PurposeShare& share : e.by_purpose)
+      if (share.purpose == look.purpose) {
+        parts.push_back({std::string(name(share.purpose)), look.fill, look.color, share.bytes});
+        sum += share.bytes;
+      }
+  const Bytes context = e.context.value_or(Bytes());
+  Bytes reserved = e.peak_reserved;
+  if (e.capacity && e.fits.value_or(true)) reserved = std::min(reserved, *e.capacity - context);
+  if (!e.fits.value_or(true)) reserved = e.minimum_reserved;
+  parts.push_back({"reserved, unused", '.', 245, std::max(reserved - sum, Bytes())});
+  parts.push_back({"CUDA context", ':', 250, context});
+  return parts;
+}
+
+std::vector<std::string> memory_notes(const MemoryReport& r) {
+  const MemoryEstimate& e = r.estimate;
+  std::vector<std::string> notes;
+  for (const network::BoundSymbol& s : r.inspection.shapes.bound())
+    if (s.assumed)
+      notes.push_back(fmt::format("{} was not given; {} is assumed", printable(s.name), s.value));
+  if (e.context_assumed && e.context)
+    notes.push_back(fmt::format("the CUDA context, {}, was measured on another GPU; here it may differ",
+                                text(*e.context)));
+  if (!e.unruled.empty()) {
+    std::vector<std::string> kinds;
+    for (const std::string& kind : e.unruled) kinds.push_back(printable(kind));
+    notes.push_back(
+        fmt::format("no memory rule for {}: what they write widens the interval", fmt::join(kinds, ", ")));
+  }
+  if (e.fits.value_or(false) && e.capacity && e.device_used() > *e.capacity)
+    notes.push_back(
+        "it fits tightly: the allocator gives cached memory back, or libraries take smaller workspaces, "
+        "which costs time");
+  if (!r.others.empty()) notes.push_back(others_note(r.others));
+  for (const auto* list : {&e.notes, &r.inspection.notes})
+    for (const std::string& note : *list) notes.push_back(printable(note));
+  return notes;
+}
+
+Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
+  Table t{{{"What would lower it", Align::left, true},
+           {"Needs", Align::right},
+           {"Less by", Align::right},
+           {"Fits", Align::right}},
+          {}};
+  for (const estimate::Measure& m : measures)
+    if (m.minimum_device < now)
+      t.rows.push_back({printable(m.what), text(m.minimum_device), percent((now - m.minimum_device) / now),
+                        fits_word(m.fits)});
+  return t;
+}
+
+std::string memory_text(const MemoryReport& r, const TextStyle& style) {
+  std::string out = wrap(verdict(r, style), text_width(style), "");
+  out += setting_text(r) + "\n\n";
+  out += memory_bar(memory_parts(r.estimate), r.estimate.capacity, style) + '\n';
+  out += figures(r, style) + largest_tensors(r.estimate, style);
+  if (const Table measures = measures_table(r.measures, r.estimate.minimum_device()); !measures.rows.empty())
+    out += '\n' + colour_last(to_text(measures, style), style);
+  const std::vector<std::string> notes = memory_notes(r);
+  if (!notes.empty()) out += '\n';
+  for (const std::string& note : notes) out += wrap("note: " + note, text_width(style), "");
+  return out;
+}
+
+std::string memory_table(std::span<const MemoryReport> reports, const TextStyle& style) {
+  Table t{{{"Batch", Align::right},
+           {"Device", Align::left, true},
+           {"Capacity", Align::right},
+           {"Peak", Align::right},
+           {"Reserved", Align::right},
+           {"On device", Align::right},
+           {"Minimum", Align::right},
+           {"Fits", Align::right}},
+          {}};
+  for (const MemoryReport& r : reports) {
+    const MemoryEstimate& e = r.estimate;
+    t.rows.push_back({std::to_string(r.batch), device_title(r.device),
+                      e.capacity ? text(*e.capacity) : "unknown", text(e.peak_allocated),
+                      text(e.peak_reserved), text(e.device_used()), text(e.minimum_device()),
+                      fits_word(e.fits)});
+  }
+  return colour_last(to_text(t, style), style);
+}
+
+}  // namespace plimsoll::report

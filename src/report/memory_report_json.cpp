@@ -1,0 +1,79 @@
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "report/memory_report.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostTensors = 50;
+
+Json bytes(const std::optional<Bytes>& b) {
+  return b ? Json(b->count()) : Json(nullptr);
+}
+Json fits(const std::optional<bool>& f) {
+  return f ? Json(*f) : Json(nullptr);
+}
+
+Json largest(const std::optional<estimate::LargestBatch>& l) {
+  if (!l) return nullptr;
+  return {{"batch", l->batch},
+          {"minimum_device_bytes", l->minimum_device.count()},
+          {"capacity_bytes", l->capacity.count()},
+          {"bounded", l->bounded}};
+}
+
+Json tensors(const estimate::MemoryEstimate& e) {
+  Json out = Json::array();
+  for (const estimate::Resident& r : e.at_peak) {
+    if (out.size() == kMostTensors) break;
+    out.push_back(
+        {{"tensor", printable(r.tensor)}, {"bytes", r.bytes.count()}, {"purpose", name(r.purpose)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+Json to_json(std::span<const estimate::Measure> measures) {
+  Json out = Json::array();
+  for (const estimate::Measure& m : measures)
+    out.push_back({{"what", printable(m.what)},
+                   {"minimum_device_bytes", m.minimum_device.count()},
+                   {"fits", fits(m.fits)}});
+  return out;
+}
+
+Json to_json(const MemoryReport& r) {
+  const estimate::MemoryEstimate& e = r.estimate;
+  Json out = {{"weights_bytes", e.weights.count()},
+              {"peak_allocated_bytes", e.peak_allocated.count()},
+              {"low_bytes", e.low.count()},
+              {"high_bytes", e.high.count()},
+              {"peak_reserved_bytes", e.peak_reserved.count()},
+              {"device_used_bytes", e.device_used().count()},
+              {"minimum_reserved_bytes", e.minimum_reserved.count()},
+              {"minimum_device_bytes", e.minimum_device().count()},
+              {"context_bytes", bytes(e.context)},
+              {"capacity_bytes", bytes(e.capacity)},
+              {"fits", fits(e.fits)}};
+  out["peak"] = {{"phase", name(e.peak_phase)},
+                 {"operator", e.peak_operator.empty() ? Json(nullptr) : Json(printable(e.peak_operator))}};
+  out["by_purpose"] = Json::object();
+  for (const estimate::PurposeShare& share : e.by_purpose)
+    out["by_purpose"][std::string(name(share.purpose))] = share.bytes.count();
+  out["at_peak"] = tensors(e);
+  out["unruled"] = Json::array();
+  for (const std::string& kind : e.unruled) out["unruled"].push_back(printable(kind));
+  out["largest_batch"] = largest(r.largest);
+  out["measures"] = to_json(r.measures);
+  out["others"] = Json::array();
+  for (const OtherUser& o : r.others)
+    out["others"].push_back({{"pid", o.pid}, {"name", printable(o.name)}, {"bytes", bytes(o.bytes)}});
+  out["notes"] = memory_notes(r);
+  return out;
+}
+
+}  // namespace plimsoll::report
