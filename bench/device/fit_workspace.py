@@ -3,13 +3,14 @@
 and prints how far it is off.
 
 usage: fit_workspace.py DIRECTORY [--table convolution_workspace_table.cpp]
-DIRECTORY: convolution_workspace.jsonl (of convolution_workspace.py; or .jsonl.xz) and MODEL.jsonl.xz (of allocations.py).
+DIRECTORY: convolution_workspace*.jsonl.xz (of convolution_workspace.py) and MODEL.jsonl.xz (of allocations.py).
 
 A plan's workspace is made of few things: copies of the operands in another layout, and partial sums. FORMULAS lists the
-sums of these that occur; a tree over the geometry, one per number type and pass, says which. A tree is grown greedily so
-that the error, relative to the bytes of input, output and weights together, is least. The errors are those of rows that
-the tree was not fitted to: three folds, each leaving out a third of the networks and a third of the random convolutions.
-The table that is written out is fitted to all rows. Needs numpy."""
+sums of these that occur; a decision tree over the geometry, one per number type and pass, says which. Trees are grown by
+entropy over the formula that fits a row, each leaf takes the formula whose error (relative to the bytes of input, output
+and weights together) is least over its rows, and a split that does not save LEAF_PENALTY is taken back. The errors are
+those of rows that the tree was not fitted to: three folds, each leaving out a third of the networks and a third of the
+random convolutions. The table that is written out is fitted to all rows. Needs numpy and scikit-learn."""
 
 import collections
 import glob
@@ -18,15 +19,19 @@ import lzma
 import math
 import os
 import sys
+import textwrap
 
 import numpy
+from sklearn.tree import DecisionTreeClassifier
 
 PASSES = ("forward", "input_gradient", "weight_gradient")
 FOLDS = 3
-MAXIMUM_DEPTH = 8
-LEAF_PENALTY = 1.0  # error, in weighted rows, that a further leaf must save
-SMALLEST_LEAF = 2.0  # weighted rows
-RANDOM_WEIGHT = 0.3  # of a random convolution, against 1 of a network's layer
+MAXIMUM_DEPTH = 12
+SHOWN_DEPTH = 4
+LEAF_PENALTY = 3.0  # error, in weighted rows, that a further leaf must save
+SMALLEST_LEAF = 3  # rows
+NETWORK_WEIGHT, RANDOM_WEIGHT = 4.0, 0.6  # of a network's layer and of a random convolution
+NEGLIGIBLE = 0.02  # errors up to this are as good as none when rows are labelled
 MIB = 1 << 20
 
 
@@ -53,32 +58,36 @@ class Sizes:
         self.plain = operands(inputs, outputs)
         a, b = (rounded(v, 16 // size) for v in (inputs, outputs))
         self.copies = operands(a, b)
-        self.wide = operands(widened(a), widened(b))
+        self.kinds = {"": self.copies, "unpadded": self.plain}
+        self.kinds["widened"] = operands(widened(a), widened(b))
         weights = groups * inputs * outputs * taps * 4
         tiles = groups * -(-outputs // 128) * -(-inputs * taps // 128)
-        corners = -(-e["oh"] // 4) * -(-e["ow"] // 4)
+        result = ("h", "w") if e["pass"] == "input_gradient" else ("oh", "ow")
+        corners = math.prod(-(-e[r] // 4) for r in result)
         self.unit = {"nothing": 0, "mebibytes": MIB, "sums": weights, "sums_per_image": e["n"] * weights, "inputs": self.plain["input"],
                      "outputs": self.plain["output"], "wave": tiles * max(1, 132 // tiles) * 65536,
                      "winograd": 36 * 4 * (e["n"] * corners * (e["c"] + e["k"]) + e["c"] * e["k"])}
 
     def of(self, formula):
-        copies, wide, extra, times = formula
-        return sum((self.wide if wide else self.copies)[c] for c in copies) + times * self.unit[extra]
+        copies, kind, extra, times = formula
+        return sum(self.kinds[kind][c] for c in copies) + times * self.unit[extra]
 
 
-# (operands copied, with groups widened, what else, how often)
+# (operands copied, with which padding of channels, what else, how often); those that name a row first come first.
 MAPS, ALL = ("input", "output"), ("input", "output", "weights")
-FORMULAS = [((), False, "nothing", 0)]
-FORMULAS += [(c, False, "nothing", 0) for c in (("input",), ("output",), MAPS, ("input", "weights"), ("output", "weights"), ALL)]
-FORMULAS += [(ALL, True, "nothing", 0), ((), False, "sums_per_image", 1), ((), False, "winograd", 1), (ALL, False, "wave", 1)]
-FORMULAS += [(ALL, False, "mebibytes", m) for m in (1, 2, 4, 8)]
-FORMULAS += [(ALL, False, "sums", m) for m in (1, 2, 3, 5, 8, 13, 26, 54, 75, 120)]
-FORMULAS += [((), False, unit, m) for unit in ("sums", "inputs", "outputs") for m in (1, 2, 4, 8, 16)]
+FORMULAS = [((), "", "nothing", 0), (ALL, "", "nothing", 0), (MAPS, "", "nothing", 0), (("input", "weights"), "", "nothing", 0),
+            ((), "", "sums_per_image", 1), (ALL, "widened", "nothing", 0), (ALL, "unpadded", "nothing", 0)]
+PREFERRED = len(FORMULAS)
+FORMULAS += [(c, "", "nothing", 0) for c in (("input",), ("output",), ("output", "weights"))]
+FORMULAS += [((), "", "winograd", 1), (ALL, "", "wave", 1)]
+FORMULAS += [(ALL, "", "mebibytes", m) for m in (1, 2, 4, 8, 15)]
+FORMULAS += [(ALL, "", "sums", m) for m in (1, 2, 3, 5, 8, 13, 26, 54, 75, 120)]
+FORMULAS += [((), "", unit, m) for unit in ("sums", "inputs", "outputs") for m in (1, 2, 4, 8, 16)]
 
 
 def name_of(formula):
-    copies, wide, extra, times = formula
-    parts = [("widened " if wide else "") + " + ".join(copies)] if copies else []
+    copies, kind, extra, times = formula
+    parts = [f"{kind} " * bool(kind) + " + ".join(copies)] if copies else []
     parts += [f"{times} x {extra}" if times > 1 else extra] if times else []
     return " + ".join(parts) or "nothing"
 
@@ -108,8 +117,16 @@ FEATURES = [
     ("weights", lambda e: e["c"] // e["groups"] * e["r"] * e["s"] * e["k"]),
     ("inputs", lambda e: e["n"] * e["c"] * e["h"] * e["w"]),
     ("outputs", lambda e: e["n"] * e["k"] * e["oh"] * e["ow"]),
-    ("positions_per_output_channel", lambda e: e["n"] * e["oh"] * e["ow"] // max(1, e["k"] // e["groups"])),
+    ("positions_per_output", lambda e: e["n"] * e["oh"] * e["ow"] // (e["k"] // e["groups"])),
+    ("smaller_channels", lambda e: min(e["c"], e["k"]) // e["groups"]),
+    ("output_area_alignment", lambda e: alignment(e["oh"] * e["ow"])),
+    ("output_tiles", lambda e: e["groups"] * -(-e["n"] * e["oh"] * e["ow"] // 128) * -(-(e["k"] // e["groups"]) // 128)),
+    ("weight_tiles", lambda e: e["groups"] * -(-(e["k"] // e["groups"]) // 128) * -(-(e["c"] // e["groups"] * e["r"] * e["s"]) // 128)),
+    ("products", lambda e: e["n"] * e["oh"] * e["ow"] * e["k"] * (e["c"] // e["groups"]) * e["r"] * e["s"]),
 ]
+
+
+INPUT_AREA = [name for name, _ in FEATURES].index("input_area")
 
 
 # Reading
@@ -160,6 +177,8 @@ def network_rows(path):
 
 
 def random_rows(path):
+    """Where sizes were taken from the allocator's blocks they may be too high by `slack`."""
+    exact = "exact" in os.path.basename(path)
     for line in lzma.open(path, "rt") if path.endswith("xz") else open(path):
         p = json.loads(line)
         if "error" in p:
@@ -169,25 +188,28 @@ def random_rows(path):
             if p.get(which) is not None:
                 row = {k: p[k] for k in ("n", "c", "h", "w", "k", "r", "s", "groups", "stride", "dilation")}
                 yield row | {"pass": which, "bits": 16 if p["type"] == "bf16" else 32, "oh": out[0], "ow": out[1],
-                             "bytes": p[which], "slack": 512 if p[which] < 10 * MIB else 2 * MIB}
+                             "bytes": p[which], "slack": 0 if exact else 512 if p[which] < 10 * MIB else 2 * MIB}
 
 
 def read(directory):
-    """Each distinct convolution once, with the networks that have it; without depthwise ones, which take nothing."""
-    rows = {}
-    for path in sorted(glob.glob(os.path.join(directory, "*.jsonl.xz"))):
-        if "convolution_workspace" in path:
+    """Each distinct convolution once, with the networks that have it. Without depthwise ones, which take nothing, and
+    without the networks' patch merging (stride as the kernel, beyond the image): it follows a normalization over channels
+    last, and operands that lie so need no copies."""
+    rows, random = {}, []
+    for path in sorted(glob.glob(os.path.join(directory, "*.jsonl*"))):
+        if os.path.basename(path).startswith("convolution_workspace"):
+            random += random_rows(path)
             continue
         for e in network_rows(path):
+            if e["r"] == e["stride"] > 1 and e["c"] > 3:
+                continue
             key = tuple(e[k] for k in ("pass", "bits", "n", "c", "h", "w", "k", "r", "s", "groups", "oh", "ow"))
             known = rows.setdefault(key, e | {"models": set(), "seen": collections.Counter()})
             known["models"].add(e["model"])
             known["seen"][e["bytes"]] += 1
     for e in rows.values():
         e["bytes"] = e["seen"].most_common(1)[0][0]
-    result = list(rows.values())
-    random = glob.glob(os.path.join(directory, "convolution_workspace.jsonl*"))[0]
-    result += [e | {"models": set(), "fold": i // len(PASSES) % FOLDS} for i, e in enumerate(random_rows(random))]
+    result = list(rows.values()) + [e | {"models": set(), "fold": i // len(PASSES) % FOLDS} for i, e in enumerate(random)]
     return [e for e in result if e["groups"] == 1 or e["groups"] != e["c"]]
 
 
@@ -208,42 +230,39 @@ class Table:
         off = predicted - measured
         off = numpy.where(off < 0, numpy.minimum(off + slack, 0), off)
         self.error = numpy.abs(off) / self.operands[:, None]
-        self.weight = numpy.array([1.0 if e["models"] else RANDOM_WEIGHT for e in rows]) * numpy.clip(self.operands / MIB, 0.1, 1.0)
-        self.cost = numpy.clip(self.error - 0.003, 0, 1.5) * self.weight[:, None]
+        self.network = numpy.array([bool(e["models"]) for e in rows])
+        self.weight = numpy.where(self.network, NETWORK_WEIGHT, RANDOM_WEIGHT) * numpy.clip(numpy.sqrt(self.operands / (16 * MIB)), 0.1, 1.5)
+        # Beyond 1 an error still counts: a workspace of many times the operands must not come by mistake.
+        self.cost = numpy.clip(self.error - 0.003, 0, 8) * self.weight[:, None]
+        least = self.error.min(1)
+        self.label = self.error.argmin(1)
+        for f in reversed(range(PREFERRED)):
+            self.label = numpy.where(self.error[:, f] <= numpy.maximum(least, NEGLIGIBLE), f, self.label)
 
 
-def grow(table, rows, depth):
-    """Cost with penalties, and a tree: (formula,) or (feature, threshold, up to it, above it)."""
-    cost, weights = table.cost[rows], table.weight[rows]
-    total = cost.sum(0)
-    formula = int(total.argmin())
-    best = (total[formula] + LEAF_PENALTY, (formula,))
-    if depth == 0 or total[formula] <= LEAF_PENALTY:
-        return best
-    split = (numpy.inf, 0, 0)
-    for f in range(len(FEATURES)):
-        values = table.features[rows, f]
-        order = numpy.argsort(values, kind="stable")
-        v = values[order]
-        cuts = numpy.flatnonzero(v[1:] != v[:-1])
-        if not len(cuts):
-            continue
-        below = numpy.cumsum(cost[order], 0)[cuts]
-        mass = numpy.cumsum(weights[order])[cuts]
-        both = below.min(1) + (total - below).min(1)
-        both[(mass < SMALLEST_LEAF) | (weights.sum() - mass < SMALLEST_LEAF)] = numpy.inf
-        i = int(both.argmin())
-        split = min(split, (both[i], f, int(v[cuts[i]])))
-    if numpy.isfinite(split[0]):
-        _, f, threshold = split
-        low = table.features[rows, f] <= threshold
-        a, b = grow(table, rows[low], depth - 1), grow(table, rows[~low], depth - 1)
-        if a[0] + b[0] < best[0]:
-            best = (a[0] + b[0], (f, threshold, a[1], b[1]))
-    return best
+def fitted(table, rows):
+    """A tree: (formula,) or (feature, threshold, up to it, above it)."""
+    rows = rows[table.features[rows, INPUT_AREA] > 1]
+    grown = DecisionTreeClassifier(criterion="entropy", max_depth=MAXIMUM_DEPTH, min_samples_leaf=SMALLEST_LEAF, random_state=0)
+    grown = grown.fit(table.features[rows], table.label[rows], sample_weight=table.weight[rows]).tree_
+
+    def pruned(node, rows):
+        total = table.cost[rows].sum(0)
+        formula = int(total.argmin())
+        leaf = (total[formula] + LEAF_PENALTY, (formula,))
+        if grown.children_left[node] < 0:
+            return leaf
+        feature, threshold = int(grown.feature[node]), math.floor(grown.threshold[node])
+        low = table.features[rows, feature] <= threshold
+        a, b = pruned(grown.children_left[node], rows[low]), pruned(grown.children_right[node], rows[~low])
+        return min(leaf, (a[0] + b[0], (feature, threshold, a[1], b[1])), key=lambda t: t[0])
+
+    return pruned(0, rows)[1]
 
 
 def formula_of(tree, features):
+    if features[INPUT_AREA] == 1:  # a product of matrices: nothing, or little
+        return 0
     while len(tree) > 1:
         tree = tree[2] if features[tree[0]] <= tree[1] else tree[3]
     return tree[0]
@@ -253,11 +272,14 @@ def leaves(tree):
     return 1 if len(tree) == 1 else leaves(tree[2]) + leaves(tree[3])
 
 
-def described(tree, indent):
+def described(tree, indent, depth):
     if len(tree) == 1:
         return [indent + name_of(FORMULAS[tree[0]])]
     f, t, a, b = tree
-    return [f"{indent}{FEATURES[f][0]} <= {t}:"] + described(a, indent + "  ") + [f"{indent}else:"] + described(b, indent + "  ")
+    if depth == 0:
+        return [f"{indent}({leaves(tree)} leaves)"]
+    return ([f"{indent}{FEATURES[f][0]} <= {t}:"] + described(a, indent + "  ", depth - 1) + [f"{indent}else:"]
+            + described(b, indent + "  ", depth - 1))
 
 
 def summary(errors):
@@ -280,17 +302,18 @@ def main():
             for fold in range(FOLDS):
                 out = {m for i, m in enumerate(models) if i % FOLDS == fold}
                 held = numpy.array([bool(e["models"]) and e["models"] <= out or e.get("fold") == fold for e in table.rows])
-                tree = grow(table, everything[~held], MAXIMUM_DEPTH)[1]
+                tree = fitted(table, everything[~held])
                 for i in everything[held]:
                     error = table.error[i, formula_of(tree, table.features[i])]
                     if not table.rows[i]["models"]:
                         groups["held out: random"].append(error)
                         continue
                     groups["held out: networks"].append(error)
-                    if table.operands[i] > 16 * MIB:
-                        groups["... above 16 MiB"].append(error)
-                    groups["... if none was taken"].append(table.error[i, 0])
-            trees[bits, which] = grow(table, everything, MAXIMUM_DEPTH)[1]
+                    groups["  if none were assumed"].append(table.error[i, 0])
+                    for limit in (1, 16):
+                        if table.operands[i] > limit * MIB:
+                            groups[f"  operands above {limit} MiB"].append(error)
+            trees[bits, which] = fitted(table, everything)
             for i in everything:
                 if table.rows[i]["models"]:
                     groups["fitted to all: networks"].append(table.error[i, formula_of(trees[bits, which], table.features[i])])
@@ -302,9 +325,10 @@ def main():
     print("\nAll types and passes")
     for name, errors in pooled.items():
         print(f"  {name:26s}{summary(errors)}")
-    print("\nThe rule, fitted to all rows (depthwise convolutions, which take nothing, are told apart before it)")
+    print("\nThe upper levels of the rule, fitted to all rows. Depthwise convolutions and maps of one position, which take nothing, are\n"
+          "told apart before it. The whole of it is in src/estimate/memory/convolution_workspace_table.cpp.")
     for (bits, which), tree in trees.items():
-        print(f"\n{bits} bits, {which}\n" + "\n".join(described(tree, "  ")))
+        print(f"\n{bits} bits, {which}\n" + "\n".join(described(tree, "  ", SHOWN_DEPTH)))
     if "--table" in sys.argv:
         write_table(sys.argv[sys.argv.index("--table") + 1], trees)
 
@@ -315,49 +339,43 @@ def write_table(path, trees):
 
     def emit(tree):
         if len(tree) == 1:
-            copies, wide, extra, times = FORMULAS[tree[0]]
-            mask = " | ".join("kCopy" + c.capitalize() for c in copies + (("widened",) if wide else ())) or "0"
-            nodes.append(f"leaf({mask}, Extra::{extra}, {times})")
+            nodes.append(f"{{leaf, {tree[0]}, 0}}")
             return
         at = len(nodes)
         nodes.append(None)
         emit(tree[2])
-        nodes[at] = f"node(Feature::{FEATURES[tree[0]][0]}, {tree[1]}, {len(nodes)})"
+        nodes[at] = f"{{{FEATURES[tree[0]][0]}, {tree[1]}, {len(nodes)}}}"
         emit(tree[3])
 
-    for tree in trees.values():
+    lines = []
+    for (bits, which), tree in trees.items():
         roots.append(len(nodes))
         emit(tree)
-    lines = [f"    {n},  // {' '.join(map(str, list(trees)[roots.index(i)]))} bits".replace(" bits", "") if i in roots else f"    {n}," for i, n in enumerate(nodes)]
+        lines.append(f"    // {bits} bits, {which.replace('_', ' ')}")
+        lines += textwrap.wrap(" ".join(n.replace(" ", "~") + "," for n in nodes[roots[-1]:]), 110, initial_indent="    ", subsequent_indent="    ")
+    terms = []
+    for i, (copies, kind, extra, times) in enumerate(FORMULAS):
+        mask = " | ".join("kCopy" + c.capitalize() for c in copies + ((kind,) if kind else ())) or "0"
+        terms.append(f"    {{{mask}, WorkspaceExtra::{extra}, {times}}},  // {i}")
     with open(path, "w") as out:
-        out.write(HEAD + "constexpr WorkspaceNode kNodes[] = {\n" + "\n".join(lines) + "\n};\n\n"
-                  f"constexpr std::uint16_t kRoots[] = {{{', '.join(map(str, roots))}}};\n" + TAIL)
+        out.write(HEAD + "// clang-format off\nconstexpr WorkspaceTerms kTerms[] = {\n" + "\n".join(terms) + "\n};\n\n"
+                  "constexpr WorkspaceNode kNodes[] = {\n" + "\n".join(lines).replace("~", " ") + "\n};\n\n"
+                  f"constexpr std::uint16_t kRoots[] = {{{', '.join(map(str, roots))}}};\n// clang-format on\n" + TAIL)
 
 
-HEAD = """// Written by bench/device/fit_workspace.py from measurements on an H200; do not edit.
+HEAD = """// Written by bench/device/fit_workspace.py from measurements on an H200; not to be edited by hand.
 #include "estimate/memory/convolution_workspace_table.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using Extra = WorkspaceExtra;
-using Feature = WorkspaceFeature;
-
-constexpr WorkspaceNode leaf(int copies, Extra extra, int times) {
-  return {.copies = static_cast<std::uint8_t>(copies), .extra = extra, .times = static_cast<std::uint8_t>(times)};
-}
-
-constexpr WorkspaceNode node(Feature feature, std::int64_t threshold, int above) {
-  return {.threshold = threshold, .above = static_cast<std::uint16_t>(above), .feature = feature};
-}
+using enum WorkspaceFeature;
 
 """
 TAIL = """
 }  // namespace
 
-std::span<const WorkspaceNode> workspace_nodes() { return kNodes; }
-
-std::span<const std::uint16_t> workspace_roots() { return kRoots; }
+WorkspaceTable workspace_table() { return {kTerms, kNodes, kRoots}; }
 
 }  // namespace plimsoll::estimate
 """
