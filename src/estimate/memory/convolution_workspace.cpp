@@ -163,7 +163,7 @@ std::int64_t extra(const Geometry& g, WorkspaceExtra which) {
       return product_of({tiles, std::max<std::int64_t>(1, kMultiprocessors / tiles), kTile * kTile, fp32});
     }
     case WorkspaceExtra::winograd: {
-      constexpr std::int64_t tile = 6 * 6;
+      constexpr std::int64_t tile = 36;
       const std::int64_t inputs = product(g.groups, g.inputs);
       const std::int64_t outputs = product(g.groups, g.outputs);
       const std::int64_t maps = product_of({g.batch, g.tiles_of_four, sum(inputs, outputs)});
