@@ -2,8 +2,10 @@
 """Chooses the rule by which src/estimate/memory/convolution_workspace.cpp says how much workspace a convolution takes,
 and prints how far it is off.
 
-usage: fit_workspace.py DIRECTORY [--table convolution_workspace_table.cpp]
+usage: fit_workspace.py DIRECTORY [--table convolution_workspace_table.cpp] [--drawn-only]
 DIRECTORY: convolution_workspace*.jsonl.xz (of convolution_workspace.py) and MODEL.jsonl.xz (of allocations.py).
+--drawn-only: fits to no network's layers, only to convolutions drawn at random; the table with which tests show what the
+estimates are worth for networks that were never seen.
 
 A plan's workspace is made of few things: copies of the operands in another layout, and partial sums. FORMULAS lists the
 sums of these that occur; a decision tree over the geometry, one per number type and pass, says which. Trees are grown by
@@ -313,7 +315,8 @@ def main():
                     for limit in (1, 16):
                         if table.operands[i] > limit * MIB:
                             groups[f"  operands above {limit} MiB"].append(error)
-            trees[bits, which] = fitted(table, everything)
+            drawn = numpy.array([not e["models"] for e in table.rows])
+            trees[bits, which] = fitted(table, everything[drawn] if "--drawn-only" in sys.argv else everything)
             for i in everything:
                 if table.rows[i]["models"]:
                     groups["fitted to all: networks"].append(table.error[i, formula_of(trees[bits, which], table.features[i])])

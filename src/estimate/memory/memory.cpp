@@ -125,15 +125,18 @@ std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings set
   return high;
 }
 
-/// Which way the peak may differ from the simulated one, in the share of runs that an interval of 95 % leaves
-/// out on each side. From the errors of the estimates against measured runs (docs/memory.md): workspaces are
-/// chosen by heuristics of libraries, the rest is known to about a hundredth.
-void set_interval(MemoryEstimate& estimate, const Program& program, std::int64_t workspace, std::int64_t cache, bool training) {
+/// Between a run whose libraries take no workspace and one whose libraries copy all operands, with what the
+/// rounding of sizes and the order of frees may add or take: a hundredth, and a little. Operators without a
+/// rule, and a cache that may not be there, widen it; so does, in inference, that a model's code may hold a
+/// tensor longer than the graph shows. Against measured runs: docs/memory.md.
+void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBounds& bounds, Bytes activations, bool training) {
   const auto peak = static_cast<double>(estimate.peak_allocated.count());
-  const double unruled = static_cast<double>(program.unruled_bytes);
-  const double slack = (training ? 0.01 : 0.02) * peak + 2.0 * kMiB;
-  estimate.low = Bytes::rounded(std::max(0.0, peak - slack - static_cast<double>(workspace) - static_cast<double>(cache) - unruled));
-  estimate.high = Bytes::rounded(peak + slack + 0.75 * static_cast<double>(workspace) + unruled);
+  const double held = training ? 0 : 0.25 * static_cast<double>(activations.count());
+  const double slack = 0.01 * peak + 2.0 * kMiB + held;
+  const auto unruled = static_cast<double>(program.unruled_bytes);
+  const double low = std::min(peak, static_cast<double>(bounds.low)), high = std::max(peak, static_cast<double>(bounds.high));
+  estimate.low = Bytes::rounded(std::max(0.0, low - slack - unruled - static_cast<double>(program.cache_copies)));
+  estimate.high = Bytes::rounded(high + slack + unruled);
 }
 
 }  // namespace
@@ -166,7 +169,7 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (shares[i] > Bytes()) out.by_purpose.push_back({static_cast<Purpose>(i), shares[i]});
   std::ranges::stable_sort(out.by_purpose, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  set_interval(out, program, shares[static_cast<std::size_t>(Purpose::workspace)].count(), program.cache_copies,
+  set_interval(out, program, peak_bounds(recording), shares[static_cast<std::size_t>(Purpose::activation)],
                setting.mode == network::Mode::train);
   out.unruled = program.unruled;
 
