@@ -26,6 +26,7 @@ struct Command {
 [[nodiscard]] std::span<const Command> commands();
 
 void add_inspect(CLI::App& app, Invocation& invocation);
+void add_estimate(CLI::App& app, Invocation& invocation);
 void add_weigh(CLI::App& app, Invocation& invocation);
 void add_zoo(CLI::App& app, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);

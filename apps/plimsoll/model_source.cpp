@@ -83,9 +83,11 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
   }
 }
 
-void BindingOptions::add_to(CLI::App& command) {
-  // CLI::PositiveNumber names the largest double, all 309 digits of it, where it refuses.
-  const CLI::Validator positive(
+namespace {
+
+/// CLI::PositiveNumber names the largest double, all 309 digits of it, where it refuses.
+CLI::Validator positive_number() {
+  return CLI::Validator(
       [](std::string& text) {
         std::int64_t n = 0;
         const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -93,15 +95,29 @@ void BindingOptions::add_to(CLI::App& command) {
         return fits ? std::string() : "'" + text + "' is no positive whole number";
       },
       "");
-  command.add_option("--batch,-b", batch, "Batch size")->check(positive)->option_text("N");
-  command.add_option("--seq,-s", sequence, "Sequence length of a language model")
-      ->check(positive)
+}
+
+void add_shape_options(CLI::App& command, BindingOptions& options) {
+  command.add_option("--seq,-s", options.sequence, "Sequence length of a language model")
+      ->check(positive_number())
       ->option_text("S");
   command
-      .add_option("--input", inputs,
+      .add_option("--input", options.inputs,
                   "Shape of an input: [NAME=]1x3x224x224; for FILE.py:function without the batch")
       ->option_text("SHAPE …");
-  command.add_option("--dim", extents, "Any other named dimension: NAME=N")->option_text("NAME=N …");
+  command.add_option("--dim", options.extents, "Any other named dimension: NAME=N")->option_text("NAME=N …");
+}
+
+}  // namespace
+
+void BindingOptions::add_to(CLI::App& command) {
+  command.add_option("--batch,-b", batch, "Batch size")->check(positive_number())->option_text("N");
+  add_shape_options(command, *this);
+}
+
+void BindingOptions::add_to(CLI::App& command, std::vector<std::int64_t>& batches) {
+  command.add_option("--batch,-b", batches, "Batch size, or several")->check(positive_number())->delimiter(',')->option_text("N,…");
+  add_shape_options(command, *this);
 }
 
 Result<network::BindingRequest> BindingOptions::request(bool with_inputs) const {

@@ -35,6 +35,8 @@ struct BindingOptions {
   std::vector<std::string> extents;
 
   void add_to(CLI::App& command);
+  /// The same with a list of batches, for commands that answer for several.
+  void add_to(CLI::App& command, std::vector<std::int64_t>& batches);
   /// `with_inputs` false where the model was made with them already.
   [[nodiscard]] Result<network::BindingRequest> request(bool with_inputs) const;
 };

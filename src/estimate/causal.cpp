@@ -111,8 +111,10 @@ class Finder {
   [[nodiscard]] bool leads_to_triangle(TensorId mask) const {
     std::vector<TensorId> open{mask};
     for (int visited = 0; !open.empty() && visited < kLongestMaskWalk; ++visited) {
-      const Operator* op = made_by(open.back());
+      const TensorId at = open.back();
+      const Operator* op = made_by(at);
       open.pop_back();
+      if (op == nullptr && at != kNoTensor && is_stored_square(at)) return true;
       if (op == nullptr) continue;
       const std::string_view type = network_.type_of(*op);
       if (type == "Trilu") return true;
@@ -125,6 +127,15 @@ class Finder {
         if (in != kNoTensor) open.push_back(in);
     }
     return false;
+  }
+
+  /// Exporters fold the comparison of positions into a stored square of truth values.
+  [[nodiscard]] bool is_stored_square(TensorId id) const {
+    const network::Tensor& t = network_.tensor(id);
+    if (t.type != network::DataType::boolean || !t.has_shape) return false;
+    if (t.role != network::Role::parameter && t.role != network::Role::buffer) return false;
+    const auto dims = network_.dims_of(t);
+    return dims.size() >= 2 && dims.back() == dims[dims.size() - 2] && dims.back().exact() && dims.back().value() > 1;
   }
 
   [[nodiscard]] bool leads_to_range(TensorId id) const {

@@ -63,6 +63,9 @@ struct Device {
   std::optional<Figure> usable_memory = {};     ///< B that programs can have, where somebody has looked
   std::optional<Figure> memory_bandwidth = {};  ///< B/s
   std::optional<Figure> l2_cache = {};          ///< B
+  std::optional<Figure> context_memory = {};    ///< B that a program's CUDA context takes
+  std::optional<Figure> matrix_kernels = {};    ///< B more, once kernels of matrix products are loaded
+  std::optional<Figure> convolution_kernels = {};  ///< B more, once those of convolutions are
   std::optional<Figure> link_bandwidth = {};    ///< B/s to other devices, both directions together
   std::string link = {};                        ///< "NVLink", "PCIe 4.0"
   std::optional<Figure> power = {};             ///< W: the board's limit (TDP)

@@ -253,6 +253,9 @@ Device read_device(Section& top) {
   device.usable_memory = read_figure(top, "usable_memory", Dimension::size, sources);
   device.memory_bandwidth = read_figure(top, "memory_bandwidth", Dimension::rate_of_bytes, sources);
   device.l2_cache = read_figure(top, "l2_cache", Dimension::size, sources);
+  device.context_memory = read_figure(top, "context_memory", Dimension::size, sources);
+  device.matrix_kernels = read_figure(top, "matrix_kernels", Dimension::size, sources);
+  device.convolution_kernels = read_figure(top, "convolution_kernels", Dimension::size, sources);
   device.link = top.text("link");
   device.link_bandwidth = read_figure(top, "link_bandwidth", Dimension::rate_of_bytes, sources);
   device.power = read_figure(top, "power", Dimension::power, sources);

@@ -44,6 +44,9 @@ std::vector<Fact> facts(const Device& d) {
                            {"usable memory", &d.usable_memory, size, "B"},
                            {"memory bandwidth", &d.memory_bandwidth, bandwidth, "B/s"},
                            {"L2 cache", &d.l2_cache, size, "B"},
+                           {"CUDA context", &d.context_memory, size, "B"},
+                           {"matrix kernels", &d.matrix_kernels, size, "B"},
+                           {"convolution kernels", &d.convolution_kernels, size, "B"},
                            {"link bandwidth", &d.link_bandwidth, bandwidth, "B/s"},
                            {"power", &d.power, watts, "W"},
                            {"multiprocessors", &d.multiprocessors, plain, ""}};

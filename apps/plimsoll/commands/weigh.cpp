@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
 #include "report/weighing.hpp"
+#include "setting_options.hpp"
 
 namespace plimsoll {
 namespace {
@@ -84,33 +84,11 @@ void add_weigh(CLI::App& app, Invocation& invocation) {
       ->required()
       ->option_text("MODEL");
   options->inspect.add_to(*command);
-  static const std::map<std::string, network::Precision> kPrecisions = [] {
-    std::map<std::string, network::Precision> names;
-    for (const auto p : {network::Precision::fp32, network::Precision::fp32_strict, network::Precision::tf32,
-                         network::Precision::fp16, network::Precision::bf16, network::Precision::amp_bf16,
-                         network::Precision::amp_fp16, network::Precision::int8})
-      names.emplace(network::name(p), p);
-    return names;
-  }();
-  static const std::map<std::string, network::Optimizer> kOptimizers = {
-      {"sgd", network::Optimizer::sgd},
-      {"momentum", network::Optimizer::momentum},
-      {"adam", network::Optimizer::adam},
-      {"adamw", network::Optimizer::adamw}};
-  takes_one_of(command
-                   ->add_option("--precision,-p", options->precision,
-                                "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
-                   ->option_text("PRECISION"),
-               kPrecisions);
-  takes_one_of(command->add_option("--optimizer", options->optimizer, "sgd (default), momentum, adam, adamw")
-                   ->option_text("OPTIMIZER"),
-               kOptimizers);
-  command
-      ->add_option("--device,-d", options->devices,
-                   "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "
-                   "and a dozen others")
-      ->delimiter(',')
-      ->option_text("DEVICE,…");
+  add_precision_option(*command, options->precision);
+  add_optimizer_option(*command, options->optimizer);
+  add_devices_option(*command, options->devices,
+                     "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "
+                     "and a dozen others");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"

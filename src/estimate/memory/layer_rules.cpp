@@ -173,12 +173,12 @@ void lower_gemm(Lowering& l, const Operator& op, const MemoryRule&) {
 /// torch.matmul of two activations: operands whose batch dimensions cannot be one are copied first.
 void lower_mat_mul(Lowering& l, const Operator& op, const MemoryRule&) {
   ValueId a = l.value(l.input(op, 0)), b = l.value(l.input(op, 1));
-  if (a == kNoValue || b == kNoValue) return l.unruled(op);
-  const DataType type = l.low_type(l.natural_type({a, b}));
+  const DataType natural = l.natural_type({a, b});
+  const DataType type = natural == DataType::undefined ? l.shapes().type(l.output(op, 0)) : l.low_type(natural);
   a = l.cast(a, type);
   b = l.cast(b, type);
-  if (!is_batch_of_matrices(l.at(a))) a = l.copy(a);
-  if (!is_batch_of_matrices(l.at(b))) b = l.copy(b);
+  if (a != kNoValue && !is_batch_of_matrices(l.at(a))) a = l.copy(a);
+  if (b != kNoValue && !is_batch_of_matrices(l.at(b))) b = l.copy(b);
   l.begin();
   l.library();
   const ValueId y = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
@@ -286,12 +286,13 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   }
   l.begin();
   const ValueId y = l.make(output, type, l.needs_gradient(q) || l.needs_gradient(k) || l.needs_gradient(v));
-  l.lay_out_tokens_first(y);
+  const bool half = network::bits(type) == 16;
+  if (half) l.lay_out_like(y, q);
+  else l.lay_out_tokens_first(y);
   const Value& result = l.at(y);
   const std::int64_t width = result.rank > 0 ? std::max<std::int64_t>(result.dims[result.rank - 1], 1) : 1;
   const std::int64_t tokens = result.rank > 1 ? std::max<std::int64_t>(result.dims[result.rank - 2], 1) : 1;
   const std::int64_t rows = result.elements / width, heads = rows / tokens;
-  const bool half = network::bits(type) == 16;
   const std::int64_t bytes = result.bytes();
   if (l.training()) {
     l.save(l.make_hidden(half ? rows : heads * rounded_up(tokens, 32), DataType::float32));

@@ -11,15 +11,6 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-/// CUDA's own memory beside the allocator's. Measured on an H200 with PyTorch 2.11 and CUDA 13
-/// (docs/memory.md): the context after the first allocation, and what the kernels of cuBLAS and of cuDNN
-/// take once they are loaded.
-struct ContextFigures {
-  std::int64_t context = 648'871'936;
-  std::int64_t matrix_kernels = 138'412'032;
-  std::int64_t convolution_kernels = 23'068'672;
-};
-
 bool is_gpu(const hardware::Device& device) { return device.kind == hardware::DeviceKind::gpu; }
 
 bool uses(const network::Network& network, std::initializer_list<std::string_view> types) {
@@ -28,6 +19,16 @@ bool uses(const network::Network& network, std::initializer_list<std::string_vie
     if (std::ranges::any_of(network.main().operators, [&](const auto& op) { return op.kind == kind; })) return true;
   }
   return false;
+}
+
+/// CUDA's own memory beside the allocator's. A device that nobody has measured is taken to be like the H200.
+double context_of(const network::Network& network, const hardware::Device& device) {
+  constexpr double kContext = 648'871'936, kMatrixKernels = 138'412'032, kConvolutionKernels = 23'068'672;
+  const auto figure = [](const std::optional<hardware::Figure>& known, double otherwise) { return known ? known->value : otherwise; };
+  double bytes = figure(device.context_memory, kContext);
+  if (uses(network, {"MatMul", "Gemm", "Attention"})) bytes += figure(device.matrix_kernels, kMatrixKernels);
+  if (uses(network, {"Conv", "ConvTranspose"})) bytes += figure(device.convolution_kernels, kConvolutionKernels);
+  return bytes;
 }
 
 /// cuBLAS's default workspace per handle and stream: 32 MiB from compute capability 9.0 on, else 8320 KiB.
@@ -170,12 +171,8 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   out.unruled = program.unruled;
 
   if (is_gpu(device)) {
-    const ContextFigures figures;
-    std::int64_t context = figures.context;
-    if (uses(network, {"MatMul", "Gemm", "Attention"})) context += figures.matrix_kernels;
-    if (uses(network, {"Conv", "ConvTranspose"})) context += figures.convolution_kernels;
-    out.context = Bytes(context);
-    out.context_assumed = device.id != "h200";
+    out.context = Bytes::rounded(context_of(network, device));
+    out.context_assumed = !device.context_memory;
   } else {
     out.notes.push_back("the memory of the framework's own code on this device is not known; it comes on top");
   }

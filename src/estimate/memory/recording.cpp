@@ -200,7 +200,7 @@ class Recorder {
       release(buffer);
       return;
     }
-    const std::uint32_t sum = allocate(recording_.buffers[there].bytes, Purpose::gradient, recording_.buffers[there].tensor);
+    const std::uint32_t sum = allocate(value.bytes(), Purpose::gradient, p_.storage(value.storage).tensor);
     release(there);
     release(buffer);
     there = sum;

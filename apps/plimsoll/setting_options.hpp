@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "estimate/memory/memory.hpp"
+#include "network/setting.hpp"
+
+namespace plimsoll {
+
+/// The options that say how a network is run, shared by the commands that estimate.
+void add_precision_option(CLI::App& command, network::Precision& precision);
+void add_optimizer_option(CLI::App& command, network::Optimizer& optimizer);
+
+struct MemoryOptions {
+  estimate::MemorySetting setting;  ///< its mode comes from --mode
+
+  void add_to(CLI::App& command);
+};
+
+/// --device, a list
+void add_devices_option(CLI::App& command, std::vector<std::string>& devices, const std::string& help);
+
+}  // namespace plimsoll
