@@ -42,9 +42,9 @@ template <class... Args>
 }  // namespace plimsoll
 
 /// Returns the error of a Status or Result expression from the calling function; for the many places
-/// that only pass an error on.
-#define PLIMSOLL_TRY(expression)                                \
-  do {                                                          \
-    if (auto plimsoll_try_ = (expression); !plimsoll_try_)      \
-      return std::unexpected(std::move(plimsoll_try_).error()); \
+/// that only pass an error on. A named Result is looked at where it stands, not copied.
+#define PLIMSOLL_TRY(expression)                                                            \
+  do {                                                                                      \
+    if (auto&& plimsoll_try_ = (expression); !plimsoll_try_)                                \
+      return std::unexpected(std::forward<decltype(plimsoll_try_)>(plimsoll_try_).error()); \
   } while (false)

@@ -20,10 +20,19 @@ using network::Role;
 using network::Shapes;
 using network::TensorId;
 
+/// What one operator, or all of a graph, does.
+struct Totals {
+  Work forward, backward;
+};
+
 /// One corner of an operator's work.
 struct Corner {
   std::int64_t macs = 0, flops = 0, read = 0, written = 0;
 };
+
+Work between(const Corner& low, const Corner& high) {
+  return {{low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
+}
 
 bool is_unbounded(const Work& w) {
   return w.flops.high == kUnbounded || w.bytes_read.high == kUnbounded || w.bytes_written.high == kUnbounded;
@@ -62,10 +71,6 @@ class Counter {
   }
 
  private:
-  struct Totals {
-    Work forward, backward;
-  };
-
   /// Stored tensors: their totals, and where a gradient starts.
   void stored() {
     const Operator none{};
@@ -74,11 +79,12 @@ class Counter {
       for (const TensorId id : g.weights) {
         const auto at = static_cast<std::size_t>(id);
         source_[at] = id;
-        counts_.weight_bytes = sum(counts_.weight_bytes, site.bytes(id));
+        const std::int64_t elements = site.elements(id), bytes = site.bytes(id, elements);
+        counts_.weight_bytes = sum(counts_.weight_bytes, bytes);
         if (network_.tensor(id).role != Role::parameter) continue;
         needs_gradient_[at] = true;
-        counts_.parameters = sum(counts_.parameters, site.elements(id));
-        counts_.parameter_bytes = sum(counts_.parameter_bytes, site.bytes(id));
+        counts_.parameters = sum(counts_.parameters, elements);
+        counts_.parameter_bytes = sum(counts_.parameter_bytes, bytes);
       }
   }
 
@@ -102,22 +108,10 @@ class Counter {
     else if (rule == nullptr)
       row.coverage = Coverage::no_rule;
     else
-      measure(op, *rule, !causal_.empty() && id == GraphId{0} && causal_[index], row);
+      measure(op, *rule, !causal_.empty() && id == GraphId{0} && causal_[index], row, totals);
     trace(op, rule);
-    if (repeats != Interval{1, 1}) {
-      row.work = row.work * repeats;
-      row.backward = row.backward * repeats;
-    }
-    if (row.coverage == Coverage::counted && is_unbounded(row.work)) {  // a Loop without a bound around it
-      row.coverage = Coverage::unbounded;
-      row.work = row.backward = {};
-    }
     ++counts_.nodes;
     if (row.coverage == Coverage::counted || row.coverage == Coverage::folded) ++counts_.counted;
-    if (row.coverage == Coverage::counted) {
-      totals.forward += row.work;
-      totals.backward += row.backward;
-    }
     // From here on `row` may move: bodies append rows of their own.
     if (trait == Trait::branches) {
       const Totals inside = branches(op, repeats);
@@ -128,6 +122,13 @@ class Counter {
     }
   }
 
+  /// Where a row finds this work again.
+  std::uint32_t store(const Work& work) {
+    if (work == Work{}) return 0;
+    counts_.works.push_back(work);
+    return static_cast<std::uint32_t>(counts_.works.size() - 1);
+  }
+
   /// Whether everything that it makes was found out without data.
   [[nodiscard]] bool is_folded(const Operator& op) const {
     const auto outputs = network_.outputs(op);
@@ -136,23 +137,28 @@ class Counter {
     });
   }
 
-  void measure(const Operator& op, const WorkRow& rule, bool halve, OperatorCount& row) {
+  /// Puts an operator's work into its row and adds it to the totals.
+  void measure(const Operator& op, const WorkRow& rule, bool halve, OperatorCount& row, Totals& totals) {
     const Site upper{network_, shapes_, op, conventions_, true};
-    const Corner high = corner(upper, rule, halve);
-    Corner low = high;
-    if (depends_on_data(op, rule)) {
-      const Site lower{network_, shapes_, op, conventions_, false};
-      low = corner(lower, rule, halve);
-    }
-    row.work = {
-        {low.macs, high.macs}, {low.flops, high.flops}, {low.read, high.read}, {low.written, high.written}};
-    if (is_unbounded(row.work)) {
+    const Site lower{network_, shapes_, op, conventions_, false};
+    const bool varies = depends_on_data(op, rule);
+    const Corner high = forward(upper, rule, halve);
+    const Corner low = varies ? forward(lower, rule, halve) : high;
+    const Work once = between(low, high), work = once * row.repeats;
+    if (rule.traffic != Traffic::none && !is_unbounded(once)) row.activation_bytes = high.written;
+    if (is_unbounded(once) || is_unbounded(work)) {  // the latter in a Loop without a bound
       row.coverage = Coverage::unbounded;
-      row.work = {};
       return;
     }
-    if (rule.traffic != Traffic::none) row.activation_bytes = high.written;
-    backward(op, rule, low, high, row);
+    row.work = store(work);
+    totals.forward += work;
+    if (rule.backward == Backward::none) return;
+    const Corner most = backward(upper, rule, high);
+    if (most.written == 0) return;  // nothing that it reads needs a gradient
+    const Corner least = varies ? backward(lower, rule, low) : most;
+    const Work gradient = between(least, most) * row.repeats;
+    row.backward = store(gradient);
+    totals.backward += gradient;
   }
 
   [[nodiscard]] bool depends_on_data(const Operator& op, const WorkRow& rule) const {
@@ -165,7 +171,7 @@ class Counter {
            std::ranges::any_of(network_.outputs(op), symbolic);
   }
 
-  Corner corner(const Site& site, const WorkRow& rule, bool halve) const {
+  [[nodiscard]] Corner forward(const Site& site, const WorkRow& rule, bool halve) const {
     Corner c;
     if (site.outputs().empty()) return c;
     Operations operations = rule.formula(site, rule);
@@ -186,36 +192,27 @@ class Counter {
     return c;
   }
 
-  void backward(const Operator& op, const WorkRow& rule, const Corner& low, const Corner& high,
-                OperatorCount& row) const {
-    if (rule.backward == Backward::none) return;
-    const auto inputs = network_.inputs(op);
-    std::int64_t operands = 0, gradients_low = 0, gradients_high = 0;
-    const Site upper{network_, shapes_, op, conventions_, true};
-    const Site lower{network_, shapes_, op, conventions_, false};
+  [[nodiscard]] Corner backward(const Site& site, const WorkRow& rule, const Corner& forward) const {
+    Corner c;
+    std::int64_t operands = 0;
+    const auto inputs = site.inputs();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == kNoTensor || !needs_gradient_[static_cast<std::size_t>(inputs[i])]) continue;
       if (i < 2) ++operands;
-      gradients_high = sum(gradients_high, upper.bytes(inputs[i]));
-      gradients_low = sum(gradients_low, lower.bytes(inputs[i]));
+      c.written = sum(c.written, site.bytes(inputs[i]));
     }
-    if (gradients_high == 0) return;
-    Work& w = row.backward;
     if (rule.backward == Backward::product) {
-      w.macs = {product(low.macs, operands), product(high.macs, operands)};
-      w.flops = {product(low.flops, operands), product(high.flops, operands)};
+      c.macs = product(forward.macs, operands);
+      c.flops = product(forward.flops, operands);
       // Each product reads the gradient and the other operand.
-      w.bytes_read = {product(low.written, operands), product(high.written, operands)};
-      w.bytes_read = {sum(w.bytes_read.low, low.read), sum(w.bytes_read.high, high.read)};
+      c.read = sum(product(forward.written, operands), forward.read);
+    } else if (rule.backward == Backward::map) {
+      c.flops = product(site.output_elements(), rule.backward_cost);
+      c.read = sum(forward.written, forward.read);
     } else {
-      const bool maps = rule.backward == Backward::map;
-      w.flops = maps ? Interval{product(lower.output_elements(), rule.backward_cost),
-                                product(upper.output_elements(), rule.backward_cost)}
-                     : Interval{0, 0};
-      w.bytes_read = {low.written, high.written};
-      if (maps) w.bytes_read = {sum(w.bytes_read.low, low.read), sum(w.bytes_read.high, high.read)};
+      c.read = forward.written;
     }
-    w.bytes_written = {gradients_low, gradients_high};
+    return c;
   }
 
   /// Follows gradients and stored tensors through one operator.
@@ -247,9 +244,9 @@ class Counter {
       const TensorId weight = source_[static_cast<std::size_t>(id)];
       if (weight == kNoTensor || used_[static_cast<std::size_t>(weight)]) continue;
       used_[static_cast<std::size_t>(weight)] = true;
-      row.weight_bytes = sum(row.weight_bytes, site.bytes(weight));
-      if (network_.tensor(weight).role == Role::parameter)
-        row.parameters = sum(row.parameters, site.elements(weight));
+      const std::int64_t elements = site.elements(weight);
+      row.weight_bytes = sum(row.weight_bytes, site.bytes(weight, elements));
+      if (network_.tensor(weight).role == Role::parameter) row.parameters = sum(row.parameters, elements);
     }
   }
 

@@ -157,9 +157,9 @@ TEST(Count, BackwardMakesAProductForEachOperandThatNeedsAGradient) {
     const TensorId first = b.add("MatMul", "first", {x(b, {2, 3}), b.parameter("w", {3, 4})});
     return b.add("MatMul", "second", {b.add("Relu", "relu", {first}), b.parameter("v", {4, 5})});
   });
-  EXPECT_EQ(c.counts.operators.at(0).backward.macs.high, 2 * 3 * 4);      // the input needs none
-  EXPECT_EQ(c.counts.operators.at(2).backward.macs.high, 2 * 2 * 4 * 5);  // both do
-  EXPECT_GT(c.counts.operators.at(1).backward.flops.high, 0);
+  EXPECT_EQ(c.counts.backward_of(c.counts.operators.at(0)).macs.high, 2 * 3 * 4);      // the input needs none
+  EXPECT_EQ(c.counts.backward_of(c.counts.operators.at(2)).macs.high, 2 * 2 * 4 * 5);  // both do
+  EXPECT_GT(c.counts.backward_of(c.counts.operators.at(1)).flops.high, 0);
 }
 
 TEST(Count, NothingLearnedNothingBackward) {

@@ -66,10 +66,12 @@ Needs needs(const network::Network& network, const Counts& counts, network::Mode
   for (const OperatorCount& row : counts.operators) {
     if (row.coverage == Coverage::no_rule || row.coverage == Coverage::unbounded) n.complete = false;
     if (row.alternative > 0 || !row.certain) continue;
-    const std::int64_t macs = sum(row.work.macs.low, training ? row.backward.macs.low : 0);
+    const Work& forward = counts.work_of(row);
+    const Work& backward = counts.backward_of(row);
+    const std::int64_t macs = sum(forward.macs.low, training ? backward.macs.low : 0);
     const std::string_view type = network.type_of(network.graph(row.graph).operators[row.index]);
     (is_convolution(type) ? convolutions : matrix) = sum(is_convolution(type) ? convolutions : matrix, macs);
-    all = sum(all, sum(row.work.flops.low, training ? row.backward.flops.low : 0));
+    all = sum(all, sum(forward.flops.low, training ? backward.flops.low : 0));
   }
   n.convolutions = Flops(2.0 * static_cast<double>(convolutions));
   n.products = Flops(2.0 * static_cast<double>(matrix));

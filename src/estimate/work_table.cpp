@@ -347,10 +347,9 @@ std::int64_t Site::output_elements(std::size_t output) const {
                                                                               : 0;
 }
 
-std::int64_t Site::bytes(network::TensorId id) const {
-  const std::int64_t n = elements(id);
-  if (n == kUnbounded) return kUnbounded;
-  return network::packed_bytes(shapes.type(id), n).value_or(kUnbounded);
+std::int64_t Site::bytes(network::TensorId id, std::int64_t elements) const {
+  if (elements == kUnbounded) return kUnbounded;
+  return network::packed_bytes(shapes.type(id), elements).value_or(kUnbounded);
 }
 
 std::int64_t Site::integer(std::string_view attribute, std::int64_t otherwise) const {

@@ -30,7 +30,9 @@ struct Site {
     return has(input) ? elements(inputs()[input]) : 0;
   }
   [[nodiscard]] std::int64_t output_elements(std::size_t output = 0) const;
-  [[nodiscard]] std::int64_t bytes(network::TensorId id) const;
+  [[nodiscard]] std::int64_t bytes(network::TensorId id) const { return bytes(id, elements(id)); }
+  [[nodiscard]] std::int64_t bytes(network::TensorId id,
+                                   std::int64_t elements) const;  ///< of so many of them
   [[nodiscard]] std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const;
 };
 

@@ -64,19 +64,27 @@ std::optional<Dim> Builder::find_symbol(std::string_view name) const {
   return found == symbols_by_name_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Builder::reserve(std::size_t operators) {
+void Builder::reserve(std::size_t operators, std::size_t weights) {
   open_graph().operators.reserve(operators);
-  make_room(network_.tensors, operators);
+  open_graph().weights.reserve(weights);
+  make_room(network_.dims, 2 * weights);
+  make_room(network_.tensors, weights + 2 * operators);  // a Constant has a tensor of its own
   make_room(network_.tensor_ids, 3 * operators);
   make_room(network_.attributes, operators);
-  // Exported names of an operator and its output are about so long; longer ones only cost a copy.
-  if (const std::size_t more = 64 * operators; network_.text.capacity() - network_.text.size() < more)
+  // Exported names are about so long; longer ones only cost a copy.
+  if (const std::size_t more = 64 * (operators + weights);
+      network_.text.capacity() - network_.text.size() < more)
     network_.text.reserve(std::max(network_.text.size() + more, 2 * network_.text.capacity()));
 }
 
 Range Builder::store(std::string_view text) {
+  // Exporters name an operator's output after the operator ("/conv/Conv", "/conv/Conv_output_0"), the zoo and
+  // Constant's tensors are named alike: what the text before begins with needs no place of its own.
+  if (network_.view(last_stored_).starts_with(text))
+    return {last_stored_.begin, static_cast<std::uint32_t>(text.size())};
   const Range r{static_cast<std::uint32_t>(network_.text.size()), static_cast<std::uint32_t>(text.size())};
   network_.text.append(text);
+  last_stored_ = r;
   return r;
 }
 
@@ -204,35 +212,42 @@ Operator Builder::make_operator(std::string_view type, std::string_view domain, 
   return op;
 }
 
-void Builder::add(std::string_view type, std::string_view domain, std::string_view name,
-                  std::span<const TensorId> inputs, std::span<const TensorId> outputs,
-                  std::span<const AttributeValue> attributes) {
+Attribute Builder::attribute(const AttributeValue& value) {
+  Attribute a;
+  a.name = store_interned(value.name);
+  a.kind = value.kind;
+  a.integer = value.integer;
+  a.real = value.real;
+  switch (value.kind) {
+    case Attribute::Kind::text: a.list = store(value.text); break;
+    case Attribute::Kind::integers: a.list = append(network_.integers, value.integers); break;
+    case Attribute::Kind::reals: a.list = append(network_.reals, value.reals); break;
+    case Attribute::Kind::texts:
+      a.list = {static_cast<std::uint32_t>(network_.ranges.size()),
+                static_cast<std::uint32_t>(value.texts.size())};
+      for (const std::string_view t : value.texts) network_.ranges.push_back(store(t));
+      break;
+    default: break;
+  }
+  return a;
+}
+
+Operator& Builder::add_stored(std::string_view type, std::string_view domain, std::string_view name,
+                              std::span<const TensorId> inputs, std::span<const TensorId> outputs,
+                              std::span<const Attribute> attributes) {
   Operator op = make_operator(type, domain, name);
   op.inputs = append(network_.tensor_ids, inputs);
   op.outputs = append(network_.tensor_ids, outputs);
-  op.attributes = {static_cast<std::uint32_t>(network_.attributes.size()),
-                   static_cast<std::uint32_t>(attributes.size())};
-  for (const AttributeValue& value : attributes) {
-    Attribute a;
-    a.name = store_interned(value.name);
-    a.kind = value.kind;
-    a.integer = value.integer;
-    a.real = value.real;
-    switch (value.kind) {
-      case Attribute::Kind::text: a.list = store(value.text); break;
-      case Attribute::Kind::integers: a.list = append(network_.integers, value.integers); break;
-      case Attribute::Kind::reals: a.list = append(network_.reals, value.reals); break;
-      case Attribute::Kind::texts: {
-        std::vector<Range> texts;
-        for (const std::string_view t : value.texts) texts.push_back(store(t));
-        a.list = append(network_.ranges, std::span<const Range>(texts));
-        break;
-      }
-      default: break;
-    }
-    network_.attributes.push_back(a);
-  }
-  open_graph().operators.push_back(op);
+  op.attributes = append(network_.attributes, attributes);
+  return open_graph().operators.emplace_back(op);
+}
+
+void Builder::add(std::string_view type, std::string_view domain, std::string_view name,
+                  std::span<const TensorId> inputs, std::span<const TensorId> outputs,
+                  std::span<const AttributeValue> attributes) {
+  Operator& op = add_stored(type, domain, name, inputs, outputs, {});
+  for (const AttributeValue& value : attributes) network_.attributes.push_back(attribute(value));
+  op.attributes.count = static_cast<std::uint32_t>(attributes.size());
 }
 
 TensorId Builder::add(std::string_view type, std::string_view name, std::span<const TensorId> inputs,

@@ -58,8 +58,8 @@ class Builder {
   Dim symbol(std::string_view name);
   [[nodiscard]] std::optional<Dim> find_symbol(std::string_view name) const;
 
-  /// Makes room for so many more operators in the open graph, each with an output.
-  void reserve(std::size_t operators);
+  /// Makes room for so many more operators, each with an output, and weights in the open graph.
+  void reserve(std::size_t operators, std::size_t weights);
 
   // Tensors. They belong to the graph that is open (begin_graph), at first the main one.
   TensorId tensor(std::string_view name);  ///< a computed one, not yet made by any operator
@@ -86,10 +86,16 @@ class Builder {
   [[nodiscard]] const Tensor& at(TensorId id) const { return network_.tensor(id); }
   [[nodiscard]] std::string_view name_of(TensorId id) const { return network_.name_of(id); }
 
-  /// Appends an operator whose outputs exist already (importer).
+  /// Appends an operator whose outputs exist already.
   void add(std::string_view type, std::string_view domain, std::string_view name,
            std::span<const TensorId> inputs, std::span<const TensorId> outputs,
            std::span<const AttributeValue> attributes);
+  /// The same in two steps, for the importer, which meets attributes one by one: each is stored first, then
+  /// the operator that has them all.
+  Attribute attribute(const AttributeValue& value);
+  Operator& add_stored(std::string_view type, std::string_view domain, std::string_view name,
+                       std::span<const TensorId> inputs, std::span<const TensorId> outputs,
+                       std::span<const Attribute> attributes);
   /// Appends an operator of ONNX's domain with one new output named like the operator (zoo).
   TensorId add(std::string_view type, std::string_view name, std::initializer_list<TensorId> inputs,
                std::initializer_list<AttributeValue> attributes = {});
@@ -116,6 +122,7 @@ class Builder {
   Operator make_operator(std::string_view type, std::string_view domain, std::string_view name);
 
   Network network_;
+  Range last_stored_;
   std::vector<std::size_t> open_ = {0};
   struct TextHash {
     using is_transparent = void;

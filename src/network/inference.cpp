@@ -55,6 +55,7 @@ std::string Shapes::text(TensorId id) const {
 Status InferenceEngine::start(const Binding& binding) {
   shapes_.entries_.resize(network_.tensors.size());
   shapes_.dims_.reserve(network_.tensors.size() * 3);
+  shapes_.scalars_.reserve(network_.scalars.size() * 3);  // what is known from the start, and what follows
   value_budget_ = std::max(kLeastValueBudget, network_.tensors.size() * kValueBudgetPerTensor);
   shapes_.bound_ = binding.symbols;
   // Declared symbols keep their ids, so that one left unbound stays itself.
@@ -232,29 +233,12 @@ Result<Shapes> infer(const Network& network, const Binding& binding, const Infer
 
 InferenceContext::InferenceContext(InferenceEngine& engine, const Operator& op)
     : engine_(engine),
+      network_(engine.network_),
+      shapes_(engine.shapes_),
       op_(op),
       inputs_(engine.network_.inputs(op)),
       outputs_(engine.network_.outputs(op)),
       staged_(engine.staged_[engine.depth_]) {}
-
-const Network& InferenceContext::network() const {
-  return engine_.network_;
-}
-Symbols& InferenceContext::symbols() {
-  return engine_.shapes_.symbols_;
-}
-const Shapes::Entry& InferenceContext::entry(std::size_t input) const {
-  return engine_.shapes_.at(inputs_[input]);
-}
-std::span<const Dim> InferenceContext::dims(std::size_t input) const {
-  return engine_.shapes_.dims(inputs_[input]);
-}
-std::span<const Scalar> InferenceContext::value(std::size_t input) const {
-  return engine_.shapes_.value(inputs_[input]);
-}
-const Attribute* InferenceContext::attribute(std::string_view name) const {
-  return engine_.network_.find(op_, name);
-}
 
 std::optional<std::vector<std::int64_t>> InferenceContext::integers(std::size_t input) const {
   if (!has_value(input)) return std::nullopt;
@@ -290,17 +274,16 @@ std::optional<GraphId> InferenceContext::graph(std::string_view name) const {
 }
 
 Inferred InferenceContext::tensor(TensorId id) const {
-  const Shapes& shapes = engine_.shapes_;
-  const Shapes::Entry& e = shapes.at(id);
+  const Shapes::Entry& e = shapes_.at(id);
   Inferred out;
   out.type = e.type;
   out.kind = e.kind;
   out.ranked = e.ranked;
   out.length = e.length;
-  if (e.ranked) out.shape = Shape(shapes.dims(id));
+  if (e.ranked) out.shape = Shape(shapes_.dims(id));
   if (e.has_value) {
     out.has_value = true;
-    const auto values = shapes.value(id);
+    const auto values = shapes_.value(id);
     out.value.assign(values.begin(), values.end());
   }
   return out;
@@ -310,15 +293,10 @@ Inferred InferenceContext::copy(std::size_t input) const {
 }
 
 void InferenceContext::set(std::size_t output, DataType type, const Shape& shape) {
+  set_unranked(output, type);
   if (!wants(output)) return;
-  Output& o = staged_[output];
-  o.set = true;
-  o.inferred.type = type;
-  o.inferred.kind = ValueKind::tensor;
-  o.inferred.ranked = true;
-  o.inferred.has_value = false;
-  o.inferred.shape = shape;
-  o.inferred.length = Dim();
+  staged_[output].inferred.ranked = true;
+  staged_[output].inferred.shape = shape;
 }
 void InferenceContext::set(std::size_t output, Inferred inferred) {
   if (!wants(output)) return;
@@ -326,9 +304,15 @@ void InferenceContext::set(std::size_t output, Inferred inferred) {
   staged_[output].inferred = std::move(inferred);
 }
 void InferenceContext::set_unranked(std::size_t output, DataType type) {
-  Inferred inferred;
-  inferred.type = type;
-  set(output, std::move(inferred));
+  if (!wants(output)) return;
+  // Not by a new Inferred: the memory of `value` serves one operator after the other.
+  Output& o = staged_[output];
+  o.set = true;
+  o.inferred.type = type;
+  o.inferred.kind = ValueKind::tensor;
+  o.inferred.ranked = false;
+  o.inferred.has_value = false;
+  o.inferred.length = Dim();
 }
 void InferenceContext::set_value(std::size_t output, std::span<const Scalar> values) {
   if (!wants(output) || values.size() > kMaxValueElements) return;
@@ -381,7 +365,7 @@ std::string InferenceContext::show(std::span<const Dim> dims) const {
   std::string out;
   for (const Dim d : dims) {
     if (!out.empty()) out += 'x';
-    out += engine_.shapes_.symbols_.text(d);
+    out += shapes_.symbols_.text(d);
   }
   return out;
 }
@@ -392,7 +376,7 @@ void InferenceContext::set_tensor(TensorId id, const Inferred& inferred) {
 }
 
 Status InferenceContext::infer_body(GraphId id) {
-  return engine_.run(engine_.network_.graph(id));
+  return engine_.run(network_.graph(id));
 }
 
 }  // namespace plimsoll::network

@@ -110,14 +110,18 @@ class InferenceContext {
   [[nodiscard]] std::size_t rank(std::size_t input) const {
     return entry(input).dims.count;
   }  ///< where ranked
-  [[nodiscard]] std::span<const Dim> dims(std::size_t input) const;  ///< where ranked
+  [[nodiscard]] std::span<const Dim> dims(std::size_t input) const {
+    return shapes_.dims(inputs_[input]);
+  }  ///< where ranked
   [[nodiscard]] DataType type(std::size_t input) const {
     return has(input) ? entry(input).type : DataType::undefined;
   }
   [[nodiscard]] ValueKind kind(std::size_t input) const { return entry(input).kind; }
-  [[nodiscard]] const Shapes::Entry& entry(std::size_t input) const;
+  [[nodiscard]] const Shapes::Entry& entry(std::size_t input) const { return shapes_.at(inputs_[input]); }
   [[nodiscard]] bool has_value(std::size_t input) const { return has(input) && entry(input).has_value; }
-  [[nodiscard]] std::span<const Scalar> value(std::size_t input) const;  ///< where has_value
+  [[nodiscard]] std::span<const Scalar> value(std::size_t input) const {
+    return shapes_.value(inputs_[input]);
+  }  ///< where has_value
   /// The contents as exact integers (axes, pads, …); nullopt where one is not known exactly.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::size_t input) const;
   [[nodiscard]] Inferred copy(std::size_t input) const;
@@ -125,10 +129,10 @@ class InferenceContext {
   [[nodiscard]] TensorId output_id(std::size_t output) const { return outputs_[output]; }
 
   // Attributes.
-  [[nodiscard]] const Network& network() const;
+  [[nodiscard]] const Network& network() const { return network_; }
   [[nodiscard]] const Operator& op() const { return op_; }
   [[nodiscard]] int opset() const { return op_.opset; }
-  [[nodiscard]] const Attribute* attribute(std::string_view name) const;
+  [[nodiscard]] const Attribute* attribute(std::string_view name) const { return network_.find(op_, name); }
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
   [[nodiscard]] double real(std::string_view name, double otherwise) const;
   [[nodiscard]] std::string_view text(std::string_view name, std::string_view otherwise) const;
@@ -144,7 +148,7 @@ class InferenceContext {
   void set_value(std::size_t output, std::span<const Scalar> values);
 
   // Extents.
-  [[nodiscard]] Symbols& symbols();
+  [[nodiscard]] Symbols& symbols() { return shapes_.symbols_; }
   /// A named unknown for this operator: "NonZero_12.rows", at most `high`.
   Dim unknown(std::string_view what, Interval bounds);
   /// Number of elements as a Dim (exact, or a product symbol).
@@ -167,6 +171,8 @@ class InferenceContext {
     bool set = false;
   };
   InferenceEngine& engine_;
+  const Network& network_;
+  Shapes& shapes_;
   const Operator& op_;
   std::span<const TensorId> inputs_;
   std::span<const TensorId> outputs_;

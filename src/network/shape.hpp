@@ -1,7 +1,7 @@
 #pragma once
-#include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 
 #include "network/symbols.hpp"
@@ -15,7 +15,7 @@ inline constexpr std::size_t kMaxRank = 16;
 /// which whoever stores the shape refuses.
 class Shape {
  public:
-  Shape() = default;
+  Shape() {}  // not defaulted: the extents are left alone until they are pushed
   Shape(std::initializer_list<Dim> dims) : Shape(std::span<const Dim>(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const Dim> dims) {
     for (const Dim d : dims) push_back(d);
@@ -24,7 +24,7 @@ class Shape {
   Shape& operator=(const Shape& other) {
     rank_ = other.rank_;
     overflowed_ = other.overflowed_;
-    for (std::size_t i = 0; i < rank_; ++i) dims_[i] = other.dims_[i];
+    for (std::size_t i = 0; i < rank_; ++i) std::construct_at(&dims_[i], other.dims_[i]);
     return *this;
   }
 
@@ -33,7 +33,7 @@ class Shape {
       overflowed_ = true;
       return;
     }
-    dims_[rank_++] = d;
+    std::construct_at(&dims_[rank_++], d);
   }
   void append(std::span<const Dim> dims) {
     for (const Dim d : dims) push_back(d);
@@ -42,7 +42,7 @@ class Shape {
   [[nodiscard]] bool overflowed() const { return overflowed_; }
   Dim& operator[](std::size_t i) { return dims_[i]; }
   Dim operator[](std::size_t i) const { return dims_[i]; }
-  [[nodiscard]] std::span<const Dim> dims() const { return {dims_.data(), rank_}; }
+  [[nodiscard]] std::span<const Dim> dims() const { return {dims_, rank_}; }
   friend bool operator==(const Shape& a, const Shape& b) {
     if (a.rank_ != b.rank_) return false;
     for (std::size_t i = 0; i < a.rank_; ++i)
@@ -51,7 +51,10 @@ class Shape {
   }
 
  private:
-  std::array<Dim, kMaxRank> dims_;  // only the first rank_ are meaningful
+  // In a union, so that making a Shape does not fill all of them: only the first rank_ are there.
+  union {
+    Dim dims_[kMaxRank];
+  };
   std::uint8_t rank_ = 0;
   bool overflowed_ = false;
 };

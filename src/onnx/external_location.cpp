@@ -22,15 +22,16 @@ Status check_location(std::string_view location) {
   if (location.starts_with('/') || location.starts_with('\\') || (location.size() > 1 && location[1] == ':'))
     return outside(location);
   int depth = 0;
-  while (!location.empty()) {
-    const std::size_t end = std::min(location.find_first_of("/\\"), location.size());
-    const std::string_view part = location.substr(0, end);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end <= location.size(); ++end) {
+    if (end < location.size() && location[end] != '/' && location[end] != '\\') continue;
+    const std::string_view part = location.substr(begin, end - begin);
     if (part == "..")
       --depth;
     else if (!part.empty() && part != ".")
       ++depth;
     if (depth < 0) return outside(location);
-    location.remove_prefix(std::min(end + 1, location.size()));
+    begin = end + 1;
   }
   return {};
 }

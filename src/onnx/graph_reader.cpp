@@ -53,6 +53,7 @@ Status GraphReader::read_graph(std::string_view message, Scope* parent, const Fr
   if (!is_main) builder_.begin_graph("");
 
   std::vector<std::string_view> inputs, outputs;
+  std::vector<Initializer> initializers;
   std::string_view nodes;
   std::size_t node_count = 0;
   bool declares = false;
@@ -65,20 +66,17 @@ Status GraphReader::read_graph(std::string_view message, Scope* parent, const Fr
       case bytes_field(schema::graph::kName):
         if (!is_main) builder_.open_graph().name = f.bytes().substr(0, kLongestName);
         break;
-      case bytes_field(schema::graph::kInitializer):
-        PLIMSOLL_TRY(read_initializer(f.bytes(), false, env));
-        break;
-      case bytes_field(schema::graph::kSparseInitializer):
-        PLIMSOLL_TRY(read_initializer(f.bytes(), true, env));
-        break;
+      case bytes_field(schema::graph::kInitializer): initializers.push_back({f.bytes(), false}); break;
+      case bytes_field(schema::graph::kSparseInitializer): initializers.push_back({f.bytes(), true}); break;
       case bytes_field(schema::graph::kInput): inputs.push_back(f.bytes()); break;
       case bytes_field(schema::graph::kOutput): outputs.push_back(f.bytes()); break;
       case bytes_field(schema::graph::kValueInfo): declares = true; break;
       default: break;
     }
   }
-  builder_.reserve(node_count);
-  scope.names.reserve(scope.names.items().size() + node_count);
+  builder_.reserve(node_count, initializers.size());
+  scope.names.reserve(initializers.size() + inputs.size() + node_count);
+  for (const Initializer& initializer : initializers) PLIMSOLL_TRY(read_initializer(initializer, env));
   for (const std::string_view input : inputs) PLIMSOLL_TRY(read_input(input, env, is_main));
   for (Fields f(nodes); node_count > 0 && f.next();) {
     if (f.key() != bytes_field(schema::graph::kNode)) continue;
@@ -100,9 +98,12 @@ Status GraphReader::read_graph(std::string_view message, Scope* parent, const Fr
   return {};
 }
 
-Status GraphReader::read_initializer(std::string_view message, bool sparse, Environment& env) {
-  const auto where = [&] { return fmt::format("initializer {}", quote(tensor_name(message, sparse))); };
-  const Result<StoredTensor> tensor = sparse ? decode_sparse_tensor(message) : decode_tensor(message);
+Status GraphReader::read_initializer(const Initializer& initializer, Environment& env) {
+  const auto where = [&] {
+    return fmt::format("initializer {}", quote(tensor_name(initializer.message, initializer.sparse)));
+  };
+  const Result<StoredTensor> tensor =
+      initializer.sparse ? decode_sparse_tensor(initializer.message) : decode_tensor(initializer.message);
   if (!tensor) return std::unexpected(Error(tensor.error()).within(where()));
   if (tensor->name.empty()) return fail("an initializer has no name");
   const Result<TensorId> id = make(tensor->name, env);

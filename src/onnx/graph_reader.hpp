@@ -20,8 +20,8 @@ inline constexpr int kDeepestGraph = 64;  ///< bodies within bodies
 inline constexpr int kDeepestCall = 64;   ///< functions within functions
 
 /// Reads a GraphProto and all bodies in it into a Builder, calls of local functions replaced by their nodes.
-/// One pass finds the initializers and inputs, a second the nodes; tensors that a node uses before another
-/// makes them stay pending, and the graph is sorted in the end if there was one.
+/// One pass finds the parts and counts them, a second reads the nodes; tensors that a node uses before
+/// another makes them stay pending, and the graph is sorted in the end if there was one.
 class GraphReader {
  public:
   /// `is_own`: the file was written by Plimsoll, so that nodes may carry its metadata.
@@ -50,6 +50,10 @@ class GraphReader {
     NameTable names = {};
     std::vector<Pending> pending = {};
   };
+  struct Initializer {
+    std::string_view message;
+    bool sparse = false;
+  };
   struct Frame;
   /// Where a node's names and attribute references are looked up, and which graph it goes to.
   struct Environment {
@@ -69,31 +73,21 @@ class GraphReader {
     std::string prefix;  // before the names of inner tensors and nodes
     std::vector<GivenAttribute> attributes;
   };
-  /// An attribute whose lists stand in the Node's arrays until all are read.
-  struct ReadAttribute {
-    std::string_view name;
-    network::Attribute::Kind kind = network::Attribute::Kind::other;
-    std::int64_t integer = 0;
-    double real = 0;
-    std::string_view text;
-    std::size_t begin = 0, count = 0;
-  };
   /// A node being read; kept between nodes so that its arrays are allocated once per depth.
   struct Node {
     std::string_view type, domain, name, overload;
     std::optional<std::uint16_t> opset;  // where it is not that of the model
     std::vector<std::string_view> inputs, outputs, attributes;
     std::vector<network::TensorId> input_ids, output_ids;
-    std::vector<ReadAttribute> read;
-    std::vector<std::int64_t> integers;
+    std::vector<network::Attribute> read;
+    std::vector<std::int64_t> integers;  // the lists of the attribute being read
     std::vector<double> reals;
     std::vector<std::string_view> texts;
-    std::vector<network::AttributeValue> values;
   };
 
   // graph_reader.cpp
   Status read_graph(std::string_view message, Scope* parent, const Frame* frame, bool is_main);
-  Status read_initializer(std::string_view message, bool sparse, Environment& env);
+  Status read_initializer(const Initializer& initializer, Environment& env);
   Status read_input(std::string_view message, Environment& env, bool is_main);
   Status read_output(std::string_view message, Environment& env);
   Status read_declared(std::string_view message, Environment& env);
@@ -115,7 +109,6 @@ class GraphReader {
                         std::string_view name);
   Result<network::TensorId> read_attribute_tensor(std::string_view message, bool sparse, const Node& node,
                                                   Environment& env);
-  void finish_attributes(Node& node);
   static std::string describe(const Node& node);
 
   // inline.cpp

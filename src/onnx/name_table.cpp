@@ -1,8 +1,10 @@
 #include "onnx/name_table.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <random>
+#include <utility>
 
 namespace plimsoll::onnx {
 namespace {
@@ -49,10 +51,10 @@ std::uint64_t hash_name(std::string_view name) {
 
 void NameTable::grow(std::size_t names) {
   const std::size_t size = std::bit_ceil(std::max<std::size_t>(16, names * 2));
-  slots_.assign(size, {});
+  const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(size));
   mask_ = size - 1;
-  for (std::size_t i = 0; i < items_.size(); ++i)
-    place(hash_name(items_[i].name), static_cast<std::uint32_t>(i + 1));
+  for (const Slot slot : before)
+    if (slot.item != 0) place(slot);
 }
 
 }  // namespace plimsoll::onnx

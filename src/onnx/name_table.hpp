@@ -24,7 +24,7 @@ class NameTable {
     for (std::size_t i = hash & mask_;; i = (i + 1) & mask_) {
       const Slot slot = slots_[i];
       if (slot.item == 0) return nullptr;
-      if (slot.hash == static_cast<std::uint32_t>(hash >> 32U) && items_[slot.item - 1].name == name)
+      if (slot.hash == static_cast<std::uint32_t>(hash) && items_[slot.item - 1].name == name)
         return &items_[slot.item - 1];
     }
   }
@@ -33,7 +33,7 @@ class NameTable {
   void insert(std::string_view name, std::uint64_t hash, network::TensorId tensor) {
     if ((items_.size() + 1) * 2 > slots_.size()) grow(items_.size() + 1);
     items_.push_back({name, tensor});
-    place(hash, static_cast<std::uint32_t>(items_.size()));
+    place({static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(items_.size())});
   }
 
   /// Makes room for `names` in all; names that truly are in the file, not a number it claims.
@@ -46,14 +46,14 @@ class NameTable {
 
  private:
   struct Slot {
-    std::uint32_t hash = 0;
+    std::uint32_t hash = 0;  // its low half, enough to place the slot anew when the table grows
     std::uint32_t item = 0;  // index + 1; 0 where free
   };
 
-  void place(std::uint64_t hash, std::uint32_t item) {
-    std::size_t i = hash & mask_;
+  void place(Slot slot) {
+    std::size_t i = slot.hash & mask_;
     while (slots_[i].item != 0) i = (i + 1) & mask_;
-    slots_[i] = {static_cast<std::uint32_t>(hash >> 32U), item};
+    slots_[i] = slot;
   }
   void grow(std::size_t names);
 

@@ -87,9 +87,6 @@ Status GraphReader::read_node(std::string_view message, Environment& env) {
 
 Status GraphReader::add_operator(Node& node, Environment& env) {
   node.read.clear();
-  node.integers.clear();
-  node.reals.clear();
-  node.texts.clear();
   for (const std::string_view message : node.attributes)
     PLIMSOLL_TRY(read_attribute(message, node, env, false, {}));
   // Only now, so that a body that needs its own operator's result is found to be a cycle.
@@ -103,14 +100,13 @@ Status GraphReader::add_operator(Node& node, Environment& env) {
     if (!id) return std::unexpected(id.error());
     node.output_ids.push_back(*id);
   }
-  finish_attributes(node);
   std::string_view name = node.name;
   if (env.frame != nullptr && !name.empty()) {
     name_buffer_.assign(env.frame->prefix).append(name);
     name = name_buffer_;
   }
-  builder_.add(node.type, node.domain, name, node.input_ids, node.output_ids, node.values);
-  network::Operator& op = builder_.open_graph().operators.back();
+  network::Operator& op =
+      builder_.add_stored(node.type, node.domain, name, node.input_ids, node.output_ids, node.read);
   if (env.frame != nullptr) {
     const auto& imports = env.frame->function->imports;
     const auto import = std::ranges::find(imports, node.domain, &Function::Import::domain);
@@ -122,32 +118,15 @@ Status GraphReader::add_operator(Node& node, Environment& env) {
   return {};
 }
 
-void GraphReader::finish_attributes(Node& node) {
-  node.values.clear();
-  for (const ReadAttribute& a : node.read) {
-    AttributeValue value(a.name, a.integer);
-    value.kind = a.kind;
-    value.real = a.real;
-    value.text = a.text;
-    switch (a.kind) {
-      case Attribute::Kind::integers:
-        value.integers = std::span(node.integers).subspan(a.begin, a.count);
-        break;
-      case Attribute::Kind::reals: value.reals = std::span(node.reals).subspan(a.begin, a.count); break;
-      case Attribute::Kind::texts: value.texts = std::span(node.texts).subspan(a.begin, a.count); break;
-      default: break;
-    }
-    node.values.push_back(value);
-  }
-}
-
 Status GraphReader::read_attribute(std::string_view message, Node& node, Environment& env, bool substituted,
                                    std::string_view name) {
-  ReadAttribute a;
+  AttributeValue a("", std::int64_t{0});
   std::int64_t type = field::undefined;
   std::int64_t guess = field::undefined;  // before IR 2 attributes did not say their type
   std::string_view tensor, sparse, graph, reference;
-  const std::size_t integers = node.integers.size(), reals = node.reals.size(), texts = node.texts.size();
+  node.integers.clear();
+  node.reals.clear();
+  node.texts.clear();
   for (Fields f(message); f.next();) {
     switch (f.key()) {
       case bytes_field(field::kName): a.name = f.bytes(); break;
@@ -220,18 +199,15 @@ Status GraphReader::read_attribute(std::string_view message, Node& node, Environ
       break;
     case field::reals:
       a.kind = Attribute::Kind::reals;
-      a.begin = reals;
-      a.count = node.reals.size() - reals;
+      a.reals = node.reals;
       break;
     case field::integers:
       a.kind = Attribute::Kind::integers;
-      a.begin = integers;
-      a.count = node.integers.size() - integers;
+      a.integers = node.integers;
       break;
     case field::texts:
       a.kind = Attribute::Kind::texts;
-      a.begin = texts;
-      a.count = node.texts.size() - texts;
+      a.texts = node.texts;
       break;
     case field::tensor:
     case field::sparse_tensor: {
@@ -249,9 +225,9 @@ Status GraphReader::read_attribute(std::string_view message, Node& node, Environ
       a.integer = id;
       break;
     }
-    default: break;
+    default: a.kind = Attribute::Kind::other; break;
   }
-  node.read.push_back(a);
+  node.read.push_back(builder_.attribute(a));
   return {};
 }
 

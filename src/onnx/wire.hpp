@@ -33,35 +33,52 @@ class Fields {
 
   [[nodiscard]] bool next() {
     if (at_ == end_) return false;
-    // Nearly every field of a graph is a text or message with a key and a length of one byte each.
-    if (end_ - at_ >= 2) {
-      const auto key = static_cast<unsigned char>(at_[0]), length = static_cast<unsigned char>(at_[1]);
-      if (key >= 8 && key < 0x80 && (key & 7U) == 2 && length < 0x80 && length <= end_ - at_ - 2) {
-        key_ = static_cast<FieldKey>(key);
-        bytes_ = std::string_view(at_ + 2, length);
-        at_ += 2 + length;
+    // Nearly every field of a graph has a key of one byte; most are texts or messages with a length of one
+    // or two, the others numbers of one.
+    const std::ptrdiff_t left = end_ - at_;
+    if (left >= 3) {
+      const unsigned key = byte(0), second = byte(1);
+      key_ = static_cast<FieldKey>(key);
+      if (key >= 8 && key < 0x80 && (key & 7U) == 2) {
+        if (second < 0x80 && second <= left - 2) return take(2, second);
+        const unsigned length = (second & 0x7fU) | byte(2) << 7U;
+        if (second >= 0x80 && byte(2) < 0x80 && length <= left - 3) return take(3, length);
+      }
+      if (key >= 8 && key < 0x80 && (key & 7U) == 0 && second < 0x80) {
+        number_ = second;
+        at_ += 2;
         return true;
       }
     }
-    return next_of_any_kind();
+    *this = after_next(*this);
+    return true;
   }
 
  private:
-  [[gnu::noinline]] bool next_of_any_kind() {
-    const std::uint64_t key = protozero::decode_varint(&at_, end_);
+  [[nodiscard]] unsigned byte(std::size_t i) const { return static_cast<unsigned char>(at_[i]); }
+  bool take(std::size_t head, std::size_t length) {
+    bytes_ = std::string_view(at_ + head, length);
+    at_ += head + length;
+    return true;
+  }
+
+  /// The same walk one field further, whatever its kind. By value, so that a walk whose fields all take the
+  /// short way above stays in registers.
+  [[gnu::noinline]] static Fields after_next(Fields f) {
+    const std::uint64_t key = protozero::decode_varint(&f.at_, f.end_);
     if (key < 8 || key > 0xffffffffU) throw protozero::invalid_tag_exception{};
-    key_ = static_cast<FieldKey>(key);
+    f.key_ = static_cast<FieldKey>(key);
     switch (key & 7U) {
-      case 0: number_ = protozero::decode_varint(&at_, end_); return true;
-      case 1: number_ = fixed<std::uint64_t>(); return true;
+      case 0: f.number_ = protozero::decode_varint(&f.at_, f.end_); return f;
+      case 1: f.number_ = f.fixed<std::uint64_t>(); return f;
       case 2: {
-        const std::uint64_t length = protozero::decode_varint(&at_, end_);
-        if (length > static_cast<std::uint64_t>(end_ - at_)) throw protozero::end_of_buffer_exception{};
-        bytes_ = std::string_view(at_, static_cast<std::size_t>(length));
-        at_ += length;
-        return true;
+        const std::uint64_t length = protozero::decode_varint(&f.at_, f.end_);
+        if (length > static_cast<std::uint64_t>(f.end_ - f.at_)) throw protozero::end_of_buffer_exception{};
+        f.bytes_ = std::string_view(f.at_, static_cast<std::size_t>(length));
+        f.at_ += length;
+        return f;
       }
-      case 5: number_ = fixed<std::uint32_t>(); return true;
+      case 5: f.number_ = f.fixed<std::uint32_t>(); return f;
       default: throw protozero::unknown_pbf_wire_type_exception{};
     }
   }

@@ -73,7 +73,7 @@ std::map<std::string, LayerFacts> layers_of(const Inspection& i) {
     const auto outputs = i.network.outputs(op);
     out[key] = {
         outputs.empty() || outputs[0] == network::kNoTensor ? "" : printable(i.shapes.text(outputs[0])),
-        row.parameters, row.work.macs.high};
+        row.parameters, i.counts.work_of(row).macs.high};
   }
   return out;
 }

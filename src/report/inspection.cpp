@@ -124,7 +124,7 @@ std::vector<KindTotals> totals_by_kind(const Inspection& i) {
     KindTotals& k = kinds[at->second];
     ++k.nodes;
     if (row.coverage == Coverage::no_rule || row.coverage == Coverage::unbounded) ++k.uncounted;
-    if (row.alternative == 0) k.work += row.work;
+    if (row.alternative == 0) k.work += i.counts.work_of(row);
     k.parameters += row.parameters;
   }
   std::ranges::sort(kinds, [](const KindTotals& a, const KindTotals& b) {
@@ -223,14 +223,15 @@ Table layer_table(const Inspection& i) {
   for (const OperatorCount& row : i.counts.operators) {
     const Operator& op = operator_of(i.network, row);
     const bool counted = row.coverage == Coverage::counted || row.coverage == Coverage::folded;
+    const estimate::Work& work = i.counts.work_of(row);
     const auto figure = [counted](std::string text) {
       return counted ? std::move(text) : std::string("not counted");
     };
     t.rows.push_back({layer_name(i.network, op), printable(kind_name(i.network, op)), output_shape(i, op),
-                      plimsoll::count_text(row.parameters), figure(count_text(row.work.macs)),
-                      figure(count_text(row.work.flops)), figure(bytes_text(row.work.bytes_read)),
-                      figure(bytes_text(row.work.bytes_written)),
-                      counted ? fmt::format("{:.1f}", arithmetic_intensity(row.work)) : ""});
+                      plimsoll::count_text(row.parameters), figure(count_text(work.macs)),
+                      figure(count_text(work.flops)), figure(bytes_text(work.bytes_read)),
+                      figure(bytes_text(work.bytes_written)),
+                      counted ? fmt::format("{:.1f}", arithmetic_intensity(work)) : ""});
   }
   return t;
 }
@@ -248,11 +249,11 @@ Table layer_numbers(const Inspection& i) {
   for (const OperatorCount& row : i.counts.operators) {
     const Operator& op = operator_of(i.network, row);
     const bool counted = row.coverage == Coverage::counted || row.coverage == Coverage::folded;
+    const estimate::Work& work = i.counts.work_of(row);
     const auto number = [counted](std::int64_t n) { return counted ? fmt::format("{}", n) : std::string(); };
     t.rows.push_back({layer_name(i.network, op), printable(kind_name(i.network, op)), output_shape(i, op),
-                      fmt::format("{}", row.parameters), number(row.work.macs.high),
-                      number(row.work.flops.high), number(row.work.bytes_read.high),
-                      number(row.work.bytes_written.high)});
+                      fmt::format("{}", row.parameters), number(work.macs.high), number(work.flops.high),
+                      number(work.bytes_read.high), number(work.bytes_written.high)});
   }
   return t;
 }

@@ -91,7 +91,7 @@ Json layer(const Inspection& i, const OperatorCount& row) {
   out["output_shape"] =
       outputs.empty() || outputs[0] == network::kNoTensor ? Json(nullptr) : shape(i.shapes, outputs[0]);
   out["parameters"] = row.parameters;
-  put_work(out, row.work);
+  put_work(out, i.counts.work_of(row));
   if (row.coverage != Coverage::counted) out["coverage"] = name(row.coverage);
   if (row.graph != network::GraphId{0}) out["graph"] = printable(i.network.graph(row.graph).name);
   if (row.repeats != estimate::Interval{1, 1})

@@ -62,8 +62,8 @@ void check_work(const estimate::Work& work) {
 
 void check_counts(const estimate::Counts& counts) {
   for (const estimate::OperatorCount& row : counts.operators) {
-    check_work(row.work);
-    check_work(row.backward);
+    check_work(counts.work_of(row));
+    check_work(counts.backward_of(row));
     if (row.parameters < 0 || row.weight_bytes < 0 || row.activation_bytes < 0) broken("a count below zero");
   }
   check_work(counts.forward);

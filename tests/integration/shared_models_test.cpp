@@ -243,7 +243,7 @@ double convolution_share(const char* name) {
   std::int64_t convolutions = 0;
   for (const estimate::OperatorCount& row : i->counts.operators)
     if (i->network.type_of(i->network.graph(row.graph).operators[row.index]) == "Conv")
-      convolutions += row.work.macs.high;
+      convolutions += i->counts.work_of(row).macs.high;
   return static_cast<double>(convolutions) / static_cast<double>(i->counts.forward.macs.high);
 }
 

@@ -13,7 +13,6 @@
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
 #include "report/memory_report.hpp"
-#include "report/timeline_page.hpp"
 #include "setting_options.hpp"
 
 namespace plimsoll {
@@ -123,7 +122,7 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
   return report;
 }
 
-nlohmann::ordered_json to_json(const report::MemoryReport& report) {
+nlohmann::ordered_json answer(const report::MemoryReport& report) {
   nlohmann::ordered_json out;
   out["model"] = report.inspection.model;
   out["device"] = report.device.id;
@@ -133,16 +132,6 @@ nlohmann::ordered_json to_json(const report::MemoryReport& report) {
   out["load"] = {{"seconds", nullptr}, {"bytes", report.estimate.weights.count()}};
   out["memory"] = report::to_json(report);
   return out;
-}
-
-Status write_timeline(const Options& options, const Batches& batches, const report::MemoryReport& report) {
-  const Result<network::Shapes> shapes = batches.shapes(report.batch);
-  if (!shapes) return std::unexpected(shapes.error());
-  const Result<estimate::Timeline> timeline =
-      estimate::memory_timeline(batches.network(), *shapes, report.setting, report.device);
-  if (!timeline) return std::unexpected(timeline.error());
-  const std::string title = fmt::format("{}, batch {}, {}", report.inspection.model, report.batch, network::name(report.setting.mode));
-  return write_file(options.timeline, report::timeline_page(*timeline, title, report.estimate.capacity));
 }
 
 Result<int> run(const Options& options, const report::TextStyle& style) {
@@ -162,14 +151,11 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
       if (!report) return std::unexpected(std::move(report).error());
       reports.push_back(std::move(*report));
     }
-  if (!options.timeline.empty()) {
-    if (const Status written = write_timeline(options, *batches, reports.front()); !written) return std::unexpected(written.error());
-  }
   if (options.json && reports.size() == 1) {
-    fmt::print("{}\n", to_json(reports.front()).dump());
+    fmt::print("{}\n", answer(reports.front()).dump());
   } else if (options.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const auto& report : reports) rows.push_back(to_json(report));
+    for (const auto& report : reports) rows.push_back(answer(report));
     fmt::print("{}\n", nlohmann::ordered_json{{"estimates", std::move(rows)}}.dump());
   } else if (reports.size() == 1) {
     fmt::print("{}", report::memory_text(reports.front(), style));

@@ -17,6 +17,9 @@ using Features = std::array<std::int64_t, static_cast<std::size_t>(WorkspaceFeat
 /// Multiprocessors of an H200: as many tiles run at once.
 constexpr std::int64_t kMultiprocessors = 132;
 
+/// Rows and columns of the tile that a block of threads computes.
+constexpr std::int64_t kTile = 128;
+
 std::int64_t product_of(std::initializer_list<std::int64_t> factors) {
   return std::accumulate(factors.begin(), factors.end(), std::int64_t{1}, product);
 }
@@ -38,11 +41,12 @@ std::int64_t widened(std::int64_t channels) {
 /// The numbers of a shape that the rule speaks of, worked out once.
 struct Geometry {
   std::int64_t batch, groups, inputs, outputs;  // channels of a group
-  std::int64_t input_area = 1, output_area = 1, taps = 1, tiles_of_four = 1;
+  std::int64_t input_area = 1, output_area = 1, taps = 1;
+  std::int64_t tiles_of_four = 1;  // of the result of a pass
   std::int64_t last_taps = 1, stride = 1, dilation = 1;
   std::int64_t size;  // bytes of an element
 
-  explicit Geometry(const ConvolutionShape& s)
+  Geometry(const ConvolutionShape& s, ConvolutionPass pass)
       : batch(s.batch),
         groups(s.groups),
         inputs(s.in_channels / s.groups),
@@ -52,7 +56,8 @@ struct Geometry {
       const auto at = static_cast<std::size_t>(i);
       input_area = product(input_area, s.input[at]);
       output_area = product(output_area, s.output[at]);
-      tiles_of_four = product(tiles_of_four, parts(s.output[at], 4));
+      const Extents& result = pass == ConvolutionPass::input_gradient ? s.input : s.output;
+      tiles_of_four = product(tiles_of_four, parts(result[at], 4));
       taps = product(taps, s.kernel[at]);
       last_taps = s.kernel[at];
       stride = std::max(stride, s.stride[at]);
@@ -75,6 +80,10 @@ std::int64_t alignment(std::int64_t value) {
   return std::gcd(value, std::int64_t{64});
 }
 
+std::int64_t weight_tiles_of(const Geometry& g) {
+  return product_of({g.groups, parts(g.outputs, kTile), parts(product(g.inputs, g.taps), kTile)});
+}
+
 Features features(const Geometry& g) {
   Features f{};
   const auto set = [&](WorkspaceFeature which, std::int64_t value) {
@@ -82,7 +91,7 @@ Features features(const Geometry& g) {
   };
   using enum WorkspaceFeature;
   const std::int64_t positions = product(g.batch, g.output_area);
-  const std::int64_t products = product(g.inputs, g.taps);
+  const std::int64_t per_output = product(g.inputs, g.taps);
   const std::int64_t all_outputs = product(g.groups, g.outputs);
   set(batch, g.batch);
   set(inputs_per_group, g.inputs);
@@ -98,26 +107,32 @@ Features features(const Geometry& g) {
   set(output_alignment, alignment(g.outputs));
   set(area_alignment, alignment(g.input_area));
   set(output_positions, positions);
-  set(products_per_output, products);
-  set(weights, product(products, all_outputs));
+  set(products_per_output, per_output);
+  set(weights, product(per_output, all_outputs));
   set(inputs, product_of({g.batch, g.groups, g.inputs, g.input_area}));
   set(outputs, product(positions, all_outputs));
-  set(positions_per_output_channel, positions / g.outputs);
+  set(positions_per_output, positions / g.outputs);
+  set(smaller_channels, std::min(g.inputs, g.outputs));
+  set(output_area_alignment, alignment(g.output_area));
+  set(output_tiles, product_of({g.groups, parts(positions, kTile), parts(g.outputs, kTile)}));
+  set(weight_tiles, weight_tiles_of(g));
+  set(products, product_of({positions, all_outputs, per_output}));
   return f;
 }
 
-const WorkspaceNode& leaf_for(const Features& values, std::size_t tree) {
-  const auto nodes = workspace_nodes();
-  std::size_t at = workspace_roots()[tree];
-  while (nodes[at].above != 0)
-    at =
-        values[static_cast<std::size_t>(nodes[at].feature)] <= nodes[at].threshold ? at + 1 : nodes[at].above;
-  return nodes[at];
+const WorkspaceTerms& terms_for(const Features& values, std::size_t tree) {
+  const WorkspaceTable table = workspace_table();
+  std::size_t at = table.roots[tree];
+  while (table.nodes[at].feature != WorkspaceFeature::leaf) {
+    const WorkspaceNode& node = table.nodes[at];
+    at = values[static_cast<std::size_t>(node.feature)] <= node.threshold ? at + 1 : node.above;
+  }
+  return table.terms[static_cast<std::size_t>(table.nodes[at].threshold)];
 }
 
 std::int64_t copies(const Geometry& g, unsigned which) {
   // A kernel loads 16 bytes at once: channels are padded to as many.
-  const std::int64_t at_once = std::max<std::int64_t>(1, 16 / g.size);
+  const std::int64_t at_once = (which & kCopyUnpadded) != 0 ? 1 : std::max<std::int64_t>(1, 16 / g.size);
   std::int64_t inputs = rounded(g.inputs, at_once);
   std::int64_t outputs = rounded(g.outputs, at_once);
   if ((which & kCopyWidened) != 0) {
@@ -144,13 +159,11 @@ std::int64_t extra(const Geometry& g, WorkspaceExtra which) {
     case WorkspaceExtra::inputs: return product_of({g.batch, g.groups, g.inputs, g.input_area, g.size});
     case WorkspaceExtra::outputs: return product_of({g.batch, g.groups, g.outputs, g.output_area, g.size});
     case WorkspaceExtra::wave: {
-      constexpr std::int64_t side = 128;
-      const std::int64_t tiles =
-          product_of({g.groups, parts(g.outputs, side), parts(product(g.inputs, g.taps), side)});
-      return product_of({tiles, std::max<std::int64_t>(1, kMultiprocessors / tiles), side * side, fp32});
+      const std::int64_t tiles = weight_tiles_of(g);
+      return product_of({tiles, std::max<std::int64_t>(1, kMultiprocessors / tiles), kTile * kTile, fp32});
     }
     case WorkspaceExtra::winograd: {
-      constexpr std::int64_t tile = 6 * 6;
+      constexpr std::int64_t tile = 36;
       const std::int64_t inputs = product(g.groups, g.inputs);
       const std::int64_t outputs = product(g.groups, g.outputs);
       const std::int64_t maps = product_of({g.batch, g.tiles_of_four, sum(inputs, outputs)});
@@ -166,9 +179,11 @@ std::int64_t convolution_workspace(const ConvolutionShape& shape, ConvolutionPas
   if (!has_elements(shape)) return 0;
   // Depthwise convolutions go to PyTorch's own kernels, which take none.
   if (shape.groups > 1 && shape.groups == shape.in_channels) return 0;
-  const Geometry geometry(shape);
+  const Geometry geometry(shape, pass);
+  // A map of one position makes it a product of matrices, which takes nothing, or little.
+  if (geometry.input_area == 1) return 0;
   const std::size_t tree = (shape.element_bits > 16 ? 0 : 3) + static_cast<std::size_t>(pass);
-  const WorkspaceNode& terms = leaf_for(features(geometry), tree);
+  const WorkspaceTerms& terms = terms_for(features(geometry), tree);
   return sum(copies(geometry, terms.copies), product(terms.times, extra(geometry, terms.extra)));
 }
 

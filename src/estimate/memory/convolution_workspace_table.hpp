@@ -9,7 +9,8 @@ enum WorkspaceCopies : std::uint8_t {
   kCopyInput = 1,
   kCopyOutput = 2,
   kCopyWeights = 4,
-  kCopyWidened = 8,  ///< the channels of each group are padded in the copies as grouped kernels want them
+  kCopyWidened = 8,    ///< the channels of each group are padded in the copies as grouped kernels want them
+  kCopyUnpadded = 16,  ///< channels are not padded to what a kernel loads at once
 };
 
 /// What else a plan keeps.
@@ -24,6 +25,7 @@ enum class WorkspaceExtra : std::uint8_t {
   winograd,  ///< tiles of 6 x 6 of both maps and of the weights
 };
 
+/// What the rule asks about a convolution.
 enum class WorkspaceFeature : std::uint8_t {
   batch,
   inputs_per_group,
@@ -43,24 +45,37 @@ enum class WorkspaceFeature : std::uint8_t {
   weights,
   inputs,
   outputs,
-  positions_per_output_channel,
+  positions_per_output,
+  smaller_channels,
+  output_area_alignment,
+  output_tiles,
+  weight_tiles,
+  products,
   count,
+  leaf = count,
 };
 
-/// A node of a decision tree. Where `above` is not 0: up to the threshold go on to the next node, else to the
-/// one at `above`. Otherwise a leaf: the terms of the workspace.
+struct WorkspaceTerms {
+  std::uint8_t copies;
+  WorkspaceExtra extra;
+  std::uint8_t times;
+};
+
+/// A node of a decision tree: where the feature is up to the threshold go on to the next node, else to the
+/// one at `above`. In a leaf the threshold is the place of the terms.
 struct WorkspaceNode {
-  std::int64_t threshold = 0;
-  std::uint16_t above = 0;
-  WorkspaceFeature feature = WorkspaceFeature::batch;
-  std::uint8_t copies = 0;
-  WorkspaceExtra extra = WorkspaceExtra::nothing;
-  std::uint8_t times = 0;
+  WorkspaceFeature feature;
+  std::int64_t threshold;
+  std::uint16_t above;
 };
 
-[[nodiscard]] std::span<const WorkspaceNode> workspace_nodes();
+struct WorkspaceTable {
+  std::span<const WorkspaceTerms> terms;
+  std::span<const WorkspaceNode> nodes;
+  /// Where the trees begin: fp32 forward, input gradient, weight gradient, then the same of 16-bit numbers.
+  std::span<const std::uint16_t> roots;
+};
 
-/// Where the trees begin: fp32 forward, input gradient, weight gradient, then the same of 16-bit numbers.
-[[nodiscard]] std::span<const std::uint16_t> workspace_roots();
+[[nodiscard]] WorkspaceTable workspace_table();
 
 }  // namespace plimsoll::estimate

@@ -130,16 +130,20 @@ TEST(ConvolutionWorkspace, SticksAtTheEndOfTheRange) {
 }
 
 TEST(ConvolutionWorkspace, TheTreesAreWhole) {
-  const auto nodes = workspace_nodes();
-  ASSERT_EQ(workspace_roots().size(), 6U);
-  for (const auto root : workspace_roots()) EXPECT_LT(root, nodes.size());
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].above == 0) continue;
-    EXPECT_GT(nodes[i].above, i + 1);
-    EXPECT_LT(nodes[i].above, nodes.size());
-    EXPECT_LT(nodes[i].feature, WorkspaceFeature::count);
+  const WorkspaceTable table = workspace_table();
+  ASSERT_EQ(table.roots.size(), 6U);
+  for (const auto root : table.roots) EXPECT_LT(root, table.nodes.size());
+  for (std::size_t i = 0; i < table.nodes.size(); ++i) {
+    const WorkspaceNode& node = table.nodes[i];
+    if (node.feature == WorkspaceFeature::leaf) {
+      EXPECT_LT(static_cast<std::size_t>(node.threshold), table.terms.size());
+      continue;
+    }
+    EXPECT_LT(node.feature, WorkspaceFeature::count);
+    EXPECT_GT(node.above, i + 1);
+    EXPECT_LT(node.above, table.nodes.size());
   }
-  EXPECT_EQ(nodes.back().above, 0);
+  EXPECT_EQ(table.nodes.back().feature, WorkspaceFeature::leaf);
 }
 
 }  // namespace

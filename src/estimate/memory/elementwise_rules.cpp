@@ -62,6 +62,8 @@ Operands begin_binary(Lowering& l, const Operator& op, const MemoryRule& rule) {
   }
   l.begin();
   const ValueId result = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
+  for (const ValueId operand : {b, a})
+    if (operand != kNoValue && same_extents(l.at(operand), l.at(result))) l.lay_out_like(result, operand);
   return {a, b, result};
 }
 

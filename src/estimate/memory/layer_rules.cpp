@@ -56,16 +56,18 @@ void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) 
     input_gradient = convolution_workspace(s, transposed ? ConvolutionPass::forward : ConvolutionPass::input_gradient);
     weight_gradient = convolution_workspace(s, ConvolutionPass::weight_gradient);
   }
-  l.plan(forward);
+  // Plans differ in which operands they copy into another layout.
+  const std::int64_t copies = channels_last ? 0 : l.at(x).bytes() + l.at(w).bytes() + l.at(y).bytes();
+  l.plan(forward, copies);
   l.save(x);
   l.save(w);
   if (l.needs_gradient(x)) {
     l.backward_gradient(x);
-    l.backward_plan(input_gradient);
+    l.backward_plan(input_gradient, copies);
   }
   if (l.needs_gradient(w)) {
     l.backward_gradient(w);
-    l.backward_plan(weight_gradient);
+    l.backward_plan(weight_gradient, copies);
   }
   l.backward_gradient(b);
   l.end({y});
@@ -308,7 +310,8 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   l.backward_gradient(k);
   l.backward_gradient(v);
   if (half) {
-    l.backward_plan(2 * bytes + rows * 4);
+    const std::int64_t workspace = 2 * bytes + rows * 4;
+    l.backward_plan(workspace, workspace);
   } else {
     l.backward_scratch(bytes);  // gradient times result, summed by row
     l.backward_drop();

@@ -231,11 +231,10 @@ void Lowering::save(ValueId id) {
 void Lowering::scratch(std::int64_t bytes) {
   if (bytes > 0) program_.steps.push_back({StepKind::scratch, kNoValue, bytes});
 }
-void Lowering::plan(std::int64_t bytes) {
-  if (bytes > 0 && options_.gpu) {
-    program_.steps.push_back({StepKind::plan, kNoValue, bytes});
-    program_.steps.push_back({StepKind::drop, kNoValue, 0});
-  }
+void Lowering::plan(std::int64_t bytes, std::int64_t most) {
+  if (!options_.gpu || most <= 0) return;
+  program_.steps.push_back({StepKind::plan, kNoValue, bytes, std::max(bytes, most)});
+  program_.steps.push_back({StepKind::drop, kNoValue, 0});
 }
 void Lowering::drop() { program_.steps.push_back({StepKind::drop, kNoValue, 0}); }
 void Lowering::library() {
@@ -249,9 +248,9 @@ void Lowering::backward_share(ValueId id) {
   if (needs_gradient(id)) backward_.push_back({StepKind::share, id, 0});
 }
 void Lowering::backward_scratch(std::int64_t bytes) { backward_.push_back({StepKind::scratch, kNoValue, bytes}); }
-void Lowering::backward_plan(std::int64_t bytes) {
-  if (bytes <= 0 || !options_.gpu) return;
-  backward_.push_back({StepKind::plan, kNoValue, bytes});
+void Lowering::backward_plan(std::int64_t bytes, std::int64_t most) {
+  if (!options_.gpu || most <= 0) return;
+  backward_.push_back({StepKind::plan, kNoValue, bytes, std::max(bytes, most)});
   backward_drop();
 }
 void Lowering::backward_drop() { backward_.push_back({StepKind::drop, kNoValue, 0}); }

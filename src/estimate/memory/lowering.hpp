@@ -80,14 +80,15 @@ class Lowering {
   ValueId make_hidden(std::int64_t elements, network::DataType type);
   void save(ValueId id);
   void scratch(std::int64_t bytes);
-  void plan(std::int64_t bytes);
+  /// A library's workspace: as predicted, and at most where it chooses another plan.
+  void plan(std::int64_t bytes, std::int64_t most);
   void drop();
   void library();
   // Steps of the backward pass, in the order in which they run; ignored where `id` needs no gradient.
   void backward_gradient(ValueId id);
   void backward_share(ValueId id);
   void backward_scratch(std::int64_t bytes);
-  void backward_plan(std::int64_t bytes);
+  void backward_plan(std::int64_t bytes, std::int64_t most);
   void backward_drop();
   void backward_library();
   /// Sums the result's gradient, of the extents of `from`, down to those of `to`.

@@ -125,15 +125,18 @@ std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings set
   return high;
 }
 
-/// Which way the peak may differ from the simulated one, in the share of runs that an interval of 95 % leaves
-/// out on each side. From the errors of the estimates against measured runs (docs/memory.md): workspaces are
-/// chosen by heuristics of libraries, the rest is known to about a hundredth.
-void set_interval(MemoryEstimate& estimate, const Program& program, std::int64_t workspace, std::int64_t cache, bool training) {
+/// Between a run whose libraries take no workspace and one whose libraries copy all operands, with what the
+/// rounding of sizes and the order of frees may add or take: a hundredth, and a little. Operators without a
+/// rule, and a cache that may not be there, widen it; so does, in inference, that a model's code may hold a
+/// tensor longer than the graph shows. Against measured runs: docs/memory.md.
+void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBounds& bounds, Bytes activations, bool training) {
   const auto peak = static_cast<double>(estimate.peak_allocated.count());
-  const double unruled = static_cast<double>(program.unruled_bytes);
-  const double slack = (training ? 0.01 : 0.02) * peak + 2.0 * kMiB;
-  estimate.low = Bytes::rounded(std::max(0.0, peak - slack - static_cast<double>(workspace) - static_cast<double>(cache) - unruled));
-  estimate.high = Bytes::rounded(peak + slack + 0.75 * static_cast<double>(workspace) + unruled);
+  const double held = training ? 0 : 0.25 * static_cast<double>(activations.count());
+  const double slack = 0.01 * peak + 2.0 * kMiB + held;
+  const auto unruled = static_cast<double>(program.unruled_bytes);
+  const double low = std::min(peak, static_cast<double>(bounds.low)), high = std::max(peak, static_cast<double>(bounds.high));
+  estimate.low = Bytes::rounded(std::max(0.0, low - slack - unruled - static_cast<double>(program.cache_copies)));
+  estimate.high = Bytes::rounded(high + slack + unruled);
 }
 
 }  // namespace
@@ -166,7 +169,7 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (shares[i] > Bytes()) out.by_purpose.push_back({static_cast<Purpose>(i), shares[i]});
   std::ranges::stable_sort(out.by_purpose, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  set_interval(out, program, shares[static_cast<std::size_t>(Purpose::workspace)].count(), program.cache_copies,
+  set_interval(out, program, peak_bounds(recording), shares[static_cast<std::size_t>(Purpose::activation)],
                setting.mode == network::Mode::train);
   out.unruled = program.unruled;
 
@@ -215,30 +218,49 @@ Result<LargestBatch> largest_batch(const network::Network& network, const Shapes
   constexpr std::int64_t kMost = 1 << 20;
   const std::optional<Bytes> capacity = hardware::capacity(device);
   if (!capacity) return fail("the memory of {} is not known", device.name);
-  Bytes last_fitting;
-  const auto fits = [&](std::int64_t batch) -> Result<bool> {
-    const Result<network::Shapes> inferred = shapes(batch);
-    if (!inferred) return std::unexpected(inferred.error());
-    const Result<MemoryEstimate> estimate = estimate_memory(network, *inferred, setting, device);
-    if (!estimate) return batch > 1 ? Result<bool>(false) : std::unexpected(estimate.error());
-    if (*estimate->fits) last_fitting = estimate->minimum_device();
-    return *estimate->fits;
+  AllocatorSettings allocator = setting.allocator;
+  allocator.caching = is_gpu(device);
+  allocator.capacity = capacity->count() - (is_gpu(device) ? Bytes::rounded(context_of(network, device)).count() : 0);
+  if (allocator.capacity <= 0) return LargestBatch{0, Bytes(), *capacity, true};
+
+  // Whether a batch runs, and the most that it allocates. A batch that cannot be counted is too large.
+  struct Tried {
+    bool runs = false;
+    std::int64_t peak = 0;
   };
-  std::int64_t good = 0, bad = 1;
-  for (;; bad *= 2) {
-    const Result<bool> ok = fits(bad);
-    if (!ok) return std::unexpected(ok.error());
-    if (!*ok) break;
-    good = bad;
-    if (bad >= kMost) return LargestBatch{good, last_fitting, *capacity, false};
-  }
+  const auto attempt = [&](std::int64_t batch) -> Result<Tried> {
+    const Result<network::Shapes> inferred = shapes(batch);
+    if (!inferred) return batch > 1 ? Result<Tried>(Tried()) : std::unexpected(inferred.error());
+    const Result<Simulation> simulation = simulate(network, *inferred, setting, device);
+    if (!simulation) return batch > 1 ? Result<Tried>(Tried()) : std::unexpected(simulation.error());
+    const Replay result = replay(simulation->recording, allocator);
+    return Tried{!result.failed, result.peak_allocated};
+  };
+  const Result<Tried> one = attempt(1);
+  if (!one) return std::unexpected(one.error());
+  if (!one->runs) return LargestBatch{0, Bytes(), *capacity, true};
+  const Result<Tried> four = attempt(4);
+  if (!four) return std::unexpected(four.error());
+  std::int64_t good = four->runs ? 4 : 1, bad = four->runs ? kMost + 1 : 4;
+  // Memory grows nearly in proportion: look where the line through two batches meets the capacity first.
+  const double slope = static_cast<double>(four->peak - one->peak) / 3;
+  double guess = slope > 0 ? 1 + static_cast<double>(allocator.capacity - one->peak) / slope : static_cast<double>(kMost);
+  double step = 0.02;
   while (bad - good > 1) {
-    const std::int64_t middle = good + (bad - good) / 2;
-    const Result<bool> ok = fits(middle);
-    if (!ok) return std::unexpected(ok.error());
-    (*ok ? good : bad) = middle;
+    std::int64_t next = good + (bad - good) / 2;
+    if (guess > static_cast<double>(good) && guess < static_cast<double>(bad)) next = std::max(good + 1, static_cast<std::int64_t>(guess));
+    const Result<Tried> tried = attempt(next);
+    if (!tried) return std::unexpected(tried.error());
+    (tried->runs ? good : bad) = next;
+    guess = static_cast<double>(next) * (tried->runs ? 1 + step : 1 - step);
+    step /= 2;
+    if (good >= kMost) break;
   }
-  return LargestBatch{good, last_fitting, *capacity, true};
+  const Result<network::Shapes> inferred = shapes(good);
+  if (!inferred) return std::unexpected(inferred.error());
+  const Result<MemoryEstimate> estimate = estimate_memory(network, *inferred, setting, device);
+  if (!estimate) return std::unexpected(estimate.error());
+  return LargestBatch{good, estimate->minimum_device(), *capacity, good < kMost};
 }
 
 Result<std::vector<Measure>> what_would_lower(const network::Network& network, const ShapesForBatch& shapes, std::int64_t batch,

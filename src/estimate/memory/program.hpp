@@ -61,6 +61,7 @@ struct Step {
   StepKind kind = StepKind::output;
   ValueId value = kNoValue;
   std::int64_t bytes = 0;
+  std::int64_t most = 0;  ///< plan: what another plan may take
 };
 
 struct Call {

@@ -79,6 +79,8 @@ class Recogniser {
     return id != kNoTensor && uses_[index(id)] == 1 ? user_[index(id)] : kNone;
   }
   [[nodiscard]] bool weight(TensorId id) const {
+    // Exporters store equal weights once, and hand them on by Identity.
+    while (is(maker(id), k_.identity)) id = in(maker(id), 0);
     if (id == kNoTensor) return false;
     const auto role = network_.tensor(id).role;
     return role == network::Role::parameter || role == network::Role::buffer;

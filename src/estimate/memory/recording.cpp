@@ -49,10 +49,16 @@ class Recorder {
   static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
   static std::size_t index(StorageId id) { return static_cast<std::size_t>(id); }
 
-  std::uint32_t allocate(std::int64_t bytes, Purpose purpose, network::TensorId tensor, bool optional = false) {
+  std::uint32_t allocate(std::int64_t bytes, Purpose purpose, network::TensorId tensor) {
+    return add({bytes, bytes, purpose, tensor, call_}, Event::Kind::allocate);
+  }
+  std::uint32_t allocate_plan(const Step& step) {
+    return add({step.bytes, step.most, Purpose::workspace, network::kNoTensor, call_}, Event::Kind::try_allocate);
+  }
+  std::uint32_t add(const Buffer& buffer, Event::Kind kind) {
     const auto id = static_cast<std::uint32_t>(recording_.buffers.size());
-    recording_.buffers.push_back({bytes, purpose, tensor, call_});
-    note(id, optional ? Event::Kind::try_allocate : Event::Kind::allocate);
+    recording_.buffers.push_back(buffer);
+    note(id, kind);
     shared_.push_back(1);
     return id;
   }
@@ -122,7 +128,7 @@ class Recorder {
       switch (step.kind) {
         case StepKind::output: make(p_.value(step.value).storage); break;
         case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
-        case StepKind::plan: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor, true)); break;
+        case StepKind::plan: scratches_.push_back(allocate_plan(step)); break;
         case StepKind::drop: drop_scratch(); break;
         case StepKind::library: use_library(phase_ == Phase::forward ? forward_library_ : backward_library_); break;
         default: break;
@@ -242,7 +248,7 @@ class Recorder {
             delivered_.push_back({step.value, arrived});
             break;
           case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
-          case StepKind::plan: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor, true)); break;
+          case StepKind::plan: scratches_.push_back(allocate_plan(step)); break;
           case StepKind::drop: drop_scratch(); break;
           case StepKind::library: use_library(backward_library_); break;
           case StepKind::output: break;
@@ -330,6 +336,22 @@ std::string_view name(Phase phase) {
 
 Recording record(const Program& program, const RecordingOptions& options) { return Recorder(program, options).run(); }
 
+PeakBounds peak_bounds(const Recording& recording) {
+  PeakBounds out;
+  std::int64_t low = 0, high = 0;
+  std::vector<bool> plan(recording.buffers.size(), false);
+  for (const Event& event : recording.events) {
+    const Buffer& buffer = recording.buffers[event.buffer];
+    if (event.kind == Event::Kind::try_allocate) plan[event.buffer] = true;
+    const std::int64_t sign = event.kind == Event::Kind::free ? -1 : 1;
+    if (!plan[event.buffer]) low += sign * buffer.bytes;
+    high += sign * buffer.most;
+    out.low = std::max(out.low, low);
+    out.high = std::max(out.high, high);
+  }
+  return out;
+}
+
 Replay replay(const Recording& recording, const AllocatorSettings& settings) {
   CachingAllocator allocator(settings);
   std::vector<CachingAllocator::Handle> handles(recording.buffers.size(), 0xffffffff);
@@ -341,6 +363,7 @@ Replay replay(const Recording& recording, const AllocatorSettings& settings) {
       if (handle != 0xffffffff) allocator.free(handle);
       continue;
     }
+    if (recording.buffers[event.buffer].bytes == 0 && event.kind == Event::Kind::try_allocate) continue;
     const std::int64_t before = allocator.peak_allocated();
     const auto got = allocator.allocate(recording.buffers[event.buffer].bytes);
     if (!got) {

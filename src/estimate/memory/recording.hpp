@@ -33,6 +33,7 @@ struct RecordingOptions {
 /// A piece of memory of the recording.
 struct Buffer {
   std::int64_t bytes = 0;
+  std::int64_t most = 0;  ///< of a workspace that a library may choose otherwise; else `bytes`
   Purpose purpose = Purpose::activation;
   network::TensorId tensor = network::kNoTensor;
   std::uint32_t call = 0;  ///< that made it
@@ -62,6 +63,12 @@ struct Replay {
   std::size_t peak_event = 0;          ///< after which the most was allocated
   std::optional<std::size_t> failed;  ///< event that found no memory
 };
+/// The most that is in use at once, were every library to do without workspaces, or to take all it may.
+struct PeakBounds {
+  std::int64_t low = 0, high = 0;
+};
+[[nodiscard]] PeakBounds peak_bounds(const Recording& recording);
+
 [[nodiscard]] Replay replay(const Recording& recording, const AllocatorSettings& settings);
 
 }  // namespace plimsoll::estimate

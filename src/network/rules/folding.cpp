@@ -315,8 +315,13 @@ void fold_elements(InferenceContext& c, BinaryFold fold, DataType type, const Sh
   const auto n = small_count(shape.dims());
   const auto x = contents(c, 0), y = contents(c, 1);
   if (!n || !x || !y) return;
-  const std::vector<Scalar> left = pick(*x, 0, broadcast_strides(c.dims(0), shape.dims()), shape.dims());
-  std::vector<Scalar> out = pick(*y, 0, broadcast_strides(c.dims(1), shape.dims()), shape.dims());
+  const auto spread = [&](std::span<const Scalar> values, std::size_t input) {
+    // As many as the result has: none of them repeats.
+    if (values.size() == *n) return std::vector<Scalar>(values.begin(), values.end());
+    return pick(values, 0, broadcast_strides(c.dims(input), shape.dims()), shape.dims());
+  };
+  const std::vector<Scalar> left = spread(*x, 0);
+  std::vector<Scalar> out = spread(*y, 1);
   for (std::size_t i = 0; i < *n; ++i) {
     const Folded folded = fold(c.symbols(), type, left[i], out[i]);
     if (!folded) return;

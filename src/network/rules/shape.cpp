@@ -39,27 +39,21 @@ Status size_rule(InferenceContext& c) {
   return {};
 }
 
-/// A tensor given as an attribute, as the file declares it.
-Inferred stored(const Network& network, const Attribute& attribute) {
-  const Tensor& t = network.tensor(static_cast<TensorId>(attribute.integer));
-  Inferred out;
-  out.type = t.type;
-  if (t.has_shape) {
-    out.ranked = true;
-    out.shape = Shape(network.dims_of(t));
-  }
-  if (t.has_value) {
-    const auto values = network.value_of(t);
-    out.has_value = true;
-    out.value.assign(values.begin(), values.end());
-  }
-  return out;
+/// The tensor given as the attribute "value", if there is one.
+const Tensor* stored_value(const InferenceContext& c) {
+  const Attribute* a = c.attribute("value");
+  if (a == nullptr || a->kind != Attribute::Kind::tensor) return nullptr;
+  return &c.network().tensor(static_cast<TensorId>(a->integer));
 }
 
 Status constant(InferenceContext& c) {
   const Network& network = c.network();
-  if (const Attribute* a = c.attribute("value"); a != nullptr && a->kind == Attribute::Kind::tensor) {
-    c.set(0, stored(network, *a));
+  if (const Tensor* t = stored_value(c)) {
+    if (t->has_shape)
+      c.set(0, t->type, Shape(network.dims_of(*t)));
+    else
+      c.set_unranked(0, t->type);
+    if (t->has_value) c.set_value(0, network.value_of(*t));
     return {};
   }
   for (const Attribute& a : network.attributes_of(c.op())) {
@@ -129,11 +123,11 @@ Status constant_of_shape(InferenceContext& c) {
   DataType type = DataType::float32;
   Scalar fill = Scalar::real(0);
   bool known = true;
-  if (const Attribute* a = c.attribute("value"); a != nullptr && a->kind == Attribute::Kind::tensor) {
-    const Inferred value = stored(c.network(), *a);
-    type = value.type;
-    known = value.has_value && value.value.size() == 1;
-    if (known) fill = value.value.front();
+  if (const Tensor* t = stored_value(c)) {
+    const auto value = c.network().value_of(*t);
+    type = t->type;
+    known = t->has_value && value.size() == 1;
+    if (known) fill = value.front();
   }
   const auto shape = target_shape(c, 0);
   PLIMSOLL_TRY(shape);
