@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 
-FACTORS = (0.90, 0.94, 0.97, 1.00, 1.03, 1.06, 1.10)
+FACTORS = (0.90, 0.97, 1.03, 1.10)
 STEPS = 6
 
 
