@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
@@ -32,7 +33,9 @@ std::string time_text(const std::optional<Seconds>& t) {
 Table device_table(const Weighing& w) {
   Table t{{{"Device", Align::left, true},
            {"Memory", Align::right},
-           {w.mode == network::Mode::train ? "State fits" : "Weights fit", Align::right},
+           {"Needs", Align::right},
+           {"Fits", Align::right},
+           {"Largest batch", Align::right},
            {"Compute floor", Align::right},
            {"Memory floor", Align::right},
            {"Binds", Align::left}},
@@ -40,10 +43,16 @@ Table device_table(const Weighing& w) {
   for (const WeighedDevice& d : w.devices) {
     const std::string title = d.here ? fmt::format("{} (this machine)", d.device.name)
                                      : fmt::format("{} ({})", d.device.name, d.device.id);
+    const std::optional<bool> fits = d.fits();
     t.rows.push_back({printable(title), d.floors.capacity ? text(*d.floors.capacity) : "unknown",
-                      !d.floors.fits   ? "unknown"
-                      : *d.floors.fits ? "yes"
-                                       : "NO",
+                      d.memory ? text(d.memory->minimum_device()) : "unknown",
+                      !fits   ? "unknown"
+                      : *fits ? "yes"
+                              : "NO",
+                      !d.largest              ? "unknown"
+                      : d.largest->batch == 0 ? "none"
+                      : d.largest->bounded    ? grouped(d.largest->batch)
+                                              : fmt::format("> {}", grouped(d.largest->batch)),
                       time_text(d.floors.compute), time_text(d.floors.memory),
                       std::string(name(d.floors.binding()))});
   }
@@ -113,14 +122,12 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
              c.nodes - c.counted, c.nodes));
   for (const std::string& note : w.inspection.notes) line("note", printable(note));
   out += '\n' + colour_verdicts(to_text(device_table(w), style), style) + '\n';
-  out += wrap(training ? "Floors, not estimates: no program is faster than FLOPs over peak rate or than "
-                         "weights and state moved once "
-                         "over bandwidth, and real ones are slower. Activations and workspaces need memory "
-                         "beyond what is compared here."
-                       : "Floors, not estimates: no program is faster than FLOPs over peak rate or than "
-                         "weights, input and output moved "
-                         "once over bandwidth, and real ones are slower. Activations and workspaces need "
-                         "memory beyond the weights.",
+  const auto& with_memory = std::ranges::find_if(w.devices, [](const auto& d) { return d.memory.has_value(); });
+  if (with_memory != w.devices.end() && !with_memory->memory->unruled.empty())
+    out += wrap(fmt::format("Memory without a rule for: {}.", fmt::join(with_memory->memory->unruled, ", ")), text_width(style), "");
+  out += wrap("Memory is an estimate of what PyTorch needs at least, with the CUDA context on a GPU; `plimsoll estimate` says "
+              "of what and why. Times are floors, not estimates: no program is faster than FLOPs over peak rate, or than "
+              "weights, input and output moved once over bandwidth, and real ones are slower.",
               text_width(style), "");
   return out;
 }
@@ -152,7 +159,9 @@ Json to_json(const Weighing& w) {
                 {"name", printable(d.device.name)},
                 {"this_machine", d.here},
                 {"memory_bytes", d.floors.capacity ? Json(d.floors.capacity->count()) : Json(nullptr)},
-                {"fits", d.floors.fits ? Json(*d.floors.fits) : Json(nullptr)},
+                {"needs_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
+                {"fits", d.fits() ? Json(*d.fits()) : Json(nullptr)},
+                {"largest_batch", d.largest ? Json(d.largest->batch) : Json(nullptr)},
                 {"compute_floor_seconds", seconds(d.floors.compute)},
                 {"memory_floor_seconds", seconds(d.floors.memory)},
                 {"binds", name(d.floors.binding())}};

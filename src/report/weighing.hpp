@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "estimate/floor.hpp"
+#include "estimate/memory/memory.hpp"
 #include "hardware/device.hpp"
 #include "network/setting.hpp"
 #include "report/inspection.hpp"
@@ -17,6 +18,10 @@ struct WeighedDevice {
   hardware::Device device;
   estimate::Floors floors;
   bool here = false;  ///< of this machine
+  std::optional<estimate::MemoryEstimate> memory = {};
+  std::optional<estimate::LargestBatch> largest = {};  ///< absent where the device's memory is unknown
+
+  [[nodiscard]] std::optional<bool> fits() const { return memory ? memory->fits : floors.fits; }
 };
 
 /// The one-page answer of `plimsoll weigh`.

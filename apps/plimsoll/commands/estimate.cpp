@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "batches.hpp"
 #include "command.hpp"
 #include "estimate/memory/memory.hpp"
 #include "gpu_users.hpp"
@@ -29,38 +30,6 @@ struct Options {
   bool max_batch = false;
   bool advice = false;
   bool json = false;
-};
-
-/// A network bound and inferred for one batch after another.
-class Batches {
- public:
-  static Result<Batches> load(const Options& options) {
-    Result<LoadedModel> loaded = load_model({options.model, options.inspect.mode, options.inspect.binding.inputs});
-    if (!loaded) return std::unexpected(std::move(loaded).error());
-    return Batches(options, std::move(*loaded));
-  }
-
-  [[nodiscard]] Result<network::Shapes> shapes(std::int64_t batch) const {
-    const auto named = [&](Error error) { return std::unexpected(std::move(error).within(options_->model)); };
-    BindingOptions given = options_->inspect.binding;
-    given.batch = batch;
-    const Result<network::BindingRequest> request = given.request(!loaded_.inputs_used);
-    if (!request) return std::unexpected(request.error());
-    const Result<network::Binding> binding = network::bind(loaded_.network, *request);
-    if (!binding) return named(binding.error());
-    network::InferOptions infer;
-    infer.allow_unknown_operators = options_->inspect.allow_unknown;
-    Result<network::Shapes> inferred = network::infer(loaded_.network, *binding, infer);
-    if (!inferred) return named(std::move(inferred).error());
-    return inferred;
-  }
-  [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
-  [[nodiscard]] const network::Network& network() const { return loaded_.network; }
-
- private:
-  Batches(const Options& options, LoadedModel loaded) : options_(&options), loaded_(std::move(loaded)) {}
-  const Options* options_;
-  LoadedModel loaded_;
 };
 
 struct Target {
@@ -141,7 +110,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
     if (!target) return std::unexpected(std::move(target).error());
     targets.push_back(std::move(*target));
   }
-  const Result<Batches> batches = Batches::load(options);
+  const Result<Batches> batches = Batches::load(options.model, options.inspect);
   if (!batches) return std::unexpected(batches.error());
   std::deque<Bound> kept;
   std::vector<report::MemoryReport> reports;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "batches.hpp"
 #include "command.hpp"
 #include "estimate/floor.hpp"
 #include "hardware/catalogue.hpp"
@@ -51,18 +52,29 @@ Result<std::vector<Chosen>> choose_devices(const std::vector<std::string>& names
 Result<int> run(const Options& options, const report::TextStyle& style) {
   const Result<std::vector<Chosen>> chosen = choose_devices(options.devices);
   if (!chosen) return std::unexpected(chosen.error());
-  const Result<InspectedModel> model = inspect_model(options.model, options.inspect);
-  if (!model) return std::unexpected(model.error());
-  report::Weighing weighing{model->view(),
-                            options.inspect.mode,
-                            options.precision,
-                            options.optimizer,
-                            estimate::needs(model->loaded.network, model->counts, options.inspect.mode,
-                                            options.precision, options.optimizer),
-                            {}};
-  for (const Chosen& c : *chosen)
-    weighing.devices.push_back(
-        {c.device, estimate::floors(weighing.needs, c.device, options.precision), c.here});
+  const Result<Batches> batches = Batches::load(options.model, options.inspect);
+  if (!batches) return std::unexpected(batches.error());
+  const Result<network::Shapes> shapes = batches->shapes(0);
+  if (!shapes) return std::unexpected(shapes.error());
+  const network::Network& network = batches->network();
+  const estimate::Counts counts = estimate::count(network, *shapes, options.inspect.conventions);
+  const LoadedModel& loaded = batches->loaded();
+  report::Weighing weighing{
+      {loaded.label, network, *shapes, counts, options.inspect.conventions, loaded.notes},
+      options.inspect.mode,
+      options.precision,
+      options.optimizer,
+      estimate::needs(network, counts, options.inspect.mode, options.precision, options.optimizer),
+      {}};
+  const estimate::MemorySetting setting{
+      .mode = options.inspect.mode, .precision = options.precision, .optimizer = options.optimizer};
+  for (const Chosen& c : *chosen) {
+    report::WeighedDevice row{c.device, estimate::floors(weighing.needs, c.device, options.precision), c.here};
+    if (auto memory = estimate::estimate_memory(network, *shapes, setting, c.device)) row.memory = std::move(*memory);
+    const auto again = [&](std::int64_t batch) { return batches->shapes(batch); };
+    if (auto largest = estimate::largest_batch(network, again, setting, c.device)) row.largest = *largest;
+    weighing.devices.push_back(std::move(row));
+  }
   if (options.json)
     fmt::print("{}\n", report::to_json(weighing).dump());
   else
@@ -70,7 +82,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   // Whoever names devices asks whether it fits there; nowhere is a no.
   const bool asked = !options.devices.empty();
   const bool nowhere =
-      std::ranges::none_of(weighing.devices, [](const auto& d) { return d.floors.fits.value_or(true); });
+      std::ranges::none_of(weighing.devices, [](const auto& d) { return d.fits().value_or(true); });
   return asked && nowhere ? 1 : 0;
 }
 

@@ -75,7 +75,7 @@ Tokens layer(Blocks& b, const std::string& name, Tokens x, std::int64_t heads, T
   const Blocks::Heads split{heads, x.width / heads};
   const std::string self = name + ".attention.self";
   const TensorId query = b.split_heads(self + ".query", b.linear(self + ".query", x, x.width), split);
-  const TensorId key = b.split_key_heads(self + ".key", b.linear(self + ".key", x, x.width), split);
+  const TensorId key = b.split_heads(self + ".key", b.linear(self + ".key", x, x.width), split);
   const TensorId value = b.split_heads(self + ".value", b.linear(self + ".value", x, x.width), split);
   const TensorId context = b.attend(self, query, key, value, split, mask, kDropout);
   x = output(b, name + ".attention.output", b.merge_heads(self, context, split), x);

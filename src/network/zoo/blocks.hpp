@@ -157,9 +157,8 @@ class Blocks {
     std::int64_t size = 1;
   };
   TensorId split_heads(const std::string& name, Tokens x, Heads heads);
-  TensorId split_key_heads(const std::string& name, Tokens x,
-                           Heads heads);  ///< batch x heads x size x tokens
-  /// softmax(q k · scale + mask) v; `key` is batch x heads x size x tokens. No mask where kNoTensor.
+  /// softmax(q k · scale + mask) v, as exporters write scaled_dot_product_attention: query and key are each
+  /// multiplied by the root of the scale. No mask where kNoTensor.
   TensorId attend(const std::string& name, TensorId query, TensorId key, TensorId value, Heads heads,
                   TensorId mask, double dropout_ratio);
   Tokens merge_heads(const std::string& name, TensorId x, Heads heads);

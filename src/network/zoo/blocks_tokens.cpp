@@ -35,15 +35,12 @@ TensorId Blocks::split_heads(const std::string& name, Tokens x, Heads heads) {
   return add("Transpose", name + ".transpose", {split}, {{"perm", {0, 2, 1, 3}}});
 }
 
-TensorId Blocks::split_key_heads(const std::string& name, Tokens x, Heads heads) {
-  const TensorId split = add("Reshape", name + ".view", {x.id, integers({0, 0, heads.count, heads.size})});
-  return add("Transpose", name + ".transpose", {split}, {{"perm", {0, 2, 3, 1}}});
-}
-
 TensorId Blocks::attend(const std::string& name, TensorId query, TensorId key, TensorId value, Heads heads,
                         TensorId mask, double dropout_ratio) {
-  const double scale = 1.0 / std::sqrt(static_cast<double>(heads.size));
-  TensorId scores = add("Mul", name + ".scale", {add("MatMul", name + ".scores", {query, key}), real(scale)});
+  const TensorId root = real(1.0 / std::sqrt(std::sqrt(static_cast<double>(heads.size))));
+  const TensorId turned = add("Transpose", name + ".key_transpose", {key}, {{"perm", {0, 1, 3, 2}}});
+  TensorId scores = add("MatMul", name + ".scores",
+                        {add("Mul", name + ".query_scale", {query, root}), add("Mul", name + ".key_scale", {turned, root})});
   if (mask != kNoTensor) scores = add("Add", name + ".mask", {scores, mask});
   const TensorId weights = add("Softmax", name + ".softmax", {scores}, {{"axis", -1}});
   return add("MatMul", name + ".context", {dropout(name + ".dropout", weights, dropout_ratio), value});

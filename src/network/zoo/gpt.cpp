@@ -41,7 +41,7 @@ Tokens layer(Blocks& b, const std::string& name, Tokens x, std::int64_t heads, T
   const auto parts = b.add_many("Split", self + ".split", {all.id, b.integers({w, w, w})}, 3, {{"axis", 2}});
   const TensorId context =
       b.attend(self, b.split_heads(self + ".query", {parts[0], w}, split),
-               b.split_key_heads(self + ".key", {parts[1], w}, split),
+               b.split_heads(self + ".key", {parts[1], w}, split),
                b.split_heads(self + ".value", {parts[2], w}, split), split, mask, kDropout);
   Tokens y = b.linear(self + ".c_proj", b.merge_heads(self, context, split), w);
   y.id = b.dropout(self + ".resid_dropout", y.id, kDropout);

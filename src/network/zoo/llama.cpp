@@ -86,9 +86,8 @@ Tokens attention(Blocks& b, const std::string& name, Tokens x, const Llama& llam
     return b.split_heads(name + part, b.linear(name + part, x, heads.count * heads.size, false), heads);
   };
   const TensorId query = rotate(b, name + ".q_rotary", project(".q_proj", queries), size, shared);
-  TensorId key = rotate(b, name + ".k_rotary", project(".k_proj", keys), size, shared);
-  key = b.add("Transpose", name + ".k_transpose", {repeat(b, name + ".k_repeat", key, llama, size)},
-              {{"perm", {0, 1, 3, 2}}});
+  const TensorId rotated = rotate(b, name + ".k_rotary", project(".k_proj", keys), size, shared);
+  const TensorId key = repeat(b, name + ".k_repeat", rotated, llama, size);
   const TensorId value = repeat(b, name + ".v_repeat", project(".v_proj", keys), llama, size);
   const TensorId context = b.attend(name, query, key, value, queries, shared.mask, 0);
   return b.linear(name + ".o_proj", b.merge_heads(name, context, queries), llama.width, false);

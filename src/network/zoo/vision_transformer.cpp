@@ -60,7 +60,7 @@ Tokens self_attention(Blocks& b, const std::string& name, Tokens x, Blocks::Head
   const auto parts = b.add_many("Split", name + ".split", {all, b.integers({w, w, w})}, 3, {{"axis", -1}});
   const TensorId context =
       b.attend(name, b.split_heads(name + ".query", {parts[0], w}, heads),
-               b.split_key_heads(name + ".key", {parts[1], w}, heads),
+               b.split_heads(name + ".key", {parts[1], w}, heads),
                b.split_heads(name + ".value", {parts[2], w}, heads), heads, kNoTensor, 0);
   return b.linear(name + ".out_proj", b.merge_heads(name, context, heads), w);
 }
@@ -136,7 +136,7 @@ Tokens class_attention(Blocks& b, const std::string& name, Tokens x, std::int64_
   const Tokens token{b.add("Slice", name + ".cls", {x.id, b.integers({0}), b.integers({1}), b.integers({1})}),
                      x.width};
   const TensorId query = b.split_heads(name + ".q", b.linear(name + ".q", token, x.width), split);
-  const TensorId key = b.split_key_heads(name + ".k", b.linear(name + ".k", x, x.width), split);
+  const TensorId key = b.split_heads(name + ".k", b.linear(name + ".k", x, x.width), split);
   const TensorId value = b.split_heads(name + ".v", b.linear(name + ".v", x, x.width), split);
   const TensorId context = b.attend(name, query, key, value, split, kNoTensor, 0);
   return b.linear(name + ".proj", b.merge_heads(name, context, split), x.width);
