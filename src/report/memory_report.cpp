@@ -58,19 +58,6 @@ std::string verdict(const MemoryReport& r, const TextStyle& style) {
                      percent((need - *e.capacity) / *e.capacity));
 }
 
-std::string setting_text(const MemoryReport& r) {
-  const estimate::MemorySetting& s = r.setting;
-  const bool training = s.mode == network::Mode::train;
-  std::string out = training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
-  out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
-  if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
-  if (training && s.checkpoint) out += ", checkpointed";
-  if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
-  if (s.gpus > 1) out += fmt::format(", on each of {} GPUs", s.gpus);
-  if (s.allocator.expandable_segments) out += ", expandable segments";
-  return out;
-}
-
 std::string_view phase_text(estimate::Phase phase) {
   switch (phase) {
     case estimate::Phase::load: return "while loading";
@@ -185,6 +172,19 @@ std::vector<BarPart> memory_parts(const MemoryEstimate& e) {
   parts.push_back({"reserved, unused", '.', 245, std::max(reserved - sum, Bytes())});
   parts.push_back({"CUDA context", ':', 250, context});
   return parts;
+}
+
+std::string setting_text(const MemoryReport& r) {
+  const estimate::MemorySetting& s = r.setting;
+  const bool training = s.mode == network::Mode::train;
+  std::string out = training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
+  out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
+  if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
+  if (training && s.checkpoint) out += ", checkpointed";
+  if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
+  if (s.gpus > 1) out += fmt::format(", on each of {} GPUs", s.gpus);
+  if (s.allocator.expandable_segments) out += ", expandable segments";
+  return out;
 }
 
 std::vector<std::string> memory_notes(const MemoryReport& r) {
