@@ -17,6 +17,8 @@ using estimate::MemoryEstimate;
 using estimate::Purpose;
 
 constexpr std::size_t kLargestTensors = 10;
+/// The smallest capacity is known to about a thousandth; what saves less may save nothing.
+constexpr double kWorthSaying = 0.001;
 
 struct Look {
   Purpose purpose;
@@ -219,7 +221,7 @@ Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
            {"Fits", Align::right}},
           {}};
   for (const estimate::Measure& m : measures)
-    if (m.minimum_device < now)
+    if ((now - m.minimum_device) / now >= kWorthSaying)
       t.rows.push_back({printable(m.what), text(m.minimum_device), percent((now - m.minimum_device) / now),
                         fits_word(m.fits)});
   return t;
