@@ -53,20 +53,14 @@ double processor_microseconds() {
   return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
 }
 
-/// The least time of one call. As many rounds as a fifth of a second takes, and 21 of long ones: a virtual
-/// machine's processor is slow for some hundredths of a second and then fast again, and the least is to come
-/// from the fast ones for either side.
+/// The least time of one call in so many rounds.
 template <class F>
-double least_microseconds(F&& f) {
-  constexpr int kFewestRounds = 21;
-  constexpr double kEnough = 2e5;
-  double least = 1e18, spent = 0;
-  for (int i = 0; i < kFewestRounds || spent < kEnough; ++i) {
+double least_microseconds(int rounds, F&& f) {
+  double least = 1e18;
+  for (int i = 0; i < rounds; ++i) {
     const double start = processor_microseconds();
     f();
-    const double took = processor_microseconds() - start;
-    least = std::min(least, took);
-    spent += took;
+    least = std::min(least, processor_microseconds() - start);
   }
   return least;
 }
@@ -95,9 +89,16 @@ int main() {
       fmt::print("{}: plimsoll failed\n", file);
       return 1;
     }
-    // Each in its own stretch, so that neither pays for the memory that the other gave back.
-    const double x = least_microseconds([&] { (void)inspect(file, false); });
-    const double y = least_microseconds([&] { (void)peer_inspect(file); });
+    // A virtual machine's processor is slow for a tenth of a second and then fast again: both sides take
+    // turns, equally often and in stretches, so that a first round alone pays for the memory that the other
+    // gave back.
+    const double once = least_microseconds(1, [&] { (void)peer_inspect(file); });
+    const int rounds = std::max(5, static_cast<int>(4e4 / once));
+    double x = 1e18, y = 1e18;
+    for (int turn = 0; turn < 8; ++turn) {
+      x = std::min(x, least_microseconds(rounds, [&] { (void)inspect(file, false); }));
+      y = std::min(y, least_microseconds(rounds, [&] { (void)peer_inspect(file); }));
+    }
     ours_total += x;
     theirs_total += y;
     worst = std::min(worst, y / x);

@@ -7,9 +7,10 @@ or, from a shell:  python -m plimsoll_torch train.py:make_model --input 3x224x22
 """
 
 __version__ = "0.1.0"
-__all__ = ["HandoverError", "Input", "Report", "export"]
+__all__ = ["HandoverError", "Input", "Report", "export", "record_memory"]
 
-_HOMES = {"HandoverError": "errors", "Input": "inputs", "Report": "handover", "export": "handover"}
+_HOMES = {"HandoverError": "errors", "Input": "inputs", "Report": "handover", "export": "handover",
+          "record_memory": "memory"}
 
 
 def __getattr__(name):

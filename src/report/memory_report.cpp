@@ -34,7 +34,8 @@ constexpr std::array<Look, estimate::kPurposes> kLooks = {{{Purpose::weight, '#'
                                                            {Purpose::saved, '=', 71},
                                                            {Purpose::activation, '+', 178},
                                                            {Purpose::workspace, '~', 168},
-                                                           {Purpose::library, '*', 131}}};
+                                                           {Purpose::library, '*', 131},
+                                                           {Purpose::cache, '&', 109}}};
 
 std::string device_title(const hardware::Device& device) {
   return printable(device.id.empty() ? device.name : fmt::format("{} ({})", device.name, device.id));

@@ -23,6 +23,11 @@ INSPECT = {'model': text, 'parameters': integer, 'weight_bytes': integer, **WORK
            'layers': [{'name': text, 'op': text, 'output_shape': list, 'parameters': integer, **WORK}]}
 DIFFERENCE = {'models': [text], 'totals': {'*': [integer]}, 'by_op': dict, 'layers': [{'name': text}]}
 
+MEMORY = {'weights_bytes': integer, 'peak_allocated_bytes': integer, 'low_bytes': integer, 'high_bytes': integer,
+          'peak_reserved_bytes': integer, 'device_used_bytes': integer, 'minimum_reserved_bytes': integer,
+          'minimum_device_bytes': integer, 'fits': bool, 'at_peak': [{'tensor': text, 'bytes': integer}]}
+ESTIMATE = {'model': text, 'device': text, 'load': {'bytes': integer}, 'memory': MEMORY}
+
 
 def check(value, wanted, where):
     if isinstance(wanted, dict):
@@ -91,6 +96,16 @@ weighed = ask('weigh', 'resnet50', '--device', 't4,h200', '--json')
 check(weighed, {'devices': [dict]}, 'weigh')
 expect(len(weighed.get('devices', [])) == 2, 'weigh: a device for each that was named')
 ask('weigh', 'gpt3', '--device', 't4', '--json', code=1)
+for mode in ('infer', 'train'):
+    answer = ask('estimate', 'resnet50', '--mode', mode, '--batch', '8', '--device', 'h200', '--json')
+    check(answer, ESTIMATE, f'estimate {mode}')
+    memory = answer['memory']
+    expect(memory['low_bytes'] <= memory['peak_allocated_bytes'] <= memory['high_bytes'], f'estimate {mode}: the peak lies in its interval')
+    expect(memory['peak_allocated_bytes'] <= memory['peak_reserved_bytes'] <= memory['device_used_bytes'], f'estimate {mode}: allocated <= reserved <= used')
+    expect(memory['minimum_reserved_bytes'] <= memory['peak_reserved_bytes'], f'estimate {mode}: minimum <= natural')
+several = ask('estimate', 'resnet18', '--batch', '1,2', '--device', 't4', '--json')
+check(several, {'estimates': [ESTIMATE]}, 'estimate of two batches')
+ask('estimate', 'gpt3', '--device', 't4', '--json', code=1)
 check(ask('zoo', '--json'), [{'name': text, 'parameters': integer, 'macs': integer}], 'zoo')
 check(ask('zoo', 'resnet50', '--json'), {'name': text, 'options': [{'name': text}]}, 'zoo resnet50')
 ask('devices', 'h200', '--json')

@@ -14,6 +14,7 @@
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
 #include "report/memory_report.hpp"
+#include "report/timeline_page.hpp"
 #include "setting_options.hpp"
 
 namespace plimsoll {
@@ -103,6 +104,16 @@ nlohmann::ordered_json answer(const report::MemoryReport& report) {
   return out;
 }
 
+Status write_timeline(const Options& options, const Batches& batches, const report::MemoryReport& report) {
+  const Result<network::Shapes> shapes = batches.shapes(report.batch);
+  if (!shapes) return std::unexpected(shapes.error());
+  const Result<estimate::Timeline> timeline =
+      estimate::memory_timeline(batches.network(), *shapes, report.setting, report.device);
+  if (!timeline) return std::unexpected(timeline.error());
+  const std::string title = fmt::format("{}, batch {}, {}", report.inspection.model, report.batch, network::name(report.setting.mode));
+  return write_file(options.timeline, report::timeline_page(*timeline, title, report.estimate.capacity));
+}
+
 Result<int> run(const Options& options, const report::TextStyle& style) {
   std::vector<Target> targets;
   for (const std::string& name : options.devices.empty() ? std::vector<std::string>{"this"} : options.devices) {
@@ -120,6 +131,9 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
       if (!report) return std::unexpected(std::move(report).error());
       reports.push_back(std::move(*report));
     }
+  if (!options.timeline.empty()) {
+    if (const Status written = write_timeline(options, *batches, reports.front()); !written) return std::unexpected(written.error());
+  }
   if (options.json && reports.size() == 1) {
     fmt::print("{}\n", answer(reports.front()).dump());
   } else if (options.json) {

@@ -282,9 +282,15 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   q = l.cast(q, type);
   k = l.cast(k, type);
   v = l.cast(v, type);
-  if (l.is_causal()) {
-    k = l.cached(k);
-    v = l.cached(v);
+  const ValueId first_k = l.value(l.before_repetition(key)), first_v = l.value(l.before_repetition(value));
+  if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
+    // Grouped queries share a head's key and value: the cache holds each once.
+    const bool repeated = l.at(first_k).elements < l.at(k).elements;
+    const ValueId kept_k = l.cached(repeated ? l.cast(first_k, type) : k), kept_v = l.cached(repeated ? l.cast(first_v, type) : v);
+    if (!repeated) {
+      k = kept_k;
+      v = kept_v;
+    }
   }
   l.begin();
   const ValueId y = l.make(output, type, l.needs_gradient(q) || l.needs_gradient(k) || l.needs_gradient(v));
@@ -303,9 +309,12 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
     l.save(v);
     l.save(y);
   }
-  const Value& keys = l.at(k);
-  const std::int64_t key_tokens = keys.rank > 1 ? std::max<std::int64_t>(keys.dims[keys.rank - 2], 1) : 1;
-  l.add_cache((keys.bytes() + l.at(v).bytes()) / key_tokens);
+  if (first_k != kNoValue && first_v != kNoValue) {
+    const Value& keys = l.at(k);
+    const std::int64_t key_tokens = keys.rank > 1 ? std::max<std::int64_t>(keys.dims[keys.rank - 2], 1) : 1;
+    const std::int64_t bits = network::bits(type);
+    l.add_cache((l.at(first_k).elements + l.at(first_v).elements) / key_tokens * bits / 8);
+  }
   l.backward_gradient(q);
   l.backward_gradient(k);
   l.backward_gradient(v);

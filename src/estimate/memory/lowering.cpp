@@ -22,7 +22,8 @@ std::size_t at_index(TensorId id) { return static_cast<std::size_t>(id); }
 
 std::string_view name(Purpose purpose) {
   static constexpr std::string_view kNames[] = {"weights",   "inputs",          "activations", "saved for backward",
-                                                "gradients", "optimizer state", "workspaces",  "libraries"};
+                                                "gradients", "optimizer state", "workspaces",  "libraries",
+                                                "key-value cache"};
   return kNames[static_cast<std::size_t>(purpose)];
 }
 
@@ -351,8 +352,21 @@ ValueId Lowering::copy(ValueId id) {
   return made;
 }
 
+TensorId Lowering::before_repetition(TensorId id) const {
+  TensorId least = id;
+  for (const Operator* op = producer(id); op != nullptr; op = producer(id)) {
+    const std::string_view type = network_.type_of(*op);
+    if (type != "Reshape" && type != "Expand" && type != "Unsqueeze" && type != "Identity") break;
+    id = input(*op, 0);
+    if (id == kNoTensor) break;
+    if (shapes_.elements(id).high < shapes_.elements(least).high) least = id;
+  }
+  return least;
+}
+
 ValueId Lowering::cached(ValueId id) {
   const ValueId made = copy(id);
+  program_.storages[static_cast<std::size_t>(at(made).storage)].purpose = Purpose::cache;
   program_.cache_copies += at(made).bytes();
   program_.held.push_back(at(made).storage);  // held by the cache until the pass has ended
   return made;

@@ -118,6 +118,8 @@ class Lowering {
   /// cache makes of them, which stay until the pass has ended.
   void add_cache(std::int64_t bytes_per_token) { program_.cache_bytes_per_token += bytes_per_token; }
   ValueId cached(ValueId id);
+  /// The tensor before its heads were repeated for grouped queries; itself where they were not.
+  [[nodiscard]] network::TensorId before_repetition(network::TensorId id) const;
   [[nodiscard]] bool is_causal() const { return op_ < causal_.size() && causal_[op_]; }
 
  private:

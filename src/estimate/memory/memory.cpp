@@ -94,6 +94,7 @@ std::string tensor_name(const network::Network& network, const Program& program,
     case Purpose::gradient: return name.empty() ? "gradient buckets" : "gradient of " + name;
     case Purpose::optimizer: return "optimizer state of " + name;
     case Purpose::library: return "cuBLAS workspace";
+    case Purpose::cache: return name.empty() ? "keys and values of earlier tokens" : name;
     case Purpose::workspace: return "workspace of " + operator_name(network, program, buffer.call);
     default: return !name.empty() ? name : "saved by " + operator_name(network, program, buffer.call);
   }

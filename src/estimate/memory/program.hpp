@@ -19,8 +19,8 @@ enum class StorageId : std::uint32_t {};
 inline constexpr ValueId kNoValue{0xffffffff};
 
 /// What a piece of memory is for.
-enum class Purpose : std::uint8_t { weight, input, activation, saved, gradient, optimizer, workspace, library };
-inline constexpr int kPurposes = 8;
+enum class Purpose : std::uint8_t { weight, input, activation, saved, gradient, optimizer, workspace, library, cache };
+inline constexpr int kPurposes = 9;
 [[nodiscard]] std::string_view name(Purpose purpose);
 
 inline constexpr std::size_t kMaxViewRank = 8;

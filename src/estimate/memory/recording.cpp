@@ -76,7 +76,7 @@ class Recorder {
       const std::int64_t bytes = s.purpose == Purpose::weight ? s.bytes / o_.shard_weights : s.bytes;
       buffer_of_[index(id)] = allocate(bytes, s.purpose, s.tensor);
     }
-    if (o_.cache_bytes > 0) (void)allocate(o_.cache_bytes, Purpose::saved, network::kNoTensor);
+    if (o_.cache_bytes > 0) (void)allocate(o_.cache_bytes, Purpose::cache, network::kNoTensor);
     if (o_.gradient_buckets > 0) (void)allocate(o_.gradient_buckets, Purpose::gradient, network::kNoTensor);
   }
 
