@@ -17,6 +17,8 @@ using estimate::MemoryEstimate;
 using estimate::Purpose;
 
 constexpr std::size_t kLargestTensors = 10;
+/// The smallest capacity is known to about a thousandth; what saves less may save nothing.
+constexpr double kWorthSaying = 0.001;
 
 struct Look {
   Purpose purpose;
@@ -57,19 +59,6 @@ std::string verdict(const MemoryReport& r, const TextStyle& style) {
   return fmt::format("{} {} on {}: needs {} of {}, {} ({}) too much", model, red("does not fit", style),
                      device, text(need), text(*e.capacity), text(need - *e.capacity),
                      percent((need - *e.capacity) / *e.capacity));
-}
-
-std::string setting_text(const MemoryReport& r) {
-  const estimate::MemorySetting& s = r.setting;
-  const bool training = s.mode == network::Mode::train;
-  std::string out = training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
-  out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
-  if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
-  if (training && s.checkpoint) out += ", checkpointed";
-  if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
-  if (s.gpus > 1) out += fmt::format(", on each of {} GPUs", s.gpus);
-  if (s.allocator.expandable_segments) out += ", expandable segments";
-  return out;
 }
 
 std::string_view phase_text(estimate::Phase phase) {
@@ -188,6 +177,19 @@ std::vector<BarPart> memory_parts(const MemoryEstimate& e) {
   return parts;
 }
 
+std::string setting_text(const MemoryReport& r) {
+  const estimate::MemorySetting& s = r.setting;
+  const bool training = s.mode == network::Mode::train;
+  std::string out = training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
+  out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
+  if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
+  if (training && s.checkpoint) out += ", checkpointed";
+  if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
+  if (s.gpus > 1) out += fmt::format(", on each of {} GPUs", s.gpus);
+  if (s.allocator.expandable_segments) out += ", expandable segments";
+  return out;
+}
+
 std::vector<std::string> memory_notes(const MemoryReport& r) {
   const MemoryEstimate& e = r.estimate;
   std::vector<std::string> notes;
@@ -220,7 +222,7 @@ Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
            {"Fits", Align::right}},
           {}};
   for (const estimate::Measure& m : measures)
-    if (m.minimum_device < now)
+    if ((now - m.minimum_device) / now >= kWorthSaying)
       t.rows.push_back({printable(m.what), text(m.minimum_device), percent((now - m.minimum_device) / now),
                         fits_word(m.fits)});
   return t;

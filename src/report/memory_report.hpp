@@ -39,6 +39,9 @@ struct MemoryReport {
 /// it cannot do without: the parts pass the capacity only where it does not fit.
 [[nodiscard]] std::vector<BarPart> memory_parts(const estimate::MemoryEstimate& estimate);
 
+/// "training with adam in fp32, batch 32", and what else was set.
+[[nodiscard]] std::string setting_text(const MemoryReport& report);
+
 /// What the figures rest on: assumed dimensions, a context measured elsewhere, operators without a rule, …
 [[nodiscard]] std::vector<std::string> memory_notes(const MemoryReport& report);
 

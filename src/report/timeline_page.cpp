@@ -253,6 +253,16 @@ class Texts {
   Json list_ = Json::array();
 };
 
+/// Who made it; nobody in the network, where it is there before any operator runs.
+std::string maker(const Timeline::Span& span) {
+  switch (span.purpose) {
+    case Purpose::weight:
+    case Purpose::input: return {};
+    case Purpose::optimizer: return "the optimizer";
+    default: return span.op;
+  }
+}
+
 Json spans_json(const Timeline& timeline, Texts& texts) {
   std::vector<const Timeline::Span*> order;
   for (const Timeline::Span& span : timeline.spans) order.push_back(&span);
@@ -262,7 +272,7 @@ Json spans_json(const Timeline& timeline, Texts& texts) {
   std::size_t last = 0;
   for (const Timeline::Span* span : order) {
     tensor.push_back(texts.number(span->tensor));
-    op.push_back(texts.number(span->op));
+    op.push_back(texts.number(maker(*span)));
     purpose.push_back(index(span->purpose));
     bytes.push_back(span->bytes);
     begin.push_back(span->begin - last);
@@ -295,7 +305,8 @@ std::string legend(const Timeline& timeline, const std::vector<std::size_t>& sho
     const std::size_t purpose = index(kOrder[layer]);
     const std::int64_t bytes = shown.empty() ? 0 : timeline.points[shown[peak_column]].bytes[purpose];
     out += fmt::format(
-        "<tr><td><span class=\"key {}\"></span>{}</td><td class=\"number\">{}</td><td class=\"number\" "
+        "<tr><td class=\"purpose\"><span class=\"key {}\"></span>{}</td><td class=\"number\">{}</td><td "
+        "class=\"number\" "
         "data-purpose=\"{}\"></td></tr>\n",
         kClasses[purpose], name(kOrder[layer]), text(Bytes(bytes)), purpose);
   }

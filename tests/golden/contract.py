@@ -111,6 +111,19 @@ check(ask('zoo', 'resnet50', '--json'), {'name': text, 'options': [{'name': text
 ask('devices', 'h200', '--json')
 ask('devices', '--json')
 
+OOM = {'requested_bytes': integer, 'gpu': integer, 'total_bytes': integer, 'free_bytes': integer, 'allocated_bytes': integer,
+       'unallocated_bytes': integer, 'reserved_bytes': integer, 'process_bytes': integer, 'context_bytes': integer,
+       'others_bytes': integer, 'unexplained_bytes': integer, 'fragmentation': number,
+       'processes': [{'pid': integer, 'bytes': integer}], 'advice': [{'kind': text, 'text': text}]}
+oom = ask('oom', 'oom.log', '--json')
+check(oom, OOM, 'oom')
+expect(sum(oom[key] for key in ('reserved_bytes', 'context_bytes', 'others_bytes', 'free_bytes')) == oom['total_bytes'],
+       'oom: reserved, context, others and free make up the GPU')
+simulated = ask('oom', 'oom.log', '--model', 'tiny.onnx', '--batch', '4', '--mode', 'train', '--json')
+check(simulated, {**OOM, 'model': text, 'batch': integer, 'memory': {'peak_allocated_bytes': integer, 'measures': [dict]}},
+      'oom --model')
+expect(simulated['beyond_estimate_bytes'] > 12 * 2**30, 'oom: a tiny model does not explain 12 GiB')
+
 for problem in problems:
     print(problem)
 print(f'{len(problems)} problems')

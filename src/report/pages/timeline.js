@@ -46,6 +46,10 @@ function look(event) {
   return { sums, largest, total, made, freed };
 }
 
+function maker(span) {
+  return texts[spans.op[span]] || 'the framework';
+}
+
 function cell(row, text, className) {
   const td = row.insertCell();
   td.textContent = text;
@@ -58,8 +62,8 @@ function show(column) {
   const { sums, largest, total, made, freed } = look(event);
   cursor.setAttribute('x1', column + 0.5);
   cursor.setAttribute('x2', column + 0.5);
-  const what = made >= 0 ? `allocates ${texts[spans.tensor[made]]} (${size(spans.bytes[made])}), by ${texts[spans.op[made]] || 'the framework'}`
-             : freed >= 0 ? `frees ${texts[spans.tensor[freed]]} (${size(spans.bytes[freed])}), made by ${texts[spans.op[freed]] || 'the framework'}` : '';
+  const what = made >= 0 ? `allocates ${texts[spans.tensor[made]]} (${size(spans.bytes[made])}), by ${maker(made)}`
+             : freed >= 0 ? `frees ${texts[spans.tensor[freed]]} (${size(spans.bytes[freed])}), made by ${maker(freed)}` : '';
   document.getElementById('where').textContent = `Event ${event}, ${phaseAt(event)}: ${size(total)} allocated` + (what ? `; ${what}` : '');
   for (const td of document.querySelectorAll('[data-purpose]')) td.textContent = size(sums[Number(td.dataset.purpose)]);
   const body = document.getElementById('tensors');
@@ -70,7 +74,7 @@ function show(column) {
     const key = document.createElement('span');
     key.className = `key ${data.keys[spans.purpose[i]]}`;
     name.prepend(key);
-    cell(row, purposes[spans.purpose[i]]);
+    cell(row, purposes[spans.purpose[i]], 'purpose');
     cell(row, texts[spans.op[i]]);
     cell(row, size(spans.bytes[i]), 'number');
   }

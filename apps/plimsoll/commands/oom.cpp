@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "batches.hpp"
+#include "command.hpp"
+#include "estimate/memory/memory.hpp"
+#include "estimate/memory/oom_message.hpp"
+#include "hardware/this_machine.hpp"
+#include "inspect_model.hpp"
+#include "report/oom_report.hpp"
+#include "setting_options.hpp"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::size_t kLargestLog = std::size_t{1} << 30;
+
+struct Options {
+  std::string file = "-";
+  std::string model;
+  InspectOptions inspect;
+  MemoryOptions memory;
+  std::string device;
+  bool json = false;
+};
+
+Result<estimate::OutOfMemory> read_message(const std::string& file) {
+  const bool standard_input = file == "-";
+  const Result<std::string> log = read_file(standard_input ? "/dev/stdin" : file, kLargestLog);
+  if (!log) return std::unexpected(log.error());
+  Result<estimate::OutOfMemory> message = estimate::parse_out_of_memory(*log);
+  if (!message)
+    return std::unexpected(std::move(message).error().within(standard_input ? "standard input" : file));
+  return message;
+}
+
+/// The GPU of the message: the one named, or one of which nothing is known but its memory.
+Result<hardware::Device> device_of(const Options& options, const estimate::OutOfMemory& message) {
+  if (!options.device.empty()) return hardware::device_named(options.device);
+  if (!report::allocator_room(message)) {
+    Error error{"the message does not say how much memory there was"};
+    error.hint = "Name the GPU: --device D.";
+    return std::unexpected(std::move(error));
+  }
+  return hardware::Device{.id = "message", .name = "the GPU of the message"};
+}
+
+/// What the report of a model looks at; it must outlive the report.
+struct Simulated {
+  Batches batches;
+  network::Shapes shapes;
+  estimate::Counts counts;
+};
+
+Result<report::MemoryReport> simulate(const Options& options, const estimate::OutOfMemory& message,
+                                      const Simulated& model) {
+  Result<hardware::Device> device = device_of(options, message);
+  if (!device) return std::unexpected(std::move(device).error());
+  estimate::MemorySetting setting = options.memory.setting;
+  setting.mode = options.inspect.mode;
+  const auto estimated = [&] {
+    return estimate::estimate_memory(model.batches.network(), model.shapes, setting, *device);
+  };
+  Result<estimate::MemoryEstimate> estimate = estimated();
+  if (estimate)
+    if (const auto room = report::allocator_room(message)) {
+      // The message says what the allocator could have had; the context that it left out of that is a fact.
+      const Bytes usable = *room + estimate->context.value_or(Bytes());
+      device->usable_memory =
+          hardware::Figure{static_cast<double>(usable.count()), hardware::Provenance::measured,
+                           "what the message says was reserved or free"};
+      estimate = estimated();
+    }
+  if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
+  const LoadedModel& loaded = model.batches.loaded();
+  const std::int64_t batch = std::max<std::int64_t>(options.inspect.binding.batch, 1);
+  const auto again = [&](std::int64_t n) { return model.batches.shapes(n); };
+  auto measures = estimate::what_would_lower(model.batches.network(), again, batch, setting, *device);
+  if (!measures) return std::unexpected(std::move(measures).error());
+  report::MemoryReport report{.inspection = {loaded.label, loaded.network, model.shapes, model.counts,
+                                             options.inspect.conventions, loaded.notes},
+                              .setting = setting,
+                              .batch = batch,
+                              .device = *device,
+                              .estimate = std::move(*estimate),
+                              .measures = std::move(*measures)};
+  if (auto largest = estimate::largest_batch(model.batches.network(), again, setting, *device))
+    report.largest = *largest;
+  return report;
+}
+
+Result<int> run(const Options& options, const report::TextStyle& style) {
+  Result<estimate::OutOfMemory> message = read_message(options.file);
+  if (!message) return std::unexpected(std::move(message).error());
+  report::OutOfMemoryReport report{std::move(*message)};
+  std::unique_ptr<Simulated> model;
+  if (!options.model.empty()) {
+    Result<Batches> batches = Batches::load(options.model, options.inspect);
+    if (!batches) return std::unexpected(std::move(batches).error());
+    Result<network::Shapes> shapes = batches->shapes(0);
+    if (!shapes) return std::unexpected(std::move(shapes).error());
+    estimate::Counts counts = estimate::count(batches->network(), *shapes, options.inspect.conventions);
+    model = std::make_unique<Simulated>(std::move(*batches), std::move(*shapes), std::move(counts));
+    Result<report::MemoryReport> simulated = simulate(options, report.message, *model);
+    if (!simulated) return std::unexpected(std::move(simulated).error());
+    report.model.emplace(std::move(*simulated));
+  }
+  if (options.json)
+    fmt::print("{}\n", report::to_json(report).dump());
+  else
+    fmt::print("{}", report::out_of_memory_text(report, style));
+  return 0;
+}
+
+}  // namespace
+
+void add_oom(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
+  command->add_option("file", options->file, "A log, or the message alone; - (default): standard input")
+      ->option_text("FILE");
+  CLI::Option* model = command->add_option("--model", options->model,
+                                           "ONNX file, zoo name, or FILE.py:function: simulate the run too");
+  model->option_text("MODEL");
+  options->inspect.binding.add_to(*command);
+  add_mode_option(*command, options->inspect.mode);
+  command->add_flag("--allow-unknown", options->inspect.allow_unknown, "Go on where an operator is unknown");
+  command
+      ->add_option("--device,-d", options->device,
+                   "The GPU, by an id from `plimsoll devices`; its memory is the message's")
+      ->option_text("DEVICE");
+  options->memory.add_to(*command);
+  const std::vector<CLI::Option*> settings = command->get_options(
+      [&](const CLI::Option* o) { return o != model && o != command->get_help_ptr() && o->nonpositional(); });
+  command->add_flag("--json", options->json, "One JSON document");
+  command->footer(
+      "Examples:\n"
+      "  plimsoll oom train.log\n"
+      "  plimsoll oom train.log --model resnet50 --mode train --batch 256 --optimizer adam --device t4\n"
+      "  python train.py 2>&1 | plimsoll oom");
+  command->callback([options, settings, &invocation] {
+    for (const CLI::Option* setting : settings)
+      if (options->model.empty() && setting->count() > 0)
+        throw CLI::RequiresError(setting->get_name(), "--model");
+    invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
+  });
+}
+
+}  // namespace plimsoll
