@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// What the processes at work on a GPU of this machine leave of its memory. Absent where the driver does not tell.
+/// What the processes at work on a GPU of this machine leave of its memory. Absent where the driver does not
+/// tell.
 struct GpuUse {
   std::optional<Bytes> free;
   std::vector<report::OtherUser> users;

@@ -116,7 +116,10 @@ void BindingOptions::add_to(CLI::App& command) {
 }
 
 void BindingOptions::add_to(CLI::App& command, std::vector<std::int64_t>& batches) {
-  command.add_option("--batch,-b", batches, "Batch size, or several")->check(positive_number())->delimiter(',')->option_text("N,…");
+  command.add_option("--batch,-b", batches, "Batch size, or several")
+      ->check(positive_number())
+      ->delimiter(',')
+      ->option_text("N,…");
   add_shape_options(command, *this);
 }
 

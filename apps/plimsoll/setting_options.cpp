@@ -28,7 +28,8 @@ void add_optimizer_option(CLI::App& command, network::Optimizer& optimizer) {
       {"momentum", network::Optimizer::momentum},
       {"adam", network::Optimizer::adam},
       {"adamw", network::Optimizer::adamw}};
-  takes_one_of(command.add_option("--optimizer", optimizer, "sgd (default), momentum, adam, adamw")->option_text("OPTIMIZER"),
+  takes_one_of(command.add_option("--optimizer", optimizer, "sgd (default), momentum, adam, adamw")
+                   ->option_text("OPTIMIZER"),
                kOptimizers);
 }
 
@@ -39,43 +40,59 @@ void add_devices_option(CLI::App& command, std::vector<std::string>& devices, co
 void MemoryOptions::add_to(CLI::App& command) {
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
-  static const std::map<std::string, estimate::Loss> kLosses = {{"cross-entropy", estimate::Loss::cross_entropy},
-                                                                {"mean-square", estimate::Loss::mean_square},
-                                                                {"none", estimate::Loss::none}};
-  takes_one_of(command.add_option("--loss", setting.loss, "cross-entropy (default), mean-square, none")->option_text("LOSS"), kLosses);
-  static const std::map<std::string, estimate::InPlace> kInPlace = {
-      {"auto", estimate::InPlace::automatic}, {"always", estimate::InPlace::always}, {"never", estimate::InPlace::never}};
+  static const std::map<std::string, estimate::Loss> kLosses = {
+      {"cross-entropy", estimate::Loss::cross_entropy},
+      {"mean-square", estimate::Loss::mean_square},
+      {"none", estimate::Loss::none}};
+  takes_one_of(command.add_option("--loss", setting.loss, "cross-entropy (default), mean-square, none")
+                   ->option_text("LOSS"),
+               kLosses);
+  static const std::map<std::string, estimate::InPlace> kInPlace = {{"auto", estimate::InPlace::automatic},
+                                                                    {"always", estimate::InPlace::always},
+                                                                    {"never", estimate::InPlace::never}};
   takes_one_of(command
                    .add_option("--inplace", setting.in_place,
-                               "Activations in place: auto (default: after a convolution, normalization or addition), always, never")
+                               "Activations in place: auto (default: after a convolution, normalization or "
+                               "addition), always, never")
                    ->option_text("WHEN"),
                kInPlace);
-  command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")->delimiter(',')->option_text("PREFIX,…");
-  command.add_flag("--checkpoint", setting.checkpoint, "Recompute activations in the backward pass, in about √layers segments");
-  command.add_option("--accumulate", setting.accumulate, "Passes per optimizer step (1)")->check(CLI::Range(1, 1 << 20))->option_text("N");
-  static const std::map<std::string, estimate::ZeroGrad> kZeroGrad = {{"before-forward", estimate::ZeroGrad::before_forward},
-                                                                      {"before-backward", estimate::ZeroGrad::before_backward},
-                                                                      {"keep", estimate::ZeroGrad::keep}};
+  command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
+      ->delimiter(',')
+      ->option_text("PREFIX,…");
+  command.add_flag("--checkpoint", setting.checkpoint,
+                   "Recompute activations in the backward pass, in about √layers segments");
+  command.add_option("--accumulate", setting.accumulate, "Passes per optimizer step (1)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->option_text("N");
+  static const std::map<std::string, estimate::ZeroGrad> kZeroGrad = {
+      {"before-forward", estimate::ZeroGrad::before_forward},
+      {"before-backward", estimate::ZeroGrad::before_backward},
+      {"keep", estimate::ZeroGrad::keep}};
   takes_one_of(command
                    .add_option("--zero-grad", setting.zero_grad,
                                "before-forward (default), before-backward, or keep (set_to_none=False)")
                    ->option_text("WHEN"),
                kZeroGrad);
-  command.add_flag("--fused-optimizer", setting.fused_optimizer, "An optimizer without temporaries (fused=True)");
+  command.add_flag("--fused-optimizer", setting.fused_optimizer,
+                   "An optimizer without temporaries (fused=True)");
   command.add_flag("--expandable-segments", setting.allocator.expandable_segments,
                    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
   command
       .add_option_function<std::int64_t>(
-          "--max-split-size", [this](const std::int64_t& mib) { setting.allocator.max_split_size = mib << 20; },
+          "--max-split-size",
+          [this](const std::int64_t& mib) { setting.allocator.max_split_size = mib << 20; },
           "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:N")
       ->check(CLI::Range(std::int64_t{21}, std::int64_t{1} << 30))
       ->option_text("MIB");
-  command.add_option("--gpus", setting.gpus, "GPUs that train together (1)")->check(CLI::Range(1, 1 << 20))->option_text("N");
-  static const std::map<std::string, estimate::Sharding> kSharding = {{"none", estimate::Sharding::none},
-                                                                      {"data-parallel", estimate::Sharding::data_parallel},
-                                                                      {"zero1", estimate::Sharding::zero1},
-                                                                      {"zero2", estimate::Sharding::zero2},
-                                                                      {"zero3", estimate::Sharding::zero3}};
+  command.add_option("--gpus", setting.gpus, "GPUs that train together (1)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->option_text("N");
+  static const std::map<std::string, estimate::Sharding> kSharding = {
+      {"none", estimate::Sharding::none},
+      {"data-parallel", estimate::Sharding::data_parallel},
+      {"zero1", estimate::Sharding::zero1},
+      {"zero2", estimate::Sharding::zero2},
+      {"zero3", estimate::Sharding::zero3}};
   takes_one_of(command
                    .add_option("--sharding", setting.sharding,
                                "Over --gpus: none (default), data-parallel, zero1, zero2, zero3")
@@ -83,7 +100,9 @@ void MemoryOptions::add_to(CLI::App& command) {
                kSharding);
   command.add_flag("--kv-cache,!--no-kv-cache", setting.key_value_cache,
                    "Causal attention keeps keys and values, as decoders do (default: yes)");
-  command.add_option("--context", setting.context, "Tokens that the key-value cache holds already (0); inference")
+  command
+      .add_option("--context", setting.context,
+                  "Tokens that the key-value cache holds already (0); inference")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->option_text("TOKENS");
 }

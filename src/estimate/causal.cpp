@@ -135,7 +135,8 @@ class Finder {
     if (t.type != network::DataType::boolean || !t.has_shape) return false;
     if (t.role != network::Role::parameter && t.role != network::Role::buffer) return false;
     const auto dims = network_.dims_of(t);
-    return dims.size() >= 2 && dims.back() == dims[dims.size() - 2] && dims.back().exact() && dims.back().value() > 1;
+    return dims.size() >= 2 && dims.back() == dims[dims.size() - 2] && dims.back().exact() &&
+           dims.back().value() > 1;
   }
 
   [[nodiscard]] bool leads_to_range(TensorId id) const {

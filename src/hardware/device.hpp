@@ -59,17 +59,17 @@ struct Device {
   bool well_known = false;
   std::vector<std::string> notes = {};
 
-  std::optional<Figure> memory = {};            ///< B; nominal, 1 GB of a datasheet taken as 10^9 B
-  std::optional<Figure> usable_memory = {};     ///< B that programs can have, where somebody has looked
-  std::optional<Figure> memory_bandwidth = {};  ///< B/s
-  std::optional<Figure> l2_cache = {};          ///< B
-  std::optional<Figure> context_memory = {};    ///< B that a program's CUDA context takes
-  std::optional<Figure> matrix_kernels = {};    ///< B more, once kernels of matrix products are loaded
+  std::optional<Figure> memory = {};               ///< B; nominal, 1 GB of a datasheet taken as 10^9 B
+  std::optional<Figure> usable_memory = {};        ///< B that programs can have, where somebody has looked
+  std::optional<Figure> memory_bandwidth = {};     ///< B/s
+  std::optional<Figure> l2_cache = {};             ///< B
+  std::optional<Figure> context_memory = {};       ///< B that a program's CUDA context takes
+  std::optional<Figure> matrix_kernels = {};       ///< B more, once kernels of matrix products are loaded
   std::optional<Figure> convolution_kernels = {};  ///< B more, once those of convolutions are
-  std::optional<Figure> link_bandwidth = {};    ///< B/s to other devices, both directions together
-  std::string link = {};                        ///< "NVLink", "PCIe 4.0"
-  std::optional<Figure> power = {};             ///< W: the board's limit (TDP)
-  std::optional<Figure> multiprocessors = {};   ///< SMs, compute units, or physical cores of a CPU
+  std::optional<Figure> link_bandwidth = {};       ///< B/s to other devices, both directions together
+  std::string link = {};                           ///< "NVLink", "PCIe 4.0"
+  std::optional<Figure> power = {};                ///< W: the board's limit (TDP)
+  std::optional<Figure> multiprocessors = {};      ///< SMs, compute units, or physical cores of a CPU
   std::optional<nvml::ComputeCapability> compute_capability = {};
   std::array<std::optional<Figure>, kArithmetics> peak = {};  ///< FLOP/s (int8: op/s), by Arithmetic
   std::optional<Board> board = {};

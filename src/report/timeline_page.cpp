@@ -33,9 +33,8 @@ constexpr double kWidth = 1000, kHeight = 430, kLeft = 70, kRight = 990, kTop = 
 
 /// From the bottom: what stays, then what comes and goes.
 constexpr std::array<Purpose, estimate::kPurposes> kOrder = {
-    Purpose::weight,   Purpose::optimizer, Purpose::library,    Purpose::input,
-    Purpose::gradient, Purpose::saved,     Purpose::cache,      Purpose::activation,
-    Purpose::workspace};
+    Purpose::weight, Purpose::optimizer, Purpose::library,    Purpose::input,    Purpose::gradient,
+    Purpose::saved,  Purpose::cache,     Purpose::activation, Purpose::workspace};
 /// Classes of the style sheet, by Purpose.
 constexpr std::array<std::string_view, estimate::kPurposes> kClasses = {
     "weight", "input", "activation", "saved", "gradient", "optimizer", "workspace", "library"};

@@ -122,13 +122,18 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
              c.nodes - c.counted, c.nodes));
   for (const std::string& note : w.inspection.notes) line("note", printable(note));
   out += '\n' + colour_verdicts(to_text(device_table(w), style), style) + '\n';
-  const auto& with_memory = std::ranges::find_if(w.devices, [](const auto& d) { return d.memory.has_value(); });
+  const auto& with_memory =
+      std::ranges::find_if(w.devices, [](const auto& d) { return d.memory.has_value(); });
   if (with_memory != w.devices.end() && !with_memory->memory->unruled.empty())
-    out += wrap(fmt::format("Memory without a rule for: {}.", fmt::join(with_memory->memory->unruled, ", ")), text_width(style), "");
-  out += wrap("Memory is an estimate of what PyTorch needs at least, with the CUDA context on a GPU; `plimsoll estimate` says "
-              "of what and why. Times are floors, not estimates: no program is faster than FLOPs over peak rate, or than "
-              "weights, input and output moved once over bandwidth, and real ones are slower.",
-              text_width(style), "");
+    out += wrap(fmt::format("Memory without a rule for: {}.", fmt::join(with_memory->memory->unruled, ", ")),
+                text_width(style), "");
+  out += wrap(
+      "Memory is an estimate of what PyTorch needs at least, with the CUDA context on a GPU; `plimsoll "
+      "estimate` says "
+      "of what and why. Times are floors, not estimates: no program is faster than FLOPs over peak rate, or "
+      "than "
+      "weights, input and output moved once over bandwidth, and real ones are slower.",
+      text_width(style), "");
   return out;
 }
 

@@ -23,17 +23,18 @@ def gpt2():
 P
 passed=0; failed=0
 try() {  # SPEC INPUT MODE EXPORTER
-  local out=$work/model.onnx report answer
+  local out=$work/model.onnx report
   rm -f "$out"
   if ! report=$(python3 -m plimsoll_torch "$1" --input "$2" -o "$out" --mode "$3" --exporter "$4" --weights none --json 2>"$work/err"); then
     failed=$((failed + 1)); echo "FAILED $1 $3 $4: $(tail -n 1 "$work/err")"; return
   fi
-  if ! answer=$("$plimsoll" inspect "$out" --json 2>"$work/err"); then
+  if ! "$plimsoll" inspect "$out" --json >"$work/answer.json" 2>"$work/err"; then
     failed=$((failed + 1)); echo "FAILED to inspect $1 $3 $4: $(tail -n 2 "$work/err")"; return
   fi
-  python3 - "$1" "$3" "$4" "$report" "$answer" <<'P' && passed=$((passed + 1)) || failed=$((failed + 1))
+  python3 - "$1" "$3" "$4" "$report" "$work/answer.json" <<'P' && passed=$((passed + 1)) || failed=$((failed + 1))
 import json, sys
-name, mode, exporter, report, answer = sys.argv[1:4] + [json.loads(x) for x in sys.argv[4:]]
+name, mode, exporter = sys.argv[1:4]
+report, answer = json.loads(sys.argv[4]), json.load(open(sys.argv[5]))
 same = report['parameters'] == answer['parameters']
 print(f"{'same' if same else 'DIFFER'}  {name:36s} {mode:5s} {exporter:6s} parameters {report['parameters']} / {answer['parameters']}, "
       f"{answer['macs'] / 1e9:.4f} GMACs, {answer['coverage']['counted']} of {answer['coverage']['nodes']} operators counted")

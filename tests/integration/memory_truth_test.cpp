@@ -1,6 +1,7 @@
-// Estimates of memory against what PyTorch needed on an H200. Compiled twice: with the workspaces of convolutions as they are
-// shipped, and with a table that was fitted to no network's layers at all (left_out/), which is what an estimate is worth
-// for a network that was never seen. The data stand beside the project; without them the tests are skipped.
+// Estimates of memory against what PyTorch needed on an H200. Compiled twice: with the workspaces of
+// convolutions as they are shipped, and with a table that was fitted to no network's layers at all
+// (left_out/), which is what an estimate is worth for a network that was never seen. The data stand beside
+// the project; without them the tests are skipped.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -52,8 +53,12 @@ std::filesystem::path graph_of(const std::string& model, bool training) {
   return {};
 }
 
-bool is_language(const std::string& model) { return model == "bert_base" || model == "gpt2"; }
-bool is_detector(const std::string& model) { return model.find("rcnn") != std::string::npos || model.starts_with("ssd"); }
+bool is_language(const std::string& model) {
+  return model == "bert_base" || model == "gpt2";
+}
+bool is_detector(const std::string& model) {
+  return model.find("rcnn") != std::string::npos || model.starts_with("ssd");
+}
 
 Compared compare(const json& row) {
   const std::string model = row.at("model");
@@ -73,13 +78,23 @@ Compared compare(const json& row) {
   static const hardware::Device h200 = *hardware::device_named("h200");
   const auto estimate = estimate::estimate_memory(inspected->network, inspected->shapes, setting, h200);
   EXPECT_TRUE(estimate) << model;
-  const auto error = [](Bytes got, double want) { return std::abs(static_cast<double>(got.count()) / want - 1); };
+  const auto error = [](Bytes got, double want) {
+    return std::abs(static_cast<double>(got.count()) / want - 1);
+  };
   const auto allocated = row.at("alloc").get<double>();
-  Compared out{model, mode, error(estimate->peak_allocated, allocated), error(estimate->peak_reserved, row.at("reserved").get<double>()), {}, {}, false};
-  out.held = static_cast<double>(estimate->low.count()) <= allocated && allocated <= static_cast<double>(estimate->high.count());
+  Compared out{model,
+               mode,
+               error(estimate->peak_allocated, allocated),
+               error(estimate->peak_reserved, row.at("reserved").get<double>()),
+               {},
+               {},
+               false};
+  out.held = static_cast<double>(estimate->low.count()) <= allocated &&
+             allocated <= static_cast<double>(estimate->high.count());
   if (mode == "fresh") {
-    out.minimum = error(estimate->minimum_reserved,
-                        (row.at("min_capacity_low").get<double>() + row.at("min_capacity_high").get<double>()) / 2);
+    out.minimum =
+        error(estimate->minimum_reserved,
+              (row.at("min_capacity_low").get<double>() + row.at("min_capacity_high").get<double>()) / 2);
     out.used = error(estimate->device_used(), row.at("used").get<double>());
   }
   return out;
@@ -145,7 +160,8 @@ TEST_F(PLIMSOLL_TRUTH_SUITE, NoModelIsFarOff) {
 
 TEST_F(PLIMSOLL_TRUTH_SUITE, TheIntervalHoldsForNineteenOfTwenty) {
   const auto held = std::ranges::count_if(rows(), &Compared::held);
-  EXPECT_GE(static_cast<double>(held), 0.95 * static_cast<double>(rows().size())) << held << " of " << rows().size();
+  EXPECT_GE(static_cast<double>(held), 0.95 * static_cast<double>(rows().size()))
+      << held << " of " << rows().size();
 }
 
 }  // namespace

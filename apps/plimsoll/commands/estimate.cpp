@@ -47,7 +47,8 @@ Result<Target> target_named(const std::string& name) {
   GpuUse use = gpu_use(0);
   if (use.free) {
     target.device.usable_memory =
-        hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured, "free at this moment, by the driver"};
+        hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
+                         "free at this moment, by the driver"};
     target.others = std::move(use.users);
   }
   return target;
@@ -59,33 +60,35 @@ struct Bound {
   estimate::Counts counts;
 };
 
-Result<report::MemoryReport> one_report(const Options& options, const Batches& batches, const Target& target, std::int64_t batch,
-                                        std::deque<Bound>& kept) {
+Result<report::MemoryReport> one_report(const Options& options, const Batches& batches, const Target& target,
+                                        std::int64_t batch, std::deque<Bound>& kept) {
   Result<network::Shapes> shapes = batches.shapes(batch);
   if (!shapes) return std::unexpected(std::move(shapes).error());
   estimate::MemorySetting setting = options.memory.setting;
   setting.mode = options.inspect.mode;
-  Result<estimate::MemoryEstimate> estimate = estimate::estimate_memory(batches.network(), *shapes, setting, target.device);
+  Result<estimate::MemoryEstimate> estimate =
+      estimate::estimate_memory(batches.network(), *shapes, setting, target.device);
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
   estimate::Counts counts = estimate::count(batches.network(), *shapes, options.inspect.conventions);
   const Bound& bound = kept.emplace_back(std::move(*shapes), std::move(counts));
   const LoadedModel& loaded = batches.loaded();
-  report::MemoryReport report{
-      .inspection = {loaded.label, loaded.network, bound.shapes, bound.counts, options.inspect.conventions, loaded.notes},
-      .setting = setting,
-      .batch = std::max<std::int64_t>(batch, 1),
-      .device = target.device,
-      .estimate = std::move(*estimate),
-      .others = target.others};
+  report::MemoryReport report{.inspection = {loaded.label, loaded.network, bound.shapes, bound.counts,
+                                             options.inspect.conventions, loaded.notes},
+                              .setting = setting,
+                              .batch = std::max<std::int64_t>(batch, 1),
+                              .device = target.device,
+                              .estimate = std::move(*estimate),
+                              .others = target.others};
   const auto again = [&](std::int64_t n) { return batches.shapes(n); };
   if (options.max_batch) {
-    Result<estimate::LargestBatch> largest = estimate::largest_batch(batches.network(), again, setting, target.device);
+    Result<estimate::LargestBatch> largest =
+        estimate::largest_batch(batches.network(), again, setting, target.device);
     if (!largest) return std::unexpected(std::move(largest).error());
     report.largest = *largest;
   }
   if (options.advice || (!options.json && !report.estimate.fits.value_or(true))) {
-    Result<std::vector<estimate::Measure>> measures =
-        estimate::what_would_lower(batches.network(), again, std::max<std::int64_t>(batch, 1), setting, target.device);
+    Result<std::vector<estimate::Measure>> measures = estimate::what_would_lower(
+        batches.network(), again, std::max<std::int64_t>(batch, 1), setting, target.device);
     if (!measures) return std::unexpected(std::move(measures).error());
     report.measures = std::move(*measures);
   }
@@ -110,13 +113,15 @@ Status write_timeline(const Options& options, const Batches& batches, const repo
   const Result<estimate::Timeline> timeline =
       estimate::memory_timeline(batches.network(), *shapes, report.setting, report.device);
   if (!timeline) return std::unexpected(timeline.error());
-  const std::string title = fmt::format("{}, batch {}, {}", report.inspection.model, report.batch, network::name(report.setting.mode));
+  const std::string title = fmt::format("{}, batch {}, {}", report.inspection.model, report.batch,
+                                        network::name(report.setting.mode));
   return write_file(options.timeline, report::timeline_page(*timeline, title, report.estimate.capacity));
 }
 
 Result<int> run(const Options& options, const report::TextStyle& style) {
   std::vector<Target> targets;
-  for (const std::string& name : options.devices.empty() ? std::vector<std::string>{"this"} : options.devices) {
+  for (const std::string& name :
+       options.devices.empty() ? std::vector<std::string>{"this"} : options.devices) {
     Result<Target> target = target_named(name);
     if (!target) return std::unexpected(std::move(target).error());
     targets.push_back(std::move(*target));
@@ -126,13 +131,15 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   std::deque<Bound> kept;
   std::vector<report::MemoryReport> reports;
   for (const Target& target : targets)
-    for (const std::int64_t batch : options.batches.empty() ? std::vector<std::int64_t>{0} : options.batches) {
+    for (const std::int64_t batch :
+         options.batches.empty() ? std::vector<std::int64_t>{0} : options.batches) {
       Result<report::MemoryReport> report = one_report(options, *batches, target, batch, kept);
       if (!report) return std::unexpected(std::move(report).error());
       reports.push_back(std::move(*report));
     }
   if (!options.timeline.empty()) {
-    if (const Status written = write_timeline(options, *batches, reports.front()); !written) return std::unexpected(written.error());
+    if (const Status written = write_timeline(options, *batches, reports.front()); !written)
+      return std::unexpected(written.error());
   }
   if (options.json && reports.size() == 1) {
     fmt::print("{}\n", answer(reports.front()).dump());
@@ -145,7 +152,8 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   } else {
     fmt::print("{}", report::memory_table(reports, style));
   }
-  const bool nowhere = std::ranges::none_of(reports, [](const auto& r) { return r.estimate.fits.value_or(true); });
+  const bool nowhere =
+      std::ranges::none_of(reports, [](const auto& r) { return r.estimate.fits.value_or(true); });
   return nowhere ? 1 : 0;
 }
 
@@ -153,17 +161,24 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 void add_estimate(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("estimate", "Will it fit: what a network needs of a device's memory, and why");
-  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")->required()->option_text("MODEL");
+  CLI::App* command =
+      app.add_subcommand("estimate", "Will it fit: what a network needs of a device's memory, and why");
+  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
+      ->required()
+      ->option_text("MODEL");
   options->inspect.binding.add_to(*command, options->batches);
   add_mode_option(*command, options->inspect.mode);
   command->add_flag("--allow-unknown", options->inspect.allow_unknown, "Go on where an operator is unknown");
-  add_devices_option(*command, options->devices, "Ids from `plimsoll devices`, `this` (default), `this-cpu`, or a device file");
+  add_devices_option(*command, options->devices,
+                     "Ids from `plimsoll devices`, `this` (default), `this-cpu`, or a device file");
   options->memory.add_to(*command);
   command->add_flag("--max-batch", options->max_batch, "Find the largest batch that fits");
-  command->add_flag("--advice", options->advice, "What would lower it, by how much (default where it does not fit)");
-  command->add_option("--timeline", options->timeline, "Write memory over one iteration as a page: FILE.html")->option_text("FILE");
-  command->add_option("--calibration", options->calibration, "FILE or none; memory needs none")->option_text("FILE");
+  command->add_flag("--advice", options->advice,
+                    "What would lower it, by how much (default where it does not fit)");
+  command->add_option("--timeline", options->timeline, "Write memory over one iteration as a page: FILE.html")
+      ->option_text("FILE");
+  command->add_option("--calibration", options->calibration, "FILE or none; memory needs none")
+      ->option_text("FILE");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"

@@ -35,7 +35,9 @@ Result<std::string> read_compressed(const std::string& path) {
     if (got == 0) break;
     out.append(chunk, 0, static_cast<std::size_t>(got));
     if (out.size() > kLargestTrace)
-      return std::unexpected(Error{fmt::format("the trace is larger than {}", text(Bytes(static_cast<std::int64_t>(kLargestTrace)))), path, "Record fewer steps."});
+      return std::unexpected(Error{
+          fmt::format("the trace is larger than {}", text(Bytes(static_cast<std::int64_t>(kLargestTrace)))),
+          path, "Record fewer steps."});
   }
   return out;
 }
@@ -46,7 +48,9 @@ Result<int> run(const Options& options) {
   Result<estimate::AllocationTrace> trace = estimate::read_trace(*contents);
   if (!trace) {
     Error error = std::move(trace).error().within(options.trace);
-    error.hint = "`with plimsoll_torch.record_memory(FILE):` around a run, or `python -m plimsoll_torch.memory SNAPSHOT -o FILE`, writes one.";
+    error.hint =
+        "`with plimsoll_torch.record_memory(FILE):` around a run, or `python -m plimsoll_torch.memory "
+        "SNAPSHOT -o FILE`, writes one.";
     return std::unexpected(std::move(error));
   }
   estimate::AllocatorSettings settings = settings_of(*trace);
@@ -63,29 +67,41 @@ Result<int> run(const Options& options) {
     out["events"] = trace->events.size();
     out["peak_allocated_bytes"] = result.peak_allocated;
     out["peak_reserved_bytes"] = result.peak_reserved;
-    out["failed_at_event"] = result.failed ? nlohmann::ordered_json(*result.failed) : nlohmann::ordered_json();
+    out["failed_at_event"] =
+        result.failed ? nlohmann::ordered_json(*result.failed) : nlohmann::ordered_json();
     out["unmatched_frees"] = result.unmatched_frees;
-    out["measured"] = {{"peak_allocated_bytes", trace->peak_allocated ? nlohmann::ordered_json(*trace->peak_allocated) : nlohmann::ordered_json()},
-                       {"peak_reserved_bytes", trace->peak_reserved ? nlohmann::ordered_json(*trace->peak_reserved) : nlohmann::ordered_json()}};
+    out["measured"] = {
+        {"peak_allocated_bytes",
+         trace->peak_allocated ? nlohmann::ordered_json(*trace->peak_allocated) : nlohmann::ordered_json()},
+        {"peak_reserved_bytes",
+         trace->peak_reserved ? nlohmann::ordered_json(*trace->peak_reserved) : nlohmann::ordered_json()}};
     fmt::print("{}\n", out.dump());
     return result.failed ? 1 : 0;
   }
   fmt::print("{}: {} allocations and frees", printable(options.trace), trace->events.size());
-  if (!trace->device.empty()) fmt::print(" on {}, PyTorch {}", printable(trace->device), printable(trace->torch));
+  if (!trace->device.empty())
+    fmt::print(" on {}, PyTorch {}", printable(trace->device), printable(trace->torch));
   fmt::print("\n");
-  const auto line = [](std::string_view what, std::int64_t bytes) { fmt::print("  {:<20}{:>10}  {} B\n", what, text(Bytes(bytes)), bytes); };
+  const auto line = [](std::string_view what, std::int64_t bytes) {
+    fmt::print("  {:<20}{:>10}  {} B\n", what, text(Bytes(bytes)), bytes);
+  };
   line("peak allocated", result.peak_allocated);
   line("peak reserved", result.peak_reserved);
   if (trace->peak_allocated && !asked) {
-    const bool same = *trace->peak_allocated == result.peak_allocated && trace->peak_reserved.value_or(-1) == result.peak_reserved;
-    fmt::print("  PyTorch measured {} B allocated, {} B reserved: {}\n", *trace->peak_allocated, trace->peak_reserved.value_or(0),
-               same ? "the same to the byte" : "not the same");
+    const bool same = *trace->peak_allocated == result.peak_allocated &&
+                      trace->peak_reserved.value_or(-1) == result.peak_reserved;
+    fmt::print("  PyTorch measured {} B allocated, {} B reserved: {}\n", *trace->peak_allocated,
+               trace->peak_reserved.value_or(0), same ? "the same to the byte" : "not the same");
   }
-  if (asked) fmt::print("  as recorded: {} allocated, {} reserved\n", text(Bytes(as_recorded.peak_allocated)), text(Bytes(as_recorded.peak_reserved)));
+  if (asked)
+    fmt::print("  as recorded: {} allocated, {} reserved\n", text(Bytes(as_recorded.peak_allocated)),
+               text(Bytes(as_recorded.peak_reserved)));
   if (trace->reserved_before > 0)
-    fmt::print("  {} were reserved before the recording began; the replay starts from nothing\n", text(Bytes(trace->reserved_before)));
+    fmt::print("  {} were reserved before the recording began; the replay starts from nothing\n",
+               text(Bytes(trace->reserved_before)));
   if (result.unmatched_frees > 0)
-    fmt::print("  {} frees are of memory that was allocated before the recording began\n", result.unmatched_frees);
+    fmt::print("  {} frees are of memory that was allocated before the recording began\n",
+               result.unmatched_frees);
   if (result.failed) fmt::print("  out of memory at event {}\n", *result.failed);
   return result.failed ? 1 : 0;
 }
@@ -94,13 +110,18 @@ Result<int> run(const Options& options) {
 
 void add_replay(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("replay", "Replay real allocations of PyTorch under other settings of its allocator");
-  command->add_option("trace", options->trace, "JSON that plimsoll_torch.record_memory wrote, or its .gz")->required()->option_text("TRACE");
+  CLI::App* command = app.add_subcommand(
+      "replay", "Replay real allocations of PyTorch under other settings of its allocator");
+  command->add_option("trace", options->trace, "JSON that plimsoll_torch.record_memory wrote, or its .gz")
+      ->required()
+      ->option_text("TRACE");
   command->add_flag("--expandable-segments", options->expandable, "As with expandable_segments:True");
   command->add_option("--max-split-size", options->max_split_mib, "As with max_split_size_mb:N")
       ->check(CLI::Range(std::int64_t{21}, std::int64_t{1} << 30))
       ->option_text("MIB");
-  command->add_option("--capacity", options->capacity_gib, "Memory that the allocator may take: would the run have succeeded?")
+  command
+      ->add_option("--capacity", options->capacity_gib,
+                   "Memory that the allocator may take: would the run have succeeded?")
       ->check(CLI::Range(1e-3, 1e6))
       ->option_text("GIB");
   command->add_flag("--json", options->json, "One JSON document");

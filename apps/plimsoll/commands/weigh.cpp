@@ -69,8 +69,10 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   const estimate::MemorySetting setting{
       .mode = options.inspect.mode, .precision = options.precision, .optimizer = options.optimizer};
   for (const Chosen& c : *chosen) {
-    report::WeighedDevice row{c.device, estimate::floors(weighing.needs, c.device, options.precision), c.here};
-    if (auto memory = estimate::estimate_memory(network, *shapes, setting, c.device)) row.memory = std::move(*memory);
+    report::WeighedDevice row{c.device, estimate::floors(weighing.needs, c.device, options.precision),
+                              c.here};
+    if (auto memory = estimate::estimate_memory(network, *shapes, setting, c.device))
+      row.memory = std::move(*memory);
     const auto again = [&](std::int64_t batch) { return batches->shapes(batch); };
     if (auto largest = estimate::largest_batch(network, again, setting, c.device)) row.largest = *largest;
     weighing.devices.push_back(std::move(row));
@@ -98,9 +100,10 @@ void add_weigh(CLI::App& app, Invocation& invocation) {
   options->inspect.add_to(*command);
   add_precision_option(*command, options->precision);
   add_optimizer_option(*command, options->optimizer);
-  add_devices_option(*command, options->devices,
-                     "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "
-                     "and a dozen others");
+  add_devices_option(
+      *command, options->devices,
+      "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "
+      "and a dozen others");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"

@@ -6,16 +6,18 @@ namespace plimsoll::estimate {
 namespace {
 
 // The constants of c10/cuda/CUDACachingAllocator.
-constexpr std::int64_t kSmallest = 512;              // sizes are multiples of it
-constexpr std::int64_t kSmall = 1 << 20;             // up to here a request goes to the small pool
+constexpr std::int64_t kSmallest = 512;   // sizes are multiples of it
+constexpr std::int64_t kSmall = 1 << 20;  // up to here a request goes to the small pool
 constexpr std::int64_t kSmallSegment = 2 << 20;
-constexpr std::int64_t kLargeSegment = 20 << 20;     // for large requests below kMinimumOwnSegment
+constexpr std::int64_t kLargeSegment = 20 << 20;  // for large requests below kMinimumOwnSegment
 constexpr std::int64_t kMinimumOwnSegment = 10 << 20;
 constexpr std::int64_t kSegmentRounding = 2 << 20;
 constexpr std::int64_t kExpandableLargePage = 20 << 20;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
 
-std::int64_t round_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
 
 std::int64_t segment_size(std::int64_t size) {
   if (size <= kSmall) return kSmallSegment;
@@ -67,8 +69,10 @@ std::uint32_t CachingAllocator::new_segment(Pool pool, std::int64_t size) {
   const std::int64_t bytes = settings_.caching ? segment_size(size) : size;
   if (reserved_ > settings_.capacity - bytes) return kNone;
   std::uint64_t address = end_;
-  if (next_address_ < addresses_.size()) address = addresses_[next_address_++];
-  else end_ += static_cast<std::uint64_t>(bytes);
+  if (next_address_ < addresses_.size())
+    address = addresses_[next_address_++];
+  else
+    end_ += static_cast<std::uint64_t>(bytes);
   took(bytes);
   return new_block({.address = address, .size = bytes, .pool = pool});
 }
@@ -87,8 +91,9 @@ std::uint32_t CachingAllocator::grow_expandable(Pool pool, std::int64_t size) {
     return tail;
   }
   // Pools lie far apart: one virtual range for each.
-  const std::uint64_t start = tail == kNone ? (1 + static_cast<std::uint64_t>(pool)) << 48
-                                            : blocks_[tail].address + static_cast<std::uint64_t>(blocks_[tail].size);
+  const std::uint64_t start = tail == kNone
+                                  ? (1 + static_cast<std::uint64_t>(pool)) << 48
+                                  : blocks_[tail].address + static_cast<std::uint64_t>(blocks_[tail].size);
   const std::uint32_t index = new_block({.address = start, .size = more, .previous = tail, .pool = pool});
   if (tail != kNone) blocks_[tail].next = index;
   tail = index;
@@ -104,8 +109,12 @@ bool CachingAllocator::should_split(const Block& block, std::int64_t size) const
 void CachingAllocator::split(std::uint32_t index, std::int64_t size) {
   const Block front = blocks_[index];
   const std::uint32_t rest = new_block({.address = front.address + static_cast<std::uint64_t>(size),
-                                        .size = front.size - size, .previous = index, .next = front.next, .pool = front.pool});
-  if (front.next != kNone) blocks_[front.next].previous = rest;
+                                        .size = front.size - size,
+                                        .previous = index,
+                                        .next = front.next,
+                                        .pool = front.pool});
+  if (front.next != kNone)
+    blocks_[front.next].previous = rest;
   else if (expandable_tail_[static_cast<std::size_t>(front.pool)] == index)
     expandable_tail_[static_cast<std::size_t>(front.pool)] = rest;
   blocks_[index].next = rest;
@@ -136,7 +145,8 @@ void CachingAllocator::merge(std::uint32_t kept, std::uint32_t gone) {
   const Block& g = blocks_[gone];
   k.size += g.size;
   k.next = g.next;
-  if (g.next != kNone) blocks_[g.next].previous = kept;
+  if (g.next != kNone)
+    blocks_[g.next].previous = kept;
   else if (expandable_tail_[static_cast<std::size_t>(g.pool)] == gone)
     expandable_tail_[static_cast<std::size_t>(g.pool)] = kept;
   unused_.push_back(gone);
@@ -155,7 +165,8 @@ void CachingAllocator::free(Handle handle) {
     erase_free(next);
     merge(index, next);
   }
-  if (const std::uint32_t previous = blocks_[index].previous; previous != kNone && !blocks_[previous].allocated) {
+  if (const std::uint32_t previous = blocks_[index].previous;
+      previous != kNone && !blocks_[previous].allocated) {
     erase_free(previous);
     merge(previous, index);
     index = previous;

@@ -14,7 +14,8 @@ std::vector<std::uint32_t> checkpoints(const Program& program) {
   for (std::uint32_t i = 0; i < calls; ++i) {
     if (program.calls[i].op == kLossCall) continue;
     for (const Step& step : program.slice(program.calls[i].forward))
-      if (step.kind == StepKind::output) made[static_cast<std::size_t>(program.value(step.value).storage)] = i;
+      if (step.kind == StepKind::output)
+        made[static_cast<std::size_t>(program.value(step.value).storage)] = i;
     if (program.calls[i].saved.count > 0) ++layers;
     for (const ValueId id : program.ids(program.calls[i].saved)) saved[i] += program.value(id).bytes();
     total += saved[i];
@@ -22,7 +23,8 @@ std::vector<std::uint32_t> checkpoints(const Program& program) {
   // A storage crosses every boundary between the call that makes it and the last that uses it.
   for (std::size_t s = 0; s < made.size(); ++s) {
     if (made[s] == 0xffffffff) continue;
-    const std::uint32_t last = std::min<std::uint32_t>(program.released[s], static_cast<std::uint32_t>(calls - 1));
+    const std::uint32_t last =
+        std::min<std::uint32_t>(program.released[s], static_cast<std::uint32_t>(calls - 1));
     if (last <= made[s]) continue;
     crossing[made[s] + 1] += program.storages[s].bytes;
     crossing[last + 1] -= program.storages[s].bytes;

@@ -16,8 +16,8 @@ using Saved = MemoryRule::Saved;
 bool follows_a_layer(Lowering& l, TensorId input) {
   const Operator* maker = l.producer(input);
   if (maker == nullptr) return false;
-  static constexpr std::string_view kLayers[] = {"Conv", "ConvTranspose", "BatchNormalization", "GroupNormalization",
-                                                 "InstanceNormalization", "Add"};
+  static constexpr std::string_view kLayers[] = {
+      "Conv", "ConvTranspose", "BatchNormalization", "GroupNormalization", "InstanceNormalization", "Add"};
   return std::ranges::find(kLayers, l.network().type_of(*maker)) != std::end(kLayers);
 }
 
@@ -29,14 +29,19 @@ bool runs_in_place(Lowering& l, TensorId input, const MemoryRule& rule) {
   return l.options().in_place == InPlace::always || follows_a_layer(l, input);
 }
 
-bool same_extents(const Value& a, const Value& b) { return a.elements == b.elements; }
+bool same_extents(const Value& a, const Value& b) {
+  return a.elements == b.elements;
+}
 
-DataType result_type(Lowering& l, const Operator& op, std::initializer_list<ValueId> inputs, CastPolicy policy) {
+DataType result_type(Lowering& l, const Operator& op, std::initializer_list<ValueId> inputs,
+                     CastPolicy policy) {
   const DataType declared = l.shapes().type(l.output(op, 0));
   if (!network::is_float(declared)) return declared;
   const DataType natural = l.natural_type(inputs);
   if (!network::is_float(natural)) return declared;
-  return policy == CastPolicy::full ? l.full_type(natural) : policy == CastPolicy::low ? l.low_type(natural) : natural;
+  return policy == CastPolicy::full  ? l.full_type(natural)
+         : policy == CastPolicy::low ? l.low_type(natural)
+                                     : natural;
 }
 
 /// Gives back the gradient of one operand of a broadcasting product: a product of the result's size, summed
@@ -71,9 +76,12 @@ void lower_sum(Lowering& l, const Operator& op, const MemoryRule& rule) {
   const auto [a, b, result] = begin_binary(l, op, rule);
   for (const ValueId operand : {a, b}) {
     if (operand == kNoValue) continue;
-    if (!same_extents(l.at(operand), l.at(result))) l.backward_sum(result, operand);
-    else if (l.at(operand).type != l.at(result).type) l.backward_gradient(operand);
-    else l.backward_share(operand);
+    if (!same_extents(l.at(operand), l.at(result)))
+      l.backward_sum(result, operand);
+    else if (l.at(operand).type != l.at(result).type)
+      l.backward_gradient(operand);
+    else
+      l.backward_share(operand);
   }
   l.end({result});
 }
@@ -135,7 +143,8 @@ void lower_cast(Lowering& l, const Operator& op, const MemoryRule&) {
   if (x == kNoValue) return;
   const DataType type = l.shapes().type(out);
   // A cast to float32 in a network that computes in a narrower type follows the network.
-  const bool same = l.at(x).type == type || (network::is_float(type) && network::is_float(l.at(x).type) && type == DataType::float32);
+  const bool same = l.at(x).type == type ||
+                    (network::is_float(type) && network::is_float(l.at(x).type) && type == DataType::float32);
   if (same) return l.bind_view(out, x, l.at(x));
   l.begin();
   const ValueId result = l.make(out, type, l.needs_gradient(x));
@@ -241,6 +250,8 @@ void lower_unary(Lowering& l, TensorId input, TensorId output, const Operator& o
   l.end({result});
 }
 
-std::span<const MemoryRule> elementwise_memory_rules() { return kRules; }
+std::span<const MemoryRule> elementwise_memory_rules() {
+  return kRules;
+}
 
 }  // namespace plimsoll::estimate

@@ -14,9 +14,12 @@ using network::Operator;
 using network::TensorId;
 using Saved = MemoryRule::Saved;
 
-std::int64_t rounded_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+std::int64_t rounded_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
 
-ConvolutionShape convolution_shape(Lowering& l, const Operator& op, const Value& x, const Value& w, const Value& y) {
+ConvolutionShape convolution_shape(Lowering& l, const Operator& op, const Value& x, const Value& w,
+                                   const Value& y) {
   ConvolutionShape s;
   s.batch = x.dims[0];
   s.groups = std::max<std::int64_t>(l.integer(op, "group", 1), 1);
@@ -52,8 +55,10 @@ void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) 
   if (l.at(x).rank >= 3 && l.at(x).strided && l.at(w).rank == l.at(x).rank && !channels_last) {
     const ConvolutionShape s = transposed ? convolution_shape(l, op, l.at(y), l.at(w), l.at(x))
                                           : convolution_shape(l, op, l.at(x), l.at(w), l.at(y));
-    forward = convolution_workspace(s, transposed ? ConvolutionPass::input_gradient : ConvolutionPass::forward);
-    input_gradient = convolution_workspace(s, transposed ? ConvolutionPass::forward : ConvolutionPass::input_gradient);
+    forward =
+        convolution_workspace(s, transposed ? ConvolutionPass::input_gradient : ConvolutionPass::forward);
+    input_gradient =
+        convolution_workspace(s, transposed ? ConvolutionPass::forward : ConvolutionPass::input_gradient);
     weight_gradient = convolution_workspace(s, ConvolutionPass::weight_gradient);
   }
   // Plans differ in which operands they copy into another layout.
@@ -140,7 +145,8 @@ void lower_dropout(Lowering& l, const Operator& op, const MemoryRule&) {
   if (const TensorId given = l.input(op, 1); given != kNoTensor && l.shapes().at(given).has_value) {
     const auto value = l.shapes().value(given);
     if (value.size() == 1) ratio = value[0].real();
-  } else if (const auto* a = l.network().find(op, "ratio"); a != nullptr && a->kind == network::Attribute::Kind::real) {
+  } else if (const auto* a = l.network().find(op, "ratio");
+             a != nullptr && a->kind == network::Attribute::Kind::real) {
     ratio = a->real;
   }
   if (!l.training() || ratio == 0) return l.bind_view(out, x, l.at(x));
@@ -163,8 +169,10 @@ void lower_reduction(Lowering& l, const Operator& op, const MemoryRule& rule) {
   const ValueId y = l.make(out, type, l.needs_gradient(x));
   if (rule.saved == Saved::input) l.save(x);
   if (rule.saved == Saved::result) l.save(y);
-  if (rule.name == "ReduceSum") l.backward_share(x);  // the gradient, expanded
-  else l.backward_gradient(x);
+  if (rule.name == "ReduceSum")
+    l.backward_share(x);  // the gradient, expanded
+  else
+    l.backward_gradient(x);
   l.end({y});
 }
 
@@ -176,7 +184,8 @@ void lower_gemm(Lowering& l, const Operator& op, const MemoryRule&) {
 void lower_mat_mul(Lowering& l, const Operator& op, const MemoryRule&) {
   ValueId a = l.value(l.input(op, 0)), b = l.value(l.input(op, 1));
   const DataType natural = l.natural_type({a, b});
-  const DataType type = natural == DataType::undefined ? l.shapes().type(l.output(op, 0)) : l.low_type(natural);
+  const DataType type =
+      natural == DataType::undefined ? l.shapes().type(l.output(op, 0)) : l.low_type(natural);
   a = l.cast(a, type);
   b = l.cast(b, type);
   if (a != kNoValue && !is_batch_of_matrices(l.at(a))) a = l.copy(a);
@@ -286,7 +295,8 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
     // Grouped queries share a head's key and value: the cache holds each once.
     const bool repeated = l.at(first_k).elements < l.at(k).elements;
-    const ValueId kept_k = l.cached(repeated ? l.cast(first_k, type) : k), kept_v = l.cached(repeated ? l.cast(first_v, type) : v);
+    const ValueId kept_k = l.cached(repeated ? l.cast(first_k, type) : k),
+                  kept_v = l.cached(repeated ? l.cast(first_v, type) : v);
     if (!repeated) {
       k = kept_k;
       v = kept_v;
@@ -295,8 +305,10 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   l.begin();
   const ValueId y = l.make(output, type, l.needs_gradient(q) || l.needs_gradient(k) || l.needs_gradient(v));
   const bool half = network::bits(type) == 16;
-  if (half) l.lay_out_like(y, q);
-  else l.lay_out_tokens_first(y);
+  if (half)
+    l.lay_out_like(y, q);
+  else
+    l.lay_out_tokens_first(y);
   const Value& result = l.at(y);
   const std::int64_t width = result.rank > 0 ? std::max<std::int64_t>(result.dims[result.rank - 1], 1) : 1;
   const std::int64_t tokens = result.rank > 1 ? std::max<std::int64_t>(result.dims[result.rank - 2], 1) : 1;
@@ -330,6 +342,8 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   l.end({y});
 }
 
-std::span<const MemoryRule> layer_memory_rules() { return kRules; }
+std::span<const MemoryRule> layer_memory_rules() {
+  return kRules;
+}
 
 }  // namespace plimsoll::estimate

@@ -83,7 +83,7 @@ void Lowering::set_lifetimes() {
   }
   if (program_.calls.empty()) return;
 
-  std::vector<std::uint32_t> run_end(scopes.size(), 0);   // last call of the scope's present run, from behind
+  std::vector<std::uint32_t> run_end(scopes.size(), 0);  // last call of the scope's present run, from behind
   std::vector<std::uint32_t> seen_by(scopes.size(), kNoCall);  // operator that was last found in it
   std::uint32_t following = kNoCall;
   const auto use = [&](TensorId id, std::uint32_t op) {
@@ -92,7 +92,8 @@ void Lowering::set_lifetimes() {
     if (v == kNoValue) return;
     const auto storage = static_cast<std::size_t>(at(v).storage);
     const std::uint32_t maker = made_by_[storage];
-    const std::uint32_t entered = maker < operators.size() ? scopes.entered(scopes.of(op), scopes.of(maker)) : 0;
+    const std::uint32_t entered =
+        maker < operators.size() ? scopes.entered(scopes.of(op), scopes.of(maker)) : 0;
     released[storage] = std::max(released[storage], entered != 0 ? run_end[entered] : last_call_[op]);
   };
   for (auto i = static_cast<std::uint32_t>(operators.size()); i-- > 0;) {
@@ -108,7 +109,8 @@ void Lowering::set_lifetimes() {
       for (const TensorId id : network_.inputs(operators[i])) use(id, i);
     }
   }
-  // The result is the caller's; autocast's copies of weights go when its context ends, which is after the loss.
+  // The result is the caller's; autocast's copies of weights go when its context ends, which is after the
+  // loss.
   for (std::size_t i = 0; i < released.size(); ++i)
     if (program_.storages[i].output) released[i] = calls - 1;
   for (const StorageId id : program_.held) released[static_cast<std::size_t>(id)] = calls - 1;

@@ -16,18 +16,21 @@ using network::TensorId;
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 
-std::size_t at_index(TensorId id) { return static_cast<std::size_t>(id); }
+std::size_t at_index(TensorId id) {
+  return static_cast<std::size_t>(id);
+}
 
 }  // namespace
 
 std::string_view name(Purpose purpose) {
-  static constexpr std::string_view kNames[] = {"weights",   "inputs",          "activations", "saved for backward",
-                                                "gradients", "optimizer state", "workspaces",  "libraries",
-                                                "key-value cache"};
+  static constexpr std::string_view kNames[] = {
+      "weights",         "inputs",     "activations", "saved for backward", "gradients",
+      "optimizer state", "workspaces", "libraries",   "key-value cache"};
   return kNames[static_cast<std::size_t>(purpose)];
 }
 
-Lowering::Lowering(const network::Network& network, const network::Shapes& shapes, const LoweringOptions& options)
+Lowering::Lowering(const network::Network& network, const network::Shapes& shapes,
+                   const LoweringOptions& options)
     : network_(network),
       shapes_(shapes),
       options_(options),
@@ -95,7 +98,8 @@ DataType Lowering::low_type(DataType natural) const {
 }
 
 DataType Lowering::full_type(DataType natural) const {
-  const bool amp = options_.precision == network::Precision::amp_bf16 || options_.precision == network::Precision::amp_fp16;
+  const bool amp = options_.precision == network::Precision::amp_bf16 ||
+                   options_.precision == network::Precision::amp_fp16;
   return amp && (natural == DataType::bfloat16 || natural == DataType::float16) ? DataType::float32 : natural;
 }
 
@@ -107,8 +111,9 @@ DataType Lowering::natural_type(std::initializer_list<ValueId> inputs) const {
     if (id == kNoValue) continue;
     const Value& v = at(id);
     const bool tensor = v.rank > 0;
-    const bool wider = best == DataType::undefined || (network::is_float(v.type) && !network::is_float(best)) ||
-                       (network::is_float(v.type) == network::is_float(best) && network::bits(v.type) > network::bits(best));
+    const bool wider =
+        best == DataType::undefined || (network::is_float(v.type) && !network::is_float(best)) ||
+        (network::is_float(v.type) == network::is_float(best) && network::bits(v.type) > network::bits(best));
     if ((tensor && !best_is_tensor) || (tensor == best_is_tensor && wider)) {
       best = v.type;
       best_is_tensor = tensor;
@@ -129,7 +134,8 @@ Value Lowering::describe(TensorId tensor, DataType type) const {
   v.rank = static_cast<std::uint8_t>(std::min(dims.size(), kMaxViewRank));
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const std::int64_t extent = shapes_.symbols().bounds(dims[i]).high;
-    if (extent == network::kUnbounded || __builtin_mul_overflow(v.elements, extent, &v.elements)) v.elements = kMostBytes;
+    if (extent == network::kUnbounded || __builtin_mul_overflow(v.elements, extent, &v.elements))
+      v.elements = kMostBytes;
     if (v.elements > kMostBytes) v.elements = kMostBytes;
     if (i < kMaxViewRank) v.dims[i] = extent;
   }
@@ -173,8 +179,10 @@ void Lowering::weights_and_inputs() {
     Value v = describe(id, stored_type(shapes_.type(id)));
     v.parameter = role == network::Role::parameter && network::is_float(v.type);
     const std::string_view name = network_.name_of(id);
-    v.needs_gradient = training() && v.parameter &&
-                       std::ranges::none_of(options_.frozen, [&](const std::string& prefix) { return name.starts_with(prefix); });
+    v.needs_gradient =
+        training() && v.parameter && std::ranges::none_of(options_.frozen, [&](const std::string& prefix) {
+          return name.starts_with(prefix);
+        });
     const ValueId made = add_storage(v, Purpose::weight, id);
     bind(id, made);
     program_.resident.push_back(at(made).storage);
@@ -237,7 +245,9 @@ void Lowering::plan(std::int64_t bytes, std::int64_t most) {
   program_.steps.push_back({StepKind::plan, kNoValue, bytes, std::max(bytes, most)});
   program_.steps.push_back({StepKind::drop, kNoValue, 0});
 }
-void Lowering::drop() { program_.steps.push_back({StepKind::drop, kNoValue, 0}); }
+void Lowering::drop() {
+  program_.steps.push_back({StepKind::drop, kNoValue, 0});
+}
 void Lowering::library() {
   if (options_.gpu) program_.steps.push_back({StepKind::library, kNoValue, 0});
 }
@@ -248,13 +258,17 @@ void Lowering::backward_gradient(ValueId id) {
 void Lowering::backward_share(ValueId id) {
   if (needs_gradient(id)) backward_.push_back({StepKind::share, id, 0});
 }
-void Lowering::backward_scratch(std::int64_t bytes) { backward_.push_back({StepKind::scratch, kNoValue, bytes}); }
+void Lowering::backward_scratch(std::int64_t bytes) {
+  backward_.push_back({StepKind::scratch, kNoValue, bytes});
+}
 void Lowering::backward_plan(std::int64_t bytes, std::int64_t most) {
   if (!options_.gpu || most <= 0) return;
   backward_.push_back({StepKind::plan, kNoValue, bytes, std::max(bytes, most)});
   backward_drop();
 }
-void Lowering::backward_drop() { backward_.push_back({StepKind::drop, kNoValue, 0}); }
+void Lowering::backward_drop() {
+  backward_.push_back({StepKind::drop, kNoValue, 0});
+}
 void Lowering::backward_library() {
   if (options_.gpu) backward_.push_back({StepKind::library, kNoValue, 0});
 }
@@ -268,14 +282,17 @@ void Lowering::backward_sum(ValueId from, ValueId to) {
   // Only sums over leading dimensions run down whole columns.
   const bool trailing = t.rank > 0 && t.dims[t.rank - 1] == at(from).dims[at(from).rank - 1];
   if (!trailing) return;
-  const std::int64_t buffer = reduction_buffer(at(from).elements / columns, columns, options_.multiprocessors);
+  const std::int64_t buffer =
+      reduction_buffer(at(from).elements / columns, columns, options_.multiprocessors);
   if (buffer > 0) {
     backward_scratch(buffer);
     backward_drop();
   }
 }
 
-void Lowering::end(std::initializer_list<ValueId> results) { end(std::span(results.begin(), results.size())); }
+void Lowering::end(std::initializer_list<ValueId> results) {
+  end(std::span(results.begin(), results.size()));
+}
 
 void Lowering::end(std::span<const ValueId> results) {
   call_.forward.count = static_cast<std::uint32_t>(program_.steps.size()) - call_.forward.begin;
@@ -328,7 +345,8 @@ ValueId Lowering::cast(ValueId id, DataType type) {
   if (id == kNoValue || at(id).type == type || !network::is_float(at(id).type)) return id;
   if (cast_of_.size() < program_.values.size()) cast_of_.resize(program_.values.size(), kNoValue);
   const bool weight = at(id).parameter;
-  if (weight && cast_of_[static_cast<std::size_t>(id)] != kNoValue) return cast_of_[static_cast<std::size_t>(id)];
+  if (weight && cast_of_[static_cast<std::size_t>(id)] != kNoValue)
+    return cast_of_[static_cast<std::size_t>(id)];
   begin();
   const ValueId made = make_like(id, type);
   program_.values[static_cast<std::size_t>(made)].needs_gradient = at(id).needs_gradient;
@@ -372,7 +390,9 @@ ValueId Lowering::cached(ValueId id) {
   return made;
 }
 
-ValueId Lowering::contiguous(ValueId id) { return id == kNoValue || at(id).contiguous() ? id : copy(id); }
+ValueId Lowering::contiguous(ValueId id) {
+  return id == kNoValue || at(id).contiguous() ? id : copy(id);
+}
 
 void Lowering::unruled(const Operator& op) {
   const std::string kind(network_.type_of(op));
@@ -400,20 +420,26 @@ void Lowering::lower_operator(std::uint32_t index, const Operator& op, const Fus
   const TensorId out = output(op, 0);
   switch (fusion.kind) {
     case Fusion::Kind::skipped: return;
-    case Fusion::Kind::attention: return lower_attention(*this, fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], out);
-    case Fusion::Kind::linear: return lower_linear(*this, fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], out);
-    case Fusion::Kind::layer_norm: return lower_layer_norm(*this, fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], out);
+    case Fusion::Kind::attention:
+      return lower_attention(*this, fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], out);
+    case Fusion::Kind::linear:
+      return lower_linear(*this, fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], out);
+    case Fusion::Kind::layer_norm:
+      return lower_layer_norm(*this, fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], out);
     case Fusion::Kind::gelu:
-      return lower_unary(*this, fusion.inputs[0], out, op, {.name = "Gelu", .lower = nullptr, .saved = MemoryRule::Saved::input});
+      return lower_unary(*this, fusion.inputs[0], out, op,
+                         {.name = "Gelu", .lower = nullptr, .saved = MemoryRule::Saved::input});
     case Fusion::Kind::silu:
     case Fusion::Kind::hard_swish:
-      return lower_unary(*this, fusion.inputs[0], out, op,
-                         {.name = "Silu", .lower = nullptr, .saved = MemoryRule::Saved::input, .in_place = true});
+      return lower_unary(
+          *this, fusion.inputs[0], out, op,
+          {.name = "Silu", .lower = nullptr, .saved = MemoryRule::Saved::input, .in_place = true});
     case Fusion::Kind::none: break;
   }
   // Shape arithmetic is the host's.
   const auto outputs = network_.outputs(op);
-  if (std::ranges::all_of(outputs, [&](TensorId id) { return id == kNoTensor || shapes_.at(id).has_value; })) return;
+  if (std::ranges::all_of(outputs, [&](TensorId id) { return id == kNoTensor || shapes_.at(id).has_value; }))
+    return;
   const MemoryRule* rule = op.kind == network::kUnknownKind ? nullptr : memory_rule(op.kind);
   if (rule == nullptr) return unruled(op);
   rule->lower(*this, op, *rule);
@@ -467,7 +493,8 @@ Result<Program> Lowering::run() {
   return std::move(program_);
 }
 
-Result<Program> lower(const network::Network& network, const network::Shapes& shapes, const LoweringOptions& options) {
+Result<Program> lower(const network::Network& network, const network::Shapes& shapes,
+                      const LoweringOptions& options) {
   return Lowering(network, shapes, options).run();
 }
 

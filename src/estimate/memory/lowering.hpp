@@ -56,8 +56,10 @@ class Lowering {
   [[nodiscard]] bool training() const { return options_.mode == network::Mode::train; }
   [[nodiscard]] network::TensorId input(const network::Operator& op, std::size_t i) const;
   [[nodiscard]] network::TensorId output(const network::Operator& op, std::size_t i) const;
-  [[nodiscard]] std::int64_t integer(const network::Operator& op, std::string_view attribute, std::int64_t otherwise) const;
-  [[nodiscard]] std::vector<std::int64_t> integers(const network::Operator& op, std::string_view attribute) const;
+  [[nodiscard]] std::int64_t integer(const network::Operator& op, std::string_view attribute,
+                                     std::int64_t otherwise) const;
+  [[nodiscard]] std::vector<std::int64_t> integers(const network::Operator& op,
+                                                   std::string_view attribute) const;
   /// The tensor on the device; kNoValue where it is left out or only a number of the host.
   [[nodiscard]] ValueId value(network::TensorId id);
   [[nodiscard]] const Value& at(ValueId id) const { return program_.value(id); }
@@ -136,9 +138,9 @@ class Lowering {
   const network::Shapes& shapes_;
   const LoweringOptions& options_;
   Program program_;
-  std::vector<ValueId> bound_;        ///< by tensor
-  std::vector<ValueId> cast_of_;      ///< by value: autocast's copy of a weight
-  std::vector<std::uint32_t> uses_;   ///< by tensor
+  std::vector<ValueId> bound_;       ///< by tensor
+  std::vector<ValueId> cast_of_;     ///< by value: autocast's copy of a weight
+  std::vector<std::uint32_t> uses_;  ///< by tensor
   std::vector<std::uint32_t> producer_;
   std::vector<std::uint32_t> made_by_;    ///< by storage: operator that was being lowered
   std::vector<std::uint32_t> last_call_;  ///< by operator; kNoCall where it makes none
@@ -172,13 +174,18 @@ struct MemoryRule {
 
 // Kernels that several rows and the fusions share.
 void lower_unary(Lowering& l, const network::Operator& op, const MemoryRule& rule);
-void lower_unary(Lowering& l, network::TensorId input, network::TensorId output, const network::Operator& op, const MemoryRule& rule);
-void lower_linear(Lowering& l, network::TensorId input, network::TensorId weight, network::TensorId bias, network::TensorId output);
-void lower_attention(Lowering& l, network::TensorId query, network::TensorId key, network::TensorId value, network::TensorId output);
-void lower_layer_norm(Lowering& l, network::TensorId input, network::TensorId scale, network::TensorId shift, network::TensorId output);
+void lower_unary(Lowering& l, network::TensorId input, network::TensorId output, const network::Operator& op,
+                 const MemoryRule& rule);
+void lower_linear(Lowering& l, network::TensorId input, network::TensorId weight, network::TensorId bias,
+                  network::TensorId output);
+void lower_attention(Lowering& l, network::TensorId query, network::TensorId key, network::TensorId value,
+                     network::TensorId output);
+void lower_layer_norm(Lowering& l, network::TensorId input, network::TensorId scale, network::TensorId shift,
+                      network::TensorId output);
 
 /// Bytes of the partial sums that PyTorch's reduction kernel keeps in global memory where it sums `rows`
 /// rows of `columns` contiguous values and one thread block per column is too few for the GPU.
-[[nodiscard]] std::int64_t reduction_buffer(std::int64_t rows, std::int64_t columns, std::int64_t multiprocessors);
+[[nodiscard]] std::int64_t reduction_buffer(std::int64_t rows, std::int64_t columns,
+                                            std::int64_t multiprocessors);
 
 }  // namespace plimsoll::estimate

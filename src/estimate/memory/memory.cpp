@@ -11,12 +11,15 @@ namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-bool is_gpu(const hardware::Device& device) { return device.kind == hardware::DeviceKind::gpu; }
+bool is_gpu(const hardware::Device& device) {
+  return device.kind == hardware::DeviceKind::gpu;
+}
 
 bool uses(const network::Network& network, std::initializer_list<std::string_view> types) {
   for (const std::string_view type : types) {
     const auto kind = network::find_operator("", type);
-    if (std::ranges::any_of(network.main().operators, [&](const auto& op) { return op.kind == kind; })) return true;
+    if (std::ranges::any_of(network.main().operators, [&](const auto& op) { return op.kind == kind; }))
+      return true;
   }
   return false;
 }
@@ -24,10 +27,13 @@ bool uses(const network::Network& network, std::initializer_list<std::string_vie
 /// CUDA's own memory beside the allocator's. A device that nobody has measured is taken to be like the H200.
 double context_of(const network::Network& network, const hardware::Device& device) {
   constexpr double kContext = 648'871'936, kMatrixKernels = 138'412'032, kConvolutionKernels = 23'068'672;
-  const auto figure = [](const std::optional<hardware::Figure>& known, double otherwise) { return known ? known->value : otherwise; };
+  const auto figure = [](const std::optional<hardware::Figure>& known, double otherwise) {
+    return known ? known->value : otherwise;
+  };
   double bytes = figure(device.context_memory, kContext);
   if (uses(network, {"MatMul", "Gemm", "Attention"})) bytes += figure(device.matrix_kernels, kMatrixKernels);
-  if (uses(network, {"Conv", "ConvTranspose"})) bytes += figure(device.convolution_kernels, kConvolutionKernels);
+  if (uses(network, {"Conv", "ConvTranspose"}))
+    bytes += figure(device.convolution_kernels, kConvolutionKernels);
   return bytes;
 }
 
@@ -48,14 +54,15 @@ LoweringOptions lowering_options(const MemorySetting& setting, const hardware::D
           .precision = setting.precision,
           .loss = setting.loss,
           .in_place = setting.in_place,
-          .multiprocessors = device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108,
+          .multiprocessors =
+              device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108,
           .gpu = is_gpu(device),
           .key_value_cache = setting.key_value_cache,
           .frozen = setting.frozen};
 }
 
-Result<Simulation> simulate(const network::Network& network, const network::Shapes& shapes, const MemorySetting& setting,
-                            const hardware::Device& device) {
+Result<Simulation> simulate(const network::Network& network, const network::Shapes& shapes,
+                            const MemorySetting& setting, const hardware::Device& device) {
   Result<Program> program = lower(network, shapes, lowering_options(setting, device));
   if (!program) return std::unexpected(std::move(program).error());
   RecordingOptions options{.mode = setting.mode,
@@ -89,7 +96,8 @@ std::string operator_name(const network::Network& network, const Program& progra
 }
 
 std::string tensor_name(const network::Network& network, const Program& program, const Buffer& buffer) {
-  const std::string name = buffer.tensor == network::kNoTensor ? std::string() : std::string(network.name_of(buffer.tensor));
+  const std::string name =
+      buffer.tensor == network::kNoTensor ? std::string() : std::string(network.name_of(buffer.tensor));
   switch (buffer.purpose) {
     case Purpose::gradient: return name.empty() ? "gradient buckets" : "gradient of " + name;
     case Purpose::optimizer: return "optimizer state of " + name;
@@ -108,12 +116,14 @@ std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t ev
   std::vector<std::uint32_t> out;
   for (std::uint32_t i = 0; i < live.size(); ++i)
     if (live[i]) out.push_back(i);
-  std::ranges::stable_sort(out, [&](auto a, auto b) { return recording.buffers[a].bytes > recording.buffers[b].bytes; });
+  std::ranges::stable_sort(
+      out, [&](auto a, auto b) { return recording.buffers[a].bytes > recording.buffers[b].bytes; });
   return out;
 }
 
 /// The smallest capacity with which the recording runs, to 1/1000: segments fit or do not fit in steps.
-std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings, const Replay& natural) {
+std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings,
+                               const Replay& natural) {
   std::int64_t low = natural.peak_allocated * 9 / 10, high = natural.peak_reserved;
   const auto runs = [&](std::int64_t capacity) {
     settings.capacity = capacity;
@@ -130,13 +140,16 @@ std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings set
 /// rounding of sizes and the order of frees may add or take: a hundredth, and a little. Operators without a
 /// rule, and a cache that may not be there, widen it; so does, in inference, that a model's code may hold a
 /// tensor longer than the graph shows. Against measured runs: docs/memory.md.
-void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBounds& bounds, Bytes activations, bool training) {
+void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBounds& bounds,
+                  Bytes activations, bool training) {
   const auto peak = static_cast<double>(estimate.peak_allocated.count());
   const double held = training ? 0 : 0.25 * static_cast<double>(activations.count());
   const double slack = 0.01 * peak + 2.0 * kMiB + held;
   const auto unruled = static_cast<double>(program.unruled_bytes);
-  const double low = std::min(peak, static_cast<double>(bounds.low)), high = std::max(peak, static_cast<double>(bounds.high));
-  estimate.low = Bytes::rounded(std::max(0.0, low - slack - unruled - static_cast<double>(program.cache_copies)));
+  const double low = std::min(peak, static_cast<double>(bounds.low)),
+               high = std::max(peak, static_cast<double>(bounds.high));
+  estimate.low =
+      Bytes::rounded(std::max(0.0, low - slack - unruled - static_cast<double>(program.cache_copies)));
   estimate.high = Bytes::rounded(high + slack + unruled);
 }
 
@@ -156,7 +169,8 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
     if (const Storage& s = program.storage(id); s.purpose == Purpose::weight) out.weights += Bytes(s.bytes);
   out.peak_allocated = Bytes(natural.peak_allocated);
   out.peak_reserved = Bytes(natural.peak_reserved);
-  out.minimum_reserved = Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural) : natural.peak_allocated);
+  out.minimum_reserved =
+      Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural) : natural.peak_allocated);
 
   const Event& peak = recording.events[natural.peak_event];
   out.peak_phase = peak.phase;
@@ -178,16 +192,28 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
     out.context = Bytes::rounded(context_of(network, device));
     out.context_assumed = !device.context_memory;
   } else {
-    out.notes.push_back("the memory of the framework's own code on this device is not known; it comes on top");
+    out.notes.push_back(
+        "the memory of the framework's own code on this device is not known; it comes on top");
   }
   out.capacity = hardware::capacity(device);
-  if (out.capacity) out.fits = out.minimum_device() <= *out.capacity;
-  else out.notes.push_back("the memory of this device is not known");
+  if (!out.capacity) {
+    out.notes.push_back("the memory of this device is not known");
+    return out;
+  }
+  // The search for the minimum stops a little above it; on the brink the run itself decides.
+  const Bytes room = *out.capacity - out.context.value_or(Bytes());
+  out.fits = out.minimum_reserved <= room;
+  if (!*out.fits && is_gpu(device) &&
+      out.minimum_reserved <= room + Bytes(natural.peak_reserved / 500 + 4 * kMiB)) {
+    allocator.capacity = room.count();
+    out.fits = !replay(recording, allocator).failed;
+    if (*out.fits) out.minimum_reserved = room;
+  }
   return out;
 }
 
-Result<Timeline> memory_timeline(const network::Network& network, const network::Shapes& shapes, const MemorySetting& setting,
-                                 const hardware::Device& device) {
+Result<Timeline> memory_timeline(const network::Network& network, const network::Shapes& shapes,
+                                 const MemorySetting& setting, const hardware::Device& device) {
   const Result<Simulation> simulation = simulate(network, shapes, setting, device);
   if (!simulation) return std::unexpected(simulation.error());
   const auto& [program, recording] = *simulation;
@@ -202,8 +228,9 @@ Result<Timeline> memory_timeline(const network::Network& network, const network:
     const bool shown = event.iteration == last;
     if (!freed) {
       span_of[event.buffer] = out.spans.size();
-      out.spans.push_back({tensor_name(network, program, buffer), operator_name(network, program, event.call), buffer.purpose,
-                           buffer.bytes, shown ? out.events : 0, static_cast<std::size_t>(-1)});
+      out.spans.push_back({tensor_name(network, program, buffer), operator_name(network, program, event.call),
+                           buffer.purpose, buffer.bytes, shown ? out.events : 0,
+                           static_cast<std::size_t>(-1)});
     } else if (span_of[event.buffer] != static_cast<std::size_t>(-1)) {
       out.spans[span_of[event.buffer]].end = shown ? out.events : 0;
     }
@@ -214,14 +241,15 @@ Result<Timeline> memory_timeline(const network::Network& network, const network:
   return out;
 }
 
-Result<LargestBatch> largest_batch(const network::Network& network, const ShapesForBatch& shapes, const MemorySetting& setting,
-                                   const hardware::Device& device) {
+Result<LargestBatch> largest_batch(const network::Network& network, const ShapesForBatch& shapes,
+                                   const MemorySetting& setting, const hardware::Device& device) {
   constexpr std::int64_t kMost = 1 << 20;
   const std::optional<Bytes> capacity = hardware::capacity(device);
   if (!capacity) return fail("the memory of {} is not known", device.name);
   AllocatorSettings allocator = setting.allocator;
   allocator.caching = is_gpu(device);
-  allocator.capacity = capacity->count() - (is_gpu(device) ? Bytes::rounded(context_of(network, device)).count() : 0);
+  allocator.capacity =
+      capacity->count() - (is_gpu(device) ? Bytes::rounded(context_of(network, device)).count() : 0);
   if (allocator.capacity <= 0) return LargestBatch{0, Bytes(), *capacity, true};
 
   // Whether a batch runs, and the most that it allocates. A batch that cannot be counted is too large.
@@ -245,11 +273,13 @@ Result<LargestBatch> largest_batch(const network::Network& network, const Shapes
   std::int64_t good = four->runs ? 4 : 1, bad = four->runs ? kMost + 1 : 4;
   // Memory grows nearly in proportion: look where the line through two batches meets the capacity first.
   const double slope = static_cast<double>(four->peak - one->peak) / 3;
-  double guess = slope > 0 ? 1 + static_cast<double>(allocator.capacity - one->peak) / slope : static_cast<double>(kMost);
+  double guess = slope > 0 ? 1 + static_cast<double>(allocator.capacity - one->peak) / slope
+                           : static_cast<double>(kMost);
   double step = 0.02;
   while (bad - good > 1) {
     std::int64_t next = good + (bad - good) / 2;
-    if (guess > static_cast<double>(good) && guess < static_cast<double>(bad)) next = std::max(good + 1, static_cast<std::int64_t>(guess));
+    if (guess > static_cast<double>(good) && guess < static_cast<double>(bad))
+      next = std::max(good + 1, static_cast<std::int64_t>(guess));
     const Result<Tried> tried = attempt(next);
     if (!tried) return std::unexpected(tried.error());
     (tried->runs ? good : bad) = next;
@@ -264,8 +294,9 @@ Result<LargestBatch> largest_batch(const network::Network& network, const Shapes
   return LargestBatch{good, estimate->minimum_device(), *capacity, good < kMost};
 }
 
-Result<std::vector<Measure>> what_would_lower(const network::Network& network, const ShapesForBatch& shapes, std::int64_t batch,
-                                              const MemorySetting& setting, const hardware::Device& device) {
+Result<std::vector<Measure>> what_would_lower(const network::Network& network, const ShapesForBatch& shapes,
+                                              std::int64_t batch, const MemorySetting& setting,
+                                              const hardware::Device& device) {
   struct Try {
     std::string what;
     std::int64_t batch;
@@ -278,23 +309,29 @@ Result<std::vector<Measure>> what_would_lower(const network::Network& network, c
     if (t.batch != batch || !(t.setting == setting)) tries.push_back(std::move(t));
   };
   if (batch > 1) with("half the batch", [](Try& t) { t.batch /= 2; });
-  const bool full = setting.precision == network::Precision::fp32 || setting.precision == network::Precision::tf32 ||
+  const bool full = setting.precision == network::Precision::fp32 ||
+                    setting.precision == network::Precision::tf32 ||
                     setting.precision == network::Precision::fp32_strict;
   const bool training = setting.mode == network::Mode::train;
-  if (full && training) with("--precision amp-bf16", [](Try& t) { t.setting.precision = network::Precision::amp_bf16; });
+  if (full && training)
+    with("--precision amp-bf16", [](Try& t) { t.setting.precision = network::Precision::amp_bf16; });
   if (full) with("--precision bf16", [](Try& t) { t.setting.precision = network::Precision::bf16; });
   if (training) {
     with("--checkpoint", [](Try& t) { t.setting.checkpoint = true; });
-    const bool adam = setting.optimizer == network::Optimizer::adam || setting.optimizer == network::Optimizer::adamw;
+    const bool adam =
+        setting.optimizer == network::Optimizer::adam || setting.optimizer == network::Optimizer::adamw;
     if (adam) with("--fused-optimizer", [](Try& t) { t.setting.fused_optimizer = true; });
-    if (adam) with("--optimizer momentum", [](Try& t) { t.setting.optimizer = network::Optimizer::momentum; });
+    if (adam)
+      with("--optimizer momentum", [](Try& t) { t.setting.optimizer = network::Optimizer::momentum; });
     with("--optimizer sgd", [](Try& t) { t.setting.optimizer = network::Optimizer::sgd; });
-    if (batch > 1) with("half the batch, twice the passes (--accumulate)", [](Try& t) {
-      t.batch /= 2;
-      t.setting.accumulate *= 2;
-    });
+    if (batch > 1)
+      with("half the batch, twice the passes (--accumulate)", [](Try& t) {
+        t.batch /= 2;
+        t.setting.accumulate *= 2;
+      });
   }
-  if (is_gpu(device)) with("--expandable-segments", [](Try& t) { t.setting.allocator.expandable_segments = true; });
+  if (is_gpu(device))
+    with("--expandable-segments", [](Try& t) { t.setting.allocator.expandable_segments = true; });
   std::vector<Measure> out;
   for (const Try& t : tries) {
     const Result<network::Shapes> inferred = shapes(t.batch);
@@ -303,7 +340,8 @@ Result<std::vector<Measure>> what_would_lower(const network::Network& network, c
     if (!estimate) return std::unexpected(estimate.error());
     out.push_back({t.what, estimate->minimum_device(), estimate->fits});
   }
-  std::ranges::stable_sort(out, [](const auto& a, const auto& b) { return a.minimum_device < b.minimum_device; });
+  std::ranges::stable_sort(out,
+                           [](const auto& a, const auto& b) { return a.minimum_device < b.minimum_device; });
   return out;
 }
 

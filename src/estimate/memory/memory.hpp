@@ -36,8 +36,9 @@ struct MemorySetting {
   InPlace in_place = InPlace::automatic;
   ZeroGrad zero_grad = ZeroGrad::before_forward;
   bool fused_optimizer = false;
-  bool checkpoint = false;  ///< activations kept at about the square root of the layers, the rest computed again
-  int accumulate = 1;       ///< passes per optimizer step
+  bool checkpoint =
+      false;           ///< activations kept at about the square root of the layers, the rest computed again
+  int accumulate = 1;  ///< passes per optimizer step
   int gpus = 1;
   Sharding sharding = Sharding::none;
   /// Causal attention keeps its keys and values, as decoders do by default.
@@ -79,14 +80,16 @@ struct MemoryEstimate {
   std::string peak_operator;
   std::vector<PurposeShare> by_purpose;  ///< at the peak, largest first
   std::vector<Resident> at_peak;         ///< largest first
-  std::vector<std::string> unruled;      ///< kinds of operators without a memory rule; they widen the interval
+  std::vector<std::string> unruled;  ///< kinds of operators without a memory rule; they widen the interval
   std::vector<std::string> notes;
 };
 
 /// What the run needs on the device. Pure. A device other than a GPU has no caching allocator, no context and
 /// no library workspaces: there reserved is allocated.
-[[nodiscard]] Result<MemoryEstimate> estimate_memory(const network::Network& network, const network::Shapes& shapes,
-                                                     const MemorySetting& setting, const hardware::Device& device);
+[[nodiscard]] Result<MemoryEstimate> estimate_memory(const network::Network& network,
+                                                     const network::Shapes& shapes,
+                                                     const MemorySetting& setting,
+                                                     const hardware::Device& device);
 
 /// Memory over one iteration, for a chart: what is allocated after each event of the last one.
 struct TimelinePoint {
@@ -118,8 +121,9 @@ struct LargestBatch {
   bool bounded = true;  ///< false: the largest that was tried (2^20) still fits
 };
 /// Found by search. Fails where the device's memory is unknown.
-[[nodiscard]] Result<LargestBatch> largest_batch(const network::Network& network, const ShapesForBatch& shapes,
-                                                 const MemorySetting& setting, const hardware::Device& device);
+[[nodiscard]] Result<LargestBatch> largest_batch(const network::Network& network,
+                                                 const ShapesForBatch& shapes, const MemorySetting& setting,
+                                                 const hardware::Device& device);
 
 /// One change to the setting, and what it gives.
 struct Measure {
@@ -127,8 +131,9 @@ struct Measure {
   Bytes minimum_device;
   std::optional<bool> fits;
 };
-[[nodiscard]] Result<std::vector<Measure>> what_would_lower(const network::Network& network, const ShapesForBatch& shapes,
-                                                            std::int64_t batch, const MemorySetting& setting,
+[[nodiscard]] Result<std::vector<Measure>> what_would_lower(const network::Network& network,
+                                                            const ShapesForBatch& shapes, std::int64_t batch,
+                                                            const MemorySetting& setting,
                                                             const hardware::Device& device);
 
 }  // namespace plimsoll::estimate

@@ -19,7 +19,17 @@ enum class StorageId : std::uint32_t {};
 inline constexpr ValueId kNoValue{0xffffffff};
 
 /// What a piece of memory is for.
-enum class Purpose : std::uint8_t { weight, input, activation, saved, gradient, optimizer, workspace, library, cache };
+enum class Purpose : std::uint8_t {
+  weight,
+  input,
+  activation,
+  saved,
+  gradient,
+  optimizer,
+  workspace,
+  library,
+  cache
+};
 inline constexpr int kPurposes = 9;
 [[nodiscard]] std::string_view name(Purpose purpose);
 
@@ -82,15 +92,17 @@ struct Program {
   std::vector<ValueId> parameters;      ///< learned, in the order in which the network stores them
   std::vector<StorageId> resident;      ///< on the device from the start: weights, buffers, inputs
   std::vector<std::uint32_t> released;  ///< by storage: the call after which the program's own reference ends
-  std::vector<StorageId> held;          ///< held until the forward pass ends: autocast's copies of weights, a cache
-  std::vector<std::string> unruled;     ///< kinds of operators without a memory rule
-  std::int64_t unruled_bytes = 0;       ///< what those write
+  std::vector<StorageId> held;  ///< held until the forward pass ends: autocast's copies of weights, a cache
+  std::vector<std::string> unruled;        ///< kinds of operators without a memory rule
+  std::int64_t unruled_bytes = 0;          ///< what those write
   std::int64_t cache_copies = 0;           ///< bytes of keys and values copied into a decoder's cache
   std::int64_t cache_bytes_per_token = 0;  ///< keys and values of recognised attention, per token and batch
 
   [[nodiscard]] const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Storage& storage(StorageId id) const { return storages[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] std::span<const Step> slice(network::Range r) const { return std::span(steps).subspan(r.begin, r.count); }
+  [[nodiscard]] std::span<const Step> slice(network::Range r) const {
+    return std::span(steps).subspan(r.begin, r.count);
+  }
   [[nodiscard]] std::span<const ValueId> ids(network::Range r) const {
     return std::span(values_of).subspan(r.begin, r.count);
   }

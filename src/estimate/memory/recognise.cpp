@@ -23,20 +23,27 @@ struct Kinds {
   OperatorKind add = network::find_operator("", "Add"), sub = network::find_operator("", "Sub"),
                mul = network::find_operator("", "Mul"), div = network::find_operator("", "Div"),
                erf = network::find_operator("", "Erf"), sigmoid = network::find_operator("", "Sigmoid"),
-               hard_sigmoid = network::find_operator("", "HardSigmoid"), softmax = network::find_operator("", "Softmax"),
+               hard_sigmoid = network::find_operator("", "HardSigmoid"),
+               softmax = network::find_operator("", "Softmax"),
                mat_mul = network::find_operator("", "MatMul"), where = network::find_operator("", "Where"),
-               is_nan = network::find_operator("", "IsNaN"), transpose = network::find_operator("", "Transpose"),
+               is_nan = network::find_operator("", "IsNaN"),
+               transpose = network::find_operator("", "Transpose"),
                reshape = network::find_operator("", "Reshape"), pow = network::find_operator("", "Pow"),
                sqrt = network::find_operator("", "Sqrt"), mean = network::find_operator("", "ReduceMean"),
-               dropout = network::find_operator("", "Dropout"), identity = network::find_operator("", "Identity"),
-               cast = network::find_operator("", "Cast");
+               dropout = network::find_operator("", "Dropout"),
+               identity = network::find_operator("", "Identity"), cast = network::find_operator("", "Cast");
 };
 
 class Recogniser {
  public:
   Recogniser(const Network& network, const Shapes& shapes)
-      : network_(network), shapes_(shapes), operators_(network.main().operators), found_(operators_.size()),
-        maker_(network.tensors.size(), kNone), uses_(network.tensors.size(), 0), user_(network.tensors.size(), kNone) {
+      : network_(network),
+        shapes_(shapes),
+        operators_(network.main().operators),
+        found_(operators_.size()),
+        maker_(network.tensors.size(), kNone),
+        uses_(network.tensors.size(), 0),
+        user_(network.tensors.size(), kNone) {
     for (std::uint32_t i = 0; i < operators_.size(); ++i) {
       for (const TensorId id : network.outputs(operators_[i]))
         if (id != kNoTensor) maker_[index(id)] = i;
@@ -52,12 +59,18 @@ class Recogniser {
   std::vector<Fusion> run() {
     for (std::uint32_t i = 0; i < operators_.size(); ++i) {
       const OperatorKind kind = operators_[i].kind;
-      if (kind == k_.softmax) attention(i);
-      else if (kind == k_.erf) gelu(i);
-      else if (kind == k_.sigmoid) gated(i, Kind::silu);
-      else if (kind == k_.hard_sigmoid) gated(i, Kind::hard_swish);
-      else if (kind == k_.mat_mul) linear(i);
-      else if (kind == k_.sqrt) layer_norm(i);
+      if (kind == k_.softmax)
+        attention(i);
+      else if (kind == k_.erf)
+        gelu(i);
+      else if (kind == k_.sigmoid)
+        gated(i, Kind::silu);
+      else if (kind == k_.hard_sigmoid)
+        gated(i, Kind::hard_swish);
+      else if (kind == k_.mat_mul)
+        linear(i);
+      else if (kind == k_.sqrt)
+        layer_norm(i);
     }
     return std::move(found_);
   }
@@ -73,7 +86,9 @@ class Recogniser {
     return outputs.empty() ? kNoTensor : outputs.front();
   }
   [[nodiscard]] std::uint32_t maker(TensorId id) const { return id == kNoTensor ? kNone : maker_[index(id)]; }
-  [[nodiscard]] bool is(std::uint32_t op, OperatorKind kind) const { return op != kNone && operators_[op].kind == kind; }
+  [[nodiscard]] bool is(std::uint32_t op, OperatorKind kind) const {
+    return op != kNone && operators_[op].kind == kind;
+  }
   /// The operator that alone uses the tensor.
   [[nodiscard]] std::uint32_t only_user(TensorId id) const {
     return id != kNoTensor && uses_[index(id)] == 1 ? user_[index(id)] : kNone;
@@ -92,9 +107,7 @@ class Recogniser {
     return value[0].real();
   }
   /// A number that the graph computes from shapes, or stores: no tensor of the device.
-  [[nodiscard]] bool scalar(TensorId id) const {
-    return id != kNoTensor && shapes_.elements(id).high == 1;
-  }
+  [[nodiscard]] bool scalar(TensorId id) const { return id != kNoTensor && shapes_.elements(id).high == 1; }
   void skip(std::initializer_list<std::uint32_t> ops) {
     for (const std::uint32_t op : ops)
       if (op != kNone) found_[op].kind = Kind::skipped;
@@ -163,8 +176,9 @@ class Recogniser {
     fuse(product, Kind::linear, in(product, 0), weights);
   }
 
-  // Attention as exporters write scaled_dot_product_attention out: query and transposed key each multiplied by
-  // the root of the scale. Attention that a model computes step by step has one factor, or none, and is left.
+  // Attention as exporters write scaled_dot_product_attention out: query and transposed key each multiplied
+  // by the root of the scale. Attention that a model computes step by step has one factor, or none, and is
+  // left.
   void attention(std::uint32_t softmax) {
     std::uint32_t scores = maker(in(softmax, 0));
     std::uint32_t mask = kNone;
@@ -175,7 +189,9 @@ class Recogniser {
     if (!is(scores, k_.mat_mul)) return;
     const std::uint32_t scale_query = maker(in(scores, 0)), scale_key = maker(in(scores, 1));
     if (!is(scale_query, k_.mul) || !is(scale_key, k_.mul)) return;
-    const auto scaled = [&](std::uint32_t op) { return scalar(in(op, 1)) ? in(op, 0) : scalar(in(op, 0)) ? in(op, 1) : kNoTensor; };
+    const auto scaled = [&](std::uint32_t op) {
+      return scalar(in(op, 1)) ? in(op, 0) : scalar(in(op, 0)) ? in(op, 1) : kNoTensor;
+    };
     const TensorId query = scaled(scale_query);
     TensorId key = scaled(scale_key);
     if (query == kNoTensor || key == kNoTensor) return;

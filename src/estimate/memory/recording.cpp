@@ -11,8 +11,12 @@ constexpr std::uint32_t kNoBuffer = 0xffffffff;
 class Recorder {
  public:
   Recorder(const Program& program, const RecordingOptions& options)
-      : p_(program), o_(options), buffer_of_(program.storages.size(), kNoBuffer), references_(program.storages.size(), 0),
-        gradient_(program.values.size(), kNoBuffer), parameter_gradient_(program.values.size(), kNoBuffer) {
+      : p_(program),
+        o_(options),
+        buffer_of_(program.storages.size(), kNoBuffer),
+        references_(program.storages.size(), 0),
+        gradient_(program.values.size(), kNoBuffer),
+        parameter_gradient_(program.values.size(), kNoBuffer) {
     // Storages by the call after which the program lets go of them.
     ends_.resize(program.calls.size() + 1);
     if (program.calls.empty()) return;
@@ -53,7 +57,8 @@ class Recorder {
     return add({bytes, bytes, purpose, tensor, call_}, Event::Kind::allocate);
   }
   std::uint32_t allocate_plan(const Step& step) {
-    return add({step.bytes, step.most, Purpose::workspace, network::kNoTensor, call_}, Event::Kind::try_allocate);
+    return add({step.bytes, step.most, Purpose::workspace, network::kNoTensor, call_},
+               Event::Kind::try_allocate);
   }
   std::uint32_t add(const Buffer& buffer, Event::Kind kind) {
     const auto id = static_cast<std::uint32_t>(recording_.buffers.size());
@@ -127,10 +132,14 @@ class Recorder {
     for (const Step& step : p_.slice(call.forward)) {
       switch (step.kind) {
         case StepKind::output: make(p_.value(step.value).storage); break;
-        case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
+        case StepKind::scratch:
+          scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor));
+          break;
         case StepKind::plan: scratches_.push_back(allocate_plan(step)); break;
         case StepKind::drop: drop_scratch(); break;
-        case StepKind::library: use_library(phase_ == Phase::forward ? forward_library_ : backward_library_); break;
+        case StepKind::library:
+          use_library(phase_ == Phase::forward ? forward_library_ : backward_library_);
+          break;
         default: break;
       }
     }
@@ -240,14 +249,17 @@ class Recorder {
             const Value& v = p_.value(step.value);
             std::int64_t bytes = step.bytes;
             if (v.parameter) bytes /= o_.shard_gradients;
-            delivered_.push_back({step.value, allocate(bytes, Purpose::gradient, p_.storage(v.storage).tensor)});
+            delivered_.push_back(
+                {step.value, allocate(bytes, Purpose::gradient, p_.storage(v.storage).tensor)});
             break;
           }
           case StepKind::share:
             ++shared_[arrived];
             delivered_.push_back({step.value, arrived});
             break;
-          case StepKind::scratch: scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor)); break;
+          case StepKind::scratch:
+            scratches_.push_back(allocate(step.bytes, Purpose::workspace, network::kNoTensor));
+            break;
           case StepKind::plan: scratches_.push_back(allocate_plan(step)); break;
           case StepKind::drop: drop_scratch(); break;
           case StepKind::library: use_library(backward_library_); break;
@@ -287,7 +299,8 @@ class Recorder {
     const bool adam = o_.optimizer == network::Optimizer::adam || o_.optimizer == network::Optimizer::adamw;
     const auto each = [&](auto&& action) {
       for (const ValueId id : p_.parameters)
-        if (parameter_gradient_[index(id)] != kNoBuffer) action(p_.value(id), p_.storage(p_.value(id).storage).tensor);
+        if (parameter_gradient_[index(id)] != kNoBuffer)
+          action(p_.value(id), p_.storage(p_.value(id).storage).tensor);
     };
     if (!have_state_) {
       have_state_ = true;
@@ -334,7 +347,9 @@ std::string_view name(Phase phase) {
   return kNames[static_cast<std::size_t>(phase)];
 }
 
-Recording record(const Program& program, const RecordingOptions& options) { return Recorder(program, options).run(); }
+Recording record(const Program& program, const RecordingOptions& options) {
+  return Recorder(program, options).run();
+}
 
 PeakBounds peak_bounds(const Recording& recording) {
   PeakBounds out;

@@ -18,9 +18,9 @@ struct RecordingOptions {
   network::Mode mode = network::Mode::infer;
   network::Optimizer optimizer = network::Optimizer::sgd;
   int iterations = 3;
-  int accumulate = 1;          ///< forward and backward passes per step
-  bool keep_gradients = false; ///< zero_grad(set_to_none=False)
-  bool zero_grad_late = false; ///< zero_grad right before backward instead of before forward
+  int accumulate = 1;           ///< forward and backward passes per step
+  bool keep_gradients = false;  ///< zero_grad(set_to_none=False)
+  bool zero_grad_late = false;  ///< zero_grad right before backward instead of before forward
   bool fused_optimizer = false;
   std::int64_t library_bytes = 0;  ///< cuBLAS's workspace per thread
   /// Divisors of what each GPU holds: ZeRO's stages over several GPUs.
@@ -60,7 +60,7 @@ struct Recording {
 struct Replay {
   std::int64_t peak_allocated = 0;
   std::int64_t peak_reserved = 0;
-  std::size_t peak_event = 0;          ///< after which the most was allocated
+  std::size_t peak_event = 0;         ///< after which the most was allocated
   std::optional<std::size_t> failed;  ///< event that found no memory
 };
 /// The most that is in use at once, were every library to do without workspaces, or to take all it may.

@@ -13,7 +13,9 @@ std::int64_t reduction_buffer(std::int64_t rows, std::int64_t columns, std::int6
   constexpr std::int64_t kLeastValues = 16, kMostValues = 256, kAccumulatorBytes = 4;
   if (rows <= 1 || columns <= 0) return 0;
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const auto power = [](std::int64_t n) { return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); };
+  const auto power = [](std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+  };
   std::int64_t vector = 1;
   if (columns % 4 == 0 && columns >= 128) vector = 4;
   const std::int64_t threads = kMostThreads / vector;

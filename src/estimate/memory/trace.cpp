@@ -20,8 +20,10 @@ std::string text(const json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-Status read_event(const json& row, std::size_t number, AllocationTrace& trace, std::optional<std::int64_t>& stream) {
-  const bool shaped = row.is_array() && row.size() >= 3 && row[0].is_string() && row[1].is_number_unsigned() && row[2].is_number_integer();
+Status read_event(const json& row, std::size_t number, AllocationTrace& trace,
+                  std::optional<std::int64_t>& stream) {
+  const bool shaped = row.is_array() && row.size() >= 3 && row[0].is_string() &&
+                      row[1].is_number_unsigned() && row[2].is_number_integer();
   if (!shaped) return fail("event {} is not [action, address, bytes, stream]", number);
   const std::string& action = row[0].get_ref<const std::string&>();
   const auto address = row[1].get<std::uint64_t>();
@@ -47,14 +49,16 @@ Result<AllocationTrace> read_trace(std::string_view text_of_trace) {
   const json document = json::parse(text_of_trace, nullptr, false);
   if (document.is_discarded() || !document.is_object()) return fail("this is no JSON document of a trace");
   const auto version = whole(document, "version");
-  if (version != 1) return fail("this trace is of version {}, and 1 is what can be read", version.value_or(0));
+  if (version != 1)
+    return fail("this trace is of version {}, and 1 is what can be read", version.value_or(0));
   const auto events = document.find("events");
   if (events == document.end() || !events->is_array()) return fail("this trace has no list of events");
   AllocationTrace trace;
   trace.events.reserve(events->size());
   std::optional<std::int64_t> stream;
   for (std::size_t i = 0; i < events->size(); ++i)
-    if (const Status read = read_event((*events)[i], i, trace, stream); !read) return std::unexpected(read.error());
+    if (const Status read = read_event((*events)[i], i, trace, stream); !read)
+      return std::unexpected(read.error());
   if (const auto settings = document.find("settings"); settings != document.end() && settings->is_object()) {
     if (const auto it = settings->find("expandable_segments"); it != settings->end() && it->is_boolean())
       trace.expandable_segments = it->get<bool>();

@@ -33,9 +33,9 @@ struct AllocationTrace {
 struct TraceReplay {
   std::int64_t peak_allocated = 0;
   std::int64_t peak_reserved = 0;
-  std::size_t peak_event = 0;           ///< in events
-  std::optional<std::size_t> failed;   ///< event that found no memory
-  std::size_t unmatched_frees = 0;      ///< of what was allocated before the recording began
+  std::size_t peak_event = 0;         ///< in events
+  std::optional<std::size_t> failed;  ///< event that found no memory
+  std::size_t unmatched_frees = 0;    ///< of what was allocated before the recording began
 };
 /// The same allocator settings as the trace's, unless others are given.
 [[nodiscard]] TraceReplay replay(const AllocationTrace& trace, const AllocatorSettings& settings);

@@ -13,7 +13,9 @@ using network::kNoTensor;
 using network::Operator;
 using network::TensorId;
 
-std::span<const std::int64_t> dims_of(const Value& v) { return {v.dims.data(), v.rank}; }
+std::span<const std::int64_t> dims_of(const Value& v) {
+  return {v.dims.data(), v.rank};
+}
 
 void lower_reshape(Lowering& l, const Operator& op, const MemoryRule&) {
   const TensorId out = l.output(op, 0);
@@ -65,8 +67,10 @@ void lower_expand(Lowering& l, const Operator& op, const MemoryRule&) {
 ValueId part(Lowering& l, ValueId x, TensorId out) {
   Value v = l.describe(out, l.at(x).type);
   const Value& whole = l.at(x);
-  if (v.strided && whole.strided && v.rank == whole.rank) v.strides = whole.strides;
-  else v.strided = false;
+  if (v.strided && whole.strided && v.rank == whole.rank)
+    v.strides = whole.strides;
+  else
+    v.strided = false;
   const ValueId result = l.alias(x, v);
   l.bind(out, result);
   return result;
@@ -99,11 +103,13 @@ void lower_gather(Lowering& l, const Operator& op, const MemoryRule&) {
   ValueId x = l.value(l.input(op, 0));
   if (x == kNoValue) return;
   const auto axis = l.integer(op, "axis", 0);
-  const bool one = l.shapes().at(indices).has_value && l.shapes().ranked(indices) && l.shapes().dims(indices).empty();
+  const bool one =
+      l.shapes().at(indices).has_value && l.shapes().ranked(indices) && l.shapes().dims(indices).empty();
   if (one && l.at(x).strided && l.at(x).rank > 0) {
     // x[:, i]: a view. Attention that unpacks a joint projection along a leading axis that was moved there
     // makes it contiguous first, as torch.nn.MultiheadAttention does; the export does not show it.
-    if (axis == 0 && !l.at(x).contiguous() && l.needs_gradient(x) == l.training() && l.uses(l.input(op, 0)) == 3) {
+    if (axis == 0 && !l.at(x).contiguous() && l.needs_gradient(x) == l.training() &&
+        l.uses(l.input(op, 0)) == 3) {
       const Operator* maker = l.producer(l.input(op, 0));
       if (maker != nullptr && l.network().type_of(*maker) == "Squeeze") {
         x = l.copy(x);
@@ -150,7 +156,8 @@ void lower_concat(Lowering& l, const Operator& op, const MemoryRule&) {
 void lower_moved(Lowering& l, const Operator& op, const MemoryRule& rule) {
   const TensorId out = l.output(op, 0);
   const ValueId x = l.value(l.input(op, 0));
-  const DataType type = x == kNoValue || !network::is_float(l.shapes().type(out)) ? l.shapes().type(out) : l.at(x).type;
+  const DataType type =
+      x == kNoValue || !network::is_float(l.shapes().type(out)) ? l.shapes().type(out) : l.at(x).type;
   if (x != kNoValue && rule.name == "Pad" && l.describe(out, type).elements == l.at(x).elements)
     return l.bind_view(out, x, l.at(x));
   if (rule.name != "Resize" && l.network().inputs(op).size() > 1) l.save(l.value(l.input(op, 1)));
@@ -173,34 +180,59 @@ void lower_made(Lowering& l, const Operator& op, const MemoryRule&) {
 void lower_nothing(Lowering&, const Operator&, const MemoryRule&) {}
 
 constexpr MemoryRule kRules[] = {
-    {"ArgMax", lower_made},          {"ArgMin", lower_made},
-    {"Bernoulli", lower_made},       {"CenterCropPad", lower_moved},
-    {"Compress", lower_moved},       {"Concat", lower_concat},
-    {"Constant", lower_nothing},     {"ConstantOfShape", lower_made},
-    {"DepthToSpace", lower_moved},   {"Expand", lower_expand},
-    {"EyeLike", lower_made},         {"Flatten", lower_reshape},
-    {"Gather", lower_gather},        {"GatherElements", lower_moved},
-    {"GatherND", lower_moved},       {"GridSample", lower_moved},
-    {"Identity", lower_identity},    {"Multinomial", lower_made},
-    {"NonMaxSuppression", lower_made}, {"NonZero", lower_made},
-    {"OneHot", lower_made},          {"Pad", lower_moved},
-    {"RandomNormal", lower_made},    {"RandomNormalLike", lower_made},
-    {"RandomUniform", lower_made},   {"RandomUniformLike", lower_made},
-    {"Range", lower_made},           {"Reshape", lower_reshape},
-    {"Resize", lower_moved},         {"ReverseSequence", lower_moved},
-    {"RoiAlign", lower_moved},       {"Scatter", lower_moved},
-    {"ScatterElements", lower_moved}, {"ScatterND", lower_moved},
-    {"Shape", lower_nothing},        {"Size", lower_nothing},
-    {"Slice", lower_slice},          {"SpaceToDepth", lower_moved},
-    {"Split", lower_split},          {"Squeeze", lower_reshape},
-    {"Tile", lower_moved},           {"TopK", lower_made},
-    {"Transpose", lower_transpose},  {"Trilu", lower_moved},
-    {"Unique", lower_made},          {"Unsqueeze", lower_reshape},
+    {"ArgMax", lower_made},
+    {"ArgMin", lower_made},
+    {"Bernoulli", lower_made},
+    {"CenterCropPad", lower_moved},
+    {"Compress", lower_moved},
+    {"Concat", lower_concat},
+    {"Constant", lower_nothing},
+    {"ConstantOfShape", lower_made},
+    {"DepthToSpace", lower_moved},
+    {"Expand", lower_expand},
+    {"EyeLike", lower_made},
+    {"Flatten", lower_reshape},
+    {"Gather", lower_gather},
+    {"GatherElements", lower_moved},
+    {"GatherND", lower_moved},
+    {"GridSample", lower_moved},
+    {"Identity", lower_identity},
+    {"Multinomial", lower_made},
+    {"NonMaxSuppression", lower_made},
+    {"NonZero", lower_made},
+    {"OneHot", lower_made},
+    {"Pad", lower_moved},
+    {"RandomNormal", lower_made},
+    {"RandomNormalLike", lower_made},
+    {"RandomUniform", lower_made},
+    {"RandomUniformLike", lower_made},
+    {"Range", lower_made},
+    {"Reshape", lower_reshape},
+    {"Resize", lower_moved},
+    {"ReverseSequence", lower_moved},
+    {"RoiAlign", lower_moved},
+    {"Scatter", lower_moved},
+    {"ScatterElements", lower_moved},
+    {"ScatterND", lower_moved},
+    {"Shape", lower_nothing},
+    {"Size", lower_nothing},
+    {"Slice", lower_slice},
+    {"SpaceToDepth", lower_moved},
+    {"Split", lower_split},
+    {"Squeeze", lower_reshape},
+    {"Tile", lower_moved},
+    {"TopK", lower_made},
+    {"Transpose", lower_transpose},
+    {"Trilu", lower_moved},
+    {"Unique", lower_made},
+    {"Unsqueeze", lower_reshape},
     {"Upsample", lower_moved},
 };
 
 }  // namespace
 
-std::span<const MemoryRule> view_memory_rules() { return kRules; }
+std::span<const MemoryRule> view_memory_rules() {
+  return kRules;
+}
 
 }  // namespace plimsoll::estimate

@@ -8,7 +8,8 @@ namespace plimsoll::estimate {
 std::int64_t Value::bytes() const {
   constexpr std::int64_t kMost = std::int64_t{1} << 62;
   std::int64_t bits = 0;
-  if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(std::max(network::bits(type), 1)), &bits)) return kMost;
+  if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(std::max(network::bits(type), 1)), &bits))
+    return kMost;
   return bits / 8 + (bits % 8 != 0);
 }
 
@@ -109,13 +110,15 @@ bool is_channels_last(const Value& value) {
   if (!value.strided || value.rank != 4 || value.dims[1] == 1) return false;
   const auto& [n, c, h, w] = std::tie(value.dims[0], value.dims[1], value.dims[2], value.dims[3]);
   if (h == 1 && w == 1) return false;
-  return value.strides[1] == 1 && (w == 1 || value.strides[3] == c) && (h == 1 || value.strides[2] == c * w) &&
-         (n == 1 || value.strides[0] == c * h * w);
+  return value.strides[1] == 1 && (w == 1 || value.strides[3] == c) &&
+         (h == 1 || value.strides[2] == c * w) && (n == 1 || value.strides[0] == c * h * w);
 }
 
 void set_layout_like(Value& result, const Value& like) {
   set_contiguous(result);
-  if (!result.strided || !like.strided || like.rank != result.rank || like.dims != result.dims || like.contiguous()) return;
+  if (!result.strided || !like.strided || like.rank != result.rank || like.dims != result.dims ||
+      like.contiguous())
+    return;
   std::array<std::size_t, kMaxViewRank> order{};  // by falling stride; equal ones stay as they are
   for (std::size_t i = 0; i < like.rank; ++i) {
     std::size_t at = i;

@@ -39,8 +39,9 @@ TensorId Blocks::attend(const std::string& name, TensorId query, TensorId key, T
                         TensorId mask, double dropout_ratio) {
   const TensorId root = real(1.0 / std::sqrt(std::sqrt(static_cast<double>(heads.size))));
   const TensorId turned = add("Transpose", name + ".key_transpose", {key}, {{"perm", {0, 1, 3, 2}}});
-  TensorId scores = add("MatMul", name + ".scores",
-                        {add("Mul", name + ".query_scale", {query, root}), add("Mul", name + ".key_scale", {turned, root})});
+  TensorId scores = add(
+      "MatMul", name + ".scores",
+      {add("Mul", name + ".query_scale", {query, root}), add("Mul", name + ".key_scale", {turned, root})});
   if (mask != kNoTensor) scores = add("Add", name + ".mask", {scores, mask});
   const TensorId weights = add("Softmax", name + ".softmax", {scores}, {{"axis", -1}});
   return add("MatMul", name + ".context", {dropout(name + ".dropout", weights, dropout_ratio), value});

@@ -391,6 +391,8 @@ constexpr std::uint16_t kRoots[] = {0, 309, 558, 971, 1208, 1329};
 
 }  // namespace
 
-WorkspaceTable workspace_table() { return {kTerms, kNodes, kRoots}; }
+WorkspaceTable workspace_table() {
+  return {kTerms, kNodes, kRoots};
+}
 
 }  // namespace plimsoll::estimate
