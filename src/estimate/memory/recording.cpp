@@ -110,8 +110,12 @@ class Recorder {
     phase_ = Phase::forward;
     std::size_t segment = 0;
     for (call_ = 0; call_ < p_.calls.size(); ++call_) {
-      if (segment < o_.checkpoints.size() && o_.checkpoints[segment] == call_) hold_inputs(segment++);
-      run_call(!is_recomputed(call_));
+      const bool recomputed = is_recomputed(call_);
+      if (segment < o_.checkpoints.size() && o_.checkpoints[segment] == call_) {
+        if (recomputed) hold_inputs(segment);
+        ++segment;
+      }
+      run_call(!recomputed);
     }
     for (const std::uint32_t buffer : held_) release(buffer);
     held_.clear();
