@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "estimate/saturating.hpp"
+
 namespace plimsoll::estimate {
 namespace {
 
@@ -348,8 +350,8 @@ PeakBounds peak_bounds(const Recording& recording) {
     const Buffer& buffer = recording.buffers[event.buffer];
     if (event.kind == Event::Kind::try_allocate) plan[event.buffer] = true;
     const std::int64_t sign = event.kind == Event::Kind::free ? -1 : 1;
-    if (!plan[event.buffer]) low += sign * buffer.bytes;
-    high += sign * buffer.most;
+    if (!plan[event.buffer]) low = sum(low, sign * buffer.bytes);
+    high = sum(high, sign * buffer.most);
     out.low = std::max(out.low, low);
     out.high = std::max(out.high, high);
   }
