@@ -65,7 +65,7 @@ void CachingAllocator::took(std::int64_t segment_bytes) {
 }
 
 std::uint32_t CachingAllocator::new_segment(Pool pool, std::int64_t size) {
-  if (settings_.expandable_segments) return grow_expandable(pool, size);
+  if (settings_.expandable_segments && settings_.caching) return grow_expandable(pool, size);
   const std::int64_t bytes = settings_.caching ? segment_size(size) : size;
   if (reserved_ > settings_.capacity - bytes) return kNone;
   std::uint64_t address = end_;

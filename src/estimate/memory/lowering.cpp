@@ -14,7 +14,7 @@ using network::kNoTensor;
 using network::Operator;
 using network::TensorId;
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60, kMostElements = std::int64_t{1} << 62;
 
 std::size_t at_index(TensorId id) {
   return static_cast<std::size_t>(id);
@@ -135,8 +135,8 @@ Value Lowering::describe(TensorId tensor, DataType type) const {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const std::int64_t extent = shapes_.symbols().bounds(dims[i]).high;
     if (extent == network::kUnbounded || __builtin_mul_overflow(v.elements, extent, &v.elements))
-      v.elements = kMostBytes;
-    if (v.elements > kMostBytes) v.elements = kMostBytes;
+      v.elements = kMostElements;
+    if (v.elements > kMostElements) v.elements = kMostElements;
     if (i < kMaxViewRank) v.dims[i] = extent;
   }
   if (v.strided) set_contiguous(v);
@@ -479,7 +479,7 @@ Result<Program> Lowering::run() {
   if (options_.key_value_cache) causal_ = find_causal_products(network_);
   const auto& operators = network_.main().operators;
   last_call_.assign(operators.size(), kNoCall);
-  for (std::uint32_t i = 0; i < operators.size(); ++i) {
+  for (std::uint32_t i = 0; i < operators.size() && too_large_.empty(); ++i) {
     const std::size_t before = program_.calls.size();
     lower_operator(i, operators[i], fusions_[i]);
     if (program_.calls.size() > before) last_call_[i] = static_cast<std::uint32_t>(program_.calls.size() - 1);
@@ -487,8 +487,8 @@ Result<Program> Lowering::run() {
   for (const TensorId id : network_.main().outputs)
     if (const ValueId v = bound_[at_index(id)]; v != kNoValue)
       program_.storages[static_cast<std::size_t>(at(v).storage)].output = true;
-  if (training()) lower_loss();
-  if (!too_large_.empty()) return fail("'{}' is larger than 2^62 bytes", too_large_);
+  if (training() && too_large_.empty()) lower_loss();
+  if (!too_large_.empty()) return fail("'{}' has 2^60 bytes or more", too_large_);
   set_lifetimes();
   return std::move(program_);
 }

@@ -28,7 +28,7 @@ struct LoweringOptions {
 };
 
 /// What PyTorch would execute for the network, with all that it allocates. Fails where a tensor's size is
-/// beyond 2^62 bytes.
+/// 2^60 bytes or more.
 [[nodiscard]] Result<Program> lower(const network::Network& network, const network::Shapes& shapes,
                                     const LoweringOptions& options);
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "estimate/memory/checkpoints.hpp"
+#include "estimate/saturating.hpp"
 #include "network/operators.hpp"
 
 namespace plimsoll::estimate {
@@ -82,7 +83,7 @@ Result<Simulation> simulate(const network::Network& network, const network::Shap
       for (const ValueId id : program->parameters) options.gradient_buckets += program->value(id).bytes();
     if (setting.checkpoint) options.checkpoints = checkpoints(*program);
   } else {
-    options.cache_bytes = program->cache_bytes_per_token * setting.context;
+    options.cache_bytes = product(program->cache_bytes_per_token, setting.context);
   }
   Recording recording = record(*program, options);
   return Simulation{std::move(*program), std::move(recording)};
@@ -124,7 +125,7 @@ std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t ev
 /// The smallest capacity with which the recording runs, to 1/1000: segments fit or do not fit in steps.
 std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings,
                                const Replay& natural) {
-  std::int64_t low = natural.peak_allocated * 9 / 10, high = natural.peak_reserved;
+  std::int64_t low = natural.peak_allocated / 10 * 9, high = natural.peak_reserved;
   const auto runs = [&](std::int64_t capacity) {
     settings.capacity = capacity;
     return !replay(recording, settings).failed;
@@ -163,6 +164,7 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   AllocatorSettings allocator = setting.allocator;
   allocator.caching = is_gpu(device);
   const Replay natural = replay(recording, allocator);
+  if (natural.failed) return fail("this needs more memory than can be counted: 2^63 bytes or more at once");
 
   MemoryEstimate out;
   for (const StorageId id : program.resident)
@@ -172,9 +174,11 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   out.minimum_reserved =
       Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural) : natural.peak_allocated);
 
-  const Event& peak = recording.events[natural.peak_event];
-  out.peak_phase = peak.phase;
-  out.peak_operator = operator_name(network, program, peak.call);
+  if (!recording.events.empty()) {
+    const Event& peak = recording.events[natural.peak_event];
+    out.peak_phase = peak.phase;
+    out.peak_operator = operator_name(network, program, peak.call);
+  }
   std::array<Bytes, kPurposes> shares{};
   for (const std::uint32_t id : live_after(recording, natural.peak_event)) {
     const Buffer& buffer = recording.buffers[id];

@@ -47,7 +47,7 @@ struct Value {
   std::array<std::int64_t, kMaxViewRank> dims{};
   std::array<std::int64_t, kMaxViewRank> strides{};
 
-  [[nodiscard]] std::int64_t bytes() const;  ///< of a contiguous copy; at most 2^62
+  [[nodiscard]] std::int64_t bytes() const;  ///< of a contiguous copy; at most 2^60
   [[nodiscard]] bool contiguous() const;
 };
 

@@ -31,7 +31,8 @@ struct Kinds {
                reshape = network::find_operator("", "Reshape"), pow = network::find_operator("", "Pow"),
                sqrt = network::find_operator("", "Sqrt"), mean = network::find_operator("", "ReduceMean"),
                dropout = network::find_operator("", "Dropout"),
-               identity = network::find_operator("", "Identity"), cast = network::find_operator("", "Cast");
+               identity = network::find_operator("", "Identity"), cast = network::find_operator("", "Cast"),
+               shape = network::find_operator("", "Shape"), size = network::find_operator("", "Size");
 };
 
 class Recogniser {
@@ -47,6 +48,8 @@ class Recogniser {
     for (std::uint32_t i = 0; i < operators_.size(); ++i) {
       for (const TensorId id : network.outputs(operators_[i]))
         if (id != kNoTensor) maker_[index(id)] = i;
+      if (is(i, k_.shape) || is(i, k_.size))
+        continue;  // ask for the extents alone, which are known without the tensor
       for (const TensorId id : network.inputs(operators_[i])) {
         if (id == kNoTensor) continue;
         ++uses_[index(id)];
@@ -112,6 +115,22 @@ class Recogniser {
     for (const std::uint32_t op : ops)
       if (op != kNone) found_[op].kind = Kind::skipped;
   }
+  /// Whether no operator but these and `last` reads what these make: only then need it not be there.
+  [[nodiscard]] bool closed(std::initializer_list<std::uint32_t> inner, std::uint32_t last) const {
+    const auto reads = [&](std::uint32_t op, TensorId id) {
+      return op == kNone ? 0 : std::ranges::count(network_.inputs(operators_[op]), id);
+    };
+    for (const std::uint32_t op : inner) {
+      if (op == kNone) continue;
+      for (const TensorId made : network_.outputs(operators_[op])) {
+        if (made == kNoTensor) continue;
+        auto inside = reads(last, made);
+        for (const std::uint32_t other : inner) inside += reads(other, made);
+        if (inside != uses_[index(made)]) return false;
+      }
+    }
+    return true;
+  }
   void fuse(std::uint32_t last, Kind kind, TensorId a, TensorId b = kNoTensor, TensorId c = kNoTensor) {
     found_[last] = {kind, {a, b, c}};
   }
@@ -129,6 +148,7 @@ class Recogniser {
     if (scalar(other)) {  // 0.5 (1 + erf) times x
       const std::uint32_t last = only_user(out(first));
       if (!is(last, k_.mul) || (in(last, 0) != x && in(last, 1) != x)) return;
+      if (!closed({scale, erf, plus, first}, last)) return;
       skip({scale, erf, plus, first});
       fuse(last, Kind::gelu, x);
       return;
@@ -136,12 +156,14 @@ class Recogniser {
     if (other == x) {  // x (1 + erf), then times 0.5
       const std::uint32_t last = only_user(out(first));
       if (!is(last, k_.mul) || (!scalar(in(last, 0)) && !scalar(in(last, 1)))) return;
+      if (!closed({scale, erf, plus, first}, last)) return;
       skip({scale, erf, plus, first});
       fuse(last, Kind::gelu, x);
       return;
     }
     const std::uint32_t half = maker(other);  // x times 0.5, then times (1 + erf)
     if (!is(half, k_.mul) || (in(half, 0) != x && in(half, 1) != x)) return;
+    if (!closed({scale, erf, plus, half}, first)) return;
     skip({scale, erf, plus, half});
     fuse(first, Kind::gelu, x);
   }
@@ -224,7 +246,10 @@ class Recogniser {
     }
     const std::uint32_t last = only_user(weights);
     if (!is(last, k_.mat_mul) || in(last, 0) != weights) return;
-    skip({scale_query, scale_key, turn, fold, unfold, scores, mask, softmax, nan, replace, drop});
+    const auto inner = {scale_query, scale_key, turn, fold,    unfold, scores,
+                        mask,        softmax,   nan,  replace, drop};
+    if (!closed(inner, last)) return;
+    skip(inner);
     if (mask != kNone) {
       // A mask made of truth values is made again for each attention; the kernel needs none of it in memory.
       const TensorId added = in(mask, 0) == out(scores) ? in(mask, 1) : in(mask, 0);
@@ -254,7 +279,9 @@ class Recogniser {
     if (!weight(scale) || !is(shifted, k_.add)) return;
     const TensorId shift = in(shifted, 0) == out(scaled) ? in(shifted, 1) : in(shifted, 0);
     if (!weight(shift)) return;
-    skip({mean, centred, square, variance, epsilon, root, quotient, scaled});
+    const auto inner = {mean, centred, square, variance, epsilon, root, quotient, scaled};
+    if (!closed(inner, shifted)) return;
+    skip(inner);
     fuse(shifted, Kind::layer_norm, x, scale, shift);
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "estimate/saturating.hpp"
+
 namespace plimsoll::estimate {
 namespace {
 
@@ -115,8 +117,12 @@ class Recorder {
     phase_ = Phase::forward;
     std::size_t segment = 0;
     for (call_ = 0; call_ < p_.calls.size(); ++call_) {
-      if (segment < o_.checkpoints.size() && o_.checkpoints[segment] == call_) hold_inputs(segment++);
-      run_call(!is_recomputed(call_));
+      const bool recomputed = is_recomputed(call_);
+      if (segment < o_.checkpoints.size() && o_.checkpoints[segment] == call_) {
+        if (recomputed) hold_inputs(segment);
+        ++segment;
+      }
+      run_call(!recomputed);
     }
     for (const std::uint32_t buffer : held_) release(buffer);
     held_.clear();
@@ -359,8 +365,8 @@ PeakBounds peak_bounds(const Recording& recording) {
     const Buffer& buffer = recording.buffers[event.buffer];
     if (event.kind == Event::Kind::try_allocate) plan[event.buffer] = true;
     const std::int64_t sign = event.kind == Event::Kind::free ? -1 : 1;
-    if (!plan[event.buffer]) low += sign * buffer.bytes;
-    high += sign * buffer.most;
+    if (!plan[event.buffer]) low = sum(low, sign * buffer.bytes);
+    high = sum(high, sign * buffer.most);
     out.low = std::max(out.low, low);
     out.high = std::max(out.high, high);
   }

@@ -160,9 +160,10 @@ void lower_moved(Lowering& l, const Operator& op, const MemoryRule& rule) {
       x == kNoValue || !network::is_float(l.shapes().type(out)) ? l.shapes().type(out) : l.at(x).type;
   if (x != kNoValue && rule.name == "Pad" && l.describe(out, type).elements == l.at(x).elements)
     return l.bind_view(out, x, l.at(x));
-  if (rule.name != "Resize" && l.network().inputs(op).size() > 1) l.save(l.value(l.input(op, 1)));
+  const ValueId where = rule.name == "Resize" ? kNoValue : l.value(l.input(op, 1));
   l.begin();
   const ValueId result = l.make(out, type, l.needs_gradient(x));
+  l.save(where);
   l.backward_gradient(x);
   l.end({result});
 }

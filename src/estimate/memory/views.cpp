@@ -4,9 +4,15 @@
 #include <tuple>
 
 namespace plimsoll::estimate {
+namespace {
+
+constexpr std::int64_t kFurthest = std::int64_t{1}
+                                   << 62;  // between elements of a tensor that is too large anyway
+
+}  // namespace
 
 std::int64_t Value::bytes() const {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;  // whose bits are one more than 63 bits can count
   std::int64_t bits = 0;
   if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(std::max(network::bits(type), 1)), &bits))
     return kMost;
@@ -28,7 +34,7 @@ void set_contiguous(Value& value) {
   std::int64_t stride = 1;
   for (std::size_t i = value.rank; i-- > 0;) {
     value.strides[i] = stride;
-    stride *= std::max<std::int64_t>(value.dims[i], 1);
+    if (__builtin_mul_overflow(stride, std::max<std::int64_t>(value.dims[i], 1), &stride)) stride = kFurthest;
   }
 }
 
