@@ -34,5 +34,5 @@ cd "$work" && ls -la traces graphs | head -80
 tar czf "$out/graphs.tgz" graphs
 # At most 16 MB a file.
 ls traces | split -n l/5 - part_
-for part in part_*; do tar cf "$out/traces_${part#part_}.tar" -C traces $(cat "$part"); done
+for part in part_*; do tar cf "$out/traces_${part#part_}.tar" -C traces --files-from "$part"; done
 ls -la "$out"
