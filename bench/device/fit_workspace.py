@@ -358,7 +358,7 @@ def write_table(path, trees):
         lines += textwrap.wrap(" ".join(n.replace(" ", "~") + "," for n in nodes[roots[-1]:]), 110, initial_indent="    ", subsequent_indent="    ")
     terms = []
     for i, (copies, kind, extra, times) in enumerate(FORMULAS):
-        mask = " | ".join("kCopy" + c.capitalize() for c in copies + ((kind,) if kind else ())) or "0"
+        mask = " | ".join("copy_" + c for c in copies + ((kind,) if kind else ())) or "0"
         terms.append(f"    {{{mask}, WorkspaceExtra::{extra}, {times}}},  // {i}")
     with open(path, "w") as out:
         out.write(HEAD + "// clang-format off\nconstexpr WorkspaceTerms kTerms[] = {\n" + "\n".join(terms) + "\n};\n\n"

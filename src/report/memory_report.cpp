@@ -206,7 +206,7 @@ std::vector<std::string> memory_notes(const MemoryReport& r) {
         fmt::format("no memory rule for {}: what they write widens the interval", fmt::join(kinds, ", ")));
   }
   if (e.fits.value_or(false) && e.capacity && e.device_used() > *e.capacity)
-    notes.push_back(
+    notes.emplace_back(
         "it fits tightly: the allocator gives cached memory back, or libraries take smaller workspaces, "
         "which costs time");
   if (!r.others.empty()) notes.push_back(others_note(r.others));

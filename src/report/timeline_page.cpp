@@ -37,7 +37,7 @@ constexpr std::array<Purpose, estimate::kPurposes> kOrder = {
     Purpose::saved,  Purpose::cache,     Purpose::activation, Purpose::workspace};
 /// Classes of the style sheet, by Purpose.
 constexpr std::array<std::string_view, estimate::kPurposes> kClasses = {
-    "weight", "input", "activation", "saved", "gradient", "optimizer", "workspace", "library"};
+    "weight", "input", "activation", "saved", "gradient", "optimizer", "workspace", "library", "cache"};
 
 std::size_t index(Purpose purpose) {
   return static_cast<std::size_t>(purpose);

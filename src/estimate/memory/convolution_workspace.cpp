@@ -132,18 +132,18 @@ const WorkspaceTerms& terms_for(const Features& values, std::size_t tree) {
 
 std::int64_t copies(const Geometry& g, unsigned which) {
   // A kernel loads 16 bytes at once: channels are padded to as many.
-  const std::int64_t at_once = (which & kCopyUnpadded) != 0 ? 1 : std::max<std::int64_t>(1, 16 / g.size);
+  const std::int64_t at_once = (which & copy_unpadded) != 0 ? 1 : std::max<std::int64_t>(1, 16 / g.size);
   std::int64_t inputs = rounded(g.inputs, at_once);
   std::int64_t outputs = rounded(g.outputs, at_once);
-  if ((which & kCopyWidened) != 0) {
+  if ((which & copy_widened) != 0) {
     inputs = widened(inputs);
     outputs = widened(outputs);
   }
   std::int64_t bytes = 0;
-  if ((which & kCopyInput) != 0) bytes = product_of({g.batch, g.input_area, g.groups, inputs, g.size});
-  if ((which & kCopyOutput) != 0)
+  if ((which & copy_input) != 0) bytes = product_of({g.batch, g.input_area, g.groups, inputs, g.size});
+  if ((which & copy_output) != 0)
     bytes = sum(bytes, product_of({g.batch, g.output_area, g.groups, outputs, g.size}));
-  if ((which & kCopyWeights) != 0)
+  if ((which & copy_weights) != 0)
     bytes = sum(bytes, product_of({g.groups, inputs, outputs, g.taps, g.size}));
   return bytes;
 }

@@ -9,32 +9,32 @@ using enum WorkspaceFeature;
 // clang-format off
 constexpr WorkspaceTerms kTerms[] = {
     {0, WorkspaceExtra::nothing, 0},  // 0
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::nothing, 0},  // 1
-    {kCopyInput | kCopyOutput, WorkspaceExtra::nothing, 0},  // 2
-    {kCopyInput | kCopyWeights, WorkspaceExtra::nothing, 0},  // 3
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::nothing, 0},  // 1
+    {copy_input | copy_output, WorkspaceExtra::nothing, 0},  // 2
+    {copy_input | copy_weights, WorkspaceExtra::nothing, 0},  // 3
     {0, WorkspaceExtra::sums_per_image, 1},  // 4
-    {kCopyInput | kCopyOutput | kCopyWeights | kCopyWidened, WorkspaceExtra::nothing, 0},  // 5
-    {kCopyInput | kCopyOutput | kCopyWeights | kCopyUnpadded, WorkspaceExtra::nothing, 0},  // 6
-    {kCopyInput, WorkspaceExtra::nothing, 0},  // 7
-    {kCopyOutput, WorkspaceExtra::nothing, 0},  // 8
-    {kCopyOutput | kCopyWeights, WorkspaceExtra::nothing, 0},  // 9
+    {copy_input | copy_output | copy_weights | copy_widened, WorkspaceExtra::nothing, 0},  // 5
+    {copy_input | copy_output | copy_weights | copy_unpadded, WorkspaceExtra::nothing, 0},  // 6
+    {copy_input, WorkspaceExtra::nothing, 0},  // 7
+    {copy_output, WorkspaceExtra::nothing, 0},  // 8
+    {copy_output | copy_weights, WorkspaceExtra::nothing, 0},  // 9
     {0, WorkspaceExtra::winograd, 1},  // 10
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::wave, 1},  // 11
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::mebibytes, 1},  // 12
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::mebibytes, 2},  // 13
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::mebibytes, 4},  // 14
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::mebibytes, 8},  // 15
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::mebibytes, 15},  // 16
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 1},  // 17
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 2},  // 18
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 3},  // 19
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 5},  // 20
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 8},  // 21
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 13},  // 22
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 26},  // 23
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 54},  // 24
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 75},  // 25
-    {kCopyInput | kCopyOutput | kCopyWeights, WorkspaceExtra::sums, 120},  // 26
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::wave, 1},  // 11
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::mebibytes, 1},  // 12
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::mebibytes, 2},  // 13
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::mebibytes, 4},  // 14
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::mebibytes, 8},  // 15
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::mebibytes, 15},  // 16
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 1},  // 17
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 2},  // 18
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 3},  // 19
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 5},  // 20
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 8},  // 21
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 13},  // 22
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 26},  // 23
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 54},  // 24
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 75},  // 25
+    {copy_input | copy_output | copy_weights, WorkspaceExtra::sums, 120},  // 26
     {0, WorkspaceExtra::sums, 1},  // 27
     {0, WorkspaceExtra::sums, 2},  // 28
     {0, WorkspaceExtra::sums, 4},  // 29

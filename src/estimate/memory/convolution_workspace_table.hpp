@@ -6,11 +6,11 @@ namespace plimsoll::estimate {
 
 /// Operands that a plan copies into another layout, as a set of bits.
 enum WorkspaceCopies : std::uint8_t {
-  kCopyInput = 1,
-  kCopyOutput = 2,
-  kCopyWeights = 4,
-  kCopyWidened = 8,    ///< the channels of each group are padded in the copies as grouped kernels want them
-  kCopyUnpadded = 16,  ///< channels are not padded to what a kernel loads at once
+  copy_input = 1,
+  copy_output = 2,
+  copy_weights = 4,
+  copy_widened = 8,    ///< the channels of each group are padded in the copies as grouped kernels want them
+  copy_unpadded = 16,  ///< channels are not padded to what a kernel loads at once
 };
 
 /// What else a plan keeps.

@@ -42,7 +42,7 @@ double context_of(const network::Network& network, const hardware::Device& devic
 std::int64_t library_bytes(const hardware::Device& device) {
   if (!is_gpu(device)) return 0;
   const auto& capability = device.compute_capability;
-  return capability && capability->major < 9 ? 8'519'680 : 32 * kMiB + 8 * 1024;
+  return capability && capability->major < 9 ? 8'519'680 : 33'562'624;
 }
 
 struct Simulation {
@@ -196,12 +196,12 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
     out.context = Bytes::rounded(context_of(network, device));
     out.context_assumed = !device.context_memory;
   } else {
-    out.notes.push_back(
+    out.notes.emplace_back(
         "the memory of the framework's own code on this device is not known; it comes on top");
   }
   out.capacity = hardware::capacity(device);
   if (!out.capacity) {
-    out.notes.push_back("the memory of this device is not known");
+    out.notes.emplace_back("the memory of this device is not known");
     return out;
   }
   // The search for the minimum stops a little above it; on the brink the run itself decides.

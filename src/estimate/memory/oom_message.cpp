@@ -163,7 +163,7 @@ class Reader {
 /// The last message of the log, from its request on; empty where there is none.
 std::string_view last_message(std::string_view log) {
   constexpr std::string_view kBegin = "outofmemory.Triedtoallocate";
-  constexpr std::size_t kLongest = 64 * 1024;
+  constexpr std::size_t kLongest = std::size_t{64} << 10;
   const std::size_t at = log.rfind(kBegin);
   if (at == std::string_view::npos) return {};
   std::string_view message = log.substr(at + kBegin.size(), kLongest);

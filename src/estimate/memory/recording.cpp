@@ -290,6 +290,7 @@ class Recorder {
 
   void zero_gradients() {
     if (o_.keep_gradients) return;
+    phase_ = o_.zero_grad_late ? Phase::backward : Phase::forward;
     call_ = 0;
     for (const ValueId id : p_.parameters) {
       std::uint32_t& there = parameter_gradient_[index(id)];

@@ -45,8 +45,8 @@ Status read_event(const json& row, std::size_t number, AllocationTrace& trace,
 
 }  // namespace
 
-Result<AllocationTrace> read_trace(std::string_view text_of_trace) {
-  const json document = json::parse(text_of_trace, nullptr, false);
+Result<AllocationTrace> read_trace(std::string_view contents) {
+  const json document = json::parse(contents, nullptr, false);
   if (document.is_discarded() || !document.is_object()) return fail("this is no JSON document of a trace");
   const auto version = whole(document, "version");
   if (version != 1)

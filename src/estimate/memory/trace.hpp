@@ -28,7 +28,7 @@ struct AllocationTrace {
 };
 
 /// Reads `{"version": 1, "events": [["alloc", address, bytes, stream], …], …}`. One stream only.
-[[nodiscard]] Result<AllocationTrace> read_trace(std::string_view json);
+[[nodiscard]] Result<AllocationTrace> read_trace(std::string_view contents);
 
 struct TraceReplay {
   std::int64_t peak_allocated = 0;
