@@ -23,6 +23,8 @@ _MOST_EVENTS = 10_000_000
 
 def trace_of(snapshot, device=0):
     """The events of one device in a snapshot of torch.cuda.memory._snapshot(), as a JSON-ready dict."""
+    if not isinstance(snapshot, dict):
+        raise HandoverError("this is no snapshot of torch.cuda.memory._snapshot()")
     traces = snapshot.get("device_traces") or []
     if device >= len(traces) or not traces[device]:
         raise HandoverError("this snapshot holds no history; call torch.cuda.memory._record_memory_history() before the run")
@@ -74,7 +76,7 @@ def main(arguments=None):
         with open(given.snapshot, "rb") as f:
             snapshot = pickle.load(f)
         write_trace(given.output, trace_of(snapshot, given.device))
-    except (OSError, pickle.UnpicklingError, HandoverError) as error:
+    except (OSError, EOFError, ValueError, IndexError, KeyError, AttributeError, ImportError, pickle.UnpicklingError, HandoverError) as error:
         print(f"plimsoll_torch: {given.snapshot}: {error}", file=sys.stderr)
         return 2
     return 0
