@@ -15,6 +15,8 @@ class Batches {
 
   /// batch 0: as the options say, or assumed.
   [[nodiscard]] Result<network::Shapes> shapes(std::int64_t batch) const;
+  /// The batch that the shapes were inferred for: the first extent of the first input.
+  [[nodiscard]] std::int64_t batch_in(const network::Shapes& shapes) const;
   [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
   [[nodiscard]] const network::Network& network() const { return loaded_.network; }
 

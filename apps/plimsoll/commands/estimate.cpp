@@ -26,7 +26,6 @@ struct Options {
   MemoryOptions memory;
   std::vector<std::int64_t> batches;
   std::vector<std::string> devices;
-  std::string calibration;
   std::string timeline;
   bool max_batch = false;
   bool advice = false;
@@ -64,6 +63,7 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
                                         std::int64_t batch, std::deque<Bound>& kept) {
   Result<network::Shapes> shapes = batches.shapes(batch);
   if (!shapes) return std::unexpected(std::move(shapes).error());
+  const std::int64_t actual = batches.batch_in(*shapes);
   estimate::MemorySetting setting = options.memory.setting;
   setting.mode = options.inspect.mode;
   Result<estimate::MemoryEstimate> estimate =
@@ -75,11 +75,11 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
   report::MemoryReport report{.inspection = {loaded.label, loaded.network, bound.shapes, bound.counts,
                                              options.inspect.conventions, loaded.notes},
                               .setting = setting,
-                              .batch = std::max<std::int64_t>(batch, 1),
+                              .batch = actual,
                               .device = target.device,
                               .estimate = std::move(*estimate),
                               .others = target.others};
-  const auto again = [&](std::int64_t n) { return batches.shapes(n); };
+  const auto again = [&](std::int64_t n) { return batches.shapes(n == actual ? batch : n); };
   if (options.max_batch) {
     Result<estimate::LargestBatch> largest =
         estimate::largest_batch(batches.network(), again, setting, target.device);
@@ -87,8 +87,8 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
     report.largest = *largest;
   }
   if (options.advice || (!options.json && !report.estimate.fits.value_or(true))) {
-    Result<std::vector<estimate::Measure>> measures = estimate::what_would_lower(
-        batches.network(), again, std::max<std::int64_t>(batch, 1), setting, target.device);
+    Result<std::vector<estimate::Measure>> measures =
+        estimate::what_would_lower(batches.network(), again, actual, setting, target.device);
     if (!measures) return std::unexpected(std::move(measures).error());
     report.measures = std::move(*measures);
   }
@@ -108,7 +108,8 @@ nlohmann::ordered_json answer(const report::MemoryReport& report) {
 }
 
 Status write_timeline(const Options& options, const Batches& batches, const report::MemoryReport& report) {
-  const Result<network::Shapes> shapes = batches.shapes(report.batch);
+  const Result<network::Shapes> shapes =
+      batches.shapes(options.batches.empty() ? 0 : options.batches.front());
   if (!shapes) return std::unexpected(shapes.error());
   const Result<estimate::Timeline> timeline =
       estimate::memory_timeline(batches.network(), *shapes, report.setting, report.device);
@@ -177,7 +178,8 @@ void add_estimate(CLI::App& app, Invocation& invocation) {
                     "What would lower it, by how much (default where it does not fit)");
   command->add_option("--timeline", options->timeline, "Write memory over one iteration as a page: FILE.html")
       ->option_text("FILE");
-  command->add_option("--calibration", options->calibration, "FILE or none; memory needs none")
+  command
+      ->add_option("--calibration", "FILE or none; taken for the sake of time estimates, memory needs none")
       ->option_text("FILE");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(

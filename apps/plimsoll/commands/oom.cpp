@@ -77,8 +77,8 @@ Result<report::MemoryReport> simulate(const Options& options, const estimate::Ou
     }
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
   const LoadedModel& loaded = model.batches.loaded();
-  const std::int64_t batch = std::max<std::int64_t>(options.inspect.binding.batch, 1);
-  const auto again = [&](std::int64_t n) { return model.batches.shapes(n); };
+  const std::int64_t batch = model.batches.batch_in(model.shapes);
+  const auto again = [&](std::int64_t n) { return model.batches.shapes(n == batch ? 0 : n); };
   auto measures = estimate::what_would_lower(model.batches.network(), again, batch, setting, *device);
   if (!measures) return std::unexpected(std::move(measures).error());
   report::MemoryReport report{.inspection = {loaded.label, loaded.network, model.shapes, model.counts,

@@ -21,7 +21,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr std::size_t kLargestTrace = std::size_t{1} << 30;
+constexpr std::size_t kLargestTrace = std::size_t{128} << 20;
 
 /// A file as it is, or uncompressed where gzip made it.
 Result<std::string> read_compressed(const std::string& path) {
@@ -67,6 +67,7 @@ Result<int> run(const Options& options) {
     out["events"] = trace->events.size();
     out["peak_allocated_bytes"] = result.peak_allocated;
     out["peak_reserved_bytes"] = result.peak_reserved;
+    out["fits"] = !result.failed;
     out["failed_at_event"] =
         result.failed ? nlohmann::ordered_json(*result.failed) : nlohmann::ordered_json();
     out["unmatched_frees"] = result.unmatched_frees;
@@ -102,7 +103,13 @@ Result<int> run(const Options& options) {
   if (result.unmatched_frees > 0)
     fmt::print("  {} frees are of memory that was allocated before the recording began\n",
                result.unmatched_frees);
-  if (result.failed) fmt::print("  out of memory at event {}\n", *result.failed);
+  if (options.capacity_gib > 0 || result.failed)
+    fmt::print(
+        "  {}\n",
+        result.failed
+            ? fmt::format("does not fit: out of memory at event {} of {}; the peaks are those up to there",
+                          *result.failed, trace->events.size())
+            : std::string("fits, beside the CUDA context, which comes on top"));
   return result.failed ? 1 : 0;
 }
 

@@ -71,8 +71,9 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   for (const Chosen& c : *chosen) {
     report::WeighedDevice row{c.device, estimate::floors(weighing.needs, c.device, options.precision),
                               c.here};
-    if (auto memory = estimate::estimate_memory(network, *shapes, setting, c.device))
-      row.memory = std::move(*memory);
+    auto memory = estimate::estimate_memory(network, *shapes, setting, c.device);
+    if (!memory) return std::unexpected(std::move(memory).error().within(options.model));
+    row.memory = std::move(*memory);
     const auto again = [&](std::int64_t batch) { return batches->shapes(batch); };
     if (auto largest = estimate::largest_batch(network, again, setting, c.device)) row.largest = *largest;
     weighing.devices.push_back(std::move(row));

@@ -7,17 +7,19 @@ namespace plimsoll::estimate {
 
 std::vector<std::uint32_t> checkpoints(const Program& program) {
   const std::size_t calls = program.calls.size();
-  std::vector<std::int64_t> saved(calls, 0), crossing(calls + 1, 0);
+  // Sums of sizes, which may pass 63 bits: only their order counts.
+  std::vector<double> saved(calls, 0), crossing(calls + 1, 0);
   std::vector<std::uint32_t> made(program.storages.size(), 0xffffffff);
   std::size_t layers = 0;
-  std::int64_t total = 0;
+  double total = 0;
   for (std::uint32_t i = 0; i < calls; ++i) {
     if (program.calls[i].op == kLossCall) continue;
     for (const Step& step : program.slice(program.calls[i].forward))
       if (step.kind == StepKind::output)
         made[static_cast<std::size_t>(program.value(step.value).storage)] = i;
     if (program.calls[i].saved.count > 0) ++layers;
-    for (const ValueId id : program.ids(program.calls[i].saved)) saved[i] += program.value(id).bytes();
+    for (const ValueId id : program.ids(program.calls[i].saved))
+      saved[i] += static_cast<double>(program.value(id).bytes());
     total += saved[i];
   }
   // A storage crosses every boundary between the call that makes it and the last that uses it.
@@ -26,16 +28,16 @@ std::vector<std::uint32_t> checkpoints(const Program& program) {
     const std::uint32_t last =
         std::min<std::uint32_t>(program.released[s], static_cast<std::uint32_t>(calls - 1));
     if (last <= made[s]) continue;
-    crossing[made[s] + 1] += program.storages[s].bytes;
-    crossing[last + 1] -= program.storages[s].bytes;
+    crossing[made[s] + 1] += static_cast<double>(program.storages[s].bytes);
+    crossing[last + 1] -= static_cast<double>(program.storages[s].bytes);
   }
   for (std::size_t i = 1; i <= calls; ++i) crossing[i] += crossing[i - 1];
 
   const auto segments = static_cast<std::int64_t>(std::sqrt(static_cast<double>(layers)));
   std::vector<std::uint32_t> cuts;
   if (segments < 2 || total == 0) return cuts;
-  const std::int64_t each = total / segments;
-  std::int64_t since = 0;
+  const double each = total / static_cast<double>(segments);
+  double since = 0;
   std::uint32_t best = 0;
   for (std::uint32_t i = 1; i < calls; ++i) {
     since += saved[i - 1];

@@ -35,7 +35,7 @@ bool same_extents(const Value& a, const Value& b) {
 
 DataType result_type(Lowering& l, const Operator& op, std::initializer_list<ValueId> inputs,
                      CastPolicy policy) {
-  const DataType declared = l.shapes().type(l.output(op, 0));
+  const DataType declared = l.stored_type(l.shapes().type(l.output(op, 0)));
   if (!network::is_float(declared)) return declared;
   const DataType natural = l.natural_type(inputs);
   if (!network::is_float(natural)) return declared;
@@ -55,68 +55,74 @@ void product_gradient(Lowering& l, ValueId operand, ValueId result) {
 }
 
 struct Operands {
-  ValueId a, b, result;
+  std::vector<ValueId> inputs;  ///< kNoValue for numbers of the host
+  ValueId result = kNoValue;
 };
 
-Operands begin_binary(Lowering& l, const Operator& op, const MemoryRule& rule) {
-  ValueId a = l.value(l.input(op, 0)), b = l.value(l.input(op, 1));
-  const DataType type = result_type(l, op, {a, b}, rule.cast);
-  if (rule.cast == CastPolicy::full) {
-    a = l.cast(a, type);
-    b = l.cast(b, type);
+/// Two operands, or as many as Sum, Max and Min have.
+Operands begin_broadcast(Lowering& l, const Operator& op, const MemoryRule& rule) {
+  Operands out;
+  ValueId widest = kNoValue;
+  bool gradient = false;
+  for (const TensorId id : l.network().inputs(op)) {
+    const ValueId v = l.value(id);
+    out.inputs.push_back(v);
+    if (v == kNoValue) continue;
+    gradient |= l.needs_gradient(v);
+    if (widest == kNoValue || l.natural_type({widest, v}) == l.at(v).type) widest = v;
   }
+  const DataType type = result_type(l, op, {widest}, rule.cast);
+  if (rule.cast == CastPolicy::full)
+    for (ValueId& v : out.inputs) v = l.cast(v, type);
   l.begin();
-  const ValueId result = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
-  for (const ValueId operand : {b, a})
-    if (operand != kNoValue && same_extents(l.at(operand), l.at(result))) l.lay_out_like(result, operand);
-  return {a, b, result};
+  out.result = l.make(l.output(op, 0), type, gradient);
+  for (std::size_t i = out.inputs.size(); i-- > 0;)
+    if (out.inputs[i] != kNoValue && same_extents(l.at(out.inputs[i]), l.at(out.result)))
+      l.lay_out_like(out.result, out.inputs[i]);
+  return out;
 }
 
 void lower_sum(Lowering& l, const Operator& op, const MemoryRule& rule) {
-  const auto [a, b, result] = begin_binary(l, op, rule);
-  for (const ValueId operand : {a, b}) {
+  const Operands o = begin_broadcast(l, op, rule);
+  for (const ValueId operand : o.inputs) {
     if (operand == kNoValue) continue;
-    if (!same_extents(l.at(operand), l.at(result)))
-      l.backward_sum(result, operand);
-    else if (l.at(operand).type != l.at(result).type)
+    if (!same_extents(l.at(operand), l.at(o.result)))
+      l.backward_sum(o.result, operand);
+    else if (l.at(operand).type != l.at(o.result).type)
       l.backward_gradient(operand);
     else
       l.backward_share(operand);
   }
-  l.end({result});
+  l.end({o.result});
 }
 
+/// Each operand's gradient needs the other, a quotient's divisor its own value too.
 void lower_product(Lowering& l, const Operator& op, const MemoryRule& rule) {
-  const auto [a, b, result] = begin_binary(l, op, rule);
-  if (l.needs_gradient(a)) l.save(b);
-  if (l.needs_gradient(b)) l.save(a);
-  product_gradient(l, a, result);
-  product_gradient(l, b, result);
-  l.end({result});
-}
-
-void lower_quotient(Lowering& l, const Operator& op, const MemoryRule& rule) {
-  const auto [a, b, result] = begin_binary(l, op, rule);
-  if (l.needs_gradient(a) || l.needs_gradient(b)) l.save(b);
-  if (l.needs_gradient(b)) l.save(a);
-  product_gradient(l, a, result);
-  if (l.needs_gradient(b)) {
-    l.backward_scratch(l.at(result).bytes());
-    product_gradient(l, b, result);
-    l.backward_drop();
+  const Operands o = begin_broadcast(l, op, rule);
+  const bool quotient = rule.name == "Div";
+  for (std::size_t i = 0; i < o.inputs.size(); ++i) {
+    const bool other_needs =
+        std::ranges::any_of(o.inputs, [&](ValueId v) { return v != o.inputs[i] && l.needs_gradient(v); });
+    const bool itself_twice = o.inputs.size() == 2 && o.inputs[0] == o.inputs[1];
+    if (other_needs || (itself_twice && i == 0) || (quotient && i == 1 && l.needs_gradient(o.inputs[1])))
+      l.save(o.inputs[i]);
   }
-  l.end({result});
+  for (std::size_t i = 0; i < o.inputs.size(); ++i) {
+    const bool divisor = quotient && i == 1 && l.needs_gradient(o.inputs[i]);
+    if (divisor) l.backward_scratch(l.at(o.result).bytes());
+    product_gradient(l, o.inputs[i], o.result);
+    if (divisor) l.backward_drop();
+  }
+  l.end({o.result});
 }
 
-/// Minimum, maximum and powers of two tensors keep both.
+/// Minimum, maximum and powers of tensors keep all of them.
 void lower_binary(Lowering& l, const Operator& op, const MemoryRule& rule) {
-  const auto [a, b, result] = begin_binary(l, op, rule);
-  l.save(a);
-  l.save(b);
-  for (int i = 0; i < rule.backward_scratch; ++i) l.backward_scratch(l.at(result).bytes());
-  product_gradient(l, a, result);
-  product_gradient(l, b, result);
-  l.end({result});
+  const Operands o = begin_broadcast(l, op, rule);
+  for (const ValueId operand : o.inputs) l.save(operand);
+  for (int i = 0; i < rule.backward_scratch; ++i) l.backward_scratch(l.at(o.result).bytes());
+  for (const ValueId operand : o.inputs) product_gradient(l, operand, o.result);
+  l.end({o.result});
 }
 
 /// Comparisons and logic: truth values, through which no gradient passes.
@@ -141,7 +147,7 @@ void lower_cast(Lowering& l, const Operator& op, const MemoryRule&) {
   const TensorId out = l.output(op, 0);
   const ValueId x = l.value(l.input(op, 0));
   if (x == kNoValue) return;
-  const DataType type = l.shapes().type(out);
+  const DataType type = l.stored_type(l.shapes().type(out));
   // A cast to float32 in a network that computes in a narrower type follows the network.
   const bool same = l.at(x).type == type ||
                     (network::is_float(type) && network::is_float(l.at(x).type) && type == DataType::float32);
@@ -171,7 +177,7 @@ constexpr MemoryRule kRules[] = {
     {"Clip", lower_unary, CastPolicy::natural, Saved::input, 0, true},
     {"Cos", lower_unary, CastPolicy::natural, Saved::input, 1},
     {"Cosh", lower_unary, CastPolicy::full, Saved::input, 1},
-    {"Div", lower_quotient},
+    {"Div", lower_product},
     {"Elu", lower_unary, CastPolicy::natural, Saved::result, 0, true},
     {"Equal", lower_comparison},
     {"Erf", lower_unary, CastPolicy::natural, Saved::input, 3},

@@ -185,7 +185,7 @@ void lower_mat_mul(Lowering& l, const Operator& op, const MemoryRule&) {
   ValueId a = l.value(l.input(op, 0)), b = l.value(l.input(op, 1));
   const DataType natural = l.natural_type({a, b});
   const DataType type =
-      natural == DataType::undefined ? l.shapes().type(l.output(op, 0)) : l.low_type(natural);
+      natural == DataType::undefined ? l.stored_type(l.shapes().type(l.output(op, 0))) : l.low_type(natural);
   a = l.cast(a, type);
   b = l.cast(b, type);
   if (a != kNoValue && !is_batch_of_matrices(l.at(a))) a = l.copy(a);
@@ -321,7 +321,7 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
     l.save(v);
     l.save(y);
   }
-  if (first_k != kNoValue && first_v != kNoValue) {
+  if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
     const Value& keys = l.at(k);
     const std::int64_t key_tokens = keys.rank > 1 ? std::max<std::int64_t>(keys.dims[keys.rank - 2], 1) : 1;
     const std::int64_t bits = network::bits(type);

@@ -2,7 +2,8 @@
 //
 // A module's argument is held by its caller until the module returns, not only until its last use inside:
 // `x = self.layer1(x)` keeps the old x while layer1 runs. Exporters name operators by the modules they stand
-// in ("/layer1/layer1.0/conv1/Conv"), which tells when that is; without such names the last use decides.
+// in ("/layer1/layer1.0/conv1/Conv"; the zoo writes "layer1.0.conv1"), which tells when that is; without such
+// names the last use decides.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -51,18 +52,30 @@ class Scopes {
     std::uint32_t depth = 0;
   };
 
+  /// The scope of an operator: the path before its own name, or a dotted name as a whole.
   std::uint32_t find(std::string_view name) {
+    if (!name.starts_with('/')) return name.contains('.') ? of_path(name, '.') : 0;
     const std::size_t end = name.rfind('/');
-    if (end == std::string_view::npos || end == 0 || name.front() != '/') return 0;
-    const std::string_view path = name.substr(0, end);
-    if (const auto it = by_path_.find(path); it != by_path_.end()) return it->second;
-    const std::uint32_t parent = find(path);
-    const auto id = static_cast<std::uint32_t>(scopes_.size());
-    scopes_.push_back({parent, scopes_[parent].depth + 1});
-    by_path_.emplace(path, id);
-    return id;
+    return end == 0 ? 0 : of_path(name.substr(0, end), '/');
   }
 
+  /// Modules nest a dozen deep; what is deeper belongs to its ancestor.
+  std::uint32_t of_path(std::string_view path, char separator) {
+    if (const auto it = by_path_.find(path); it != by_path_.end()) return it->second;
+    std::uint32_t parent = 0;
+    std::uint32_t depth = 0;
+    for (std::size_t end = path.find(separator, 1); depth < kDeepest; end = path.find(separator, end + 1)) {
+      const std::string_view prefix = path.substr(0, end);
+      const auto [it, made] = by_path_.try_emplace(prefix, static_cast<std::uint32_t>(scopes_.size()));
+      if (made) scopes_.push_back({parent, depth + 1});
+      parent = it->second;
+      ++depth;
+      if (end == std::string_view::npos) break;
+    }
+    return parent;
+  }
+
+  static constexpr std::uint32_t kDeepest = 32;
   std::vector<Scope> scopes_{Scope{}};
   std::vector<std::uint32_t> of_;
   std::unordered_map<std::string_view, std::uint32_t> by_path_;  // views of the network's own text

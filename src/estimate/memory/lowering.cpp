@@ -280,7 +280,8 @@ void Lowering::backward_sum(ValueId from, ValueId to) {
   if (!options_.gpu) return;
   const Value& t = at(to);
   // Only sums over leading dimensions run down whole columns.
-  const bool trailing = t.rank > 0 && t.dims[t.rank - 1] == at(from).dims[at(from).rank - 1];
+  const bool trailing =
+      t.rank > 0 && at(from).rank > 0 && t.dims[t.rank - 1] == at(from).dims[at(from).rank - 1];
   if (!trailing) return;
   const std::int64_t buffer =
       reduction_buffer(at(from).elements / columns, columns, options_.multiprocessors);
@@ -372,7 +373,10 @@ ValueId Lowering::copy(ValueId id) {
 
 TensorId Lowering::before_repetition(TensorId id) const {
   TensorId least = id;
-  for (const Operator* op = producer(id); op != nullptr; op = producer(id)) {
+  constexpr int kLongestChain = 8;  // Unsqueeze, Expand, Reshape and a little more
+  for (int i = 0; i < kLongestChain; ++i) {
+    const Operator* op = producer(id);
+    if (op == nullptr) break;
     const std::string_view type = network_.type_of(*op);
     if (type != "Reshape" && type != "Expand" && type != "Unsqueeze" && type != "Identity") break;
     id = input(*op, 0);

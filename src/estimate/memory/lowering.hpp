@@ -70,6 +70,8 @@ class Lowering {
   [[nodiscard]] const network::Operator* producer(network::TensorId id) const;
   /// The type in which an operator of that policy computes on these inputs.
   [[nodiscard]] network::DataType natural_type(std::initializer_list<ValueId> inputs) const;
+  /// The type in which the network keeps what the file calls `type`: whole networks run in half precision.
+  [[nodiscard]] network::DataType stored_type(network::DataType type) const;
   [[nodiscard]] network::DataType low_type(network::DataType natural) const;   ///< autocast's half precision
   [[nodiscard]] network::DataType full_type(network::DataType natural) const;  ///< autocast's float32
 
@@ -132,7 +134,6 @@ class Lowering {
   void lower_operator(std::uint32_t index, const network::Operator& op, const Fusion& fusion);
   void lower_loss();
   void set_lifetimes();
-  [[nodiscard]] network::DataType stored_type(network::DataType type) const;
 
   const network::Network& network_;
   const network::Shapes& shapes_;

@@ -80,7 +80,8 @@ Result<Simulation> simulate(const network::Network& network, const network::Shap
     if (setting.sharding >= Sharding::zero2) options.shard_gradients = gpus;
     if (setting.sharding >= Sharding::zero3) options.shard_weights = gpus;
     if (setting.sharding == Sharding::data_parallel && gpus > 1)
-      for (const ValueId id : program->parameters) options.gradient_buckets += program->value(id).bytes();
+      for (const ValueId id : program->parameters)
+        if (program->value(id).needs_gradient) options.gradient_buckets += program->value(id).bytes();
     if (setting.checkpoint) options.checkpoints = checkpoints(*program);
   } else {
     options.cache_bytes = product(program->cache_bytes_per_token, setting.context);
@@ -122,10 +123,28 @@ std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t ev
   return out;
 }
 
+/// What was asked for and changes nothing, in words: a mistyped prefix must not look like an answer.
+void note_idle_options(const Program& program, const MemorySetting& setting,
+                       std::vector<std::string>& notes) {
+  const bool training = setting.mode == network::Mode::train;
+  if (setting.sharding != Sharding::none && (setting.gpus <= 1 || !training))
+    notes.emplace_back("sharding changes nothing here: it divides training over several GPUs (--gpus)");
+  if (setting.gpus > 1 && setting.sharding == Sharding::none)
+    notes.emplace_back("several GPUs change nothing by themselves; --sharding says what they divide");
+  if (setting.context > 0 && (training || program.cache_bytes_per_token == 0))
+    notes.emplace_back("a context changes nothing here: it is for inference with causal attention");
+  if (!training && (setting.checkpoint || setting.accumulate > 1 || !setting.frozen.empty()))
+    notes.emplace_back("checkpointing, accumulation and frozen parameters change nothing in inference");
+  if (training && !setting.frozen.empty() &&
+      std::ranges::all_of(program.parameters, [&](ValueId id) { return program.value(id).needs_gradient; }))
+    notes.emplace_back("no parameter's name begins with what --freeze names; all are trained");
+}
+
 /// The smallest capacity with which the recording runs, to 1/1000: segments fit or do not fit in steps.
 std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings,
                                const Replay& natural) {
-  std::int64_t low = natural.peak_allocated / 10 * 9, high = natural.peak_reserved;
+  // Libraries can do without workspaces; nothing else can be left out.
+  std::int64_t low = peak_bounds(recording).low / 10 * 9, high = natural.peak_reserved;
   const auto runs = [&](std::int64_t capacity) {
     settings.capacity = capacity;
     return !replay(recording, settings).failed;
@@ -158,6 +177,8 @@ void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBo
 
 Result<MemoryEstimate> estimate_memory(const network::Network& network, const network::Shapes& shapes,
                                        const MemorySetting& setting, const hardware::Device& device) {
+  if (setting.mode == network::Mode::train && setting.precision == network::Precision::int8)
+    return fail("int8 is for inference; no framework trains in it");
   const Result<Simulation> simulation = simulate(network, shapes, setting, device);
   if (!simulation) return std::unexpected(simulation.error());
   const auto& [program, recording] = *simulation;
@@ -191,6 +212,7 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   set_interval(out, program, peak_bounds(recording), shares[static_cast<std::size_t>(Purpose::activation)],
                setting.mode == network::Mode::train);
   out.unruled = program.unruled;
+  note_idle_options(program, setting, out.notes);
 
   if (is_gpu(device)) {
     out.context = Bytes::rounded(context_of(network, device));
@@ -204,11 +226,10 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
     out.notes.emplace_back("the memory of this device is not known");
     return out;
   }
-  // The search for the minimum stops a little above it; on the brink the run itself decides.
+  // The search for the minimum stops a little above it, so the run itself decides.
   const Bytes room = *out.capacity - out.context.value_or(Bytes());
   out.fits = out.minimum_reserved <= room;
-  if (!*out.fits && is_gpu(device) &&
-      out.minimum_reserved <= room + Bytes(natural.peak_reserved / 500 + 4 * kMiB)) {
+  if (!*out.fits && is_gpu(device) && room > Bytes()) {
     allocator.capacity = room.count();
     out.fits = !replay(recording, allocator).failed;
     if (*out.fits) out.minimum_reserved = room;
@@ -272,6 +293,8 @@ Result<LargestBatch> largest_batch(const network::Network& network, const Shapes
   const Result<Tried> one = attempt(1);
   if (!one) return std::unexpected(one.error());
   if (!one->runs) return LargestBatch{0, Bytes(), *capacity, true};
+  // A graph whose batch is fixed says so at two already.
+  if (const Result<network::Shapes> two = shapes(2); !two) return std::unexpected(two.error());
   const Result<Tried> four = attempt(4);
   if (!four) return std::unexpected(four.error());
   std::int64_t good = four->runs ? 4 : 1, bad = four->runs ? kMost + 1 : 4;
@@ -317,9 +340,14 @@ Result<std::vector<Measure>> what_would_lower(const network::Network& network, c
                     setting.precision == network::Precision::tf32 ||
                     setting.precision == network::Precision::fp32_strict;
   const bool training = setting.mode == network::Mode::train;
-  if (full && training)
-    with("--precision amp-bf16", [](Try& t) { t.setting.precision = network::Precision::amp_bf16; });
-  if (full) with("--precision bf16", [](Try& t) { t.setting.precision = network::Precision::bf16; });
+  // Half precision in the format that the device is quick in.
+  const bool brain = device.peak_of(hardware::Arithmetic::bf16).has_value() || !is_gpu(device);
+  const auto half = [&](network::Precision bf16, network::Precision fp16) {
+    const network::Precision chosen = brain ? bf16 : fp16;
+    with("--precision " + std::string(network::name(chosen)), [&](Try& t) { t.setting.precision = chosen; });
+  };
+  if (full && training) half(network::Precision::amp_bf16, network::Precision::amp_fp16);
+  if (full) half(network::Precision::bf16, network::Precision::fp16);
   if (training) {
     with("--checkpoint", [](Try& t) { t.setting.checkpoint = true; });
     const bool adam =

@@ -18,6 +18,7 @@ using network::TensorId;
 using Kind = Fusion::Kind;
 
 constexpr std::uint32_t kNone = 0xffffffff;
+constexpr int kLongestChain = 8;  // of Identity; exporters write one
 
 struct Kinds {
   OperatorKind add = network::find_operator("", "Add"), sub = network::find_operator("", "Sub"),
@@ -98,7 +99,7 @@ class Recogniser {
   }
   [[nodiscard]] bool weight(TensorId id) const {
     // Exporters store equal weights once, and hand them on by Identity.
-    while (is(maker(id), k_.identity)) id = in(maker(id), 0);
+    for (int i = 0; i < kLongestChain && is(maker(id), k_.identity); ++i) id = in(maker(id), 0);
     if (id == kNoTensor) return false;
     const auto role = network_.tensor(id).role;
     return role == network::Role::parameter || role == network::Role::buffer;

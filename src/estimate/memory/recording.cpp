@@ -41,7 +41,8 @@ class Recorder {
         continue;
       }
       if (!o_.zero_grad_late) zero_gradients();
-      for (int i = 0; i < o_.accumulate; ++i) {
+      const int passes = std::min(o_.accumulate, 3);  // later ones allocate as the third does
+      for (int i = 0; i < passes; ++i) {
         forward();
         if (o_.zero_grad_late && i == 0) zero_gradients();
         backward();

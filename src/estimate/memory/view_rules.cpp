@@ -52,7 +52,7 @@ void lower_expand(Lowering& l, const Operator& op, const MemoryRule&) {
   const ValueId x = l.value(l.input(op, 0));
   if (x == kNoValue) {  // a number, filled in
     l.begin();
-    return l.end({l.make(out, l.shapes().type(out), false)});
+    return l.end({l.make(out, l.stored_type(l.shapes().type(out)), false)});
   }
   const Value shape = l.describe(out, l.at(x).type);
   if (shape.elements == l.at(x).elements) return l.bind_view(out, x, shape);
@@ -137,11 +137,13 @@ void lower_gather(Lowering& l, const Operator& op, const MemoryRule&) {
 void lower_concat(Lowering& l, const Operator& op, const MemoryRule&) {
   const TensorId out = l.output(op, 0);
   std::vector<ValueId> inputs;
-  DataType type = l.shapes().type(out);
+  DataType type = l.stored_type(l.shapes().type(out));
   bool gradient = false;
+  ValueId widest = kNoValue;
   for (const TensorId id : l.network().inputs(op))
     if (const ValueId v = l.value(id); v != kNoValue) {
-      type = inputs.empty() ? l.at(v).type : l.natural_type({inputs.back(), v});
+      if (widest == kNoValue || l.natural_type({widest, v}) == l.at(v).type) widest = v;
+      type = l.at(widest).type;
       inputs.push_back(v);
       gradient |= l.needs_gradient(v);
     }
@@ -156,8 +158,9 @@ void lower_concat(Lowering& l, const Operator& op, const MemoryRule&) {
 void lower_moved(Lowering& l, const Operator& op, const MemoryRule& rule) {
   const TensorId out = l.output(op, 0);
   const ValueId x = l.value(l.input(op, 0));
-  const DataType type =
-      x == kNoValue || !network::is_float(l.shapes().type(out)) ? l.shapes().type(out) : l.at(x).type;
+  const DataType type = x == kNoValue || !network::is_float(l.stored_type(l.shapes().type(out)))
+                            ? l.stored_type(l.shapes().type(out))
+                            : l.at(x).type;
   if (x != kNoValue && rule.name == "Pad" && l.describe(out, type).elements == l.at(x).elements)
     return l.bind_view(out, x, l.at(x));
   const ValueId where = rule.name == "Resize" ? kNoValue : l.value(l.input(op, 1));
@@ -173,7 +176,7 @@ void lower_made(Lowering& l, const Operator& op, const MemoryRule&) {
   std::vector<ValueId> results;
   l.begin();
   for (const TensorId out : l.network().outputs(op))
-    if (out != kNoTensor) results.push_back(l.make(out, l.shapes().type(out), false));
+    if (out != kNoTensor) results.push_back(l.make(out, l.stored_type(l.shapes().type(out)), false));
   l.end(results);
 }
 
