@@ -17,8 +17,16 @@ class Batches {
   [[nodiscard]] Result<network::Shapes> shapes(std::int64_t batch) const;
   /// The batch that the shapes were inferred for: the first extent of the first input.
   [[nodiscard]] std::int64_t batch_in(const network::Shapes& shapes) const;
-  [[nodiscard]] const LoadedModel& loaded() const { return loaded_; }
   [[nodiscard]] const network::Network& network() const { return loaded_.network; }
+  [[nodiscard]] estimate::Counts count(const network::Shapes& shapes) const {
+    return estimate::count(loaded_.network, shapes, options_.conventions);
+  }
+  /// A view for reports; all three must outlive it.
+  [[nodiscard]] report::Inspection inspection(const network::Shapes& shapes,
+                                              const estimate::Counts& counts) const {
+    return {loaded_.label, loaded_.network, shapes, counts, options_.conventions, loaded_.notes};
+  }
+  [[nodiscard]] LoadedModel take() && { return std::move(loaded_); }
 
  private:
   Batches(std::string model, const InspectOptions& options, LoadedModel loaded)

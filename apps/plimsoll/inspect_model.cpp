@@ -1,5 +1,7 @@
 #include "inspect_model.hpp"
 
+#include "batches.hpp"
+
 namespace plimsoll {
 
 void add_mode_option(CLI::App& command, network::Mode& mode) {
@@ -27,19 +29,13 @@ void InspectOptions::add_to(CLI::App& command) {
 }
 
 Result<InspectedModel> inspect_model(const std::string& spec, const InspectOptions& options) {
-  Result<LoadedModel> loaded = load_model({spec, options.mode, options.binding.inputs});
-  if (!loaded) return std::unexpected(std::move(loaded).error());
-  const auto named = [&spec](Error error) { return std::unexpected(std::move(error).within(spec)); };
-  const Result<network::BindingRequest> request = options.binding.request(!loaded->inputs_used);
-  if (!request) return std::unexpected(request.error());
-  const Result<network::Binding> binding = network::bind(loaded->network, *request);
-  if (!binding) return named(binding.error());
-  network::InferOptions infer_options;
-  infer_options.allow_unknown_operators = options.allow_unknown;
-  Result<network::Shapes> shapes = network::infer(loaded->network, *binding, infer_options);
-  if (!shapes) return named(std::move(shapes).error());
-  estimate::Counts counts = estimate::count(loaded->network, *shapes, options.conventions);
-  return InspectedModel{std::move(*loaded), std::move(*shapes), std::move(counts), options.conventions};
+  Result<Batches> batches = Batches::load(spec, options);
+  if (!batches) return std::unexpected(std::move(batches).error());
+  Result<network::Shapes> shapes = batches->shapes(0);
+  if (!shapes) return std::unexpected(std::move(shapes).error());
+  estimate::Counts counts = batches->count(*shapes);
+  return InspectedModel{std::move(*batches).take(), std::move(*shapes), std::move(counts),
+                        options.conventions};
 }
 
 }  // namespace plimsoll

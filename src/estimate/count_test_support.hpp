@@ -1,12 +1,8 @@
 #pragma once
-#include <functional>
 #include <utility>
 
-#include <gtest/gtest.h>
-
 #include "estimate/count.hpp"
-#include "network/builder.hpp"
-#include "network/inference.hpp"
+#include "estimate/test_network.hpp"
 #include "network/weights.hpp"
 
 /// For tests: a tiny network and its counts.
@@ -15,8 +11,7 @@ namespace plimsoll::estimate::count_test {
 using network::Builder;
 using network::TensorId;
 
-/// Builds a network and gives its output.
-using Net = std::function<TensorId(Builder&)>;
+using test_network::Net;
 
 struct Counted {
   network::Network network;
@@ -29,23 +24,13 @@ struct Counted {
 
 /// An input of float32.
 inline TensorId x(Builder& b, std::initializer_list<std::int64_t> extents) {
-  std::vector<network::Dim> dims;
-  for (const std::int64_t n : extents) dims.push_back(network::Dim::of(n));
-  return b.input("x", network::DataType::float32, dims);
+  return test_network::input(b, "x", extents);
 }
 
 inline Counted counted(const Net& net, const Conventions& conventions = {}, int opset = 17) {
-  Builder b("test");
-  b.opset("", opset);
-  b.output(net(b));
-  network::Network network = std::move(b).finish();
-  network::InferOptions options;
-  options.allow_unknown_operators = true;
-  Result<network::Shapes> shapes = network::infer(network, network::Binding{}, options);
-  EXPECT_TRUE(shapes) << shapes.error().text();
-  if (!shapes) return {};
-  Counts counts = count(network, *shapes, conventions);
-  return {std::move(network), std::move(*shapes), std::move(counts)};
+  test_network::Built built = test_network::built(net, opset);
+  Counts counts = count(built.network, built.shapes, conventions);
+  return {std::move(built.network), std::move(built.shapes), std::move(counts)};
 }
 
 }  // namespace plimsoll::estimate::count_test

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,13 @@
 
 /// The path from a model to its counts that the commands take, without the commands.
 namespace plimsoll::integration {
+
+/// The data that stand beside the project, or where PLIMSOLL_SHARED says.
+inline std::filesystem::path shared() {
+  const char* given = std::getenv("PLIMSOLL_SHARED");
+  return given != nullptr && *given != '\0' ? std::filesystem::path(given)
+                                            : std::filesystem::path(PLIMSOLL_SOURCE_DIR) / "../shared";
+}
 
 struct Inspected {
   network::Network network;

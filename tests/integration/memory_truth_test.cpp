@@ -22,12 +22,6 @@ namespace {
 
 using nlohmann::json;
 
-std::filesystem::path shared() {
-  const char* given = std::getenv("PLIMSOLL_SHARED");
-  return given != nullptr && *given != '\0' ? std::filesystem::path(given)
-                                            : std::filesystem::path(PLIMSOLL_SOURCE_DIR) / "../shared";
-}
-
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];

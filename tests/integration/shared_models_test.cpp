@@ -21,12 +21,6 @@ using network::kNoTensor;
 using network::kUnbounded;
 using network::Mode;
 
-std::filesystem::path shared() {
-  const char* given = std::getenv("PLIMSOLL_SHARED");
-  return given != nullptr && *given != '\0' ? std::filesystem::path(given)
-                                            : std::filesystem::path(PLIMSOLL_SOURCE_DIR) / "../shared";
-}
-
 /// Every file once, by its name without ".onnx": "resnet50.train".
 const std::map<std::string, Inspected>& exports() {
   static const std::map<std::string, Inspected> kAll = [] {

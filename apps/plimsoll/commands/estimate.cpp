@@ -69,11 +69,9 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
   Result<estimate::MemoryEstimate> estimate =
       estimate::estimate_memory(batches.network(), *shapes, setting, target.device);
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
-  estimate::Counts counts = estimate::count(batches.network(), *shapes, options.inspect.conventions);
+  estimate::Counts counts = batches.count(*shapes);
   const Bound& bound = kept.emplace_back(std::move(*shapes), std::move(counts));
-  const LoadedModel& loaded = batches.loaded();
-  report::MemoryReport report{.inspection = {loaded.label, loaded.network, bound.shapes, bound.counts,
-                                             options.inspect.conventions, loaded.notes},
+  report::MemoryReport report{.inspection = batches.inspection(bound.shapes, bound.counts),
                               .setting = setting,
                               .batch = actual,
                               .device = target.device,

@@ -76,13 +76,11 @@ Result<report::MemoryReport> simulate(const Options& options, const estimate::Ou
       estimate = estimated();
     }
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
-  const LoadedModel& loaded = model.batches.loaded();
   const std::int64_t batch = model.batches.batch_in(model.shapes);
   const auto again = [&](std::int64_t n) { return model.batches.shapes(n == batch ? 0 : n); };
   auto measures = estimate::what_would_lower(model.batches.network(), again, batch, setting, *device);
   if (!measures) return std::unexpected(std::move(measures).error());
-  report::MemoryReport report{.inspection = {loaded.label, loaded.network, model.shapes, model.counts,
-                                             options.inspect.conventions, loaded.notes},
+  report::MemoryReport report{.inspection = model.batches.inspection(model.shapes, model.counts),
                               .setting = setting,
                               .batch = batch,
                               .device = *device,
@@ -103,7 +101,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
     if (!batches) return std::unexpected(std::move(batches).error());
     Result<network::Shapes> shapes = batches->shapes(0);
     if (!shapes) return std::unexpected(std::move(shapes).error());
-    estimate::Counts counts = estimate::count(batches->network(), *shapes, options.inspect.conventions);
+    estimate::Counts counts = batches->count(*shapes);
     model = std::make_unique<Simulated>(std::move(*batches), std::move(*shapes), std::move(counts));
     Result<report::MemoryReport> simulated = simulate(options, report.message, *model);
     if (!simulated) return std::unexpected(std::move(simulated).error());

@@ -57,10 +57,9 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   const Result<network::Shapes> shapes = batches->shapes(0);
   if (!shapes) return std::unexpected(shapes.error());
   const network::Network& network = batches->network();
-  const estimate::Counts counts = estimate::count(network, *shapes, options.inspect.conventions);
-  const LoadedModel& loaded = batches->loaded();
+  const estimate::Counts counts = batches->count(*shapes);
   report::Weighing weighing{
-      {loaded.label, network, *shapes, counts, options.inspect.conventions, loaded.notes},
+      batches->inspection(*shapes, counts),
       options.inspect.mode,
       options.precision,
       options.optimizer,

@@ -237,15 +237,9 @@ ValueId Lowering::make_hidden(std::int64_t elements, DataType type) {
 void Lowering::save(ValueId id) {
   if (id != kNoValue && training()) saved_.push_back(id);
 }
-void Lowering::scratch(std::int64_t bytes) {
-  if (bytes > 0) program_.steps.push_back({StepKind::scratch, kNoValue, bytes});
-}
 void Lowering::plan(std::int64_t bytes, std::int64_t most) {
   if (!options_.gpu || most <= 0) return;
   program_.steps.push_back({StepKind::plan, kNoValue, bytes, std::max(bytes, most)});
-  program_.steps.push_back({StepKind::drop, kNoValue, 0});
-}
-void Lowering::drop() {
   program_.steps.push_back({StepKind::drop, kNoValue, 0});
 }
 void Lowering::library() {

@@ -83,10 +83,8 @@ class Lowering {
   ValueId make_like(ValueId like, network::DataType type);
   ValueId make_hidden(std::int64_t elements, network::DataType type);
   void save(ValueId id);
-  void scratch(std::int64_t bytes);
   /// A library's workspace: as predicted, and at most where it chooses another plan.
   void plan(std::int64_t bytes, std::int64_t most);
-  void drop();
   void library();
   // Steps of the backward pass, in the order in which they run; ignored where `id` needs no gradient.
   void backward_gradient(ValueId id);

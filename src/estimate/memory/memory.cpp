@@ -141,10 +141,10 @@ void note_idle_options(const Program& program, const MemorySetting& setting,
 }
 
 /// The smallest capacity with which the recording runs, to 1/1000: segments fit or do not fit in steps.
-std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings,
-                               const Replay& natural) {
+std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings, const Replay& natural,
+                               const PeakBounds& bounds) {
   // Libraries can do without workspaces; nothing else can be left out.
-  std::int64_t low = peak_bounds(recording).low / 10 * 9, high = natural.peak_reserved;
+  std::int64_t low = bounds.low / 10 * 9, high = natural.peak_reserved;
   const auto runs = [&](std::int64_t capacity) {
     settings.capacity = capacity;
     return !replay(recording, settings).failed;
@@ -192,8 +192,9 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
     if (const Storage& s = program.storage(id); s.purpose == Purpose::weight) out.weights += Bytes(s.bytes);
   out.peak_allocated = Bytes(natural.peak_allocated);
   out.peak_reserved = Bytes(natural.peak_reserved);
-  out.minimum_reserved =
-      Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural) : natural.peak_allocated);
+  const PeakBounds bounds = peak_bounds(recording);
+  out.minimum_reserved = Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural, bounds)
+                                              : natural.peak_allocated);
 
   if (!recording.events.empty()) {
     const Event& peak = recording.events[natural.peak_event];
@@ -209,7 +210,7 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   for (std::size_t i = 0; i < shares.size(); ++i)
     if (shares[i] > Bytes()) out.by_purpose.push_back({static_cast<Purpose>(i), shares[i]});
   std::ranges::stable_sort(out.by_purpose, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  set_interval(out, program, peak_bounds(recording), shares[static_cast<std::size_t>(Purpose::activation)],
+  set_interval(out, program, bounds, shares[static_cast<std::size_t>(Purpose::activation)],
                setting.mode == network::Mode::train);
   out.unruled = program.unruled;
   note_idle_options(program, setting, out.notes);

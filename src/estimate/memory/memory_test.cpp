@@ -6,14 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "estimate/memory/memory_test_support.hpp"
+#include "estimate/test_network.hpp"
 #include "hardware/catalogue.hpp"
 #include "network/zoo/zoo.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using namespace memory_test;
+using namespace test_network;
 using hardware::Device;
 using network::Mode;
 using network::Optimizer;

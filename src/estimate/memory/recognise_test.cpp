@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "estimate/memory/lowering.hpp"
-#include "estimate/memory/memory_test_support.hpp"
+#include "estimate/test_network.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using namespace memory_test;
+using namespace test_network;
 using Kind = Fusion::Kind;
 
 /// What became of each operator, by its name.
@@ -19,7 +19,7 @@ struct Recognised {
   std::vector<Fusion> fusions;
 
   explicit Recognised(const Net& net, int opset = 17)
-      : built(memory_test::built(net, opset)), fusions(recognise(built.network, built.shapes)) {}
+      : built(test_network::built(net, opset)), fusions(recognise(built.network, built.shapes)) {}
 
   [[nodiscard]] const Fusion& of(std::string_view name) const {
     static const Fusion missing;

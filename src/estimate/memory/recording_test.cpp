@@ -8,12 +8,12 @@
 
 #include "estimate/memory/checkpoints.hpp"
 #include "estimate/memory/lowering.hpp"
-#include "estimate/memory/memory_test_support.hpp"
+#include "estimate/test_network.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using namespace memory_test;
+using namespace test_network;
 using network::Mode;
 using network::Optimizer;
 using network::Precision;

@@ -10,7 +10,7 @@
 #include "network/inference.hpp"
 
 /// For tests: a tiny network and its shapes.
-namespace plimsoll::estimate::memory_test {
+namespace plimsoll::estimate::test_network {
 
 using network::Builder;
 using network::TensorId;
@@ -44,4 +44,4 @@ inline Built built(const Net& net, int opset = 17) {
   return {std::move(network), std::move(*shapes)};
 }
 
-}  // namespace plimsoll::estimate::memory_test
+}  // namespace plimsoll::estimate::test_network
