@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+#include "nvml/library.hpp"
+#include "telemetry/frame.hpp"
+
+namespace plimsoll::telemetry {
+
+struct SamplerOptions {
+  double rate = 10;  ///< frames a second, 0.1 to 100
+  std::filesystem::path proc = "/proc";
+  std::filesystem::path sys = "/sys";
+  nvml::Library* nvml = nullptr;       ///< nothing: no GPU figures; outlives the sampler
+  std::vector<unsigned> devices = {};  ///< GPUs to sample
+  bool host = true;
+};
+
+/// A run whose processes are watched: the root's whole tree.
+struct Watched {
+  int run = 0;
+  pid_t root = 0;
+  std::vector<unsigned> devices = {};
+};
+
+/// Reads every source that is due, one frame at a time, without a thread or a clock of its own.
+class Sampler {
+ public:
+  explicit Sampler(SamplerOptions options);
+  ~Sampler();
+  Sampler(Sampler&&) noexcept;
+  Sampler& operator=(Sampler&&) noexcept;
+
+  void watch(const Watched& watched);
+  void adopt(int run, pid_t orphan);  ///< another root of the same run
+  void forget(int run);
+  /// `time`: microseconds since 1970; `elapsed`: seconds on a clock that never jumps.
+  [[nodiscard]] Frame sample(std::int64_t time, double elapsed);
+  [[nodiscard]] const std::vector<Series>& series() const;  ///< only ever grows
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace plimsoll::telemetry

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "telemetry/sampler.hpp"
+
+namespace plimsoll::telemetry {
+
+/// A Sampler in a thread of its own. It never waits for the one who takes the frames: where nobody took them
+/// for long, the oldest are dropped and counted, and the gap is told.
+class SamplingThread {
+ public:
+  struct Gap {
+    std::int64_t from = 0;  ///< the last frame before it
+    std::int64_t to = 0;    ///< the first after it
+    bool dropped = false;   ///< read but not taken in time; else not read, the thread came late
+  };
+  struct Taken {
+    std::vector<Series> new_series;  ///< to be appended to those known before
+    std::vector<Frame> frames;
+    std::vector<Gap> gaps;
+  };
+  struct Cost {
+    std::uint64_t frames = 0;
+    double cpu_seconds = 0;  ///< of the thread
+  };
+
+  /// `capacity`: frames kept while nobody takes them.
+  SamplingThread(Sampler sampler, double rate, std::size_t capacity = 6000);
+  ~SamplingThread();  ///< stops and joins
+  SamplingThread(const SamplingThread&) = delete;
+  SamplingThread& operator=(const SamplingThread&) = delete;
+
+  void watch(const Watched& watched);
+  void adopt(int run, pid_t orphan);
+  void forget(int run);
+  [[nodiscard]] Taken take();
+  [[nodiscard]] Cost cost() const;
+  void stop();  ///< after one last frame, so that the end of a run is seen
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace plimsoll::telemetry
