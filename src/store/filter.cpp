@@ -122,7 +122,7 @@ class Parser {
     if (*kind == Field::Kind::attribute) return attribute(now().text);
     if (now().text.empty() || now().text.size() > kLongestName)
       return problem(fmt::format("a name has 1 to {} bytes", kLongestName));
-    return Field{*kind, tokens_[at_++].text, {}};
+    return Field{.kind = *kind, .key = tokens_[at_++].text};
   }
 
   Result<Field> attribute(std::string_view name) {

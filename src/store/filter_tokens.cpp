@@ -51,10 +51,7 @@ class Tokenizer {
     if (at_ == text_.size()) return Token{Token::Kind::end, {}, at_};
     const char c = text_[at_];
     if (c == '\'' || c == '"' || c == '`') return quoted(c);
-    // After the dot of metrics.1 stands a key, not a number.
-    if (!after_dot && (is_digit(c) || ((c == '-' || c == '+' || c == '.') && at_ + 1 < text_.size() &&
-                                       (is_digit(text_[at_ + 1]) || text_[at_ + 1] == '.'))))
-      return number();
+    if (begins_number(after_dot)) return number();
     if (is_word(c)) return word(after_dot);
     for (const std::string_view sign : {"!=", "<=", ">=", "==", "=", "<", ">", ".", ",", "(", ")"})
       if (text_.substr(at_).starts_with(sign)) {
@@ -64,6 +61,14 @@ class Tokenizer {
       }
     return std::unexpected(
         filter_error(text_, at_, fmt::format("{} has no meaning here", quote(text_.substr(at_, 1)))));
+  }
+
+  /// In metrics.1 neither the dot nor what follows it begins a number.
+  [[nodiscard]] bool begins_number(bool after_dot) const {
+    const char c = text_[at_], next = at_ + 1 < text_.size() ? text_[at_ + 1] : ' ';
+    if (after_dot || (c == '.' && at_ > 0 && is_word(text_[at_ - 1]))) return false;
+    return is_digit(c) || (c == '.' && is_digit(next)) ||
+           ((c == '-' || c == '+') && (is_digit(next) || next == '.'));
   }
 
   /// A quote within is written twice, as in SQL.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace plimsoll::store::sqlite {
@@ -42,6 +43,16 @@ constexpr Meaning kMeanings[] = {
      "Name another with --store PATH; this file was not changed."},
     {SQLITE_TOOBIG, kBad, "a text is too long for the store", ""},
 };
+
+/// SQLite's own waiting sleeps up to 100 ms at a time: of two busy writers one would starve.
+int wait_for_lock(void* patience, int attempt) {
+  auto& waiting = *static_cast<Patience*>(patience);
+  const auto now = std::chrono::steady_clock::now();
+  if (attempt == 0) waiting.since = now;
+  if (now - waiting.since >= waiting.most) return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(attempt < 50 ? 1 : 5));
+  return 1;
+}
 
 }  // namespace
 
@@ -130,7 +141,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& pa
   std::unique_ptr<Database> database(new Database(handle, path));
   if (code != SQLITE_OK) return std::unexpected(database->error(code));
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_busy_timeout(handle, static_cast<int>(busy_timeout.count()));
+  database->patience_.most = busy_timeout;
+  sqlite3_busy_handler(handle, wait_for_lock, &database->patience_);
   // The file may come from a stranger: nothing in its schema runs, and no statement spoils its structure.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

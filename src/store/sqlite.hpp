@@ -22,6 +22,12 @@ struct StatementCloser {
 };
 using StatementPointer = std::unique_ptr<sqlite3_stmt, StatementCloser>;
 
+/// How long to wait for another process's lock, and since when.
+struct Patience {
+  std::chrono::milliseconds most{};
+  std::chrono::steady_clock::time_point since{};
+};
+
 class Database;
 
 /// One use of a statement: values are bound, then rows come one by one. A mistake on the way (the statement
@@ -93,6 +99,7 @@ class Database {
 
   sqlite3* handle_;
   std::filesystem::path path_;
+  Patience patience_;
   std::unordered_map<std::string_view, std::vector<StatementPointer>> idle_;
 };
 
