@@ -32,9 +32,7 @@ Result<std::filesystem::path> store_path(const std::string& location) {
     return std::unexpected(
         Error{"a store is a file of SQLite; servers are not known yet", named, "Give a path."});
   if (named.find('\0') != std::string::npos) return fail("the path of the store holds a NUL");
-  // Absolute, so that a later change of directory moves nothing.
-  std::error_code ignored;
-  if (!named.empty()) return std::filesystem::absolute(named, ignored);
+  if (!named.empty()) return std::filesystem::path(named);
   const std::string data = variable("XDG_DATA_HOME"), home = variable("HOME");
   // The specification says that a relative path there is to be ignored.
   if (data.starts_with('/')) return std::filesystem::path(data) / "plimsoll" / "plimsoll.db";

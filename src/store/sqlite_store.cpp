@@ -231,7 +231,9 @@ Result<std::unique_ptr<Store>> open(const std::string& location, const OpenOptio
   if (!database) return std::unexpected(std::move(database).error());
   PLIMSOLL_TRY(prepare_schema(**database, options.busy_timeout));
   PLIMSOLL_TRY(register_like(**database));
-  return std::make_unique<SqliteStore>(std::move(*database), *path);
+  std::error_code ignored;
+  // Absolute, so that a later change of directory moves nothing; SQLite does the same by itself.
+  return std::make_unique<SqliteStore>(std::move(*database), fs::absolute(*path, ignored));
 }
 
 }  // namespace plimsoll::store
