@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/file_descriptor.hpp"
 
 namespace plimsoll::store {
 namespace {
+
+/// f_type of statfs(2): NFS, SMB, CIFS, SMB2, AFS, Ceph, Lustre, GPFS, BeeGFS, OrangeFS, 9P, FUSE (sshfs and
+/// the like).
+constexpr std::uint32_t kNetworkFileSystems[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
+                                                 0x5346414F, 0x00C36400, 0x0BD00BD0, 0x47504653,
+                                                 0x19830326, 0x20030528, 0x01021997, 0x65735546};
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -49,6 +58,10 @@ Status make_private_directory(const std::filesystem::path& directory) {
   // Another process may be making it too.
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
     return std::unexpected(cannot_make("the directory", directory, errno));
+  // SQLite sees to the directory of its file; those above it would be missing after a power cut.
+  const std::filesystem::path parent = directory.has_parent_path() ? directory.parent_path() : ".";
+  const FileDescriptor opened(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) ::fsync(opened.get());
   return {};
 }
 
@@ -67,6 +80,13 @@ Status make_private_file(const std::filesystem::path& path, bool create) {
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file && errno != EEXIST) return std::unexpected(cannot_make("the store", path, errno));
   return {};
+}
+
+bool is_on_network(const std::filesystem::path& path) {
+  struct statfs facts{};
+  if (::statfs(path.c_str(), &facts) != 0) return false;
+  return std::ranges::find(kNetworkFileSystems, static_cast<std::uint32_t>(facts.f_type)) !=
+         std::end(kNetworkFileSystems);
 }
 
 Result<std::vector<File>> list_files(const std::filesystem::path& directory, std::size_t most) {

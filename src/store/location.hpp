@@ -20,6 +20,9 @@ namespace plimsoll::store {
 /// has on it.
 [[nodiscard]] Status make_private_file(const std::filesystem::path& path, bool create);
 
+/// Whether a file is on a file system that other machines may have mounted too. Nothing known of it: no.
+[[nodiscard]] bool is_on_network(const std::filesystem::path& path);
+
 /// The regular files below a directory, which need not be there; `most` of them and 32 levels deep at most.
 [[nodiscard]] Result<std::vector<File>> list_files(const std::filesystem::path& directory, std::size_t most);
 

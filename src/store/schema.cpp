@@ -1,8 +1,11 @@
 #include "store/schema.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <thread>
+
+#include "store/location.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -100,10 +103,13 @@ Result<std::int64_t> recognised_version(sqlite::Database& database) {
 }
 
 /// Changing the journal does not wait for others by itself: SQLite answers "busy" at once where two do it.
-Status use_write_ahead_log(sqlite::Database& database, std::chrono::milliseconds patience) {
-  const auto until = std::chrono::steady_clock::now() + patience;
+Status set_journal(sqlite::Database& database, const OpenOptions& options) {
+  const bool rollback = options.journal == Journal::rollback ||
+                        (options.journal == Journal::automatic && is_on_network(database.path()));
+  const char* const sql = rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
+  const auto until = std::chrono::steady_clock::now() + options.busy_timeout;
   for (;;) {
-    const int code = sqlite3_exec(database.handle(), "PRAGMA journal_mode = WAL", nullptr, nullptr, nullptr);
+    const int code = sqlite3_exec(database.handle(), sql, nullptr, nullptr, nullptr);
     if (code == SQLITE_OK) return {};
     if ((code & 0xFF) != SQLITE_BUSY || std::chrono::steady_clock::now() >= until)
       return std::unexpected(database.error(code));
@@ -130,7 +136,7 @@ int schema_version() {
   return static_cast<int>(std::size(kMigrations));
 }
 
-Status prepare_schema(sqlite::Database& database, std::chrono::milliseconds patience) {
+Status prepare_schema(sqlite::Database& database, const OpenOptions& options) {
   Result<std::int64_t> version = 0;
   {
     const Result<sqlite::Transaction> moment = sqlite::Transaction::read(database);
@@ -138,10 +144,11 @@ Status prepare_schema(sqlite::Database& database, std::chrono::milliseconds pati
     version = recognised_version(database);
   }
   if (!version) return std::unexpected(version.error());
-  PLIMSOLL_TRY(use_write_ahead_log(database, patience));
-  // FULL: a commit returns when it is on disk, not before; foreign keys are off unless each connection asks.
+  PLIMSOLL_TRY(set_journal(database, options));
+  // EXTRA: a commit returns when it is on disk, not before; of a rollback journal that is the end of its
+  // file's name too. Foreign keys are off unless each connection asks.
   PLIMSOLL_TRY(
-      database.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;"
+      database.execute("PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;"
                        "PRAGMA journal_size_limit = 16777216"));
   if (*version == schema_version()) return {};
   return migrate(database);

@@ -1,8 +1,7 @@
 #pragma once
-#include <chrono>
-
 #include "base/error.hpp"
 #include "store/sqlite.hpp"
+#include "store/store.hpp"
 
 namespace plimsoll::store {
 
@@ -12,6 +11,6 @@ namespace plimsoll::store {
 /// Makes a file a store of the present version: checks that it is one (or empty), turns on the write-ahead
 /// log, and brings the tables up to date. A file of another program, or of a newer Plimsoll, is refused and
 /// not changed. Several processes may do it at once.
-[[nodiscard]] Status prepare_schema(sqlite::Database& database, std::chrono::milliseconds patience);
+[[nodiscard]] Status prepare_schema(sqlite::Database& database, const OpenOptions& options);
 
 }  // namespace plimsoll::store

@@ -229,7 +229,7 @@ Result<std::unique_ptr<Store>> open(const std::string& location, const OpenOptio
   PLIMSOLL_TRY(make_private_file(*path, options.create));
   Result<std::unique_ptr<sqlite::Database>> database = sqlite::Database::open(*path, options.busy_timeout);
   if (!database) return std::unexpected(std::move(database).error());
-  PLIMSOLL_TRY(prepare_schema(**database, options.busy_timeout));
+  PLIMSOLL_TRY(prepare_schema(**database, options));
   PLIMSOLL_TRY(register_like(**database));
   std::error_code ignored;
   // Absolute, so that a later change of directory moves nothing; SQLite does the same by itself.

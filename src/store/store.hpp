@@ -88,10 +88,20 @@ class Store {
   Store& operator=(const Store&) = default;
 };
 
+/// How commits are kept. A write-ahead log is several times quicker, and readers and the writer do not wait
+/// for each other, but all processes must be on one machine: its index is shared memory. A rollback journal
+/// needs locks alone.
+enum class Journal {
+  automatic,  ///< rollback on a file system of the network (NFS, Lustre, CephFS…), else write_ahead
+  write_ahead,
+  rollback,
+};
+
 struct OpenOptions {
   bool create = true;  ///< make the store where there is none; else that is an error
   /// How long a call waits for another process that is writing before it gives up.
   std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
+  Journal journal = Journal::automatic;
 };
 
 /// Opens the store, and makes it where there is none. `location`: a path, or "" for PLIMSOLL_STORE, else

@@ -289,6 +289,20 @@ TEST_F(StoreTest, ThatIsDamagedSaysSo) {
   EXPECT_NE(runs.error().text().find("damaged"), std::string::npos) << runs.error().text();
 }
 
+TEST_F(StoreTest, WorksWithARollbackJournalToo) {
+  const std::string id = new_run();
+  const auto logged = [&] { return std::filesystem::exists(path_.string() + "-wal"); };
+  ASSERT_TRUE(logged());
+  store_.reset();
+  store_ = reopened({.journal = Journal::rollback});
+  ASSERT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 5000)}}}));
+  EXPECT_FALSE(logged());
+  const auto other = reopened({.busy_timeout = std::chrono::milliseconds(50), .journal = Journal::rollback});
+  ASSERT_NE(other, nullptr);
+  ASSERT_TRUE(other->append({{Batch{id, "m", {}, counting(5000, 10)}}}));
+  EXPECT_EQ(store_->history(id, "m"), counting(0, 5010));
+}
+
 TEST_F(StoreTest, IsNotMadeWhereThatIsNotWanted) {
   const std::filesystem::path absent = directory_->path() / "none" / "x.db";
   const Result<std::unique_ptr<Store>> opened = open(absent.string(), {.create = false});
