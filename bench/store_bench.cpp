@@ -79,83 +79,98 @@ void expect(bool condition, std::string_view what) {
   std::exit(1);
 }
 
-Figures ours(const Case& c, const fs::path& path) {
-  Figures out;
-  std::mt19937 random(1);
-  {
-    const auto opened = store::open(path.string());
-    expect(opened.has_value(), "open");
-    store::Store& store = **opened;
-    const std::string run = store.create({}).value_or("");
-    for (std::size_t call = 0; call < c.appends; ++call) {
-      auto points = call_of(c, call, random);
-      const auto start = Clock::now();
-      std::vector<store::Batch> batches;
-      for (std::size_t m = 0; m < c.metrics; ++m)
-        batches.push_back({run, metric_name(m), {"1", "bench"}, std::move(points[m])});
-      expect(store.append(batches).has_value(), "append");
-      out.append_seconds += seconds_since(start);
-    }
-    const auto start = Clock::now();
-    expect(store.compact(run).has_value(), "compact");
-    out.append_seconds += seconds_since(start);
-    const auto reading = Clock::now();
-    for (std::size_t m = 0; m < c.metrics; ++m) out.points += store.history(run, metric_name(m))->size();
-    out.read_seconds = seconds_since(reading);
-  }
-  out.bytes = fs::file_size(path);  // closed: the log is in it
-  return out;
-}
+using Call = std::vector<std::vector<store::Point>>;  ///< by metric
 
-Figures rows(const Case& c, const fs::path& path) {
-  Figures out;
-  std::mt19937 random(1);
-  sqlite3* handle = nullptr;
-  sqlite3_stmt *insert = nullptr, *select = nullptr;
-  expect(sqlite3_open(path.c_str(), &handle) == SQLITE_OK, "open");
-  const auto execute = [&](const char* sql) {
-    expect(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr) == SQLITE_OK, sql);
-  };
-  execute(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-      "CREATE TABLE point(metric INTEGER, time INTEGER, step INTEGER, value REAL);"
-      "CREATE INDEX point_by_metric ON point(metric, time)");
-  sqlite3_prepare_v2(handle, "INSERT INTO point VALUES (?, ?, ?, ?)", -1, &insert, nullptr);
-  sqlite3_prepare_v2(handle, "SELECT time, step, value FROM point WHERE metric = ? ORDER BY time", -1,
-                     &select, nullptr);
-  for (std::size_t call = 0; call < c.appends; ++call) {
-    const auto points = call_of(c, call, random);
+class Chunks {
+ public:
+  explicit Chunks(const fs::path& path) : path_(path), store_(store::open(path.string())) {
+    expect(store_.has_value(), "open");
+    run_ = (*store_)->create({}).value_or("");
+  }
+  void append(const Call& call) {
+    const auto start = Clock::now();
+    std::vector<store::Batch> batches;
+    for (std::size_t m = 0; m < call.size(); ++m)
+      batches.push_back({run_, metric_name(m), {"1", "bench"}, call[m]});
+    expect((*store_)->append(batches).has_value(), "append");
+    figures_.append_seconds += seconds_since(start);
+  }
+  Figures finish(std::size_t metrics) {
+    const auto start = Clock::now();
+    expect((*store_)->compact(run_).has_value(), "compact");
+    figures_.append_seconds += seconds_since(start);
+    const auto reading = Clock::now();
+    for (std::size_t m = 0; m < metrics; ++m)
+      figures_.points += (*store_)->history(run_, metric_name(m))->size();
+    figures_.read_seconds = seconds_since(reading);
+    store_->reset();
+    figures_.bytes = fs::file_size(path_);  // closed: the log is in it
+    return figures_;
+  }
+
+ private:
+  fs::path path_;
+  Result<std::unique_ptr<store::Store>> store_;
+  std::string run_;
+  Figures figures_;
+};
+
+class Rows {
+ public:
+  explicit Rows(const fs::path& path) : path_(path) {
+    expect(sqlite3_open(path.c_str(), &handle_) == SQLITE_OK, "open");
+    execute(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+        "CREATE TABLE point(metric INTEGER, time INTEGER, step INTEGER, value REAL);"
+        "CREATE INDEX point_by_metric ON point(metric, time)");
+    sqlite3_prepare_v2(handle_, "INSERT INTO point VALUES (?, ?, ?, ?)", -1, &insert_, nullptr);
+    sqlite3_prepare_v2(handle_, "SELECT time, step, value FROM point WHERE metric = ? ORDER BY time", -1,
+                       &select_, nullptr);
+  }
+  void append(const Call& call) {
     const auto start = Clock::now();
     execute("BEGIN IMMEDIATE");
-    for (std::size_t m = 0; m < c.metrics; ++m)
-      for (const store::Point& p : points[m]) {
-        sqlite3_bind_int64(insert, 1, static_cast<std::int64_t>(m));
-        sqlite3_bind_int64(insert, 2, p.time);
-        sqlite3_bind_int64(insert, 3, p.step);
-        sqlite3_bind_double(insert, 4, p.value);
-        expect(sqlite3_step(insert) == SQLITE_DONE, "insert");
-        sqlite3_reset(insert);
+    for (std::size_t m = 0; m < call.size(); ++m)
+      for (const store::Point& p : call[m]) {
+        sqlite3_bind_int64(insert_, 1, static_cast<std::int64_t>(m));
+        sqlite3_bind_int64(insert_, 2, p.time);
+        sqlite3_bind_int64(insert_, 3, p.step);
+        sqlite3_bind_double(insert_, 4, p.value);
+        expect(sqlite3_step(insert_) == SQLITE_DONE, "insert");
+        sqlite3_reset(insert_);
       }
     execute("COMMIT");
-    out.append_seconds += seconds_since(start);
+    figures_.append_seconds += seconds_since(start);
   }
-  const auto reading = Clock::now();
-  for (std::size_t m = 0; m < c.metrics; ++m) {
-    std::vector<store::Point> history;
-    sqlite3_bind_int64(select, 1, static_cast<std::int64_t>(m));
-    while (sqlite3_step(select) == SQLITE_ROW)
-      history.push_back({sqlite3_column_int64(select, 0), sqlite3_column_int64(select, 1),
-                         sqlite3_column_double(select, 2)});
-    sqlite3_reset(select);
-    out.points += history.size();
+  Figures finish(std::size_t metrics) {
+    const auto reading = Clock::now();
+    for (std::size_t m = 0; m < metrics; ++m) {
+      std::vector<store::Point> history;
+      sqlite3_bind_int64(select_, 1, static_cast<std::int64_t>(m));
+      while (sqlite3_step(select_) == SQLITE_ROW)
+        history.push_back({sqlite3_column_int64(select_, 0), sqlite3_column_int64(select_, 1),
+                           sqlite3_column_double(select_, 2)});
+      sqlite3_reset(select_);
+      figures_.points += history.size();
+    }
+    figures_.read_seconds = seconds_since(reading);
+    sqlite3_finalize(insert_);
+    sqlite3_finalize(select_);
+    sqlite3_close(handle_);
+    figures_.bytes = fs::file_size(path_);
+    return figures_;
   }
-  out.read_seconds = seconds_since(reading);
-  sqlite3_finalize(insert);
-  sqlite3_finalize(select);
-  sqlite3_close(handle);
-  out.bytes = fs::file_size(path);
-  return out;
-}
+
+ private:
+  void execute(const char* sql) {
+    expect(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) == SQLITE_OK, sql);
+  }
+
+  fs::path path_;
+  sqlite3* handle_ = nullptr;
+  sqlite3_stmt *insert_ = nullptr, *select_ = nullptr;
+  Figures figures_;
+};
 
 }  // namespace
 
@@ -166,8 +181,16 @@ int main() {
              "read, k points/s");
   for (std::size_t i = 0; i < std::size(kCases); ++i) {
     const Case& c = kCases[i];
-    const Figures peer = rows(c, folder->path() / fmt::format("rows{}.db", i));
-    const Figures own = ours(c, folder->path() / fmt::format("store{}.db", i));
+    Rows rows(folder->path() / fmt::format("rows{}.db", i));
+    Chunks chunks(folder->path() / fmt::format("store{}.db", i));
+    std::mt19937 random(1);
+    // Both take turns, call by call: a machine that changes its speed changes it for both.
+    for (std::size_t call = 0; call < c.appends; ++call) {
+      const Call points = call_of(c, call, random);
+      rows.append(points);
+      chunks.append(points);
+    }
+    const Figures peer = rows.finish(c.metrics), own = chunks.finish(c.metrics);
     expect(own.points == peer.points, "both hold the same");
     const auto count = static_cast<double>(own.points);
     const auto line = [&](std::string_view title, const Figures& f) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLongestCell = 400;
 constexpr std::size_t kShownDigits = 8;
 
-std::string or_dash(std::string text) {
+std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : text;
 }
 

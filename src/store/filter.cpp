@@ -225,7 +225,8 @@ class Parser {
     if (!moment)
       return problem(
           fmt::format("{} is no date: write '2026-11-15' or '2026-11-15T10:30:00Z'", quote(now().text)));
-    out.values.emplace_back(static_cast<double>(*moment / 1000));
+    const Time milliseconds = *moment / 1000;
+    out.values.emplace_back(static_cast<double>(milliseconds));
     ++at_;
     return {};
   }

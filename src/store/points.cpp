@@ -13,9 +13,11 @@
 namespace plimsoll::store {
 namespace {
 
-/// Small chunks of a metric that may come together before they are joined: reading them all stays quick, and
-/// each point is written twice, or a few times where batches are tiny.
+/// Chunks of a metric that may come together before some are joined: reading them all stays quick.
 constexpr std::int64_t kManyChunks = 64;
+/// Where at least kManyTiny of the last ones have fewer than kTiny points, only those are joined: else every
+/// few points would have thousands of others written again. So a point is written three or four times in all.
+constexpr std::int64_t kManyTiny = 32, kTiny = 32;
 
 /// A metric's row, as far as appending changes it.
 struct MetricRow {
@@ -54,11 +56,25 @@ Status insert_chunk(sqlite::Database& database, MetricRow& metric, const Piece& 
   return {};
 }
 
-/// The points of all chunks that are not full, newly cut. One chunk's points are in memory at a time.
-Result<std::vector<Piece>> cut_anew(sqlite::Database& database, const MetricRow& metric) {
+/// The first of the chunks to be joined.
+Result<std::int64_t> first_to_join(sqlite::Database& database, const MetricRow& metric) {
+  sqlite::Query query =
+      database.query("SELECT points FROM chunk WHERE metric = ? AND sequence >= ? ORDER BY sequence DESC");
+  query.bind(metric.id).bind(metric.full_chunks);
+  std::int64_t tiny = 0;
+  for (;; ++tiny) {
+    const Result<bool> row = query.next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row || query.integer(0) >= kTiny) break;
+  }
+  return tiny >= kManyTiny ? metric.chunks - tiny : metric.full_chunks;
+}
+
+/// The points of all chunks from `first` on, newly cut. One chunk's points are in memory at a time.
+Result<std::vector<Piece>> cut_anew(sqlite::Database& database, const MetricRow& metric, std::int64_t first) {
   sqlite::Query query =
       database.query("SELECT bytes FROM chunk WHERE metric = ? AND sequence >= ? ORDER BY sequence");
-  query.bind(metric.id).bind(metric.full_chunks);
+  query.bind(metric.id).bind(first);
   std::vector<Piece> out;
   std::vector<Point> waiting;
   for (;;) {
@@ -77,14 +93,25 @@ Result<std::vector<Piece>> cut_anew(sqlite::Database& database, const MetricRow&
   return out;
 }
 
-Status replace_chunks(sqlite::Database& database, MetricRow& metric, const std::vector<Piece>& pieces) {
+/// Puts `pieces` in the place of the chunks from `first` on, which stand after the full ones.
+Status replace_chunks(sqlite::Database& database, MetricRow& metric, std::int64_t first,
+                      const std::vector<Piece>& pieces) {
   PLIMSOLL_TRY(database.query("DELETE FROM chunk WHERE metric = ? AND sequence >= ?")
                    .bind(metric.id)
-                   .bind(metric.full_chunks)
+                   .bind(first)
                    .run());
-  metric.chunks = metric.full_chunks;
+  metric.chunks = first;
   for (const Piece& piece : pieces) PLIMSOLL_TRY(insert_chunk(database, metric, piece));
   return {};
+}
+
+Status join_some(sqlite::Database& database, MetricRow& metric) {
+  const Result<std::int64_t> first = first_to_join(database, metric);
+  if (!first) return std::unexpected(first.error());
+  // A chunk that cannot be read stays where it is, for reading to complain of; new points are kept all the
+  // same.
+  const Result<std::vector<Piece>> pieces = cut_anew(database, metric, *first);
+  return pieces ? replace_chunks(database, metric, *first, *pieces) : Status();
 }
 
 /// Made where there is none, still without points.
@@ -157,11 +184,7 @@ Status append_points(sqlite::Database& database, std::int64_t run, const Batch& 
     PLIMSOLL_TRY(insert_chunk(database, *metric, make_piece(rest.first(taken))));
     rest = rest.subspan(taken);
   }
-  if (metric->chunks - metric->full_chunks >= kManyChunks) {
-    // A damaged chunk stays where it is, for reading to complain of; new points are kept all the same.
-    if (const Result<std::vector<Piece>> pieces = cut_anew(database, *metric))
-      PLIMSOLL_TRY(replace_chunks(database, *metric, *pieces));
-  }
+  if (metric->chunks - metric->full_chunks >= kManyChunks) PLIMSOLL_TRY(join_some(database, *metric));
   return save_metric(database, *metric, batch);
 }
 
@@ -179,9 +202,9 @@ Status compact_points(sqlite::Database& database, std::int64_t run) {
     }
   }
   for (MetricRow& metric : metrics) {
-    const Result<std::vector<Piece>> pieces = cut_anew(database, metric);
+    const Result<std::vector<Piece>> pieces = cut_anew(database, metric, metric.full_chunks);
     if (!pieces) return std::unexpected(pieces.error());
-    PLIMSOLL_TRY(replace_chunks(database, metric, *pieces));
+    PLIMSOLL_TRY(replace_chunks(database, metric, metric.full_chunks, *pieces));
     PLIMSOLL_TRY(database.query("UPDATE metric SET full_chunks = ?, chunks = ? WHERE id = ?")
                      .bind(metric.full_chunks)
                      .bind(metric.chunks)

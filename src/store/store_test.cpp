@@ -193,6 +193,27 @@ TEST_F(StoreTest, JoinsSmallChunksByItselfAndWhenAsked) {
   EXPECT_EQ(store_->find(id)->metrics.at("m").points, kTotal + 8192);
 }
 
+TEST_F(StoreTest, StaysQuickAndWholeWhenPointsComeOneByOne) {
+  const std::string id = new_run();
+  constexpr std::int64_t kTotal = 9000;
+  // Several points of one metric in one call as well as one: chunks of every size come together.
+  std::int64_t next = 0;
+  for (std::int64_t call = 0; next < kTotal; ++call) {
+    std::vector<Batch> batches;
+    for (std::int64_t i = 0; i < 100; ++i) {
+      const std::int64_t count = call % 7 == 3 && i == 50 ? 200 : 1;
+      batches.push_back({id, "m", {}, counting(next, count)});
+      next += count;
+    }
+    ASSERT_TRUE(store_->append(batches));
+    ASSERT_LE(chunks(path_), next / 4096 + 64);
+    ASSERT_EQ(store_->history(id, "m"), counting(0, next));
+  }
+  ASSERT_TRUE(store_->compact(id));
+  EXPECT_EQ(chunks(path_), (next + 4095) / 4096);
+  EXPECT_EQ(store_->history(id, "m"), counting(0, next));
+}
+
 TEST_F(StoreTest, KeepsNewPointsBesideADamagedChunk) {
   const std::string id = new_run();
   ASSERT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 5)}, Batch{id, "other", {}, counting(0, 5)}}}));

@@ -16,8 +16,9 @@ constexpr int kFirstYear = 1970, kLastYear = 2200;
 /// Takes exactly `digits` of them, and a number within its limits.
 bool take_number(std::string_view& text, std::size_t digits, int least, int most, int& out) {
   if (text.size() < digits) return false;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + digits, out);
-  if (problem != std::errc() || end != text.data() + digits || out < least || out > most) return false;
+  const std::string_view number = text.substr(0, digits);
+  const auto [end, problem] = std::from_chars(number.begin(), number.end(), out);
+  if (problem != std::errc() || end != number.end() || out < least || out > most) return false;
   text.remove_prefix(digits);
   return true;
 }
