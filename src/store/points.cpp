@@ -19,6 +19,11 @@ constexpr std::int64_t kManyChunks = 64;
 /// few points would have thousands of others written again. So a point is written three or four times in all.
 constexpr std::int64_t kManyTiny = 32, kTiny = 32;
 
+/// More is not what was written but damage.
+constexpr std::int64_t kMostChunks = std::int64_t{1} << 40;
+/// Of one history, 1.6 GB in memory. Damage could claim more than any machine has.
+constexpr std::size_t kMostRead = std::size_t{1} << 26;
+
 /// A metric's row, as far as appending changes it.
 struct MetricRow {
   std::int64_t id = 0;
@@ -121,9 +126,14 @@ Result<MetricRow> enter_metric(sqlite::Database& database, std::int64_t run, con
       "name = ?");
   const Result<bool> row = query.bind(run).bind(batch.metric).next();
   if (!row) return std::unexpected(row.error());
-  if (*row)
-    return MetricRow{query.integer(0), query.integer(1), query.integer(2),
-                     Point{query.integer(3), query.integer(4), query.real(5)}};
+  if (*row) {
+    const MetricRow metric{query.integer(0), query.integer(1), query.integer(2),
+                           Point{query.integer(3), query.integer(4), query.real(5)}};
+    if (metric.full_chunks < 0 || metric.chunks < metric.full_chunks || metric.chunks > kMostChunks)
+      return fail("the store is damaged: metric {} counts {} chunks, {} of them full", quote(batch.metric),
+                  metric.chunks, metric.full_chunks);
+    return metric;
+  }
   PLIMSOLL_TRY(
       database
           .query("INSERT INTO metric(run, name, unit, source, latest_time, latest_step, latest_value, "
@@ -192,7 +202,9 @@ Status compact_points(sqlite::Database& database, std::int64_t run) {
   std::vector<MetricRow> metrics;
   {
     sqlite::Query query = database.query(
-        "SELECT id, full_chunks, chunks FROM metric WHERE run = ? AND chunks > full_chunks + 1 ORDER BY id");
+        "SELECT id, full_chunks, chunks FROM metric WHERE run = ? AND chunks > full_chunks + 1 AND "
+        "full_chunks >= 0 "
+        "ORDER BY id");
     query.bind(run);
     for (;;) {
       const Result<bool> row = query.next();
@@ -232,6 +244,10 @@ Result<std::vector<Point>> read_points(sqlite::Database& database, std::int64_t 
       return std::unexpected(Error(points.error()).within(fmt::format("metric {}", quote(metric))));
     for (const Point& p : *points)
       if (p.time >= begin && p.time <= end) out.push_back(p);
+    if (out.size() > kMostRead)
+      return std::unexpected(Error{fmt::format("more than {} points at once", kMostRead),
+                                   fmt::format("metric {}", quote(metric)),
+                                   "Ask for a shorter span of time."});
   }
   // Points come late where several threads report; those of one time stay in the order of their coming.
   if (!std::ranges::is_sorted(out, {}, &Point::time)) std::ranges::stable_sort(out, {}, &Point::time);

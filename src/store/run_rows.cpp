@@ -189,6 +189,11 @@ Status update_run(sqlite::Database& database, std::int64_t number, const Change&
   if (change.end)
     PLIMSOLL_TRY(
         database.query("UPDATE run SET \"end\" = ? WHERE number = ?").bind(*change.end).bind(number).run());
+  if (change.name) {
+    PLIMSOLL_TRY(check_value("run", "name", *change.name));
+    PLIMSOLL_TRY(
+        database.query("UPDATE run SET name = ? WHERE number = ?").bind(*change.name).bind(number).run());
+  }
   PLIMSOLL_TRY(insert_params(database, number, change.params));
   return set_tags(database, number, change.tags);
 }

@@ -26,9 +26,10 @@ struct NewRun {
 struct Change {
   std::optional<RunStatus> status = {};
   std::optional<Time> end = {};
-  std::map<std::string, std::string> params =
-      {};                                        ///< added; refused where one is set already to another value
+  /// Added; refused where one is set already to another value.
+  std::map<std::string, std::string> params = {};
   std::map<std::string, std::string> tags = {};  ///< set or replaced
+  std::optional<std::string> name = {};
 };
 
 struct Search {
@@ -36,8 +37,8 @@ struct Search {
   std::vector<std::string> order_by = {};      ///< "metrics.loss ASC"; then by start, newest first
   std::optional<std::string> experiment = {};  ///< by name
   std::size_t limit = 1000;
-  std::size_t offset = 0;  ///< of the answer, so many are left out at its beginning
   bool deleted = false;    ///< the deleted ones instead of the others
+  std::size_t offset = 0;  ///< of the answer, so many are left out at its beginning
 };
 
 /// A file among a run's artifacts.

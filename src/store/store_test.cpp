@@ -62,7 +62,8 @@ TEST_F(StoreTest, ChangesStatusEndAndTagsButNoParam) {
   ASSERT_TRUE(store_->change(id, {.status = RunStatus::finished,
                                   .end = 9,
                                   .params = {{"lr", "0.1"}, {"momentum", "0.9"}},
-                                  .tags = {{"model", "b"}}}));
+                                  .tags = {{"model", "b"}},
+                                  .name = "renamed"}));
   const Status refused =
       store_->change(id, {.status = RunStatus::failed, .params = {{"lr", "0.2"}}, .tags = {{"model", "c"}}});
   ASSERT_FALSE(refused);
@@ -72,6 +73,7 @@ TEST_F(StoreTest, ChangesStatusEndAndTagsButNoParam) {
   ASSERT_TRUE(run);
   EXPECT_EQ(run->status, RunStatus::finished) << "nothing of a refused change is kept";
   EXPECT_EQ(run->end, 9);
+  EXPECT_EQ(run->name, "renamed");
   EXPECT_EQ(run->params, (std::map<std::string, std::string>{{"lr", "0.1"}, {"momentum", "0.9"}}));
   EXPECT_EQ(run->tags.at("model"), "b");
 }
@@ -225,6 +227,21 @@ TEST_F(StoreTest, KeepsNewPointsBesideADamagedChunk) {
   EXPECT_EQ(store_->history(id, "other"), counting(0, 5));
   EXPECT_FALSE(store_->compact(id));
   EXPECT_EQ(store_->find(id)->metrics.at("m").points, 350);
+}
+
+TEST_F(StoreTest, RefusesCountsThatNobodyWrote) {
+  const std::string id = new_run();
+  ASSERT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 5)}}}));
+  for (const char* sql :
+       {"UPDATE metric SET full_chunks = -9223372036854775808",
+        "UPDATE metric SET full_chunks = 9223372036854775807, chunks = 9223372036854775807"}) {
+    tamper(path_, sql);
+    const Status status = store_->append({{Batch{id, "m", {}, counting(5, 5)}}});
+    ASSERT_FALSE(status) << sql;
+    EXPECT_NE(status.error().text().find("damaged"), std::string::npos) << status.error().text();
+    EXPECT_TRUE(store_->compact(id)) << "nothing to join";
+    EXPECT_EQ(store_->history(id, "m"), counting(0, 5));
+  }
 }
 
 TEST_F(StoreTest, RemovesRestoresAndPurges) {
