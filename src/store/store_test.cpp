@@ -1,9 +1,11 @@
 #include "store/store.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <thread>
 
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -227,6 +229,26 @@ TEST_F(StoreTest, KeepsNewPointsBesideADamagedChunk) {
   EXPECT_EQ(store_->history(id, "other"), counting(0, 5));
   EXPECT_FALSE(store_->compact(id));
   EXPECT_EQ(store_->find(id)->metrics.at("m").points, 350);
+}
+
+TEST_F(StoreTest, MayBeUsedBySeveralThreads) {
+  const std::string id = new_run();
+  constexpr int kThreads = 4, kCalls = 50;
+  std::atomic<int> failures = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        const std::string metric = "m" + std::to_string(t);
+        for (int i = 0; i < kCalls; ++i) {
+          const bool kept = store_->append({{Batch{id, metric, {}, counting(i * 10, 10)}}}).has_value();
+          const auto seen = store_->history(id, metric);
+          if (!kept || !seen || *seen != counting(0, (i + 1) * 10)) ++failures;
+        }
+      });
+  }
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(store_->find(id)->metrics.size(), static_cast<std::size_t>(kThreads));
 }
 
 TEST_F(StoreTest, RefusesCountsThatNobodyWrote) {
