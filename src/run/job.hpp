@@ -9,7 +9,7 @@
 #include "base/units.hpp"
 #include "run/outcome.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 
 /// How the jobs of a workload share their device.
 enum class Sharing { naive, mps };
@@ -45,4 +45,4 @@ struct Job {
   [[nodiscard]] bool is_finished() const { return status == "FINISHED"; }
 };
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "run/jobs_file.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 struct Measured {
@@ -119,4 +119,4 @@ Result<Sharing> parse_sharing(std::string_view text) {
   return std::unexpected(std::move(error));
 }
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

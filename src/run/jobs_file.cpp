@@ -10,7 +10,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;
@@ -260,4 +260,4 @@ Status write_status(JobsFile& file, std::size_t index) {
   return write_file(file.path, write_csv(file.rows));
 }
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -9,7 +9,7 @@
 #include "run/csv.hpp"
 #include "run/job.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 
 /// Jobs in the order of their file, and what is needed to write their status back.
 struct JobsFile {
@@ -40,4 +40,4 @@ using AllErrors = std::expected<T, std::vector<Error>>;
 [[nodiscard]] Result<Bytes> parse_size(std::string_view text);
 [[nodiscard]] Result<Sharing> parse_sharing(std::string_view text);
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

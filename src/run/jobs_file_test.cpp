@@ -5,7 +5,7 @@
 
 #include "base/files.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 using testing::ElementsAre;
@@ -143,4 +143,4 @@ TEST(JobWords, SplitsAsAShellWouldAndExpandsNothing) {
 }
 
 }  // namespace
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -7,7 +7,7 @@
 #include "base/suggest.hpp"
 #include "run/jobs_file.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 constexpr std::int64_t kMostOfOne = 1000;
@@ -209,4 +209,4 @@ AllErrors<JobsFile> parse_toml_jobs(std::string_view text) {
   return file;
 }
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -8,7 +8,7 @@
 
 #include "base/printable.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 std::string_view take_word(std::string_view& text) {
@@ -176,4 +176,4 @@ std::optional<MetricLine> MetricPattern::match(std::string_view line) const {
   return out;
 }
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 
 /// `metric loss 0.12 step 40 epoch 2`
 struct MetricLine {
@@ -66,4 +66,4 @@ class MetricPattern {
   std::unique_ptr<Compiled> compiled_;
 };
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 using testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(MetricPattern, SaysWhatIsWrongWithIt) {
 }
 
 }  // namespace
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

@@ -11,7 +11,7 @@
 #include "base/named.hpp"
 #include "estimate/memory/oom_message.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 // In the order of the enumerators.
@@ -121,4 +121,4 @@ Verdict judge(const Evidence& evidence) {
   return {Outcome::failed, with_lines(end_in_words(evidence), tail)};
 }
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

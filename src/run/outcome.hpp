@@ -5,7 +5,7 @@
 
 #include "store/run.hpp"
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 
 /// How a run ended, in one word.
 enum class Outcome {
@@ -45,4 +45,4 @@ struct Verdict {
 /// has finished; one that exits with 1 after such a message ran out of memory.
 [[nodiscard]] Verdict judge(const Evidence& evidence);
 
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running

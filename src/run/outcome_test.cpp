@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plimsoll::run {
+namespace plimsoll::running {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(Outcome, NamesGoBothWays) {
 }
 
 }  // namespace
-}  // namespace plimsoll::run
+}  // namespace plimsoll::running
