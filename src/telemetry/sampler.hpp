@@ -12,8 +12,11 @@
 
 namespace plimsoll::telemetry {
 
+inline constexpr double kLowestRate = 0.1;
+inline constexpr double kHighestRate = 100;
+
 struct SamplerOptions {
-  double rate = 10;  ///< frames a second, 0.1 to 100
+  double rate = 10;  ///< frames a second, kLowestRate to kHighestRate
   std::filesystem::path proc = "/proc";
   std::filesystem::path sys = "/sys";
   nvml::Library* nvml = nullptr;       ///< nothing: no GPU figures; outlives the sampler
@@ -38,7 +41,8 @@ class Sampler {
 
   void watch(const Watched& watched);
   void adopt(int run, pid_t orphan);  ///< another root of the same run
-  void forget(int run);
+  void forget(int run);               ///< after the next sample, which reads all of it once more
+  void all_due();                     ///< the next sample reads everything, whenever it was last read
   /// `time`: microseconds since 1970; `elapsed`: seconds on a clock that never jumps.
   [[nodiscard]] Frame sample(std::int64_t time, double elapsed);
   [[nodiscard]] const std::vector<Series>& series() const;  ///< only ever grows
