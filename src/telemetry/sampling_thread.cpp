@@ -151,6 +151,16 @@ void SamplingThread::forget(int run) {
   state_->sampler.forget(run);
 }
 
+void SamplingThread::weigh(int run, unsigned gpu, std::optional<double> weight) {
+  const std::lock_guard lock(state_->sampling);
+  state_->sampler.weigh(run, gpu, weight);
+}
+
+void SamplingThread::ignore(pid_t server) {
+  const std::lock_guard lock(state_->sampling);
+  state_->sampler.ignore(server);
+}
+
 SamplingThread::Taken SamplingThread::take() {
   const std::lock_guard lock(state_->keeping);
   Taken out;
