@@ -15,10 +15,18 @@ namespace plimsoll {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"weigh", add_weigh},           {"estimate", add_estimate},     {"oom", add_oom},
-    {"replay", add_replay},         {"inspect", add_inspect},       {"zoo", add_zoo},
-    {"devices", add_devices},       {"export", add_export},         {"run", add_run},
-    {"cuda-facts", add_cuda_facts}, {"completion", add_completion},
+    {"weigh", add_weigh},
+    {"estimate", add_estimate},
+    {"oom", add_oom},
+    {"replay", add_replay},
+    {"inspect", add_inspect},
+    {"run", add_run},
+    {"runs", add_runs},
+    {"zoo", add_zoo},
+    {"devices", add_devices},
+    {"export", add_export},
+    {"cuda-facts", add_cuda_facts},
+    {"completion", add_completion},
 };
 
 int report_error(const Error& error) {
