@@ -33,6 +33,7 @@ void add_weigh(CLI::App& app, Invocation& invocation);
 void add_zoo(CLI::App& app, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
+void add_top(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);
 
 /// How to print on standard output.
