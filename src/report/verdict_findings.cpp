@@ -343,13 +343,12 @@ std::optional<Finding> utilization_finding(const RunFigures& figures) {
   const Figure activity = sum_over(figures, [](const GpuFigures& g) { return g.mean_sm_activity; });
   if (!utilization || !activity) return std::nullopt;
   const double said = *utilization / count, was = *activity / count;
-  constexpr double kTelling = 0.15;
+  constexpr double kNearlyTheSame = 0.85;
   const std::string meaning =
-      said - was >= kTelling
-          ? fmt::format(
-                "Utilization only says that some kernel ran; SM activity says how much of the GPU worked. By "
-                "utilization the GPU looks {:.1f} times as busy as it was.",
-                said / std::max(was, 0.001))
+      was < kNearlyTheSame * said
+          ? fmt::format("Utilization only says that some kernel ran; SM activity says how much of the GPU worked. By "
+                        "utilization the GPU looks {:.1f} times as busy as it was.",
+                        said / std::max(was, 0.001))
           : "Here both say nearly the same: when a kernel ran, it filled the GPU.";
   return Finding{"utilization",
                  "Utilization against SM activity",
