@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -36,7 +37,7 @@ void flags_to_share(Series& series) {
 
 ChartLine line_of(const std::string& metric, const Series& series, std::size_t run, const RunReport& report,
                   std::size_t most) {
-  ChartLine line{run, metric, printable(metric, 80), false, reduced(within(series, report.span), most)};
+  ChartLine line{run, run, metric, printable(metric, 80), false, reduced(within(series, report.span), most)};
   if (const KnownSeries* known = find_series(metric)) {
     line.label = known->label;
     line.secondary = known->secondary;
@@ -60,6 +61,24 @@ void add_limits(Chart& chart, std::span<const RunReport> reports) {
   if (chart.shown == Shown::cores && figures.host.cores)
     chart.limits.push_back(
         {*figures.host.cores, fmt::format("the run may use {:.4g} cores", *figures.host.cores)});
+}
+
+/// Of a single run the colours are free to tell its GPUs apart.
+void color_gpus(std::vector<Chart>& charts, const RunReport& report) {
+  for (Chart& chart : charts)
+    for (ChartLine& line : chart.lines) {
+      const std::optional<unsigned> number = series_number(line.metric);
+      if (!number || !line.metric.contains("gpu/")) continue;
+      const auto found = std::ranges::find(report.figures.gpus, *number, &GpuFigures::gpu);
+      if (found != report.figures.gpus.end())
+        line.color = static_cast<std::size_t>(found - report.figures.gpus.begin());
+    }
+}
+
+/// What has nothing beside it is the chart's subject.
+void promote(Chart& chart) {
+  if (std::ranges::all_of(chart.lines, &ChartLine::secondary))
+    for (ChartLine& line : chart.lines) line.secondary = false;
 }
 
 void add_known(std::span<const RunReport> reports, std::size_t most, std::vector<Chart>& out) {
@@ -158,9 +177,14 @@ std::vector<Chart> charts_of(std::span<const RunReport> reports) {
   std::vector<Chart> out;
   const std::size_t most = most_samples_shown(reports.size());
   add_known(reports, most, out);
-  for (Chart& chart : out) add_limits(chart, reports);
+  for (Chart& chart : out) {
+    promote(chart);
+    add_limits(chart, reports);
+  }
+  if (reports.size() == 1) color_gpus(out, reports.front());
   add_own(reports, most, out);
-  std::ranges::stable_sort(out, {}, &Chart::group);
+  // The epochs say least: after all others.
+  std::ranges::stable_sort(out, {}, [](const Chart& c) { return std::pair(c.group, c.title == "epoch"); });
   return out;
 }
 
@@ -191,11 +215,9 @@ Json charts_json(std::span<const Chart> charts, std::span<const RunReport> repor
     for (const ChartLimit& limit : chart.limits) one["limits"].push_back({limit.value, limit.label});
     one["lines"] = Json::array();
     for (const ChartLine& line : chart.lines) {
-      Json of_line = {{"run", line.run},
-                      {"metric", printable(line.metric)},
-                      {"label", line.label},
-                      {"faint", line.secondary},
-                      {"kind", kind_name(line.series.kind)}};
+      Json of_line = {
+          {"run", line.run},     {"color", line.color},     {"metric", printable(line.metric)},
+          {"label", line.label}, {"faint", line.secondary}, {"kind", kind_name(line.series.kind)}};
       of_line.update(series_json(line));
       one["lines"].push_back(std::move(of_line));
     }

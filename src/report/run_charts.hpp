@@ -13,7 +13,8 @@ namespace plimsoll::report {
 
 /// One series of one run within a chart.
 struct ChartLine {
-  std::size_t run = 0;  ///< place among the reports
+  std::size_t run = 0;    ///< place among the reports
+  std::size_t color = 0;  ///< one for each run; of a single run one for each GPU
   std::string metric;
   std::string label;
   bool secondary = false;

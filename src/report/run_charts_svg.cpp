@@ -81,9 +81,10 @@ std::string chart_svg(const Chart& chart, Span span) {
     if (limit.value <= axis.high)
       out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft,
                          kRight, axis.y(limit.value), axis.y(limit.value)) +
-             text_at(kRight - 2, axis.y(limit.value) + 13, "end", limit.label, "limit");
+             text_at(kRight - 2, axis.y(limit.value) + (axis.y(limit.value) > kTop + 14 ? -4 : 13), "end",
+                     limit.label, "limit");
   for (const ChartLine& line : chart.lines)
-    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.run % kColors,
+    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color % kColors,
                        line.secondary ? " faint" : "", path_of(line.series, span, axis));
   return out + "</svg>";
 }

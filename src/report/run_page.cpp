@@ -21,10 +21,25 @@ std::string key(std::size_t run) {
   return fmt::format("<span class=\"key run-{}\"></span>", run % kColors);
 }
 
+/// Text as HTML in which a line does not break between a number and its unit.
+std::string prose(std::string_view text) {
+  const std::string escaped = escape_html(text);
+  std::string out;
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const bool after_digit = i > 0 && escaped[i - 1] >= '0' && escaped[i - 1] <= '9';
+    constexpr std::size_t kLongestUnit = 3;
+    const std::size_t end = std::min(escaped.find_first_of(" .,:;)", i + 1), escaped.size());
+    if (escaped[i] == ' ' && after_digit && end - i - 1 <= kLongestUnit)
+      out += "&nbsp;";
+    else
+      out += escaped[i];
+  }
+  return out;
+}
+
 std::string paragraph(std::string_view text, std::string_view kind = "") {
   if (text.empty()) return "";
-  return fmt::format("<p{}>{}</p>\n", kind.empty() ? "" : fmt::format(" class=\"{}\"", kind),
-                     escape_html(text));
+  return fmt::format("<p{}>{}</p>\n", kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), prose(text));
 }
 
 std::string advice_list(const std::vector<std::string>& advice) {
@@ -80,32 +95,91 @@ std::string last_lines(const Recording& recording) {
   return out + "</pre></details>\n";
 }
 
-std::string run_html(const RunReport& report, std::size_t run) {
-  const Recording& r = report.recording;
-  std::string out = fmt::format("<article>\n<h2>{}{} <span class=\"outcome {}\">{}</span></h2>\n<dl>",
-                                key(run), escape_html(run_title(r)),
-                                succeeded(r) ? "good"
-                                : r.ended    ? "bad"
-                                             : "open",
-                                escape_html(outcome_text(r)));
+std::string table_html(const Table& table) {
+  const auto kind = [&](std::size_t column) {
+    return table.columns[column].align == Align::right ? " class=\"number\"" : "";
+  };
+  std::string out = "<div class=\"wide\"><table><thead><tr>";
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    out += fmt::format("<th{}>{}</th>", kind(c), escape_html(table.columns[c].title));
+  out += "</tr></thead><tbody>\n";
+  for (const std::vector<std::string>& row : table.rows) {
+    out += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c)
+      out += fmt::format("<td{}>{}</td>", kind(c), escape_html(row[c]));
+    out += "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string facts_html(const RunReport& report) {
+  std::string out = "<dl>";
   for (const Fact& fact : facts_of(report))
     out += fmt::format("<dt>{}</dt><dd>{}</dd>", escape_html(fact.label), escape_html(fact.text));
-  out += "</dl>\n<section class=\"verdict\">\n";
-  out += finding_html(report.verdict.main, "h3") + evidence_list(report.verdict.main.evidence);
-  out += "</section>\n<div class=\"findings\">\n<section>\n<h3>What was wasted</h3>\n" +
-         paragraph(report.verdict.waste.text) + "</section>\n";
+  return out + "</dl>\n";
+}
+
+std::string findings_html(const RunReport& report) {
+  std::string out = "<div class=\"findings\">\n<section>\n<h3>What was wasted</h3>\n" +
+                    paragraph(report.verdict.waste.text) + "</section>\n";
   if (report.verdict.utilization)
     out += "<section>\n" + utilization_bars(*report.verdict.utilization) + "</section>\n";
   for (const Finding& finding : report.verdict.findings)
     out += "<section>\n" + finding_html(finding, "h3") + "</section>\n";
-  out += "</div>\n" + last_lines(r);
-  if (r.metrics_left_out > 0)
-    out += paragraph(fmt::format("{} metrics more were left out.", r.metrics_left_out), "note");
-  return out + "</article>\n";
+  out += "</div>\n";
+  if (const std::size_t more = report.recording.metrics_left_out; more > 0)
+    out += paragraph(fmt::format("{} metrics more were left out.", more), "note");
+  return out;
+}
+
+std::string outcome_html(const Recording& recording) {
+  return fmt::format("<span class=\"outcome {}\">{}</span>",
+                     succeeded(recording) ? "good"
+                     : recording.ended    ? "bad"
+                                          : "open",
+                     escape_html(outcome_text(recording)));
+}
+
+std::string verdict_html(const RunReport& report) {
+  std::string out;
+  if (report.verdict.outcome)
+    out +=
+        "<section class=\"verdict failed\">\n" + finding_html(*report.verdict.outcome, "h3") + "</section>\n";
+  out += "<section class=\"verdict\">\n" + finding_html(report.verdict.main, "h3") +
+         evidence_list(report.verdict.main.evidence) + "</section>\n";
+  return out + last_lines(report.recording);
+}
+
+std::string one_run_html(const RunReport& report) {
+  return fmt::format(
+      "<header><h1>{} {}</h1></header>\n<main>\n<div class=\"one\">\n<div>\n{}{}</div>\n{}</div>\n",
+      escape_html(run_title(report.recording)), outcome_html(report.recording), verdict_html(report),
+      findings_html(report), facts_html(report));
+}
+
+/// Side by side the verdicts stand together; the rest is a click away.
+std::string several_runs_html(std::span<const RunReport> reports) {
+  std::string out = fmt::format("<header><h1>{} runs</h1></header>\n<main>\n{}<div class=\"several\">\n",
+                                reports.size(), table_html(comparison_table(reports)));
+  for (std::size_t run = 0; run < reports.size(); ++run)
+    out += fmt::format(
+        "<article>\n<h2>{}{} {}</h2>\n{}<details><summary>What was wasted, and "
+        "more</summary>\n{}{}</details>\n</article>\n",
+        key(run), escape_html(run_title(reports[run].recording)), outcome_html(reports[run].recording),
+        verdict_html(reports[run]), findings_html(reports[run]), facts_html(reports[run]));
+  return out + "</div>\n";
+}
+
+std::string run_choice(std::span<const RunReport> reports) {
+  std::string out = "<fieldset><legend>Runs</legend>";
+  for (std::size_t run = 0; run < reports.size(); ++run)
+    out += fmt::format("<label><input type=\"checkbox\" name=\"run\" value=\"{}\" checked> {}{}</label>", run,
+                       key(run), escape_html(run_title(reports[run].recording)));
+  return out + "</fieldset>\n";
 }
 
 /// Only with scripts: the style sheet hides it otherwise.
-std::string controls(const std::vector<Chart>& charts) {
+std::string controls(const std::vector<Chart>& charts, std::span<const RunReport> reports) {
   std::string out =
       "<form id=\"controls\" class=\"live\" autocomplete=\"off\">\n<fieldset><legend>Show</legend>";
   bool metrics = false;
@@ -117,8 +191,10 @@ std::string controls(const std::vector<Chart>& charts) {
     metrics = metrics || chart.group == SeriesGroup::metric;
     before = &chart;
   }
+  out += "</fieldset>\n";
+  if (reports.size() > 1) out += run_choice(reports);
   out +=
-      "</fieldset>\n<label>Smoothing <input type=\"range\" id=\"smoothing\" min=\"0\" max=\"100\" "
+      "<label>Smoothing <input type=\"range\" id=\"smoothing\" min=\"0\" max=\"100\" "
       "value=\"0\"> <output "
       "id=\"smoothed\">none</output></label>\n";
   if (metrics)
@@ -136,7 +212,24 @@ std::string controls(const std::vector<Chart>& charts) {
          "zoom, Shift ← → shift, Esc shows the whole.</p>\n";
 }
 
-std::string charts_html(const std::vector<Chart>& charts, Span span, bool several) {
+/// One entry for each label, with a key and room for a value for each run.
+std::string legend(const Chart& chart) {
+  std::string out = "<ul class=\"legend\">";
+  std::vector<std::string_view> said;
+  for (const ChartLine& line : chart.lines) {
+    if (std::ranges::find(said, line.label) != said.end()) continue;
+    said.push_back(line.label);
+    out += fmt::format("<li>{}", escape_html(line.label));
+    for (std::size_t l = 0; l < chart.lines.size(); ++l)
+      if (chart.lines[l].label == line.label)
+        out += fmt::format(" <span data-line=\"{}\"><span class=\"key run-{}{}\"></span><b></b></span>", l,
+                           chart.lines[l].color % kColors, line.secondary ? " faint" : "");
+    out += "</li>";
+  }
+  return out + "</ul>";
+}
+
+std::string charts_html(const std::vector<Chart>& charts, Span span) {
   std::string out;
   const Chart* before = nullptr;
   for (std::size_t i = 0; i < charts.size(); ++i) {
@@ -146,15 +239,8 @@ std::string charts_html(const std::vector<Chart>& charts, Span span, bool severa
           fmt::format("{}<section class=\"group\" data-group=\"{}\">\n<h2>{}</h2>\n<div class=\"charts\">\n",
                       before ? "</div>\n</section>\n" : "", name(chart.group), title(chart.group));
     before = &chart;
-    out += fmt::format("<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n{}\n<ul class=\"legend\">", i,
-                       escape_html(chart.title), chart_svg(chart, span));
-    for (std::size_t l = 0; l < chart.lines.size(); ++l) {
-      const ChartLine& line = chart.lines[l];
-      out += fmt::format("<li data-line=\"{}\"><span class=\"key run-{}{}\"></span>{}{} <b></b></li>", l,
-                         line.run % kColors, line.secondary ? " faint" : "",
-                         several ? fmt::format("<i>{}</i> ", line.run + 1) : "", escape_html(line.label));
-    }
-    out += "</ul></figure>\n";
+    out += fmt::format("<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n{}\n{}</figure>\n", i,
+                       escape_html(chart.title), chart_svg(chart, span), legend(chart));
   }
   return before ? out + "</div>\n</section>\n" : out;
 }
@@ -192,23 +278,6 @@ std::string averages_html(std::span<const RunReport> reports) {
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n</section>\n";
-}
-
-std::string table_html(const Table& table) {
-  const auto kind = [&](std::size_t column) {
-    return table.columns[column].align == Align::right ? " class=\"number\"" : "";
-  };
-  std::string out = "<div class=\"wide\"><table><thead><tr>";
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    out += fmt::format("<th{}>{}</th>", kind(c), escape_html(table.columns[c].title));
-  out += "</tr></thead><tbody>\n";
-  for (const std::vector<std::string>& row : table.rows) {
-    out += "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c)
-      out += fmt::format("<td{}>{}</td>", kind(c), escape_html(row[c]));
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table></div>\n";
 }
 
 std::string steps_html(const RunReport& report, std::size_t run, const Steps& steps, std::string_view what,
@@ -255,17 +324,12 @@ std::string reduction_note(const std::vector<Chart>& charts, std::size_t runs) {
 }  // namespace
 
 std::string run_page(std::span<const RunReport> reports) {
-  const bool several = reports.size() > 1;
-  const std::string page_title = several           ? fmt::format("{} runs", reports.size())
-                                 : reports.empty() ? "No runs"
-                                                   : run_title(reports.front().recording);
   const std::vector<Chart> charts = charts_of(reports);
-  std::string out = page_head(page_title + " – Plimsoll", "run.css");
-  out += fmt::format("<header><h1>{}</h1></header>\n<main>\n<div class=\"runs{}\">\n",
-                     escape_html(page_title), several ? " several" : "");
-  for (std::size_t run = 0; run < reports.size(); ++run) out += run_html(reports[run], run);
-  out += "</div>\n" + (charts.empty() ? std::string() : controls(charts));
-  out += charts_html(charts, shown_span(reports), several);
+  std::string out = page_head(reports.size() == 1 ? run_title(reports.front().recording) + " – Plimsoll"
+                                                  : fmt::format("{} runs – Plimsoll", reports.size()),
+                              "run.css");
+  out += reports.size() == 1 ? one_run_html(reports.front()) : several_runs_html(reports);
+  if (!charts.empty()) out += controls(charts, reports) + charts_html(charts, shown_span(reports));
   out += averages_html(reports) + all_steps_html(reports);
   out += "</main>\n<footer>\n" + thresholds_html() +
          paragraph(reduction_note(charts, reports.size()), "note") + "</footer>\n";

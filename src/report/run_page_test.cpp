@@ -136,7 +136,7 @@ TEST(RunPage, HostileTextStaysText) {
 }
 
 TEST(RunPage, OfNothingAndOfARunWithoutSamples) {
-  EXPECT_TRUE(has(run_page({}), "No runs"));
+  EXPECT_TRUE(has(run_page({}), "<h1>0 runs</h1>"));
   EXPECT_TRUE(has(run_page(std::vector<RunReport>{reported(TestRecording(0))}), "</html>"));
 }
 
@@ -284,6 +284,65 @@ TEST_F(RunPageInABrowser, TogglesSmoothingStepsAndKeys) {
   EXPECT_EQ(answer.at("span"), "52.5 s – 2.125 min");  // the middle half, and a fifth of it on
   EXPECT_EQ(answer.at("where"), " at 52.5 s");
   EXPECT_EQ(answer.at("whole"), "0 s – 2.5 min");
+}
+
+/// Three hours on two GPUs with a pause for evaluation every half hour, and half an hour that was not
+/// sampled.
+TestRecording for_hours() {
+  TestRecording made(3 * 3600, "gpt2 on two GPUs");
+  std::uint32_t noise = 1;
+  const auto random = [&noise] {
+    noise = noise * 1664525 + 1013904223;
+    return static_cast<double>(noise >> 8) / 0x1p24;
+  };
+  const auto pauses = [](double t) { return std::fmod(t, 1800) > 1650; };
+  const auto missing = [](double t) { return t > 6000 && t < 7800; };
+  made.tag("plimsoll.devices", "0,1")
+      .tag("plimsoll.host.cores", "64")
+      .tag("plimsoll.command", "torchrun --nproc-per-node 2 train.py");
+  for (const unsigned gpu : {0U, 1U}) {
+    const std::string tagged = "plimsoll.device." + std::to_string(gpu);
+    made.tag(tagged + ".name", "NVIDIA A100-SXM4-80GB").tag(tagged + ".memory_bytes", "85899345920");
+    const auto sampled = [&](std::string_view what, double value, double idle, double swing) {
+      made.sampled(
+          gpu_series(gpu, what),
+          [&](double t) {
+            return missing(t) ? std::nan("") : (pauses(t) ? idle : value * (1 + swing * (random() - 0.5)));
+          },
+          2);
+    };
+    sampled("sm_activity", 0.62 - 0.1 * gpu, 0.02, 0.5);
+    sampled("utilization", 0.97, 0.3, 0.05);
+    sampled("graphics_activity", 0.95, 0.1, 0.05);
+    sampled("memory_used", 61e9, 61e9, 0);
+    sampled("power", 340 - 30 * gpu, 90, 0.2);
+    made.sampled(gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
+  }
+  made.sampled("system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
+  std::vector<std::pair<double, double>> loss;
+  for (int i = 1; i <= 20000; ++i)
+    loss.emplace_back(60 + i * 0.53, 3 + 7 * std::exp(-i / 3000.0) + 0.4 * random());
+  return std::move(made.own("train/loss", loss));
+}
+
+TEST_F(RunPageInABrowser, LongRunsShowTheirExtremesUntilSmoothed) {
+  const std::string page = run_page(std::vector<RunReport>{reported(for_hours())});
+  EXPECT_LT(page.size(), 2'000'000u);
+  const nlohmann::json answer = ask(page, std::string(kTools) + R"(
+    answer.lines = svg(0).querySelectorAll('path.line').length;
+    answer.bands = svg(0).querySelectorAll('path.band').length;
+    answer.points = svg(0).querySelector('path.line').getAttribute('d').split('L').length;
+    answer.labels = Array.from(document.querySelectorAll('[data-chart="0"] .legend li'), (li) => li.firstChild.textContent.trim());
+    const slider = document.getElementById('smoothing');
+    slider.value = 50; slider.dispatchEvent(new Event('input'));
+    later(() => { answer.smoothed = svg(0).querySelectorAll('path.band').length; say(); });)");
+  ASSERT_TRUE(answer.is_object()) << answer;
+  EXPECT_EQ(answer.value("error", ""), "");
+  EXPECT_EQ(answer.at("lines"), 4);
+  EXPECT_EQ(answer.at("bands"), 2);
+  EXPECT_LT(answer.at("points").get<int>(), 1200);  // no more than there are pixels
+  EXPECT_EQ(answer.at("labels").at(0), "SM activity, GPU 0");
+  EXPECT_EQ(answer.at("smoothed"), 0);
 }
 
 TEST_F(RunPageInABrowser, GapsStayGapsAndHostileNamesText) {

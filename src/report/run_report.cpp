@@ -109,6 +109,36 @@ std::vector<Fact> facts_of(const RunReport& report) {
   return out;
 }
 
+Table comparison_table(std::span<const RunReport> reports) {
+  Table table{{{"Run", Align::left, true},
+               {"Outcome", Align::left},
+               {"Time", Align::right},
+               {"SM activity", Align::right},
+               {"Utilization", Align::right},
+               {"GPU energy", Align::right},
+               {"Near-idle", Align::right},
+               {"Bottleneck", Align::left}},
+              {}};
+  for (const RunReport& report : reports) {
+    std::optional<double> activity, utilization;
+    if (!report.figures.gpus.empty()) {
+      activity = report.figures.gpus.front().mean_sm_activity;
+      utilization = report.figures.gpus.front().mean_utilization;
+    }
+    if (report.verdict.utilization) {  // the mean over several GPUs
+      utilization = report.verdict.utilization->evidence[0].value;
+      activity = report.verdict.utilization->evidence[1].value;
+    }
+    table.rows.push_back({fmt::format("{} ({})", run_title(report.recording), short_id(report.recording.run)),
+                          outcome_of(report.recording), text(Seconds(report.recording.seconds)),
+                          cell(activity, Shown::share), cell(utilization, Shown::share),
+                          cell(report.verdict.waste.joules, Shown::joules),
+                          cell(report.verdict.waste.idle_seconds, Shown::seconds),
+                          std::string(name(report.verdict.bottleneck))});
+  }
+  return table;
+}
+
 Table step_table(const Steps& steps, std::string_view what) {
   Table out;
   const auto any = [&](auto of) { return std::ranges::any_of(steps.rows, of); };

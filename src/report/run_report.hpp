@@ -54,6 +54,9 @@ struct Fact {
 /// "finished after 2.00 min"
 [[nodiscard]] std::string outcome_text(const Recording& recording);
 
+/// The runs side by side, one row each.
+[[nodiscard]] Table comparison_table(std::span<const RunReport> reports);
+
 /// The rows of a table of steps or epochs for people, without columns of which nothing is known.
 [[nodiscard]] Table step_table(const Steps& steps, std::string_view what);
 /// What has to be said about them: joined rows, marks, whose figures. Sentences; may be empty.

@@ -31,6 +31,7 @@ Json to_json(const Finding& finding) {
 Json to_json(const Verdict& verdict) {
   Json out = {{"bottleneck", name(verdict.bottleneck)}};
   out.update(to_json(verdict.main));
+  out["outcome"] = verdict.outcome ? to_json(*verdict.outcome) : Json();
   out["findings"] = Json::array();
   for (const Finding& finding : verdict.findings) out["findings"].push_back(to_json(finding));
   out["utilization"] = verdict.utilization ? to_json(*verdict.utilization) : Json();

@@ -78,6 +78,7 @@ std::string one_text(const RunReport& report, const TextStyle& style) {
   for (const Fact& fact : facts_of(report))
     if (fact.label != "run") out += fact_line(fact.label, fact.text, width);
   out += reason_text(r, style);
+  if (report.verdict.outcome) out += "\n" + finding_text(*report.verdict.outcome, width, style);
   out += "\n" + finding_text(report.verdict.main, width, style);
   for (const Finding& finding : report.verdict.findings) out += "\n" + finding_text(finding, width, style);
   out += fmt::format("\n{}\n", bold("What was wasted", style)) + wrap(report.verdict.waste.text, width, "  ");
@@ -87,41 +88,6 @@ std::string one_text(const RunReport& report, const TextStyle& style) {
                     report.epochs.rows.size() > 1 ? "Epoch" : "Step", style);
   if (r.metrics_left_out > 0) out += fmt::format("\n{} metrics more were left out.\n", r.metrics_left_out);
   return out;
-}
-
-std::string cell(const std::optional<double>& value, Shown shown) {
-  return value ? value_text(*value, shown) : "–";
-}
-
-/// The runs side by side, one line each.
-std::string comparison_text(std::span<const RunReport> reports, const TextStyle& style) {
-  Table table{{{"Run", Align::left, true},
-               {"Outcome", Align::left},
-               {"Time", Align::right},
-               {"SM activity", Align::right},
-               {"Utilization", Align::right},
-               {"GPU energy", Align::right},
-               {"Near-idle", Align::right},
-               {"Bottleneck", Align::left}},
-              {}};
-  for (const RunReport& report : reports) {
-    std::optional<double> activity, utilization;
-    if (!report.figures.gpus.empty()) {
-      activity = report.figures.gpus.front().mean_sm_activity;
-      utilization = report.figures.gpus.front().mean_utilization;
-    }
-    if (report.verdict.utilization) {  // the mean over several GPUs
-      utilization = report.verdict.utilization->evidence[0].value;
-      activity = report.verdict.utilization->evidence[1].value;
-    }
-    table.rows.push_back({fmt::format("{} ({})", run_title(report.recording), short_id(report.recording.run)),
-                          outcome_of(report.recording), text(Seconds(report.recording.seconds)),
-                          cell(activity, Shown::share), cell(utilization, Shown::share),
-                          cell(report.verdict.waste.joules, Shown::joules),
-                          cell(report.verdict.waste.idle_seconds, Shown::seconds),
-                          std::string(name(report.verdict.bottleneck))});
-  }
-  return to_text(table, style);
 }
 
 RunReport with_few_rows(const RunReport& report) {
@@ -136,7 +102,7 @@ RunReport with_few_rows(const RunReport& report) {
 
 std::string run_report_text(std::span<const RunReport> reports, const TextStyle& style) {
   std::string out;
-  if (reports.size() > 1) out += comparison_text(reports, style) + "\n";
+  if (reports.size() > 1) out += to_text(comparison_table(reports), style) + "\n";
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (i > 0) out += "\n\n";
     out += one_text(with_few_rows(reports[i]), style);

@@ -67,8 +67,8 @@ constexpr KnownSeries kKnown[] = {
     {"system/gpu/*/sm_clock", "SM clock", Shown::hertz, gauge, power, kClocks},
     {"system/gpu/*/memory_clock", "memory clock", Shown::hertz, gauge, power, kClocks, true},
     {"system/gpu/*/temperature", "GPU temperature", Shown::celsius, gauge, power, "GPU temperature"},
-    {"system/gpu/*/throttle", "reasons for lower clocks", Shown::flags, flags, power,
-     "Reasons for lower clocks", false, false},
+    {"system/gpu/*/throttle", "held down by power or heat", Shown::flags, flags, power,
+     "Clocks held down by power or heat", false, false},
     {"system/run/cpu", "cores of the run", Shown::cores, gauge, processor, kCores},
     {"system/host/cpu", "cores of the machine", Shown::cores, gauge, processor, kCores, true},
     {"system/host/cgroup_cpu", "cores of the cgroup", Shown::cores, gauge, processor, "Cores of the cgroup"},
@@ -115,6 +115,7 @@ bool fits(std::string_view pattern, std::string_view metric) {
 
 std::string share_text(double share) {
   const double percent = 100 * share;
+  if (percent == 0) return "0 %";
   return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 

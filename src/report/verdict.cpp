@@ -268,7 +268,10 @@ std::vector<std::string> advice_of(Bottleneck bottleneck, const Situation& s, bo
       return {"Keep the data in memory or on a local disk.", "Read ahead in other threads."};
     case Bottleneck::host_memory:
       return {"Fewer workers or smaller batches; memory-mapped data.", "More memory."};
-    case Bottleneck::mixed: return {};
+    case Bottleneck::mixed:
+      if (!on_gpu) return {"A profile says where the time goes."};
+      return {
+          "A larger batch usually raises SM activity; a profile (torch.profiler) says where the time goes."};
     case Bottleneck::unknown: return {};
   }
   return {};
@@ -316,6 +319,7 @@ Verdict verdict_of(const Recording& recording, const RunFigures& figures) {
                 on_gpu ? gpu_text(out.bottleneck, s) : host_text(out.bottleneck, s), evidence_of(s, on_gpu)};
   }
   out.main.advice = advice_of(out.bottleneck, s, on_gpu);
+  out.outcome = outcome_finding(recording, figures);
   out.findings = findings_of(recording, figures);
   out.waste = waste_of(figures);
   out.utilization = utilization_finding(figures);

@@ -59,6 +59,7 @@ struct Waste {
 
 struct Verdict {
   Bottleneck bottleneck = Bottleneck::unknown;
+  std::optional<Finding> outcome = {};  ///< why it ended, where that was before its time
   Finding main;
   std::vector<Finding> findings = {};  ///< what else is worth knowing
   Waste waste;

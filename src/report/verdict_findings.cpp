@@ -43,36 +43,6 @@ Figure sum_over(const RunFigures& figures, Of of) {
   return sum;
 }
 
-void add_outcome(const Recording& recording, const RunFigures& figures, std::vector<Finding>& out) {
-  const std::string outcome = outcome_of(recording);
-  if (outcome == "cuda-out-of-memory") {
-    Finding finding{"out-of-memory", "The GPU's memory was not enough",
-                    "The run ended with CUDA's out-of-memory error."};
-    for (const GpuFigures& gpu : figures.gpus)
-      if (const Figure peak = gpu.run_memory_peak ? gpu.run_memory_peak : gpu.memory_peak) {
-        finding.text +=
-            fmt::format(" The most that was seen on {}: {}{}.", gpu_name(figures, gpu), bytes(*peak),
-                        gpu.memory_bytes ? fmt::format(" of {}", bytes(*gpu.memory_bytes)) : "");
-        finding.evidence.push_back({"GPU memory, highest", *peak, Shown::bytes});
-      }
-    finding.advice = {"`plimsoll oom` on the log says what filled it, and what would help."};
-    out.push_back(std::move(finding));
-  }
-  if (outcome == "killed-for-memory")
-    out.push_back({"killed-for-memory",
-                   "The system ended it: host memory",
-                   figures.host.memory_peak
-                       ? fmt::format("Its processes held {} at most when they were killed.",
-                                     bytes(*figures.host.memory_peak))
-                       : "Its processes were killed because host memory ran out.",
-                   {},
-                   {"Fewer loader workers, memory-mapped data, smaller batches, or a higher memory limit."}});
-  if (outcome == "lost")
-    out.push_back({"lost", "Its end was not seen",
-                   "What follows the last sample is not known: the machine or Plimsoll "
-                   "itself stopped before the run did."});
-}
-
 void add_gaps(const Recording& recording, const RunFigures& figures, std::vector<Finding>& out) {
   double missing = 0;
   for (const Span& gap : recording.gaps)
@@ -286,9 +256,39 @@ Figure idle_joules(const GpuFigures& gpu) {
 
 }  // namespace
 
+std::optional<Finding> outcome_finding(const Recording& recording, const RunFigures& figures) {
+  const std::string outcome = outcome_of(recording);
+  if (outcome == "cuda-out-of-memory") {
+    Finding finding{"out-of-memory", "The GPU's memory was not enough",
+                    "The run ended with CUDA's out-of-memory error."};
+    for (const GpuFigures& gpu : figures.gpus)
+      if (const Figure peak = gpu.run_memory_peak ? gpu.run_memory_peak : gpu.memory_peak) {
+        finding.text +=
+            fmt::format(" The most that was seen on {}: {}{}.", gpu_name(figures, gpu), bytes(*peak),
+                        gpu.memory_bytes ? fmt::format(" of {}", bytes(*gpu.memory_bytes)) : "");
+        finding.evidence.push_back({"GPU memory, highest", *peak, Shown::bytes});
+      }
+    finding.advice = {"`plimsoll oom` on the log says what filled it, and what would help."};
+    return finding;
+  }
+  if (outcome == "killed-for-memory")
+    return Finding{"killed-for-memory",
+                   "The system ended it: host memory",
+                   figures.host.memory_peak
+                       ? fmt::format("Its processes held {} at most when they were killed.",
+                                     bytes(*figures.host.memory_peak))
+                       : "Its processes were killed because host memory ran out.",
+                   {},
+                   {"Fewer loader workers, memory-mapped data, smaller batches, or a higher memory limit."}};
+  if (outcome == "lost")
+    return Finding{"lost", "Its end was not seen",
+                   "What follows the last sample is not known: the machine or Plimsoll itself stopped before "
+                   "the run did."};
+  return std::nullopt;
+}
+
 std::vector<Finding> findings_of(const Recording& recording, const RunFigures& figures) {
   std::vector<Finding> out;
-  add_outcome(recording, figures, out);
   add_diverged(recording, out);
   add_memory(figures, out);
   add_clocks(figures, out);
@@ -346,9 +346,10 @@ std::optional<Finding> utilization_finding(const RunFigures& figures) {
   constexpr double kNearlyTheSame = 0.85;
   const std::string meaning =
       was < kNearlyTheSame * said
-          ? fmt::format("Utilization only says that some kernel ran; SM activity says how much of the GPU worked. By "
-                        "utilization the GPU looks {:.1f} times as busy as it was.",
-                        said / std::max(was, 0.001))
+          ? fmt::format(
+                "Utilization only says that some kernel ran; SM activity says how much of the GPU worked. By "
+                "utilization the GPU looks {:.1f} times as busy as it was.",
+                said / std::max(was, 0.001))
           : "Here both say nearly the same: when a kernel ran, it filled the GPU.";
   return Finding{"utilization",
                  "Utilization against SM activity",

@@ -168,7 +168,9 @@ TEST(Verdict, OutcomesAndALossThatIsNoNumber) {
                     {30, std::numeric_limits<double>::quiet_NaN()},
                     {40, std::numeric_limits<double>::quiet_NaN()}});
   const Verdict v = judge(made.take());
-  EXPECT_THAT(v.findings, has_finding("out-of-memory"));
+  ASSERT_TRUE(v.outcome);
+  EXPECT_EQ(v.outcome->id, "out-of-memory");
+  EXPECT_THAT(v.outcome->text, HasSubstr("18.2 GiB of 80.0 GiB"));
   EXPECT_THAT(v.findings, has_finding("diverged"));
   EXPECT_THAT(v.findings, Contains(Field(&Finding::text, HasSubstr("not finite from step 1, 30 s"))));
 }

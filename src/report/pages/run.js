@@ -19,7 +19,7 @@ function scaled(value, unit, base, prefixes) {
 }
 const kLarge = ['', 'k', 'M', 'G', 'T', 'P'], kBinary = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
 const write = {
-  share: (v) => `${(100 * v).toFixed(Math.abs(100 * v) < 9.95 ? 1 : 0)} %`,
+  share: (v) => (v === 0 ? '0 %' : `${(100 * v).toFixed(Math.abs(100 * v) < 9.95 ? 1 : 0)} %`),
   bytes: (v) => scaled(Math.round(v), 'B', 1024, kBinary),
   bytes_per_second: (v) => scaled(v, 'B/s', 1000, kLarge),
   watts: (v) => scaled(v, 'W', 1000, kLarge),
@@ -39,6 +39,11 @@ function timeText(seconds) {
   if (size < 7200) return `${Number((seconds / 60).toPrecision(4))} min`;
   if (size < 48 * 3600) return `${Number((seconds / 3600).toPrecision(4))} h`;
   return `${Number((seconds / 86400).toPrecision(4))} d`;
+}
+// All marks of an axis in the unit of its end.
+function markText(seconds, end) {
+  const [unit, length] = end < 120 ? ['s', 1] : end < 7200 ? ['min', 60] : end < 48 * 3600 ? ['h', 3600] : ['d', 86400];
+  return `${Number((seconds / length).toPrecision(4))} ${unit}`;
 }
 
 // ---- Series: times and steps come as differences.
@@ -110,7 +115,8 @@ function smoothed(line, strength) {
 
 // ---- What is shown.
 const whole = { time: [data.from, data.to], step: stepRange() };
-const state = { by: 'time', span: { time: whole.time.slice(), step: whole.step.slice() }, cross: { time: null, step: null }, smoothing: 0 };
+const state = { by: 'time', span: { time: whole.time.slice(), step: whole.step.slice() }, cross: { time: null, step: null }, smoothing: 0,
+  hidden: new Set() };  // runs, by place
 function stepRange() {
   let low = Infinity, high = -Infinity;
   for (const chart of data.charts) for (const line of chart.lines) {
@@ -204,22 +210,22 @@ function drawAxes(chart, svg, view) {
   for (let mark = Math.ceil(from / across) * across; mark <= to + across * 1e-6; mark += across) {
     const x = kLeft + (mark - from) / (to - from) * (right - kLeft);
     make('line', { class: 'rule', x1: x, x2: x, y1: kBottom, y2: kBottom + 4 }, svg);
-    label(svg, x, kHeight - 6, x > right - 20 ? 'end' : 'middle', by === 'time' ? timeText(mark) : String(Number(mark.toPrecision(8))));
+    label(svg, x, kHeight - 6, x > right - 20 ? 'end' : 'middle', by === 'time' ? markText(mark, to) : String(Number(mark.toPrecision(8))));
   }
   for (const [limit, text] of chart.limits) {
     if (limit > high) continue;
     make('line', { class: 'limit', x1: kLeft, x2: right, y1: y(limit), y2: y(limit) }, svg);
-    label(svg, right - 2, y(limit) + 13, 'end', text, 'limit');
+    label(svg, right - 2, y(limit) + (y(limit) > kTop + 14 ? -4 : 13), 'end', text, 'limit');
   }
 }
 
 function drawLine(line, pieces, svg, y) {
-  const color = `run-${line.run % kColors}`;
+  const color = `run-${line.color % kColors}`;
   let path = '', band = '';
   for (const piece of pieces) {
     const point = (p, value) => `${(kLeft + p.x).toFixed(1)} ${y(value).toFixed(1)}`;
     path += `M${piece.map((p) => point(p, p.sum / p.count)).join('L')}${piece.length === 1 ? 'h1' : ''}`;
-    if (piece.some((p) => p.high > p.low))
+    if (!state.smoothing && piece.some((p) => p.high > p.low))
       band += `M${piece.map((p) => point(p, p.high)).join('L')}L${piece.slice().reverse().map((p) => point(p, p.low)).join('L')}Z`;
   }
   if (band && !line.faint) make('path', { class: `band ${color}`, d: band }, svg);
@@ -229,7 +235,8 @@ function drawLine(line, pieces, svg, y) {
 function draw(chart) {
   const by = axisOf(chart), [from, to] = state.span[by];
   const width = Math.max(240, chart.figure.clientWidth), right = width - kRightMargin;
-  const drawn = chart.lines.map((line) => (by === 'step' && !line.step ? [] : columns(line, by, from, to, right - kLeft)));
+  const drawn = chart.lines.map((line) =>
+    (state.hidden.has(line.run) || (by === 'step' && !line.step) ? [] : columns(line, by, from, to, right - kLeft)));
   const [low, high] = verticalRange(chart, drawn);
   const y = (value) => kBottom - (value - low) / (high - low) * (kBottom - kTop);
   const svg = chart.svg;
@@ -402,7 +409,7 @@ function csv() {
   for (const chart of data.charts) {
     if (chart.figure.closest('.group').hidden) continue;
     const by = axisOf(chart), [from, to] = state.span[by];
-    for (const line of chart.lines) for (let i = 0; i < line.time.length; ++i) {
+    for (const line of chart.lines) for (let i = 0; i < line.time.length && !state.hidden.has(line.run); ++i) {
       const at = by === 'time' ? line.time[i] : line.step ? line.step[i] : NaN;
       if (!(at >= from && at <= to)) continue;
       out.push([data.runs[line.run].id, named(data.runs[line.run].title), named(line.metric), quoted(chart.unit || chart.shown),
@@ -448,6 +455,11 @@ if (data.charts.length > 0) {
   for (const box of document.querySelectorAll('[name=group]'))
     box.addEventListener('change', () => {
       document.querySelector(`.group[data-group="${box.value}"]`).hidden = !box.checked;
+      refresh();
+    });
+  for (const box of document.querySelectorAll('[name=run]'))
+    box.addEventListener('change', () => {
+      if (box.checked) state.hidden.delete(Number(box.value)); else state.hidden.add(Number(box.value));
       refresh();
     });
   for (const radio of document.querySelectorAll('[name=axis]'))
