@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace plimsoll::store {
@@ -12,6 +13,8 @@ using Time = std::int64_t;
 
 /// As MLflow names them; what is known beyond it (out of memory, lost…) is the run's Outcome, kept as tags.
 enum class RunStatus { scheduled, running, finished, failed, killed };
+[[nodiscard]] std::string_view name(RunStatus status);  ///< "RUNNING"
+[[nodiscard]] std::optional<RunStatus> status_named(std::string_view name);
 
 /// One value of a metric. A metric without steps has step 0 throughout.
 struct Point {
@@ -30,7 +33,7 @@ struct Description {
 
 struct Metric {
   Description description = {};
-  Point latest = {};  ///< of the largest step; among equals the latest time
+  Point latest = {};  ///< of the largest step; among equals the latest time, then the largest value
   std::int64_t points = 0;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,7 +18,7 @@ struct NewRun {
   std::string experiment = "Default";
   std::string name = {};
   RunStatus status = RunStatus::running;
-  Time start = 0;
+  Time start = 0;  ///< 0: now
   std::map<std::string, std::string> params = {};
   std::map<std::string, std::string> tags = {};
 };
@@ -25,8 +26,9 @@ struct NewRun {
 struct Change {
   std::optional<RunStatus> status = {};
   std::optional<Time> end = {};
-  std::map<std::string, std::string> params = {};  ///< added; a param once set keeps its value
-  std::map<std::string, std::string> tags = {};    ///< set or replaced
+  std::map<std::string, std::string> params =
+      {};                                        ///< added; refused where one is set already to another value
+  std::map<std::string, std::string> tags = {};  ///< set or replaced
 };
 
 struct Search {
@@ -34,11 +36,14 @@ struct Search {
   std::vector<std::string> order_by = {};      ///< "metrics.loss ASC"; then by start, newest first
   std::optional<std::string> experiment = {};  ///< by name
   std::size_t limit = 1000;
-  bool deleted = false;  ///< the deleted ones instead of the others
+  std::size_t offset = 0;  ///< of the answer, so many are left out at its beginning
+  bool deleted = false;    ///< the deleted ones instead of the others
 };
 
 /// Runs and all that is kept of them. Every call that returns without an error is durable: it survives
-/// kill -9 of this process at once. Several processes may write to one store. Errors: machine_lacks where the
+/// kill -9 of this process at once. Several processes may write to one store, and several threads use one
+/// object; but not a child after fork. Where a run is asked for, the beginning of its id will do, as in
+/// find(). Names have 1 to 250 bytes, values of params and tags up to 64 KiB. Errors: machine_lacks where the
 /// disk is full or another writer does not let go, so that a caller can keep what it has and try again.
 class Store {
  public:
@@ -54,7 +59,7 @@ class Store {
   /// By its id or the beginning of it (at least 4 digits); refused where it fits several.
   [[nodiscard]] virtual Result<Run> find(std::string_view id) = 0;
   [[nodiscard]] virtual Result<std::vector<Run>> search(const Search& search) = 0;
-  /// In the order of time; of `from` and `to` both are included.
+  /// In the order of time; of `from` and `to` both are included. Empty where the run has no such metric.
   [[nodiscard]] virtual Result<std::vector<Point>> history(std::string_view run, std::string_view metric,
                                                            std::optional<Time> from = {},
                                                            std::optional<Time> to = {}) = 0;
@@ -74,8 +79,15 @@ class Store {
   Store& operator=(const Store&) = default;
 };
 
+struct OpenOptions {
+  bool create = true;  ///< make the store where there is none; else that is an error
+  /// How long a call waits for another process that is writing before it gives up.
+  std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
+};
+
 /// Opens the store, and makes it where there is none. `location`: a path, or "" for PLIMSOLL_STORE, else
 /// $XDG_DATA_HOME/plimsoll/plimsoll.db, else ~/.local/share/plimsoll/plimsoll.db.
-[[nodiscard]] Result<std::unique_ptr<Store>> open(const std::string& location = {});
+[[nodiscard]] Result<std::unique_ptr<Store>> open(const std::string& location = {},
+                                                  const OpenOptions& options = {});
 
 }  // namespace plimsoll::store

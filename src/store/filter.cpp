@@ -1,0 +1,300 @@
+#include "store/filter.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <utility>
+
+#include "base/printable.hpp"
+#include "base/suggest.hpp"
+#include "base/text.hpp"
+#include "store/filter_tokens.hpp"
+#include "store/timestamp.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+constexpr std::size_t kMostComparisons = 100;
+constexpr std::size_t kMostValues = 1000;
+constexpr std::size_t kLongestName = 250;
+
+/// MLflow's own names and the other spellings that it takes, in lower case.
+constexpr std::pair<std::string_view, Field::Kind> kPrefixes[] = {
+    {"metric", Field::Kind::metric},
+    {"metrics", Field::Kind::metric},
+    {"param", Field::Kind::param},
+    {"params", Field::Kind::param},
+    {"parameter", Field::Kind::param},
+    {"parameters", Field::Kind::param},
+    {"tag", Field::Kind::tag},
+    {"tags", Field::Kind::tag},
+    {"attribute", Field::Kind::attribute},
+    {"attributes", Field::Kind::attribute},
+    {"attr", Field::Kind::attribute},
+    {"run", Field::Kind::attribute},
+};
+constexpr std::pair<std::string_view, Field::Attribute> kAttributes[] = {
+    {"run_id", Field::Attribute::run_id},      {"run id", Field::Attribute::run_id},
+    {"run_name", Field::Attribute::run_name},  {"run name", Field::Attribute::run_name},
+    {"status", Field::Attribute::status},      {"start_time", Field::Attribute::start_time},
+    {"created", Field::Attribute::start_time}, {"end_time", Field::Attribute::end_time},
+    {"duration", Field::Attribute::duration},  {"experiment_name", Field::Attribute::experiment_name},
+};
+constexpr std::pair<std::string_view, Comparator> kSigns[] = {
+    {"=", Comparator::equal},       {"!=", Comparator::not_equal}, {"<", Comparator::less},
+    {"<=", Comparator::less_equal}, {">", Comparator::greater},    {">=", Comparator::greater_equal},
+};
+
+template <class Value, std::size_t N>
+const Value* entry(const std::pair<std::string_view, Value> (&table)[N], std::string_view name) {
+  for (const auto& [known, value] : table)
+    if (known == name) return &value;
+  return nullptr;
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {}
+
+  Result<Filter> filter() {
+    Filter out;
+    if (now().kind == Token::Kind::end) return out;
+    for (;;) {
+      Result<Comparison> comparison = this->comparison();
+      if (!comparison) return std::unexpected(std::move(comparison).error());
+      out.push_back(std::move(*comparison));
+      if (out.size() > kMostComparisons)
+        return problem(fmt::format("more than {} comparisons", kMostComparisons));
+      if (now().kind == Token::Kind::end) return out;
+      if (is_word("or")) return problem("comparisons can only be joined by AND, not by OR");
+      if (!is_word("and")) return expected("AND, or the end");
+      ++at_;
+    }
+  }
+
+  Result<Order> order() {
+    Order out;
+    Result<Field> field = this->field();
+    if (!field) return std::unexpected(std::move(field).error());
+    out.field = std::move(*field);
+    out.descending = is_word("desc");
+    if (out.descending || is_word("asc")) ++at_;
+    if (now().kind != Token::Kind::end) return expected("ASC, DESC or the end");
+    return out;
+  }
+
+ private:
+  [[nodiscard]] const Token& now() const { return tokens_[at_]; }
+  [[nodiscard]] bool is_word(std::string_view word) const {
+    return now().kind == Token::Kind::word && lower_case(now().text) == word;
+  }
+  [[nodiscard]] bool is_sign(std::string_view sign) const {
+    return now().kind == Token::Kind::sign && now().text == sign;
+  }
+  [[nodiscard]] std::unexpected<Error> problem(std::string message) const {
+    return std::unexpected(filter_error(text_, now().at, std::move(message)));
+  }
+  [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const {
+    return problem(now().kind == Token::Kind::end
+                       ? fmt::format("expected {}, but the text ends", what)
+                       : fmt::format("expected {}, but found {}", what, quote(now().text)));
+  }
+
+  Result<Field> field() {
+    if (now().kind != Token::Kind::word)
+      return expected("metrics.NAME, params.NAME, tags.NAME or an attribute such as status");
+    const Token& first = now();
+    const Field::Kind* const kind = entry(kPrefixes, lower_case(first.text));
+    ++at_;
+    if (!is_sign(".")) {
+      // MLflow takes an attribute without its prefix.
+      --at_;
+      return attribute(first.text);
+    }
+    if (kind == nullptr) {
+      --at_;
+      return problem(fmt::format("{} is none of metrics, params, tags, attributes", quote(first.text)));
+    }
+    ++at_;
+    const bool quoted =
+        now().kind == Token::Kind::key || (now().kind == Token::Kind::string && now().quote == '"');
+    if (!quoted && now().kind != Token::Kind::word) return expected("a name after the dot");
+    if (*kind == Field::Kind::attribute) return attribute(now().text);
+    if (now().text.empty() || now().text.size() > kLongestName)
+      return problem(fmt::format("a name has 1 to {} bytes", kLongestName));
+    return Field{.kind = *kind, .key = tokens_[at_++].text};
+  }
+
+  Result<Field> attribute(std::string_view name) {
+    const Field::Attribute* const known = entry(kAttributes, lower_case(name));
+    if (known == nullptr) {
+      std::vector<std::string_view> names;
+      for (const auto& [attribute, value] : kAttributes) names.push_back(attribute);
+      auto failure = problem(fmt::format("there is no attribute {}", quote(name)));
+      failure.error().hint = did_you_mean(name, names);
+      if (failure.error().hint.empty())
+        failure.error().hint =
+            "Attributes: run_id, run_name, status, start_time, end_time, duration, experiment_name; others "
+            "are "
+            "metrics.NAME, params.NAME, tags.NAME.";
+      return failure;
+    }
+    ++at_;
+    return Field{Field::Kind::attribute, {}, *known};
+  }
+
+  Result<Comparison> comparison() {
+    Comparison out;
+    Result<Field> field = this->field();
+    if (!field) return std::unexpected(std::move(field).error());
+    out.field = std::move(*field);
+    const Result<Comparator> comparator = this->comparator(out.field);
+    if (!comparator) return std::unexpected(comparator.error());
+    out.comparator = *comparator;
+    PLIMSOLL_TRY(values(out));
+    return out;
+  }
+
+  Result<Comparator> comparator(const Field& field) {
+    if (now().kind == Token::Kind::sign)
+      if (const Comparator* const known = entry(kSigns, now().text); known != nullptr) {
+        const bool ordering = *known != Comparator::equal && *known != Comparator::not_equal;
+        if (ordering && !is_number(field)) return problem("texts are compared by =, !=, LIKE and ILIKE only");
+        ++at_;
+        return *known;
+      }
+    const bool text = !is_number(field);
+    if (is_word("is")) return null_test();
+    if (text && is_word("like")) return ++at_, Comparator::like;
+    if (text && is_word("ilike")) return ++at_, Comparator::ilike;
+    if (text && is_word("in")) return ++at_, Comparator::in;
+    if (text && is_word("not")) {
+      ++at_;
+      if (!is_word("in")) return expected("IN after NOT");
+      return ++at_, Comparator::not_in;
+    }
+    return expected(text ? "=, !=, LIKE, ILIKE, IN, NOT IN or IS NULL" : "=, !=, <, <=, >, >= or IS NULL");
+  }
+
+  Result<Comparator> null_test() {
+    ++at_;
+    const bool negated = is_word("not");
+    if (negated) ++at_;
+    if (!is_word("null")) return expected("NULL");
+    ++at_;
+    return negated ? Comparator::is_not_null : Comparator::is_null;
+  }
+
+  Status values(Comparison& out) {
+    if (out.comparator == Comparator::is_null || out.comparator == Comparator::is_not_null) return {};
+    if (out.comparator != Comparator::in && out.comparator != Comparator::not_in) return value(out);
+    if (!is_sign("(")) return expected("( after IN");
+    do {
+      ++at_;
+      PLIMSOLL_TRY(value(out));
+      if (out.values.size() > kMostValues) return problem(fmt::format("more than {} values", kMostValues));
+    } while (is_sign(","));
+    if (!is_sign(")")) return expected(", or )");
+    ++at_;
+    return {};
+  }
+
+  Status value(Comparison& out) {
+    if (!is_number(out.field)) {
+      if (now().kind != Token::Kind::string) return expected("a text in quotes");
+      const bool status =
+          out.field.kind == Field::Kind::attribute && out.field.attribute == Field::Attribute::status;
+      std::string text = tokens_[at_].text;
+      // Statuses are in capitals; who writes 'failed' means FAILED.
+      if (status)
+        for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+      out.values.emplace_back(std::move(text));
+      ++at_;
+      return {};
+    }
+    if (now().kind == Token::Kind::number) {
+      out.values.emplace_back(tokens_[at_++].number);
+      return {};
+    }
+    const bool time =
+        out.field.kind == Field::Kind::attribute && (out.field.attribute == Field::Attribute::start_time ||
+                                                     out.field.attribute == Field::Attribute::end_time);
+    if (!time || now().kind != Token::Kind::string)
+      return expected(time ? "milliseconds since 1970, or a date in quotes" : "a number");
+    const std::optional<Time> moment = parse_time(now().text);
+    if (!moment)
+      return problem(
+          fmt::format("{} is no date: write '2026-11-15' or '2026-11-15T10:30:00Z'", quote(now().text)));
+    out.values.emplace_back(static_cast<double>(*moment / 1000));
+    ++at_;
+    return {};
+  }
+
+  std::string_view text_;
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+};
+
+/// Bytes of the character at the front, 1 where it is no UTF-8.
+std::size_t character_length(std::string_view text) {
+  std::size_t length = 1;
+  while (length < text.size() && length < 4 && (static_cast<unsigned char>(text[length]) >> 6U) == 2)
+    ++length;
+  return length;
+}
+
+char folded(char c, bool ignore_case) {
+  return static_cast<char>(ignore_case && c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+}  // namespace
+
+bool is_number(const Field& field) {
+  if (field.kind == Field::Kind::metric) return true;
+  return field.kind == Field::Kind::attribute &&
+         (field.attribute == Field::Attribute::start_time || field.attribute == Field::Attribute::end_time ||
+          field.attribute == Field::Attribute::duration);
+}
+
+Result<Filter> parse_filter(std::string_view text) {
+  Result<std::vector<Token>> tokens = tokenize_filter(text);
+  if (!tokens) return std::unexpected(std::move(tokens).error());
+  return Parser(text, std::move(*tokens)).filter();
+}
+
+Result<Order> parse_order(std::string_view text) {
+  Result<std::vector<Token>> tokens = tokenize_filter(text);
+  Result<Order> order =
+      tokens ? Parser(text, std::move(*tokens)).order() : std::unexpected(std::move(tokens).error());
+  if (!order) {
+    order.error().where.replace(0, std::string_view("filter").size(), "order");
+    order.error().hint = "Examples: metrics.loss ASC, attributes.start_time DESC, params.lr";
+  }
+  return order;
+}
+
+bool like(std::string_view text, std::string_view pattern, bool ignore_case) {
+  // Only the last % is ever returned to: what an earlier one could match, the later one can too.
+  std::size_t t = 0, p = 0, star = std::string_view::npos, retry = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '%') {
+      star = p++;
+      retry = t;
+    } else if (p < pattern.size() && pattern[p] == '_') {
+      ++p;
+      t += character_length(text.substr(t));
+    } else if (p < pattern.size() && folded(pattern[p], ignore_case) == folded(text[t], ignore_case)) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '%') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace plimsoll::store

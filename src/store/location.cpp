@@ -1,0 +1,73 @@
+#include "store/location.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/file_descriptor.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Error cannot_make(std::string_view what, const std::filesystem::path& path, int code) {
+  return Error{fmt::format("cannot make {}: {}", what, std::generic_category().message(code)), path.string(),
+               "Name a place that can be written to with --store PATH or PLIMSOLL_STORE.",
+               Error::Kind::machine_lacks};
+}
+
+}  // namespace
+
+Result<std::filesystem::path> store_path(const std::string& location) {
+  const std::string named = location.empty() ? variable("PLIMSOLL_STORE") : location;
+  if (named.find("://") != std::string::npos)
+    return std::unexpected(
+        Error{"a store is a file of SQLite; servers are not known yet", named, "Give a path."});
+  if (named.find('\0') != std::string::npos) return fail("the path of the store holds a NUL");
+  // Absolute, so that a later change of directory moves nothing.
+  std::error_code ignored;
+  if (!named.empty()) return std::filesystem::absolute(named, ignored);
+  const std::string data = variable("XDG_DATA_HOME"), home = variable("HOME");
+  // The specification says that a relative path there is to be ignored.
+  if (data.starts_with('/')) return std::filesystem::path(data) / "plimsoll" / "plimsoll.db";
+  if (!home.empty()) return std::filesystem::path(home) / ".local" / "share" / "plimsoll" / "plimsoll.db";
+  return std::unexpected(
+      Error{"nobody says where the store is", {}, "Give --store PATH, or set PLIMSOLL_STORE or HOME."});
+}
+
+Status make_private_directory(const std::filesystem::path& directory) {
+  std::error_code ignored;
+  if (directory.empty() || std::filesystem::is_directory(directory, ignored)) return {};
+  if (directory.has_parent_path() && directory.parent_path() != directory)
+    PLIMSOLL_TRY(make_private_directory(directory.parent_path()));
+  // Another process may be making it too.
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return std::unexpected(cannot_make("the directory", directory, errno));
+  return {};
+}
+
+Status make_private_file(const std::filesystem::path& path, bool create) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) == 0) {
+    if (S_ISREG(facts.st_mode)) return {};
+    return std::unexpected(
+        Error{"this is not a file", path.string(), "Name another store with --store PATH."});
+  }
+  if (!create)
+    return std::unexpected(
+        Error{"there is no store yet", path.string(),
+              "`plimsoll run COMMAND` makes it with its first run; --store PATH names another."});
+  PLIMSOLL_TRY(make_private_directory(path.parent_path()));
+  const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file && errno != EEXIST) return std::unexpected(cannot_make("the store", path, errno));
+  return {};
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,21 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace plimsoll::store {
+
+/// The file that `location` means: the path itself, or, where it is empty, PLIMSOLL_STORE, else
+/// $XDG_DATA_HOME/plimsoll/plimsoll.db, else ~/.local/share/plimsoll/plimsoll.db.
+[[nodiscard]] Result<std::filesystem::path> store_path(const std::string& location);
+
+/// Makes the directory and those above it that are missing, for this user only.
+[[nodiscard]] Status make_private_directory(const std::filesystem::path& directory);
+
+/// Makes sure that there is a regular file, readable and writable by this user alone where it is new. An
+/// existing one is not opened: closing it again would drop the locks that another connection of this process
+/// has on it.
+[[nodiscard]] Status make_private_file(const std::filesystem::path& path, bool create);
+
+}  // namespace plimsoll::store

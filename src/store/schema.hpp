@@ -1,0 +1,17 @@
+#pragma once
+#include <chrono>
+
+#include "base/error.hpp"
+#include "store/sqlite.hpp"
+
+namespace plimsoll::store {
+
+/// The version of the tables that this program writes.
+[[nodiscard]] int schema_version();
+
+/// Makes a file a store of the present version: checks that it is one (or empty), turns on the write-ahead
+/// log, and brings the tables up to date. A file of another program, or of a newer Plimsoll, is refused and
+/// not changed. Several processes may do it at once.
+[[nodiscard]] Status prepare_schema(sqlite::Database& database, std::chrono::milliseconds patience);
+
+}  // namespace plimsoll::store

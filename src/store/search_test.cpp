@@ -1,0 +1,99 @@
+#include <cmath>
+#include <limits>
+
+#include "store/test_store.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+class Searching : public test::StoreTest {
+ protected:
+  void SetUp() override {
+    StoreTest::SetUp();
+    add("first", "vision", 1'000'000, {{"lr", "0.1"}, {"optimizer", "sgd"}}, {{"model", "resnet50"}}, 0.5);
+    add("second", "vision", 2'000'000, {{"lr", "0.01"}}, {{"model", "ResNet18"}}, 0.05);
+    add("third", "text", 3'000'000, {{"lr", "0.1"}}, {{"odd 'key\"", "x"}}, std::nan(""));
+    add("fourth", "text", 4'000'000, {}, {}, {});
+  }
+
+  void add(const std::string& name, const std::string& experiment, Time start,
+           const std::map<std::string, std::string>& params, const std::map<std::string, std::string>& tags,
+           std::optional<double> loss) {
+    const std::string id = new_run({experiment, name, RunStatus::running, start, params, tags});
+    std::vector<Batch> batches;
+    if (loss) batches.push_back({id, "loss", {}, {{start, 0, 9.0}, {start, 1, *loss}}});
+    ASSERT_TRUE(store_->append(batches));
+    if (name == "fourth") return;
+    ASSERT_TRUE(store_->change(id, {.status = RunStatus::finished, .end = start + start}));
+  }
+
+  std::string names(const Search& search) {
+    const Result<std::vector<store::Run>> runs = store_->search(search);
+    if (!runs) return runs.error().text();
+    std::string out;
+    for (const store::Run& run : *runs) out += (out.empty() ? "" : " ") + run.name;
+    return out;
+  }
+  std::string filtered(const std::string& filter) { return names({.filter = filter}); }
+  std::string ordered(std::vector<std::string> order_by) { return names({.order_by = std::move(order_by)}); }
+};
+
+TEST_F(Searching, GivesTheNewestFirst) {
+  EXPECT_EQ(filtered(""), "fourth third second first");
+  EXPECT_EQ(names({.limit = 2}), "fourth third");
+  EXPECT_EQ(names({.limit = 2, .offset = 1}), "third second");
+  EXPECT_EQ(names({.limit = 0}), "");
+  EXPECT_EQ(names({.limit = std::numeric_limits<std::size_t>::max()}), "fourth third second first");
+  EXPECT_EQ(names({.experiment = "vision"}), "second first");
+  EXPECT_EQ(names({.experiment = "nowhere"}), "");
+}
+
+TEST_F(Searching, ComparesTheLatestValueOfAMetric) {
+  EXPECT_EQ(filtered("metrics.loss < 0.5"), "second");
+  EXPECT_EQ(filtered("metrics.loss <= 0.5"), "second first");
+  EXPECT_EQ(filtered("metrics.loss != 0.5"), "second")
+      << "neither one without the metric nor one that is no number";
+  EXPECT_EQ(filtered("metrics.loss > 1"), "");
+  EXPECT_EQ(filtered("metrics.loss IS NULL"), "fourth");
+  EXPECT_EQ(filtered("metrics.loss IS NOT NULL"), "third second first");
+}
+
+TEST_F(Searching, ComparesTexts) {
+  EXPECT_EQ(filtered("params.lr = '0.1'"), "third first");
+  EXPECT_EQ(filtered("params.lr != '0.1'"), "second");
+  EXPECT_EQ(filtered("params.lr = '0.1' and params.optimizer = 'sgd'"), "first");
+  EXPECT_EQ(filtered("params.lr IN ('0.01', '7')"), "second");
+  EXPECT_EQ(filtered("tags.model LIKE 'res%'"), "first");
+  EXPECT_EQ(filtered("tags.model ILIKE 'res%'"), "second first");
+  EXPECT_EQ(filtered("tags.`odd 'key\"` = 'x'"), "third");
+  EXPECT_EQ(filtered("params.lr = ''' OR 1=1 --'"), "");
+}
+
+TEST_F(Searching, ComparesAttributes) {
+  EXPECT_EQ(filtered("attributes.status = 'RUNNING'"), "fourth");
+  EXPECT_EQ(filtered("status = 'finished' and run_name LIKE '%ir%'"), "third first");
+  EXPECT_EQ(filtered("start_time > 1000 and start_time <= 3000"), "third second");
+  EXPECT_EQ(filtered("start_time < '1970-01-01T00:00:02Z'"), "first");
+  EXPECT_EQ(filtered("duration >= 2"), "third second");
+  EXPECT_EQ(filtered("end_time IS NULL"), "fourth");
+  EXPECT_EQ(filtered("experiment_name != 'text'"), "second first");
+  const std::string id = store_->search({.limit = 1})->front().id;
+  EXPECT_EQ(filtered("run_id = '" + id + "'"), "fourth");
+  EXPECT_EQ(filtered("run_id NOT IN ('" + id + "')"), "third second first");
+}
+
+TEST_F(Searching, PutsThoseWithoutTheValueLast) {
+  EXPECT_EQ(ordered({"metrics.loss"}), "second first fourth third");
+  EXPECT_EQ(ordered({"metrics.loss DESC"}), "first second fourth third");
+  EXPECT_EQ(ordered({"params.lr", "start_time ASC"}), "second first third fourth");
+  EXPECT_EQ(ordered({"experiment_name DESC", "run_name"}), "first second fourth third");
+}
+
+TEST_F(Searching, WithAWrongFilterIsAnError) {
+  EXPECT_EQ(filtered("metrics.loss"),
+            "filter, character 13: expected =, !=, <, <=, >, >= or IS NULL, but the text ends");
+  EXPECT_NE(ordered({"loss"}).find("order, character 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plimsoll::store
