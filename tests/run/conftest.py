@@ -66,7 +66,7 @@ class Machine:
         return json.loads(shown.out)
 
     def last(self):
-        return self.show(self.runs()[0]["run_id"])
+        return self.show(self.runs()[0]["id"])
 
     def script(self, text, name="script.py"):
         path = self.folder / name

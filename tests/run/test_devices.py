@@ -125,8 +125,8 @@ def test_two_daemons_at_once_on_two_gpus(gpus):
     jobs.write_text("Workload,Mode,Devices,Command\na,mps,0,sleep 2\nb,mps,1,sleep 2\n")
     assert gpus.run(jobs).code == 0
     assert len(daemons(gpus)) == 2
-    first, second = sorted(gpus.runs(), key=lambda r: r["start_time"])
-    assert second["start_time"] < first["end_time"], "workloads on different devices run at once"
+    first, second = sorted(gpus.runs(), key=lambda r: r["start"])
+    assert second["start"] < first["end"], "workloads on different devices run at once"
 
 
 def test_kill_9_of_the_mps_daemon(gpus):

@@ -49,7 +49,7 @@ while True:
 """)
     process = machine.start("run", "--", *stubborn)
     pid = pid_in(machine.folder / "pid")
-    lost = wait_for(lambda: [r for r in machine.runs() if "loss" in r["metrics"]])[0]["run_id"]
+    lost = wait_for(lambda: [r for r in machine.runs() if "loss" in r["metrics"]])[0]["id"]
     bystander = subprocess.Popen(["sleep", "60"])
     process.kill()
     process.wait()
@@ -203,6 +203,6 @@ def test_a_million_acknowledged_metrics_survive_kill_9(machine):
     time.sleep(0.5)
     acknowledged = max(acknowledged, read())
     machine.run("--", "true")
-    run = machine.show(machine.runs()[1]["run_id"])
+    run = machine.show(machine.runs()[1]["id"])
     assert run["metrics"]["loss"]["points"] >= acknowledged >= 1_000_000
     assert run["tags"]["plimsoll.outcome"] == "lost"

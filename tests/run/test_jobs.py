@@ -67,7 +67,7 @@ def test_an_interrupt_ends_all_and_the_next_start_goes_on(machine):
     path = machine.folder / "jobs.csv"
     path.write_text("Workload,Command\na,sleep 60\na,sleep 60\nb,true\n")
     process = machine.start("run", path)
-    wait_for(lambda: [r["Status"] for r in rows(path)][:2] == ["RUNNING"] * 2)
+    wait_for(lambda: [r.get("Status") for r in rows(path)][:2] == ["RUNNING"] * 2)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     assert [r["Status"] for r in rows(path)] == ["KILLED", "KILLED", ""]

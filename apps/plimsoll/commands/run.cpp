@@ -287,11 +287,26 @@ Result<int> run_file(const Options& options, const std::string& path) {
   return result->interrupted ? 130 : all_well ? 0 : 1;
 }
 
-bool is_jobs_file(const std::vector<std::string>& words) {
-  return words.size() == 1 && (words[0].ends_with(".csv") || words[0].ends_with(".toml"));
+bool is_jobs_file(std::string_view word) {
+  return word.ends_with(".csv") || word.ends_with(".toml");
 }
 
-Result<int> run(const Options& options, const std::optional<std::vector<std::string>>& separated,
+void add_options(CLI::App& command, Options& options);
+
+/// Options may stand behind a jobs file too, where they can be no command's.
+Status take_options(Options& options, const std::vector<std::string>& words) {
+  CLI::App app;
+  add_options(app, options);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return fail("{}", error.what());
+  }
+  return {};
+}
+
+Result<int> run(Options& options, const std::optional<std::vector<std::string>>& separated,
                 const std::vector<std::string>& words) {
   if (separated && !words.empty())
     return fail("'{}' before -- is neither an option nor the command", printable(words.front()));
@@ -301,7 +316,9 @@ Result<int> run(const Options& options, const std::optional<std::vector<std::str
     error.hint = "plimsoll run -- python train.py, or plimsoll run jobs.csv.";
     return std::unexpected(std::move(error));
   }
-  return !separated && is_jobs_file(command) ? run_file(options, command[0]) : run_command(options, command);
+  if (separated || !is_jobs_file(command.front())) return run_command(options, command);
+  PLIMSOLL_TRY(take_options(options, {command.begin() + 1, command.end()}));
+  return run_file(options, command.front());
 }
 
 void add_options(CLI::App& command, Options& o) {
