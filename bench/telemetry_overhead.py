@@ -5,7 +5,7 @@ bindings and psutil, as trackers do. Prints the share of one core that each take
 usage: bench/telemetry_overhead.py BUILD_FOLDER [SECONDS]
 
 On a machine with a GPU both read the driver's library; elsewhere the stand-in of tests/fixtures. The Python packages
-(nvidia-ml-py, psutil) are installed into BUILD_FOLDER/telemetry-python on the first run.
+(nvidia-ml-py, psutil) are installed into BUILD_FOLDER/telemetry-python on the first run, where they are not there.
 """
 import ctypes.util, json, os, resource, subprocess, sys, time
 
@@ -120,6 +120,11 @@ def environment(build):
 
 
 def interpreter(build):
+    try:
+        import psutil, pynvml  # noqa: F401, only whether they are there
+        return sys.executable
+    except ImportError:
+        pass
     folder = os.path.join(build, 'telemetry-python')
     python = os.path.join(folder, 'bin/python')
     if not os.path.exists(python):
