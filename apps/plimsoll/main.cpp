@@ -15,9 +15,9 @@ namespace plimsoll {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"weigh", add_weigh},     {"estimate", add_estimate}, {"oom", add_oom},
-    {"replay", add_replay},   {"inspect", add_inspect},   {"zoo", add_zoo},
-    {"devices", add_devices}, {"export", add_export},     {"completion", add_completion},
+    {"weigh", add_weigh},   {"estimate", add_estimate},     {"oom", add_oom}, {"replay", add_replay},
+    {"report", add_report}, {"inspect", add_inspect},       {"zoo", add_zoo}, {"devices", add_devices},
+    {"export", add_export}, {"completion", add_completion},
 };
 
 int report_error(const Error& error) {
