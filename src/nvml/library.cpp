@@ -39,7 +39,7 @@ Process process_of(const abi::ProcessInfo& info) {
   return out;
 }
 
-constexpr double kPercent = 0.01;
+constexpr double kPercent = 100;
 
 class DriverLibrary final : public Library {
  public:
@@ -128,7 +128,7 @@ class DriverLibrary final : public Library {
   Result<Utilization> utilization(unsigned device) const override {
     abi::Utilization rates{};
     PLIMSOLL_TRY(ask_device(device, "its utilization", f_.utilization, &rates));
-    return Utilization{rates.gpu * kPercent, rates.memory * kPercent};
+    return Utilization{rates.gpu / kPercent, rates.memory / kPercent};
   }
 
   Result<double> sm_clock(unsigned device) const override { return clock(device, abi::kClockSm); }
@@ -168,7 +168,7 @@ class DriverLibrary final : public Library {
     if (code == abi::kNotFound) return out;
     if (code != abi::kSuccess) return std::unexpected(refused(f_, "the processes' utilization", code));
     for (const abi::ProcessUtilization& p : found)
-      if (p.pid != 0) out.push_back({p.pid, p.time, p.sm * kPercent, p.memory * kPercent});
+      if (p.pid != 0) out.push_back({p.pid, p.time, p.sm / kPercent, p.memory / kPercent});
     return out;
   }
 
@@ -228,7 +228,7 @@ class DriverLibrary final : public Library {
       if (code != abi::kSuccess) return std::unexpected(refused(f_, "the processes' utilization", code));
       for (const abi::ProcessUtilizationV1& p :
            std::span(found).first(std::min<std::size_t>(request.count, found.size())))
-        if (p.pid != 0) out.push_back({p.pid, p.time, p.sm * kPercent, p.memory * kPercent});
+        if (p.pid != 0) out.push_back({p.pid, p.time, p.sm / kPercent, p.memory / kPercent});
       return out;
     }
     return lacks("the list of processes grew faster than it could be read");

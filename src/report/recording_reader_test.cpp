@@ -94,6 +94,18 @@ TEST_F(RecordingReader, GpusByTagOrBySamples) {
   EXPECT_THAT(gpus_of(read(other)), ::testing::ElementsAre(3));
 }
 
+TEST_F(RecordingReader, TheEndOfItsOutputInWholeLines) {
+  const std::string run = create({});
+  EXPECT_EQ(read(run).log_tail, "");
+  const Result<std::filesystem::path> folder = store_->artifacts(run);
+  ASSERT_TRUE(folder);
+  ASSERT_TRUE(write_file(*folder / "output.log", "one\ntwo\n"));
+  EXPECT_EQ(read(run).log_tail, "one\ntwo\n");
+  ASSERT_TRUE(write_file(*folder / "output.log",
+                         std::string(10000, 'x') + "\n" + std::string(3000, 'y') + "\nlast\n"));
+  EXPECT_EQ(read(run).log_tail, std::string(3000, 'y') + "\nlast\n");
+}
+
 TEST_F(RecordingReader, TagsThatAreNoNumbersAreUnknown) {
   const Recording recording = read(create({{"plimsoll.host.cores", "many"}, {"b", "1e999"}, {"c", "12"}}));
   EXPECT_EQ(recording.number_tag("plimsoll.host.cores"), std::nullopt);

@@ -102,6 +102,11 @@ std::optional<std::string> python_of(const Job& job) {
 
 }  // namespace
 
+std::string this_host() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.nodename : "";
+}
+
 bool is_secret_name(std::string_view name) {
   const std::string lower = lower_case(name);
   return std::ranges::any_of(kSecretWords, [&](std::string_view word) { return lower.contains(word); });

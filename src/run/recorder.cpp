@@ -230,14 +230,17 @@ struct Recorder::State {
     std::vector<Finish> due;
     {
       const std::scoped_lock lock(mutex);
-      const auto later = std::ranges::stable_partition(finishes, [&](const Finish& f) { return f.due <= now || last; });
+      const auto later =
+          std::ranges::stable_partition(finishes, [&](const Finish& f) { return f.due <= now || last; });
       due.assign(finishes.begin(), later.begin());
       finishes.erase(finishes.begin(), later.begin());
     }
     for (Finish& finish : due) {
-      Status kept = write_samples() && write_metrics() ? end_record(finish) : Status(std::unexpected(*trouble));
+      Status kept =
+          write_samples() && write_metrics() ? end_record(finish) : Status(std::unexpected(*trouble));
       note(kept);
-      const bool retry = !kept && !last && kept.error().kind == Error::Kind::machine_lacks && now < finish.give_up;
+      const bool retry =
+          !kept && !last && kept.error().kind == Error::Kind::machine_lacks && now < finish.give_up;
       const std::scoped_lock lock(mutex);
       if (retry) {
         finish.due = now + std::chrono::milliseconds(500);
@@ -264,8 +267,10 @@ struct Recorder::State {
       const auto now = Clock::now();
       if (now >= next_samples || last) {
         weigh_runs();
-        if (healthy) write_samples();
-        else take_frames();
+        if (healthy)
+          write_samples();
+        else
+          take_frames();
         next_samples = now + options.frames_interval;
       }
       end_records(now, last);
@@ -296,7 +301,8 @@ void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::o
   state_->runs[run] = {std::move(id), std::move(gpus), std::move(alone), {}, {}};
 }
 
-std::uint64_t Recorder::metric(int run, std::string name, store::Point point, store::Description description) {
+std::uint64_t Recorder::metric(int run, std::string name, store::Point point,
+                               store::Description description) {
   const std::scoped_lock lock(state_->mutex);
   state_->metrics.push_back({run, std::move(name), point, std::move(description)});
   return ++state_->taken;

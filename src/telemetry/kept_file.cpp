@@ -6,6 +6,13 @@
 #include <unistd.h>
 
 namespace plimsoll::telemetry {
+namespace {
+
+/// The kernel hands out long texts in parts of about a page, which end where the next record does not fit. A
+/// shorter part is the last one: no second call is needed to learn that, and most files are short.
+constexpr ssize_t kLeastPart = 2048;
+
+}  // namespace
 
 std::string_view read_from_start(int descriptor, ReadBuffer& buffer) {
   std::size_t length = 0;
@@ -16,6 +23,7 @@ std::string_view read_from_start(int descriptor, ReadBuffer& buffer) {
     if (got < 0) return {};
     if (got == 0) break;
     length += static_cast<std::size_t>(got);
+    if (got < kLeastPart) break;
   }
   return {buffer.data(), length};
 }
