@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"inspect", add_inspect},
     {"run", add_run},
     {"runs", add_runs},
+    {"report", add_report},
     {"top", add_top},
     {"zoo", add_zoo},
     {"devices", add_devices},

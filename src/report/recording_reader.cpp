@@ -1,6 +1,7 @@
 #include "report/recording_reader.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <vector>
 
 #include "report/series_catalogue.hpp"
@@ -9,6 +10,7 @@ namespace plimsoll::report {
 namespace {
 
 constexpr std::size_t kMostSamplesOfOne = 50000;
+constexpr std::int64_t kLogTail = 4000;  ///< bytes
 
 /// The metrics that are shown, the command's own among them up to a limit.
 std::vector<std::string> shown_metrics(const store::Run& run, std::size_t most_own, std::size_t& left_out) {
@@ -21,6 +23,26 @@ std::vector<std::string> shown_metrics(const store::Run& run, std::size_t most_o
       out.push_back(metric);
   }
   return out;
+}
+
+/// The last lines of what the command printed; empty where nothing was kept of it, or it cannot be read: a
+/// report can do without.
+std::string last_lines(store::Store& store, const store::Run& run) {
+  const Result<std::vector<store::File>> files = store.files(run.id);
+  if (!files || std::ranges::find(*files, "output.log", &store::File::path) == files->end()) return {};
+  const Result<std::filesystem::path> folder = store.artifacts(run.id);
+  if (!folder) return {};
+  // Read rather than mapped: the run may still be writing it.
+  std::ifstream log(*folder / "output.log", std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::int64_t>(log.tellg());
+  if (!log || size <= 0) return {};
+  std::string text(static_cast<std::size_t>(std::min(size, kLogTail)), '\0');
+  log.seekg(-static_cast<std::streamoff>(text.size()), std::ios::end);
+  log.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, log.gcount())));
+  // The first line is whole only where the tail is all there is.
+  if (size > kLogTail) text.erase(0, text.find('\n') + 1);
+  return text;
 }
 
 }  // namespace
@@ -38,6 +60,7 @@ Result<Recording> read_recording(store::Store& store, store::Run run, const Read
     add_history(out, metric, *points, most);
   }
   set_extent(out);
+  out.log_tail = last_lines(store, out.run);
   return out;
 }
 

@@ -150,6 +150,7 @@ HostFigures host_figures(const Recording& recording, const std::vector<GpuFigure
   out.cpu_while_waiting = mean(recording.find("system/run/cpu"), waiting);
   out.io_pressure = mean(recording.find("system/host/io_pressure"), waiting);
   out.cpu_pressure = mean(recording.find("system/host/cpu_pressure"), waiting);
+  out.held_back = mean(recording.find("system/host/cgroup_throttled"), waiting);
   out.memory_pressure = mean(recording.find("system/host/memory_pressure"), span);
   out.memory_peak = highest(recording.find("system/run/memory"), span);
   out.swap_peak = highest(recording.find("system/host/swap_used"), span);

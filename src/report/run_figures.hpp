@@ -45,7 +45,8 @@ struct HostFigures {
   std::optional<double> cpu;                ///< cores busy, mean
   std::optional<double> cpu_while_waiting;  ///< while a GPU of the run had no kernel for half of the time
   std::optional<double> io_pressure, cpu_pressure, memory_pressure;  ///< shares of time
-  std::optional<double> memory_peak;                                 ///< bytes, of the run
+  std::optional<double> held_back;         ///< cores that the cgroup's limit kept from running
+  std::optional<double> memory_peak;       ///< bytes, of the run
   std::optional<double> memory_limit_use;  ///< the highest share of the cgroup's limit
   std::optional<double> swap_peak;
   std::optional<double> joules;  ///< of the processor packages

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -43,7 +44,22 @@ std::vector<AverageRow> averages_of(const Recording& recording, Span span) {
       if (find_series(metric) == &known) add(metric, series);
   }
   for (const auto& [metric, series] : recording.series)
-    if (is_own_metric(metric)) add(metric, series);
+    if (is_own_metric(metric) && metric != "epoch") add(metric, series);
+  return out;
+}
+
+/// The command's words as a person would type them; other text as it is.
+std::string command_text(const std::string& tag) {
+  const nlohmann::json words = nlohmann::json::parse(tag, nullptr, false);
+  if (!words.is_array() || words.empty()) return tag;
+  std::string out;
+  for (const nlohmann::json& word : words) {
+    if (!word.is_string()) return tag;
+    const auto& text = word.get_ref<const std::string&>();
+    const bool plain = !text.empty() && text.find_first_of(" \t\n'\"\\$`*?;&|<>()") == std::string::npos;
+    if (!out.empty()) out += ' ';
+    out += plain ? text : "'" + text + "'";
+  }
   return out;
 }
 
@@ -94,7 +110,8 @@ std::vector<Fact> facts_of(const RunReport& report) {
   add("run", r.run.id);
   add("experiment", r.run.experiment);
   add("workload", r.tag("plimsoll.workload"));
-  add("command", r.tag("plimsoll.command"));
+  if (const std::optional<std::string> command = r.tag("plimsoll.command"))
+    add("command", command_text(*command));
   for (const GpuFigures& gpu : report.figures.gpus) add("GPU", gpu_fact(gpu, report.figures.gpus.size() > 1));
   add("mode", r.tag("plimsoll.mode"));
   if (const std::optional<std::string> percentage = r.tag("plimsoll.mps.percentage"))

@@ -11,6 +11,8 @@ namespace {
 /// Two samples further apart than this many usual periods have a gap between them: a single frame that came
 /// late or was lost is none yet.
 constexpr double kGapPeriods = 3.5;
+/// The sampling also tells of frames that came a little late: those are no gap either.
+constexpr double kDeclaredGapPeriods = 1.9;
 constexpr double kMicrosecond = 1e-6;
 
 double usual_period(std::span<const Sample> samples) {
@@ -25,16 +27,22 @@ double usual_period(std::span<const Sample> samples) {
   return *middle;
 }
 
-/// Whether most of a declared gap lies between two samples.
-bool declared(std::span<const Span> gaps, Span between) {
-  return std::ranges::any_of(gaps, [&](const Span& gap) {
-    const double common = std::min(gap.to, between.to) - std::max(gap.from, between.from);
-    return common > 0 && common > 0.5 * gap.seconds();
-  });
-}
+/// Tells whether the sampling itself said that it paused between two samples. Asked in the order of time.
+class Declared {
+ public:
+  explicit Declared(std::span<const Span> gaps) : gaps_(gaps) {}
+  [[nodiscard]] bool within(Span between) {
+    while (!gaps_.empty() && gaps_.front().to <= between.from) gaps_ = gaps_.subspan(1);
+    return !gaps_.empty() && gaps_.front().from < between.to;
+  }
+
+ private:
+  std::span<const Span> gaps_;
+};
 
 void set_beginnings(Series& series, std::span<const Span> gaps) {
   const bool sampled = series.kind != SeriesKind::own;
+  Declared declared(gaps);
   for (std::size_t i = 0; i < series.samples.size(); ++i) {
     Span& span = series.samples[i].span;
     if (i == 0) {
@@ -43,8 +51,8 @@ void set_beginnings(Series& series, std::span<const Span> gaps) {
     }
     span.from = series.samples[i - 1].span.to;
     if (!sampled) continue;
-    if (span.seconds() > kGapPeriods * series.period || declared(gaps, span))
-      span.from = std::max(span.from, span.to - series.period);
+    const double periods = declared.within(span) ? kDeclaredGapPeriods : kGapPeriods;
+    if (span.seconds() > periods * series.period) span.from = std::max(span.from, span.to - series.period);
   }
 }
 

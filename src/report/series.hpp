@@ -54,7 +54,7 @@ struct SeriesOptions {
   SeriesKind kind = SeriesKind::gauge;
   store::Time start = 0;             ///< of the run
   double scale = 1;                  ///< 0.01 where percents were stored
-  std::vector<Span> gaps = {};       ///< times in which nothing was sampled, as the sampling itself said
+  std::vector<Span> gaps = {};       ///< in which nothing was sampled, as the sampling said; in order
   std::size_t most_samples = 50000;  ///< more points than this are joined
 };
 

@@ -72,6 +72,8 @@ constexpr KnownSeries kKnown[] = {
     {"system/run/cpu", "cores of the run", Shown::cores, gauge, processor, kCores},
     {"system/host/cpu", "cores of the machine", Shown::cores, gauge, processor, kCores, true},
     {"system/host/cgroup_cpu", "cores of the cgroup", Shown::cores, gauge, processor, "Cores of the cgroup"},
+    {"system/host/cgroup_throttled", "held back by the cgroup", Shown::cores, gauge, processor,
+     "Cores of the cgroup", true},
     {"system/host/cpu_pressure", "waiting for a core", Shown::share, gauge, processor, kPressure},
     {"system/host/io_pressure", "waiting for storage", Shown::share, gauge, processor, kPressure},
     {"system/host/memory_pressure", "waiting for memory", Shown::share, gauge, processor, kPressure, true},

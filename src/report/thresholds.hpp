@@ -27,6 +27,9 @@ inline constexpr Threshold kOneCoreLow{
     "Nearly one core busy: one thread works without a rest, as Python's interpreter does."};
 inline constexpr Threshold kOneCoreHigh{
     "one-core-high", 1.50, "More than one and a half cores: several threads or workers take part."};
+inline constexpr Threshold kHeldBack{
+    "held-back", 0.10,
+    "Threads held back by the cgroup's limit for a tenth of a core or more: it has no cores to spare."};
 inline constexpr Threshold kStorageWaits{
     "storage-waits", 0.10,
     "A tenth of the time some process waited for storage (pressure stall information)."};

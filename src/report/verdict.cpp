@@ -34,10 +34,10 @@ constexpr std::array<Words, 14> kWords = {{
     {"host-memory", "Short of memory"},
 }};
 
-constexpr std::array<Threshold, 17> kThresholds = {
-    kNearIdle,    kWaits,      kCoresFull,     kOneCoreLow, kOneCoreHigh,  kStorageWaits,
-    kMemoryWaits, kSparse,     kBandwidthFull, kSmFull,     kTensorUnused, kFp32Busy,
-    kMemoryFull,  kClocksHeld, kShared,        kIdleEnds,   kCarries};
+constexpr std::array<Threshold, 18> kThresholds = {
+    kNearIdle,     kWaits,       kCoresFull,  kOneCoreLow,    kOneCoreHigh, kHeldBack,
+    kStorageWaits, kMemoryWaits, kSparse,     kBandwidthFull, kSmFull,      kTensorUnused,
+    kFp32Busy,     kMemoryFull,  kClocksHeld, kShared,        kIdleEnds,    kCarries};
 
 std::string percent(double share) {
   return value_text(share, Shown::share);
@@ -71,7 +71,10 @@ struct Situation {
   [[nodiscard]] bool one_core() const {
     return cpu() && *cpu() >= kOneCoreLow.value && *cpu() <= kOneCoreHigh.value;
   }
-  [[nodiscard]] bool cores_full() const { return cores_used() && *cores_used() >= kCoresFull.value; }
+  [[nodiscard]] bool held_back() const { return host.held_back && *host.held_back >= kHeldBack.value; }
+  [[nodiscard]] bool cores_full() const {
+    return held_back() || (cores_used() && *cores_used() >= kCoresFull.value);
+  }
   [[nodiscard]] bool storage_waits() const {
     return host.io_pressure && *host.io_pressure >= kStorageWaits.value;
   }
@@ -125,6 +128,7 @@ std::vector<Evidence> evidence_of(const Situation& s, bool on_gpu) {
   }
   add(out, on_gpu ? "cores of the run while the GPU waits" : "cores of the run", s.cpu(), Shown::cores);
   add(out, "share of the cores it may use", s.cores_used(), Shown::share, &kCoresFull);
+  add(out, "held back by the cgroup's limit", s.host.held_back, Shown::cores, &kHeldBack);
   add(out, "waiting for storage", s.host.io_pressure, Shown::share, &kStorageWaits);
   if (!on_gpu) add(out, "waiting for memory", s.host.memory_pressure, Shown::share, &kMemoryWaits);
   return out;
@@ -132,6 +136,7 @@ std::vector<Evidence> evidence_of(const Situation& s, bool on_gpu) {
 
 std::string of_cores(const Situation& s) {
   if (!s.cpu()) return "an unknown number of cores";
+  if (s.held_back()) return fmt::format("{}, held back by its cgroup's limit", cores(*s.cpu()));
   if (!s.host.cores) return cores(*s.cpu());
   return fmt::format("{} of {:.4g}", cores(*s.cpu()), *s.host.cores);
 }

@@ -45,8 +45,10 @@ Figure sum_over(const RunFigures& figures, Of of) {
 
 void add_gaps(const Recording& recording, const RunFigures& figures, std::vector<Finding>& out) {
   double missing = 0;
+  constexpr double kWorthTelling = 1;  // seconds: shorter ones are frames that came late
   for (const Span& gap : recording.gaps)
-    missing += Span{std::max(gap.from, figures.span.from), std::min(gap.to, figures.span.to)}.seconds();
+    if (gap.seconds() >= kWorthTelling)
+      missing += Span{std::max(gap.from, figures.span.from), std::min(gap.to, figures.span.to)}.seconds();
   if (missing < 0.01 * figures.span.seconds() || missing <= 0) return;
   out.push_back({"gaps",
                  "Not all of it was sampled",

@@ -39,6 +39,14 @@ TEST(Verdict, InputBoundByTheProcessor) {
   EXPECT_THAT(v.main.evidence, Contains(Field(&Evidence::threshold, &kCoresFull)));
 }
 
+TEST(Verdict, ACgroupsLimitIsALimitToo) {
+  TestRecording made = made_up_run({.sm = 0.3, .kernels = 0.4, .cpu = 4});
+  made.sampled("system/host/cgroup_throttled", 0.8, 1);
+  const Verdict v = judge(made.take());
+  EXPECT_EQ(v.bottleneck, Bottleneck::input_processor);
+  EXPECT_THAT(v.main.text, HasSubstr("held back by its cgroup's limit"));
+}
+
 TEST(Verdict, InputBoundByStorage) {
   const Verdict v = judge(MadeUp{.sm = 0.3, .kernels = 0.4, .cpu = 3, .io_pressure = 0.4});
   EXPECT_EQ(v.bottleneck, Bottleneck::input_storage);
