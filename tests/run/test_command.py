@@ -1,6 +1,7 @@
 """One command: what goes through it, what is recorded."""
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -145,3 +146,25 @@ def test_out_of_gpu_memory_is_told_by_its_message(machine):
     run = machine.last()
     assert run["tags"]["plimsoll.outcome"] == "cuda-out-of-memory"
     assert "20.00 MiB" in run["tags"]["plimsoll.reason"]
+
+
+def test_python_logs_by_its_own_module(machine):
+    machine.environment["PYTHONPATH"] = str(pathlib.Path(__file__).parents[2] / "python")
+    client = machine.script("from plimsoll_torch import metrics\n"
+                            "for i in range(500): metrics.log('loss', 1 / (i + 1), step=i, epoch=i // 100)\n"
+                            "assert metrics.flush()\n")
+    done = machine.run("-q", "--", *client)
+    assert done.code == 0, done.err
+    assert machine.last()["metrics"]["loss"]["points"] == 500
+    machine.environment.pop("PLIMSOLL_SOCKET", None)
+    alone = subprocess.run([*client[:1], "-c", "import plimsoll_torch; plimsoll_torch.log('a', 1)"], env=machine.environment)
+    assert alone.returncode == 0, "outside of plimsoll run it does nothing"
+
+
+def test_a_profiler_that_is_missing_is_told_before_anything_starts(machine):
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    done = machine.run("--with", "nsys", "--", "touch", "started")
+    if not any(os.access(f"{p}/nsys", os.X_OK) for p in ("/usr/bin", "/bin")):
+        assert done.code == 3 and "nsys" in done.err
+        assert not (machine.folder / "started").exists()
+    assert machine.run("--with", "torch", "--", "./train").code == 2

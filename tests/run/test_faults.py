@@ -166,8 +166,9 @@ def test_a_locked_database(machine):
     wait_for(lambda: len(machine.runs()) == 2)
     other = sqlite3.connect(machine.environment["PLIMSOLL_STORE"], isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    time.sleep(4)
-    assert "plimsoll: metric loss 29" in process.stdout.read(), "the command was not held up"
+    while "plimsoll: metric loss 29" not in process.stdout.readline():  # the command is not held up
+        pass
+    time.sleep(1)
     other.execute("ROLLBACK")
     assert process.wait(timeout=60) == 0
     assert machine.last()["metrics"]["loss"]["points"] == 30
