@@ -27,7 +27,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kTick{20};  // how late an exit may be seen while a grandchild holds the pipes open
 constexpr std::size_t kChunk = std::size_t{64} << 10;
 constexpr std::size_t kFullestPipe = std::size_t{1}
-                                     << 20;  // /proc/sys/fs/pipe-max-size, and the usual 64 KiB
+                                     << 20;                // /proc/sys/fs/pipe-max-size, and the usual 64 KiB
+constexpr std::size_t kMostInput = std::size_t{64} << 10;  // what a fresh pipe holds
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 std::unexpected<Error> cannot(std::string_view what, int code, Error::Kind kind = Error::Kind::internal) {
@@ -54,6 +55,22 @@ Result<Pipe> make_pipe() {
   }
   if (::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK) != 0) return cannot("cannot make a pipe", errno);
   return pipe;
+}
+
+/// A pipe that holds `text` and then ends; none where there is no text. What fits into a fresh pipe needs
+/// nobody to write it while the program runs.
+Result<FileDescriptor> input_pipe(std::string_view text) {
+  if (text.empty()) return FileDescriptor();
+  if (text.size() > kMostInput) return fail("more than {} bytes of input", kMostInput);
+  auto pipe = make_pipe();
+  if (!pipe) return std::unexpected(std::move(pipe).error());
+  if (::fcntl(pipe->read_end.get(), F_SETFL, 0) != 0) return cannot("cannot make a pipe", errno);
+  while (!text.empty()) {
+    const ssize_t written = ::write(pipe->write_end.get(), text.data(), text.size());
+    if (written < 0 && errno != EINTR) return cannot("cannot write a program's input", errno);
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return std::move(pipe->read_end);
 }
 
 /// What arrives on one pipe: kept up to a limit, and handed on line by line.
@@ -177,8 +194,12 @@ class SpawnPlan {
     posix_spawnattr_destroy(&attributes_);
   }
 
-  void set_descriptors(int output, int error) {
-    check(posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0));
+  /// `input` -1: nothing to read.
+  void set_descriptors(int input, int output, int error) {
+    if (input < 0)
+      check(posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0));
+    else
+      check(posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO));
     check(posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO));
     check(posix_spawn_file_actions_adddup2(&actions_, error, STDERR_FILENO));
     check(posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1));
@@ -327,8 +348,11 @@ Result<ProcessOutput> run(const ProcessOptions& options) {
   auto error_pipe = make_pipe();
   if (!error_pipe) return std::unexpected(std::move(error_pipe).error());
 
+  auto input = input_pipe(options.input);
+  if (!input) return std::unexpected(std::move(input).error());
+
   SpawnPlan plan;
-  plan.set_descriptors(output_pipe->write_end.get(), error_pipe->write_end.get());
+  plan.set_descriptors(input->get(), output_pipe->write_end.get(), error_pipe->write_end.get());
   plan.set_directory(options.directory);
   plan.set_group_and_signals();
   auto argv = options.argv;

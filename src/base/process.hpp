@@ -13,13 +13,13 @@
 
 namespace plimsoll {
 
-/// A program to run, without a shell in between. Its standard input is empty, and it inherits no file
-/// descriptor but its three standard ones.
+/// A program to run, without a shell in between. It inherits no file descriptor but its three standard ones.
 struct ProcessOptions {
   std::vector<std::string> argv;  ///< the program, by path or as found in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> environment =
       {};                                                     ///< added to this process's, or in its place
   std::filesystem::path directory = {};                       ///< to run in; empty: this process's
+  std::string input = {};                                     ///< its standard input; at most 64 KiB
   std::optional<std::chrono::milliseconds> timeout = {};      ///< nothing: waits for ever
   std::chrono::milliseconds grace = std::chrono::seconds(2);  ///< between SIGTERM and SIGKILL
 

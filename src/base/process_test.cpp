@@ -194,5 +194,13 @@ TEST(Process, IsNotLeftRunningByACallbackThatThrows) {
   EXPECT_FALSE(std::filesystem::exists("/proc/" + pid));
 }
 
+TEST(Process, ReadsWhatItIsGiven) {
+  const auto echoed = run({.argv = {"cat"}, .input = "two\nlines\n"});
+  ASSERT_TRUE(echoed) << echoed.error().text();
+  EXPECT_EQ(echoed->output, "two\nlines\n");
+  EXPECT_EQ(run({.argv = {"cat"}})->output, "") << "without input there is nothing to wait for";
+  EXPECT_FALSE(run({.argv = {"cat"}, .input = std::string(1 << 20, 'x')}));
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,13 +18,26 @@ struct FakeDevice {
   std::optional<ComputeCapability> capability = {};
   std::optional<Watts> power_limit = {};
   std::optional<std::vector<Process>> processes = {};
+  std::optional<Power> power = {};
+  std::optional<Joules> energy = {};
+  std::optional<Utilization> utilization = {};
+  std::optional<double> sm_clock = {};
+  std::optional<double> memory_clock = {};
+  std::optional<double> temperature = {};
+  std::optional<std::uint64_t> throttle = {};
+  std::optional<std::vector<ProcessUtilization>> process_utilization = {};
+  std::vector<MigInstance> mig = {};
+  std::optional<Activity> activity = {};
+  std::map<unsigned, Activity> instance_activity = {};  ///< by GPU instance
 };
 
-/// NVML for tests: answers from values.
+/// NVML for tests: answers from values, which a test may change between questions.
 class FakeLibrary final : public Library {
  public:
   explicit FakeLibrary(std::vector<FakeDevice> devices, std::string driver = "550.54.15")
       : devices_(std::move(devices)), driver_(std::move(driver)) {}
+
+  [[nodiscard]] FakeDevice& device(unsigned index) { return devices_.at(index); }
 
   Result<std::string> driver_version() const override { return driver_; }
   Result<unsigned> device_count() const override { return static_cast<unsigned>(devices_.size()); }
@@ -40,8 +55,59 @@ class FakeLibrary final : public Library {
   Result<std::vector<Process>> processes(unsigned device) const override {
     return required(answer(device, &FakeDevice::processes));
   }
+  Result<Power> power(unsigned device) const override { return required(answer(device, &FakeDevice::power)); }
+  Result<Joules> energy(unsigned device) const override {
+    return required(answer(device, &FakeDevice::energy));
+  }
+  Result<Utilization> utilization(unsigned device) const override {
+    return required(answer(device, &FakeDevice::utilization));
+  }
+  Result<double> sm_clock(unsigned device) const override {
+    return required(answer(device, &FakeDevice::sm_clock));
+  }
+  Result<double> memory_clock(unsigned device) const override {
+    return required(answer(device, &FakeDevice::memory_clock));
+  }
+  Result<double> temperature(unsigned device) const override {
+    return required(answer(device, &FakeDevice::temperature));
+  }
+  Result<std::uint64_t> throttle(unsigned device) const override {
+    return required(answer(device, &FakeDevice::throttle));
+  }
+  Result<std::vector<ProcessUtilization>> process_utilization(unsigned device,
+                                                              std::uint64_t since) const override {
+    auto all = required(answer(device, &FakeDevice::process_utilization));
+    if (all) std::erase_if(*all, [since](const ProcessUtilization& p) { return p.time <= since; });
+    return all;
+  }
+  Result<std::vector<MigInstance>> mig_instances(unsigned device) const override {
+    return answer(device, &FakeDevice::mig);
+  }
+  Result<std::unique_ptr<ActivityWindow>> watch_activity(
+      unsigned device, std::optional<unsigned> gpu_instance) const override {
+    auto window = std::make_unique<Window>(*this, device, gpu_instance);
+    if (const Result<Activity> now = window->advance(); !now) return std::unexpected(now.error());
+    return window;
+  }
 
  private:
+  class Window final : public ActivityWindow {
+   public:
+    Window(const FakeLibrary& library, unsigned device, std::optional<unsigned> gpu_instance)
+        : library_(&library), device_(device), gpu_instance_(gpu_instance) {}
+    Result<Activity> advance() override {
+      if (!gpu_instance_) return required(library_->answer(device_, &FakeDevice::activity));
+      const auto all = library_->answer(device_, &FakeDevice::instance_activity);
+      if (!all || !all->contains(*gpu_instance_)) return lacks("Not Supported (code 3)");
+      return all->at(*gpu_instance_);
+    }
+
+   private:
+    const FakeLibrary* library_;
+    unsigned device_;
+    std::optional<unsigned> gpu_instance_;
+  };
+
   static std::unexpected<Error> lacks(std::string message) {
     return std::unexpected(Error{std::move(message), "NVML", {}, Error::Kind::machine_lacks});
   }

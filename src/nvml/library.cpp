@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <limits>
 #include <span>
@@ -9,7 +10,7 @@
 
 #include <dlfcn.h>
 
-#include "nvml/abi.hpp"
+#include "nvml/functions.hpp"
 
 namespace plimsoll::nvml {
 namespace {
@@ -31,50 +32,14 @@ std::string text_of(const std::array<char, N>& buffer) {
   return std::string(buffer.begin(), std::find(buffer.begin(), buffer.end(), '\0'));
 }
 
-/// The functions found; null where the driver is too old to have one.
-struct Functions {
-  abi::Init* init = nullptr;
-  abi::Shutdown* shutdown = nullptr;
-  abi::ErrorString* error_string = nullptr;
-  abi::SystemText* driver_version = nullptr;
-  abi::DeviceCount* device_count = nullptr;
-  abi::DeviceByIndex* device_by_index = nullptr;
-  abi::DeviceText* name = nullptr;
-  abi::DeviceText* uuid = nullptr;
-  abi::DeviceMemory* memory = nullptr;
-  abi::DeviceMemoryV2* memory_v2 = nullptr;
-  abi::DeviceCapability* capability = nullptr;
-  abi::DeviceNumber* power_limit = nullptr;
-  abi::DeviceProcesses* processes = nullptr;
-  abi::DeviceProcesses* mps_processes = nullptr;
-};
-
-template <class Function>
-void resolve(const Lookup& lookup, Function*& target, std::initializer_list<const char*> symbols) {
-  for (const char* symbol : symbols)
-    if (target == nullptr) target = reinterpret_cast<Function*>(lookup(symbol));
+Process process_of(const abi::ProcessInfo& info) {
+  Process out{.pid = info.pid};
+  if (info.used_memory != abi::kValueNotAvailable) out.used = bytes(info.used_memory);
+  if (info.gpu_instance != abi::kNoInstance) out.gpu_instance = info.gpu_instance;
+  return out;
 }
 
-Functions find_functions(const Lookup& lookup) {
-  Functions f;
-  resolve(lookup, f.init, {"nvmlInit_v2", "nvmlInit"});
-  resolve(lookup, f.shutdown, {"nvmlShutdown"});
-  resolve(lookup, f.error_string, {"nvmlErrorString"});
-  resolve(lookup, f.driver_version, {"nvmlSystemGetDriverVersion"});
-  resolve(lookup, f.device_count, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"});
-  resolve(lookup, f.device_by_index, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"});
-  resolve(lookup, f.name, {"nvmlDeviceGetName"});
-  resolve(lookup, f.uuid, {"nvmlDeviceGetUUID"});
-  resolve(lookup, f.memory, {"nvmlDeviceGetMemoryInfo"});
-  resolve(lookup, f.memory_v2, {"nvmlDeviceGetMemoryInfo_v2"});
-  resolve(lookup, f.capability, {"nvmlDeviceGetCudaComputeCapability"});
-  resolve(lookup, f.power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
-  resolve(lookup, f.processes,
-          {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
-  resolve(lookup, f.mps_processes,
-          {"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"});
-  return f;
-}
+constexpr double kPercent = 100;
 
 class DriverLibrary final : public Library {
  public:
@@ -142,51 +107,178 @@ class DriverLibrary final : public Library {
     return listed;
   }
 
+  Result<Power> power(unsigned device) const override {
+    // nvmlDeviceGetPowerUsage is an average over a second on Ampere and later, and hides every short peak.
+    abi::FieldValue field{};
+    field.field = abi::kFieldPowerInstant;
+    if (f_.fields != nullptr && ask_device(device, "its power", f_.fields, 1, &field) &&
+        field.status == abi::kSuccess && field.type == abi::kUnsignedInt)
+      return Power{Watts(field.value.whole / 1000.0), true};
+    unsigned milliwatts = 0;
+    PLIMSOLL_TRY(ask_device(device, "its power", f_.power, &milliwatts));
+    return Power{Watts(milliwatts / 1000.0), false};
+  }
+
+  Result<Joules> energy(unsigned device) const override {
+    unsigned long long millijoules = 0;
+    PLIMSOLL_TRY(ask_device(device, "its energy", f_.energy, &millijoules));
+    return Joules(static_cast<double>(millijoules) / 1000.0);
+  }
+
+  Result<Utilization> utilization(unsigned device) const override {
+    abi::Utilization rates{};
+    PLIMSOLL_TRY(ask_device(device, "its utilization", f_.utilization, &rates));
+    return Utilization{rates.gpu / kPercent, rates.memory / kPercent};
+  }
+
+  Result<double> sm_clock(unsigned device) const override { return clock(device, abi::kClockSm); }
+  Result<double> memory_clock(unsigned device) const override { return clock(device, abi::kClockMemory); }
+
+  Result<double> temperature(unsigned device) const override {
+    unsigned degrees = 0;
+    PLIMSOLL_TRY(ask_device(device, "its temperature", f_.temperature, abi::kTemperatureGpu, &degrees));
+    return degrees;
+  }
+
+  Result<std::uint64_t> throttle(unsigned device) const override {
+    unsigned long long reasons = 0;
+    PLIMSOLL_TRY(ask_device(device, "why its clocks are low", f_.throttle, &reasons));
+    return reasons;
+  }
+
+  Result<std::vector<ProcessUtilization>> process_utilization(unsigned device,
+                                                              std::uint64_t since) const override {
+    const Result<abi::Device> handle = handle_of(device);
+    if (!handle) return std::unexpected(handle.error());
+    std::vector<abi::ProcessUtilization> found(256);
+    abi::Return code = abi::kNotSupported;
+    for (int attempt = 0; attempt < 8 && f_.process_utilization != nullptr; ++attempt) {
+      auto count = static_cast<unsigned>(found.size());
+      code = f_.process_utilization(*handle, found.data(), &count, since);
+      if (code == abi::kInsufficientSize) {
+        found.resize(std::max<std::size_t>(found.size() * 2, std::min(count, 1U << 20U)));
+        continue;
+      }
+      found.resize(std::min<std::size_t>(count, found.size()));
+      break;
+    }
+    if (code == abi::kNotSupported && f_.processes_utilization != nullptr)
+      return newer_process_utilization(*handle, since);
+    std::vector<ProcessUtilization> out;
+    if (code == abi::kNotFound) return out;
+    if (code != abi::kSuccess) return std::unexpected(refused(f_, "the processes' utilization", code));
+    for (const abi::ProcessUtilization& p : found)
+      if (p.pid != 0) out.push_back({p.pid, p.time, p.sm / kPercent, p.memory / kPercent});
+    return out;
+  }
+
+  Result<std::vector<MigInstance>> mig_instances(unsigned device) const override {
+    std::vector<MigInstance> out;
+    unsigned current = 0;
+    unsigned pending = 0;
+    // A GPU that knows no MIG says so as an error: it has no instances either.
+    if (!ask_device(device, "its MIG mode", f_.mig_mode, &current, &pending) || current == 0) return out;
+    unsigned most = 0;
+    PLIMSOLL_TRY(ask_device(device, "its MIG devices", f_.mig_count, &most));
+    for (unsigned i = 0; i < std::min(most, 64U); ++i) {
+      abi::Device slice = nullptr;
+      if (!ask_device(device, "a MIG device", f_.mig_by_index, i, &slice)) continue;  // not made
+      MigInstance instance;
+      if (!ask("a GPU instance", f_.gpu_instance, slice, &instance.gpu_instance)) continue;
+      if (!ask("a compute instance", f_.compute_instance, slice, &instance.compute_instance)) continue;
+      std::array<char, abi::kUuidLength> uuid{};
+      if (ask("a UUID", f_.uuid, slice, uuid.data(), unsigned{uuid.size()})) instance.uuid = text_of(uuid);
+      abi::Attributes attributes{};
+      if (ask("a slice's size", f_.attributes, slice, &attributes) && attributes.gpu_slices > 0)
+        instance.slices = attributes.gpu_slices;
+      abi::Memory memory{};
+      if (ask("a slice's memory", f_.memory, slice, &memory))
+        instance.memory = Memory{bytes(memory.total), bytes(memory.free), bytes(memory.used)};
+      out.push_back(std::move(instance));
+    }
+    return out;
+  }
+
+  Result<std::unique_ptr<ActivityWindow>> watch_activity(
+      unsigned device, std::optional<unsigned> gpu_instance) const override {
+    const Result<abi::Device> handle = handle_of(device);
+    if (!handle) return std::unexpected(handle.error());
+    return open_activity_window(f_, *handle, gpu_instance);
+  }
+
  private:
-  Error refused(std::string_view what, abi::Return code) const {
-    const char* words = f_.error_string == nullptr ? nullptr : f_.error_string(code);
-    Error error{fmt::format("does not tell {}: {}", what, words == nullptr ? "error" : words), "NVML"};
-    error.message += fmt::format(" (code {})", code);
-    error.kind = Error::Kind::machine_lacks;
-    return error;
+  Result<double> clock(unsigned device, int domain) const {
+    unsigned megahertz = 0;
+    PLIMSOLL_TRY(ask_device(device, "its clock", f_.clock, domain, &megahertz));
+    return megahertz * 1e6;
+  }
+
+  Result<std::vector<ProcessUtilization>> newer_process_utilization(abi::Device handle,
+                                                                    std::uint64_t since) const {
+    std::vector<abi::ProcessUtilizationV1> found(256);
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      abi::ProcessesUtilizationV1 request{.version = abi::kProcessesUtilizationV1,
+                                          .count = static_cast<unsigned>(found.size()),
+                                          .last_seen = since,
+                                          .samples = found.data()};
+      const abi::Return code = f_.processes_utilization(handle, &request);
+      if (code == abi::kInsufficientSize) {
+        found.resize(std::max<std::size_t>(found.size() * 2, std::min(request.count, 1U << 20U)));
+        continue;
+      }
+      std::vector<ProcessUtilization> out;
+      if (code == abi::kNotFound) return out;
+      if (code != abi::kSuccess) return std::unexpected(refused(f_, "the processes' utilization", code));
+      for (const abi::ProcessUtilizationV1& p :
+           std::span(found).first(std::min<std::size_t>(request.count, found.size())))
+        if (p.pid != 0) out.push_back({p.pid, p.time, p.sm / kPercent, p.memory / kPercent});
+      return out;
+    }
+    return lacks("the list of processes grew faster than it could be read");
   }
 
   template <class Function, class... Args>
   Status ask(std::string_view what, Function* function, Args... args) const {
-    if (function == nullptr) return lacks(fmt::format("this driver's library cannot tell {}", what));
+    if (function == nullptr) return std::unexpected(cannot_tell(what));
     if (const abi::Return code = function(args...); code != abi::kSuccess)
-      return std::unexpected(refused(what, code));
+      return std::unexpected(refused(f_, what, code));
     return {};
   }
 
   template <class Function, class... Args>
   Status ask_device(unsigned device, std::string_view what, Function* function, Args... args) const {
-    abi::Device handle = nullptr;
-    Status status = ask("a handle", f_.device_by_index, device, &handle);
-    if (status) status = ask(what, function, handle, args...);
+    const Result<abi::Device> handle = handle_of(device);
+    Status status = handle ? ask(what, function, *handle, args...) : std::unexpected(handle.error());
     if (!status) return std::unexpected(std::move(status).error().within(fmt::format("GPU {}", device)));
     return status;
   }
 
-  Result<std::vector<Process>> listed_by(unsigned device, abi::DeviceProcesses* function) const {
-    abi::Device handle = nullptr;
+  /// Handles stay valid until shutdown, and asking for one may wake a GPU: each is asked for once.
+  Result<abi::Device> handle_of(unsigned device) const {
+    abi::Device handle = device < handles_.size() ? handles_[device].load() : nullptr;
+    if (handle != nullptr) return handle;
     PLIMSOLL_TRY(ask("a handle", f_.device_by_index, device, &handle));
-    if (function == nullptr) return lacks("this driver's library cannot tell the running processes");
+    if (device < handles_.size()) handles_[device] = handle;
+    return handle;
+  }
+
+  Result<std::vector<Process>> listed_by(unsigned device, abi::DeviceProcesses* function) const {
+    const Result<abi::Device> handle = handle_of(device);
+    if (!handle) return std::unexpected(handle.error());
+    if (function == nullptr) return std::unexpected(cannot_tell("the running processes"));
     std::vector<abi::ProcessInfo> found(64);
     // Processes may start between two calls, so that a sufficient size is insufficient again.
     for (int attempt = 0; attempt < 8; ++attempt) {
       auto count = static_cast<unsigned>(found.size());
-      const abi::Return code = function(handle, &count, found.data());
+      const abi::Return code = function(*handle, &count, found.data());
       if (code == abi::kInsufficientSize) {
         found.resize(std::max<std::size_t>(found.size() * 2, std::min(count, 1U << 20U)));
         continue;
       }
-      if (code != abi::kSuccess) return std::unexpected(refused("the running processes", code));
+      if (code != abi::kSuccess) return std::unexpected(refused(f_, "the running processes", code));
       std::vector<Process> processes;
       for (const abi::ProcessInfo& info : std::span(found).first(std::min<std::size_t>(count, found.size())))
-        processes.push_back({info.pid, info.used_memory == abi::kValueNotAvailable
-                                           ? std::nullopt
-                                           : std::optional(bytes(info.used_memory))});
+        processes.push_back(process_of(info));
       return processes;
     }
     return lacks("the list of processes grew faster than it could be read");
@@ -194,6 +286,7 @@ class DriverLibrary final : public Library {
 
   Lookup lookup_;  // keeps the library loaded: destroyed after the destructor's body has shut it down
   Functions f_;
+  mutable std::array<std::atomic<abi::Device>, 64> handles_{};
 };
 
 }  // namespace

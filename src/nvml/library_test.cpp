@@ -86,13 +86,14 @@ abi::Return many_processes(abi::Device, unsigned* count, abi::ProcessInfo* infos
   const unsigned room = *count;
   *count = there;
   if (room < there) return abi::kInsufficientSize;
-  for (unsigned i = 0; i < there; ++i) infos[i] = {i + 1, i == 0 ? abi::kValueNotAvailable : i * 10ULL, 0, 0};
+  for (unsigned i = 0; i < there; ++i)
+    infos[i] = {i + 1, i == 0 ? abi::kValueNotAvailable : i * 10ULL, abi::kNoInstance, abi::kNoInstance};
   return abi::kSuccess;
 }
 abi::Return mps_processes(abi::Device, unsigned* count, abi::ProcessInfo* infos) {
   *count = 2;
-  infos[0] = {7, 60, 0, 0};
-  infos[1] = {4242, 77, 0, 0};
+  infos[0] = {7, 60, abi::kNoInstance, abi::kNoInstance};
+  infos[1] = {4242, 77, abi::kNoInstance, abi::kNoInstance};
   return abi::kSuccess;
 }
 

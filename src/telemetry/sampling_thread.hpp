@@ -34,7 +34,9 @@ class SamplingThread {
 
   void watch(const Watched& watched);
   void adopt(int run, pid_t orphan);
-  void forget(int run);
+  void forget(int run);  ///< the next frame still has its last values
+  void weigh(int run, unsigned gpu, std::optional<double> weight);
+  void ignore(pid_t server);
   [[nodiscard]] Taken take();
   [[nodiscard]] Cost cost() const;
   void stop();  ///< after one last frame, so that the end of a run is seen

@@ -1,0 +1,106 @@
+#include "base/printable.hpp"
+#include "nvml/activity.hpp"
+#include "report/top_view.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+Json number(const std::optional<Bytes>& value) {
+  return value ? Json(value->count()) : Json();
+}
+template <class Tag>
+Json number(const std::optional<Quantity<Tag>>& value) {
+  return value ? Json(value->value()) : Json();
+}
+
+Json reasons(std::uint64_t bits) {
+  Json out = Json::array();
+  for (const nvml::Throttle& reason : nvml::kThrottles)
+    if ((bits & reason.bit) != 0) out.push_back(reason.name);
+  return out;
+}
+
+Json gpu_json(const TopGpu& gpu) {
+  Json out = {{"gpu", gpu.number},
+              {"name", printable(gpu.name)},
+              {"memory_used_bytes", number(gpu.memory_used)},
+              {"memory_total_bytes", number(gpu.memory_total)},
+              {"sm_activity", number(gpu.sm_activity)},
+              {"utilization", number(gpu.utilization)},
+              {"tensor_activity", number(gpu.tensor_activity)},
+              {"dram_activity", number(gpu.dram_activity)},
+              {"power_watts", number(gpu.power)},
+              {"power_limit_watts", number(gpu.power_limit)},
+              {"energy_joules", number(gpu.energy)},
+              {"temperature_celsius", number(gpu.temperature)},
+              {"sm_clock_hertz", number(gpu.sm_clock)},
+              {"clocks_low_because", gpu.throttle ? reasons(*gpu.throttle) : Json()}};
+  Json slices = Json::array();
+  for (const TopSlice& slice : gpu.slices)
+    slices.push_back({{"gpu_instance", slice.gpu_instance},
+                      {"sm_activity", number(slice.sm_activity)},
+                      {"memory_used_bytes", number(slice.memory_used)}});
+  out["slices"] = std::move(slices);
+  Json processes = Json::array();
+  for (const TopProcess& process : gpu.processes)
+    processes.push_back({{"pid", process.pid},
+                         {"command", process.command.empty() ? Json() : Json(printable(process.command))},
+                         {"memory_bytes", number(process.memory)},
+                         {"time_share", number(process.time_share)}});
+  out["processes"] = std::move(processes);
+  return out;
+}
+
+Json run_json(const TopRun& run) {
+  return {{"id", run.id},
+          {"name", printable(run.name)},
+          {"experiment", printable(run.experiment)},
+          {"elapsed_seconds", number(run.elapsed)},
+          {"cpu_cores", number(run.cpu)},
+          {"memory_bytes", number(run.memory)},
+          {"gpu_memory_bytes", number(run.gpu_memory)},
+          {"sm_activity", number(run.sm_activity)},
+          {"energy_joules", number(run.energy)}};
+}
+
+}  // namespace
+
+Json top_json(const TopView& view) {
+  const TopHost& host = view.host;
+  Json out = {{"time_microseconds", view.time},
+              {"watched_seconds", view.watched.value()},
+              {"driver", view.driver.empty() ? Json() : Json(printable(view.driver))},
+              {"host",
+               {{"name", printable(host.name)},
+                {"cores", host.cores},
+                {"cpu_cores", number(host.cpu)},
+                {"memory_used_bytes", number(host.memory_used)},
+                {"memory_total_bytes", number(host.memory_total)},
+                {"swap_used_bytes", number(host.swap_used)},
+                {"cpu_pressure", number(host.cpu_pressure)},
+                {"memory_pressure", number(host.memory_pressure)},
+                {"io_pressure", number(host.io_pressure)},
+                {"cgroup_memory_bytes", number(host.cgroup_memory)},
+                {"cgroup_memory_limit_bytes", number(host.cgroup_memory_limit)},
+                {"package_energy_joules", number(host.package_energy)}}},
+              {"no_gpu", view.no_gpu.empty() ? Json() : Json(printable(view.no_gpu))}};
+  Json gpus = Json::array();
+  for (const TopGpu& gpu : view.gpus) gpus.push_back(gpu_json(gpu));
+  out["gpus"] = std::move(gpus);
+  if (view.no_runs.empty()) {
+    Json runs = Json::array();
+    for (const TopRun& run : view.runs) runs.push_back(run_json(run));
+    out["runs"] = std::move(runs);
+  } else {
+    out["runs"] = Json();
+    out["no_runs"] = printable(view.no_runs);
+  }
+  return out;
+}
+
+}  // namespace plimsoll::report

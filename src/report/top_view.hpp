@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/units.hpp"
+#include "store/run.hpp"
+
+namespace plimsoll::report {
+
+/// A process with a context on a GPU.
+struct TopProcess {
+  std::uint32_t pid = 0;
+  std::string command = {};  ///< empty where it is another container's
+  std::optional<Bytes> memory = {};
+  std::optional<double> time_share = {};  ///< of the time in which its kernels ran
+};
+
+struct TopSlice {
+  unsigned gpu_instance = 0;
+  std::optional<double> sm_activity = {};
+  std::optional<Bytes> memory_used = {};
+};
+
+struct TopGpu {
+  unsigned number = 0;
+  std::string name = {};
+  std::optional<Bytes> memory_used = {}, memory_total = {};
+  std::optional<double> sm_activity = {}, utilization = {}, tensor_activity = {}, dram_activity = {};
+  std::vector<double> history = {};  ///< of SM activity, the latest last
+  std::optional<Watts> power = {}, power_limit = {};
+  std::optional<Joules> energy = {};  ///< since watching began
+  std::optional<double> temperature = {}, sm_clock = {};
+  std::optional<std::uint64_t> throttle = {};
+  std::vector<TopSlice> slices = {};
+  std::vector<TopProcess> processes = {};
+};
+
+/// A run that is under way, with the latest that its watcher kept.
+struct TopRun {
+  std::string id = {};
+  std::string name = {};
+  std::string experiment = {};
+  std::optional<Seconds> elapsed = {};
+  std::optional<double> cpu = {};  ///< cores
+  std::optional<Bytes> memory = {}, gpu_memory = {};
+  std::optional<double> sm_activity = {};  ///< its part, over all its GPUs
+  std::optional<Joules> energy = {};
+};
+
+struct TopHost {
+  std::string name = {};
+  unsigned cores = 0;
+  std::optional<double> cpu = {};  ///< cores
+  std::optional<Bytes> memory_used = {}, memory_total = {}, swap_used = {};
+  std::optional<double> cpu_pressure = {}, memory_pressure = {}, io_pressure = {};
+  std::optional<Bytes> cgroup_memory = {}, cgroup_memory_limit = {};
+  std::optional<Joules> package_energy = {};
+};
+
+/// What `plimsoll top` shows, at one moment.
+struct TopView {
+  std::int64_t time = 0;  ///< microseconds since 1970
+  Seconds watched = {};
+  TopHost host = {};
+  std::string driver = {};
+  std::string no_gpu = {};  ///< why there is none; empty where there are some
+  std::vector<TopGpu> gpus = {};
+  std::vector<TopRun> runs = {};
+  std::string no_runs = {};  ///< why the runs are not known; empty where they are
+  bool paused = false;
+};
+
+struct TopScreen {
+  int width = 80;
+  std::optional<int> height = {};  ///< nothing: as many lines as there are
+  bool color = false;
+  bool keys = false;  ///< says which keys there are
+};
+
+/// The lines of the screen, none wider than it, and no more than fit.
+[[nodiscard]] std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen);
+[[nodiscard]] nlohmann::ordered_json top_json(const TopView& view);
+
+/// What a stored run shows: the latest of its metrics, summed over its GPUs.
+[[nodiscard]] TopRun top_run(const store::Run& run, std::int64_t now);
+
+}  // namespace plimsoll::report

@@ -1,0 +1,199 @@
+#include "run/child.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/process.hpp"
+
+extern char** environ;  // unistd.h has it only with _GNU_SOURCE
+
+namespace plimsoll::running {
+namespace {
+
+std::unexpected<Error> cannot(std::string_view what, int code) {
+  return std::unexpected(Error{.message = fmt::format("{}: {}", what, std::generic_category().message(code)),
+                               .kind = Error::Kind::machine_lacks});
+}
+
+std::vector<std::string> merged_environment(const ChildOptions& options) {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view variable = *entry;
+    const std::string_view name = variable.substr(0, variable.find('='));
+    if (std::ranges::none_of(options.environment, [&](const auto& added) { return added.first == name; }))
+      out.emplace_back(variable);
+  }
+  for (const auto& [name, value] : options.environment) out.push_back(fmt::format("{}={}", name, value));
+  return out;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  for (std::string& text : texts) list.push_back(text.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+Result<Pipe> make_pipe(bool blocking) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot("cannot make a pipe", errno);
+  Pipe pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  for (FileDescriptor* end : {&pipe.read_end, &pipe.write_end}) {
+    if (end->get() > STDERR_FILENO) continue;
+    FileDescriptor moved(::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!moved) return cannot("cannot make a pipe", errno);
+    *end = std::move(moved);
+  }
+  if (!blocking && ::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK) != 0)
+    return cannot("cannot make a pipe", errno);
+  return pipe;
+}
+
+/// All that the new process does before it becomes the program. Other threads may have held locks when it was
+/// forked off, so only calls that are safe in a signal handler.
+struct Beginning {
+  const char* program;
+  char** argv;
+  char** environment;
+  const char* directory;
+  int output;
+  int error;
+  int failure;  // a pipe through which errno goes back
+  bool inherit_input;
+  pid_t parent;
+
+  [[noreturn]] void run() const {
+    if (::setpgid(0, 0) != 0) give_up();
+    // The caller's death must not leave it behind unwatched. The parent may have died before the call.
+    if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != parent) give_up();
+    sigset_t none;
+    sigemptyset(&none);
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (!inherit_input) {
+      const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) give_up();
+    }
+    if (::dup2(output, STDOUT_FILENO) < 0 || ::dup2(error, STDERR_FILENO) < 0) give_up();
+    if (*directory != '\0' && ::chdir(directory) != 0) give_up();
+    ::execve(program, argv, environment);
+    give_up();
+  }
+  [[noreturn]] void give_up() const {
+    const int code = errno;
+    [[maybe_unused]] const ssize_t written = ::write(failure, &code, sizeof code);
+    ::_exit(127);
+  }
+};
+
+std::optional<std::string_view> search_path_of(const ChildOptions& options) {
+  for (const auto& [name, value] : options.environment)
+    if (name == "PATH") return value;
+  return {};
+}
+
+}  // namespace
+
+Result<Child> Child::start(const ChildOptions& options) {
+  if (options.command.empty()) return fail("no program is named");
+  auto program = find_program(options.command.front(), search_path_of(options));
+  if (!program) return std::unexpected(std::move(program).error());
+  auto failure = make_pipe(true);
+  if (!failure) return std::unexpected(std::move(failure).error());
+  auto output = make_pipe(false);
+  if (!output) return std::unexpected(std::move(output).error());
+  auto error = make_pipe(false);
+  if (!error) return std::unexpected(std::move(error).error());
+
+  std::vector<std::string> argv = options.command;
+  std::vector<std::string> environment = merged_environment(options);
+  std::vector<char*> argv_pointers = pointers(argv);
+  std::vector<char*> environment_pointers = pointers(environment);
+  const std::string path = program->string();
+  const Beginning beginning{.program = path.c_str(),
+                            .argv = argv_pointers.data(),
+                            .environment = environment_pointers.data(),
+                            .directory = options.directory.c_str(),
+                            .output = options.capture_output ? output->write_end.get() : options.output,
+                            .error = options.capture_output ? error->write_end.get() : options.output,
+                            .failure = failure->write_end.get(),
+                            .inherit_input = options.inherit_input,
+                            .parent = ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid < 0) return cannot("cannot start a process", errno);
+  if (pid == 0) beginning.run();
+
+  Child child;
+  child.pid_ = pid;
+  ::setpgid(pid, pid);  // whoever comes first: a signal to the group must find it
+  failure->write_end.reset();
+  int code = 0;
+  ssize_t got = 0;
+  while ((got = ::read(failure->read_end.get(), &code, sizeof code)) < 0 && errno == EINTR) {
+  }
+  if (got == sizeof code) {
+    auto refusal = cannot(fmt::format("cannot start {}", path), code);
+    if (!options.directory.empty()) refusal.error().where = fmt::format("in {}", options.directory);
+    return refusal;
+  }
+  child.exit_ = FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!child.exit_) return cannot("cannot watch the process", errno);
+  if (options.capture_output) {
+    child.output_ = std::move(output->read_end);
+    child.error_ = std::move(error->read_end);
+  }
+  return child;
+}
+
+Child::~Child() {
+  if (pid_ == 0 || reaped_) return;
+  signal_group(SIGKILL);
+  reap();
+}
+
+bool Child::has_ended() {
+  if (ended_ || reaped_) return true;
+  siginfo_t info{};
+  const int code = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  ended_ = code == 0 && info.si_pid == pid_;
+  if (ended_) {
+    const bool exited = info.si_code == CLD_EXITED;
+    status_ = exited ? info.si_status : -info.si_status;
+  }
+  return ended_;
+}
+
+int Child::exit_code() const {
+  return std::max(status_, 0);
+}
+int Child::signal() const {
+  return std::max(-status_, 0);
+}
+
+void Child::signal_group(int signal) const {
+  if (!reaped_) ::kill(-pid_, signal);
+}
+
+void Child::reap() {
+  if (reaped_) return;
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  reaped_ = ended_ = true;
+}
+
+}  // namespace plimsoll::running

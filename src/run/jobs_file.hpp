@@ -1,0 +1,43 @@
+#pragma once
+#include <expected>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "run/csv.hpp"
+#include "run/job.hpp"
+
+namespace plimsoll::running {
+
+/// Jobs in the order of their file, and what is needed to write their status back.
+struct JobsFile {
+  std::vector<Job> jobs;
+  std::filesystem::path path = {};
+  std::vector<CsvRow> rows = {};  ///< of a CSV: as it was read, header included
+};
+
+/// All that is wrong with a file, not only the first of it.
+template <class T>
+using AllErrors = std::expected<T, std::vector<Error>>;
+
+/// Reads .csv (radT's columns and ours) or .toml. Nothing is started where a row is bad.
+[[nodiscard]] AllErrors<JobsFile> read_jobs(const std::filesystem::path& path);
+[[nodiscard]] AllErrors<JobsFile> parse_csv_jobs(std::string_view text);
+[[nodiscard]] AllErrors<JobsFile> parse_toml_jobs(std::string_view text);
+
+/// Puts status and run id of job number `index` into the file: into its row of a CSV; a TOML file, which
+/// people comment, stays as it is, and FILE.status.csv beside it holds them.
+[[nodiscard]] Status write_status(JobsFile& file, std::size_t index);
+
+/// The command's words, quotes and backslashes as in a shell and nothing else of it: no variables, no
+/// patterns.
+[[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
+/// "90", "90s", "10m", "1.5h"; plain numbers are seconds.
+[[nodiscard]] Result<Seconds> parse_duration(std::string_view text);
+/// "4GiB", "4G", "512M", "4 GB" (10^9), plain bytes.
+[[nodiscard]] Result<Bytes> parse_size(std::string_view text);
+[[nodiscard]] Result<Sharing> parse_sharing(std::string_view text);
+
+}  // namespace plimsoll::running

@@ -1,0 +1,144 @@
+#include "run/metric_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+namespace plimsoll::running {
+namespace {
+
+constexpr std::size_t kMostConnections = 64;
+constexpr std::size_t kLongestLine = std::size_t{16} << 10;
+constexpr std::size_t kMostOutput = std::size_t{64} << 10;
+constexpr std::size_t kChunk = std::size_t{64} << 10;
+
+std::unexpected<Error> cannot(const std::filesystem::path& path, int code) {
+  return std::unexpected(Error{fmt::format("cannot listen: {}", std::generic_category().message(code)),
+                               path.string(),
+                               {},
+                               Error::Kind::machine_lacks});
+}
+
+}  // namespace
+
+Result<MetricSocket> MetricSocket::listen(const std::filesystem::path& path, Take take) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string text = path.string();
+  if (text.size() >= sizeof address.sun_path) return cannot(path, ENAMETOOLONG);
+  std::memcpy(address.sun_path, text.data(), text.size());
+  FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return cannot(path, errno);
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener.get(), 16) != 0)
+    return cannot(path, errno);
+  return MetricSocket(std::move(listener), std::move(take));
+}
+
+void MetricSocket::collect(Interests& interests, bool reading) {
+  forget_ended();
+  if (connections_.size() < kMostConnections)
+    interests.push_back({listener_.get(), POLLIN, [this] { accept(); }});
+  for (Connection& connection : connections_) {
+    if (!connection.output.empty())
+      interests.push_back({connection.socket.get(), POLLOUT, [&connection] { write(connection); }});
+    else if (reading)
+      interests.push_back({connection.socket.get(), POLLIN, [this, &connection] { read(connection); }});
+  }
+}
+
+void MetricSocket::accept() {
+  FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket) connections_.push_back({std::move(socket)});
+}
+
+void MetricSocket::read(Connection& connection) {
+  std::array<char, kChunk> chunk;  // filled by recv
+  const ssize_t count = ::recv(connection.socket.get(), chunk.data(), chunk.size(), 0);
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (count <= 0) {
+    // What was sent is kept, though nobody waits for the answer; a line without its end was not sent.
+    connection.ended = true;
+    return;
+  }
+  connection.input.append(chunk.data(), static_cast<std::size_t>(count));
+  std::string_view rest = connection.input;
+  for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+    take_line(connection, rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  if (rest.size() > kLongestLine || connection.output.size() > kMostOutput) {
+    connection.ended = true;  // no such line is of ours, and a client that never reads gets no more answers
+    return;
+  }
+  connection.input.erase(0, connection.input.size() - rest.size());
+  if (!connection.output.empty()) write(connection);
+}
+
+void MetricSocket::take_line(Connection& connection, std::string_view line) {
+  ++connection.lines;
+  if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  const Result<Statement> statement = parse_statement(line);
+  if (!statement) {
+    connection.output += fmt::format("error {}: {}\n", connection.lines, statement.error().message);
+    return;
+  }
+  const std::uint64_t number = take_(*statement);
+  if (!std::holds_alternative<MetricLine>(*statement)) return;
+  ++connection.metrics;
+  // One entry per commit is enough; the numbers of one chunk are nearly always kept together.
+  if (!connection.waiting.empty() && connection.waiting.size() > 4096)
+    connection.waiting.back() = {number, connection.metrics};
+  else
+    connection.waiting.emplace_back(number, connection.metrics);
+}
+
+void MetricSocket::acknowledge(std::uint64_t committed) {
+  for (Connection& connection : connections_) {
+    std::uint64_t kept = connection.acknowledged;
+    while (!connection.waiting.empty() && connection.waiting.front().first <= committed) {
+      kept = connection.waiting.front().second;
+      connection.waiting.pop_front();
+    }
+    if (kept == connection.acknowledged) continue;
+    connection.acknowledged = kept;
+    connection.output += fmt::format("ok {}\n", kept);
+    write(connection);
+  }
+}
+
+void MetricSocket::write(Connection& connection) {
+  const ssize_t count = ::send(connection.socket.get(), connection.output.data(), connection.output.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (count < 0) {
+    if (errno != EINTR && errno != EAGAIN)
+      connection.output.clear();  // it no longer listens; it may still talk
+    return;
+  }
+  connection.output.erase(0, static_cast<std::size_t>(count));
+}
+
+void MetricSocket::drain() {
+  for (bool more = true; more;) {
+    more = false;
+    const std::size_t before = connections_.size();
+    accept();
+    more = connections_.size() > before;
+    for (Connection& connection : connections_) {
+      const std::uint64_t lines = connection.lines;
+      if (!connection.ended) read(connection);
+      more = more || connection.lines > lines;
+    }
+  }
+}
+
+void MetricSocket::forget_ended() {
+  connections_.remove_if([](const Connection& connection) { return connection.ended; });
+}
+
+}  // namespace plimsoll::running

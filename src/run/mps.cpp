@@ -1,0 +1,134 @@
+#include "run/mps.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/files.hpp"
+#include "base/process.hpp"
+
+namespace plimsoll::running {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+constexpr const char* kControl = "nvidia-cuda-mps-control";
+constexpr auto kAnswerTime = 10s;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& directory,
+                                                    const std::vector<std::string>& devices) {
+  static int number = 0;  // of this process's daemons: each has a directory of its own
+  const fs::path home = directory.path() / "mps" / fmt::format("{}", ++number);
+  const fs::path pipes = home / "pipe";
+  const fs::path logs = home / "log";
+  std::error_code failed;
+  fs::create_directories(pipes, failed);
+  if (!failed) fs::create_directories(logs, failed);
+  if (failed) return std::unexpected(Error{failed.message(), home.string(), {}, Error::Kind::machine_lacks});
+  const FileDescriptor output(
+      ::open((logs / "console.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  ChildOptions options{.command = {kControl, "-f"}, .capture_output = false, .output = output.get()};
+  options.environment = {{"CUDA_MPS_PIPE_DIRECTORY", pipes.string()},
+                         {"CUDA_MPS_LOG_DIRECTORY", logs.string()}};
+  if (!devices.empty()) options.environment.emplace_back("CUDA_VISIBLE_DEVICES", joined(devices));
+  Result<Child> child = Child::start(options);
+  if (!child) {
+    Error error = std::move(child).error();
+    error.hint =
+        "NVIDIA's driver brings nvidia-cuda-mps-control; in a container it must be passed in. Mode naive "
+        "needs "
+        "nothing.";
+    return std::unexpected(std::move(error).within("MPS"));
+  }
+  std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(*std::move(child), pipes, logs));
+  if (const auto identity = ProcessIdentity::of(daemon->pid()))
+    PLIMSOLL_TRY(directory.note_daemon(*identity));
+  // It is there when it answers; that takes some tenths of a second.
+  Error last{"does not answer"};
+  for (int attempt = 0; attempt < 50 && !daemon->has_ended(); ++attempt) {
+    Result<std::string> answer = daemon->ask("get_default_active_thread_percentage");
+    if (answer) return daemon;
+    last = std::move(answer).error();
+    std::this_thread::sleep_for(100ms);
+  }
+  const std::string log = daemon->log_tail();
+  if (!log.empty()) last.message += "; it says: " + log;
+  last.kind = Error::Kind::machine_lacks;
+  return std::unexpected(std::move(last).within("the MPS daemon"));
+}
+
+Variables MpsDaemon::variables() const {
+  return {{"CUDA_MPS_PIPE_DIRECTORY", pipes_.string()}, {"CUDA_MPS_LOG_DIRECTORY", logs_.string()}};
+}
+
+Variables MpsDaemon::client_variables(std::optional<double> percentage, std::optional<Bytes> memory) const {
+  Variables out = variables();
+  if (percentage) out.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", *percentage));
+  if (memory)
+    // The limit is per device, by its number as the client sees it; whole mebibytes are what it takes.
+    out.emplace_back("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+                     fmt::format("0={}M", std::max<std::int64_t>(1, memory->count() / kMiB.count())));
+  return out;
+}
+
+Result<std::string> MpsDaemon::ask(const std::string& command) const {
+  ProcessOptions options;
+  options.argv = {kControl};
+  options.environment = variables();
+  options.input = command + "\n";
+  options.timeout = kAnswerTime;
+  options.output_limit = std::size_t{1} << 20;
+  Result<ProcessOutput> answer = plimsoll::run(options);
+  if (!answer) return std::unexpected(std::move(answer).error());
+  if (!answer->succeeded()) return fail("{} {}: {}", kControl, answer->outcome(), answer->error);
+  std::string text = std::move(answer->output);
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::vector<pid_t> MpsDaemon::servers() const {
+  std::vector<pid_t> out;
+  const std::string text = ask("get_server_list").value_or("");
+  for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
+    pid_t pid = 0;
+    const auto [next, error] = std::from_chars(at, end, pid);
+    if (error == std::errc() && pid > 0) out.push_back(pid);
+    if (next > at) at = next;
+  }
+  return out;
+}
+
+std::string MpsDaemon::log_tail() const {
+  std::string out;
+  for (const char* name : {"console.log", "control.log"}) {
+    std::string text = read_file(logs_ / name, std::size_t{16} << 20).value_or("");
+    if (text.size() > 300) text.erase(0, text.size() - 300);
+    out += text;
+  }
+  return out;
+}
+
+MpsDaemon::~MpsDaemon() {
+  // The server is a process of its own: where the daemon was killed, it is still there.
+  const auto mark = fmt::format("CUDA_MPS_PIPE_DIRECTORY={}", pipes_.string());
+  if (!child_.has_ended()) {
+    static_cast<void>(ask("quit"));
+    for (int i = 0; i < 100 && !child_.has_ended(); ++i) std::this_thread::sleep_for(20ms);
+  }
+  child_.signal_group(SIGKILL);
+  for (const ProcessIdentity& left : processes_with(mark)) ::kill(left.pid, SIGKILL);
+}
+
+}  // namespace plimsoll::running

@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "run/process_identity.hpp"
+
+namespace plimsoll::running {
+
+/// Where a Plimsoll that runs commands keeps its sockets and its MPS daemons' directories: only this user may
+/// enter it, and it names its owner, so that a later start knows what a killed one left behind.
+class RuntimeDirectory {
+ public:
+  /// $XDG_RUNTIME_DIR/plimsoll, else /tmp/plimsoll-UID: short, since a socket's path has at most 107
+  /// characters.
+  [[nodiscard]] static Result<std::filesystem::path> base();
+  [[nodiscard]] static Result<RuntimeDirectory> make(const std::filesystem::path& base);
+
+  RuntimeDirectory(RuntimeDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  RuntimeDirectory& operator=(RuntimeDirectory&&) = delete;
+  RuntimeDirectory(const RuntimeDirectory&) = delete;
+  RuntimeDirectory& operator=(const RuntimeDirectory&) = delete;
+  ~RuntimeDirectory();  ///< removes it
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Notes a run, before it is started, so that its processes can be found after this one's sudden end.
+  [[nodiscard]] Status note_run(std::string_view id) const;
+  [[nodiscard]] Status note_daemon(const ProcessIdentity& daemon) const;
+
+ private:
+  explicit RuntimeDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  std::filesystem::path path_;  // empty after a move
+};
+
+/// What was found of owners that are gone, and ended.
+struct Cleaned {
+  std::vector<std::string> runs;
+  std::size_t processes = 0;  ///< ended: of those runs, and MPS daemons
+  std::size_t directories = 0;
+};
+
+/// Ends the processes of runs and daemons whose Plimsoll is gone, and removes their directories; touches
+/// nothing of one that lives, and no process but those noted or carrying a noted run's mark.
+[[nodiscard]] Cleaned clean_up(const std::filesystem::path& base);
+
+/// The mark in the environment of every process of a run.
+inline constexpr std::string_view kRunVariable = "PLIMSOLL_RUN_ID";
+
+}  // namespace plimsoll::running

@@ -1,0 +1,175 @@
+#include "run/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace plimsoll::running {
+namespace {
+
+using store::Point;
+using Points = std::vector<Point>;
+
+/// What becomes of one series over the whole run.
+struct Rule {
+  std::string_view series;  // with N for a GPU's or a package's number
+  std::string_view summary;
+  double (*reduce)(const Points&);
+  std::string_view unit;
+  bool sum = true;  // of several GPUs; else the mean
+};
+
+double mean(const Points& points) {
+  double sum = 0;
+  for (const Point& point : points) sum += point.value;
+  return sum / static_cast<double>(points.size());
+}
+double peak(const Points& points) {
+  return std::ranges::max_element(points, {}, &Point::value)->value;
+}
+double growth(const Points& points) {
+  return points.back().value - points.front().value;
+}
+/// Of a rate per second, by the time each value stood for.
+double integral(const Points& points) {
+  double sum = 0;
+  for (std::size_t i = 1; i < points.size(); ++i)
+    sum += points[i].value * static_cast<double>(points[i].time - points[i - 1].time) * 1e-6;
+  return sum;
+}
+
+constexpr Rule kRules[] = {
+    {"system/gpu/N/energy", "summary/gpu_energy", growth, "J"},
+    {"system/run/gpu/N/energy", "summary/gpu_energy_share", growth, "J"},
+    {"system/gpu/N/sm_activity", "summary/sm_activity_mean", mean, "1", false},
+    {"system/gpu/N/utilization", "summary/utilization_mean", mean, "1", false},
+    {"system/run/gpu/N/sm_share", "summary/sm_share_mean", mean, "1", false},
+    {"system/run/gpu/N/sm_activity", "summary/sm_activity_share_mean", mean, "1", false},
+    {"system/run/gpu/N/memory", "summary/gpu_memory_peak", peak, "B"},
+    {"system/run/cpu", "summary/cpu_seconds", integral, "s"},
+    {"system/run/memory", "summary/memory_peak", peak, "B"},
+    {"system/host/package/N/energy", "summary/host_energy", growth, "J"},
+};
+
+/// Of the command itself: not sampled, not derived.
+bool is_own(std::string_view metric) {
+  return !metric.starts_with("system/") && !metric.starts_with("summary/");
+}
+
+/// Whether `name` is `pattern` with a number in the place of N.
+bool fits(std::string_view name, std::string_view pattern) {
+  const auto place = pattern.find('N');
+  if (place == std::string_view::npos) return name == pattern;
+  const std::string_view before = pattern.substr(0, place);
+  const std::string_view after = pattern.substr(place + 1);
+  if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size())
+    return false;
+  const std::string_view number = name.substr(before.size(), name.size() - before.size() - after.size());
+  return std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+struct Span {
+  store::Time from = 0;
+  store::Time to = 0;
+};
+
+/// From the command's first to its last metric with steps, and how many steps a second that was.
+struct Work {
+  Span span;
+  std::optional<double> steps_per_second;
+};
+std::optional<Work> work_of(store::Store& store, const store::Run& run) {
+  std::optional<Work> out;
+  for (const auto& [metric, facts] : run.metrics) {
+    if (!is_own(metric) || facts.points < 2) continue;
+    const auto points = store.history(run.id, metric);
+    if (!points || points->size() < 2) continue;
+    const Span span{points->front().time, points->back().time};
+    const auto steps = static_cast<double>(points->back().step - points->front().step);
+    const double seconds = static_cast<double>(span.to - span.from) * 1e-6;
+    if (seconds <= 0) continue;
+    if (out && out->span.to - out->span.from >= span.to - span.from) continue;
+    out = Work{span, steps > 0 ? std::optional(steps / seconds) : std::nullopt};
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Run& run, store::Time end) {
+  std::vector<store::Batch> out;
+  const auto add = [&](std::string_view name, double value, std::string_view unit) {
+    if (!std::isfinite(value)) return;
+    out.push_back(
+        {run.id, std::string(name), {std::string(unit), "from the run's samples"}, {{end, 0, value}}});
+  };
+  add("summary/seconds", static_cast<double>(end - run.start) * 1e-6, "s");
+  for (const Rule& rule : kRules) {
+    double sum = 0;
+    int found = 0;
+    for (const auto& [metric, facts] : run.metrics) {
+      if (facts.points < 2 || !fits(metric, rule.series)) continue;
+      const auto points = store.history(run.id, metric);
+      if (!points) return std::unexpected(points.error());
+      if (points->size() < 2) continue;
+      sum += rule.reduce(*points);
+      ++found;
+    }
+    if (found > 0) add(rule.summary, rule.sum ? sum : sum / found, rule.unit);
+  }
+  const auto work = work_of(store, run);
+  if (!work) return out;
+  if (work->steps_per_second) add("summary/steps_per_second", *work->steps_per_second, "1/s");
+  for (const std::string_view which : {"sm_activity", "graphics_activity"}) {
+    double sum = 0;
+    int found = 0;
+    for (const auto& [metric, facts] : run.metrics) {
+      if (!fits(metric, fmt::format("system/gpu/N/{}", which))) continue;
+      const auto points = store.history(run.id, metric, work->span.from, work->span.to);
+      if (!points || points->empty()) continue;
+      sum += mean(*points);
+      ++found;
+    }
+    if (found > 0) add(fmt::format("summary/{}_working", which), sum / found, "1");
+  }
+  return out;
+}
+
+std::optional<SoloProfile> solo_profile(store::Store& store, std::string_view fingerprint,
+                                        std::string_view device_name) {
+  store::Search search;
+  search.filter =
+      fmt::format("tags.`plimsoll.fingerprint` = '{}' and tags.`plimsoll.mode` = 'alone'", fingerprint);
+  search.limit = 20;
+  const auto runs = store.search(search);
+  if (!runs) return {};
+  for (const store::Run& run : *runs) {
+    const auto activity = run.metrics.find("summary/sm_activity_working");
+    const auto device = run.tags.find("plimsoll.device.0.name");
+    if (activity == run.metrics.end() || device == run.tags.end() || device->second != device_name) continue;
+    SoloProfile profile{run.id, activity->second.latest.value};
+    if (const auto rate = run.metrics.find("summary/steps_per_second"); rate != run.metrics.end())
+      profile.steps_per_second = rate->second.latest.value;
+    if (profile.sm_activity > 0) return profile;
+  }
+  return {};
+}
+
+std::optional<Bytes> last_gpu_memory(store::Store& store, std::string_view fingerprint) {
+  store::Search search;
+  search.filter = fmt::format("tags.`plimsoll.fingerprint` = '{}'", fingerprint);
+  search.limit = 20;
+  const auto runs = store.search(search);
+  if (!runs) return {};
+  for (const store::Run& run : *runs) {
+    // One that ran out of memory, or was ended early, may not have reached its peak.
+    if (run.status != store::RunStatus::finished) continue;
+    if (const auto found = run.metrics.find("summary/gpu_memory_peak"); found != run.metrics.end())
+      return Bytes::rounded(found->second.latest.value);
+  }
+  return {};
+}
+
+}  // namespace plimsoll::running

@@ -1,0 +1,93 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+
+namespace plimsoll::telemetry {
+
+enum class Source {
+  process_cpu,
+  process_tree,
+  process_memory,
+  process_io,
+  host_cpu,
+  host_memory,
+  host_disk,
+  host_network,
+  host_pressure,
+  cgroup,
+  package_energy,
+  gpu_activity,
+  gpu_power,
+  gpu_energy,
+  gpu_memory,
+  gpu_clocks,
+  gpu_utilization,
+  gpu_temperature,
+  gpu_sharing,
+  gpu_slices,
+};
+
+/// How often each source is read at most: as often as its value really changes, or as its reading is worth.
+struct SourceRow {
+  Source source;
+  double period;  ///< seconds
+  std::string_view why;
+};
+inline constexpr std::array kSources = {
+    SourceRow{Source::process_cpu, 0.1, "the kernel counts in ticks of 10 ms"},
+    SourceRow{Source::process_tree, 0.2, "where the machine began a process since; else every second"},
+    SourceRow{Source::process_memory, 1, "the kernel walks the page tables; larger runs less often"},
+    SourceRow{Source::process_io, 1, "written back by the kernel in seconds"},
+    SourceRow{Source::host_cpu, 0.5, "the kernel sums over all processors"},
+    SourceRow{Source::host_memory, 0.2, ""},
+    SourceRow{Source::host_disk, 1, ""},
+    SourceRow{Source::host_network, 1, ""},
+    SourceRow{Source::host_pressure, 1, "the kernel averages over 2 s"},
+    SourceRow{Source::cgroup, 0.5, ""},
+    SourceRow{Source::package_energy, 0.1, ""},
+    SourceRow{Source::gpu_activity, 0.1, "shorter windows of GPM say little"},
+    SourceRow{Source::gpu_power, 0.02, "the board measures about 50 times a second"},
+    SourceRow{Source::gpu_energy, 0.1, "the counter moves about every 100 ms"},
+    SourceRow{Source::gpu_memory, 0.05, ""},
+    SourceRow{Source::gpu_clocks, 0.1, ""},
+    SourceRow{Source::gpu_utilization, 0.2, "the driver averages over 1/6 s to 1 s"},
+    SourceRow{Source::gpu_temperature, 1, ""},
+    SourceRow{Source::gpu_sharing, 0.5, "the driver samples processes over 1/6 s to 1 s"},
+    SourceRow{Source::gpu_slices, 10, "MIG slices change only by hand"},
+};
+
+[[nodiscard]] constexpr double period_of(Source source) {
+  return kSources[static_cast<std::size_t>(source)].period;
+}
+
+/// When a source is to be read next.
+class Due {
+ public:
+  explicit Due(Source source) : period_(period_of(source)) {}
+
+  /// Whether it is due now, `slack` seconds early at most; if so, the next time is a period later.
+  [[nodiscard]] bool now(double elapsed, double slack) {
+    if (elapsed + slack < next_) return false;
+    next_ = next_ + period_ > elapsed ? next_ + period_ : elapsed + period_;
+    return true;
+  }
+  void at_once() { next_ = -std::numeric_limits<double>::infinity(); }
+  /// A source that did not answer is asked again, but not at every turn.
+  void later(double elapsed, double seconds) { next_ = elapsed + seconds; }
+
+ private:
+  double period_;
+  double next_ = -std::numeric_limits<double>::infinity();
+};
+
+/// The moment of one sample, as every source sees it.
+struct Moment {
+  double elapsed = 0;  ///< seconds on a clock that never jumps
+  double slack = 0;    ///< half a frame
+  [[nodiscard]] bool reads(Due& due) const { return due.now(elapsed, slack); }
+};
+inline constexpr double kRetry = 10;  ///< seconds until a source that refused is asked again
+
+}  // namespace plimsoll::telemetry
