@@ -1,7 +1,9 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +18,8 @@ namespace plimsoll {
 struct Invocation {
   std::function<Result<int>()> run;
   ColorChoice color = ColorChoice::automatic;
+  /// What stood after "--" of `plimsoll run`.
+  std::optional<std::vector<std::string>> command = {};
 };
 
 /// One row per verb; each `add` puts a subcommand with its options into the App.
@@ -29,10 +33,14 @@ void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
+void add_runs(CLI::App& app, Invocation& invocation);
+void add_report(CLI::App& app, Invocation& invocation);
 void add_weigh(CLI::App& app, Invocation& invocation);
 void add_zoo(CLI::App& app, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
+void add_run(CLI::App& app, Invocation& invocation);
+void add_cuda_facts(CLI::App& app, Invocation& invocation);
 void add_top(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);
 

@@ -15,9 +15,19 @@ namespace plimsoll {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"weigh", add_weigh},           {"estimate", add_estimate}, {"oom", add_oom},
-    {"replay", add_replay},         {"inspect", add_inspect},   {"zoo", add_zoo},
-    {"devices", add_devices},       {"export", add_export},     {"top", add_top},
+    {"weigh", add_weigh},
+    {"estimate", add_estimate},
+    {"oom", add_oom},
+    {"replay", add_replay},
+    {"inspect", add_inspect},
+    {"run", add_run},
+    {"runs", add_runs},
+    {"report", add_report},
+    {"top", add_top},
+    {"zoo", add_zoo},
+    {"devices", add_devices},
+    {"export", add_export},
+    {"cuda-facts", add_cuda_facts},
     {"completion", add_completion},
 };
 
@@ -46,6 +56,15 @@ Error unknown_command(std::string_view word) {
   return error;
 }
 
+/// The words after "--" of `plimsoll run`: another program's command line, in which nothing is ours to parse.
+int split_off_command(int argc, char** argv, Invocation& invocation) {
+  const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+  const auto mark = std::ranges::find(words, std::string_view("--"));
+  if (mark == words.end() || std::find(words.begin(), mark, std::string_view("run")) == mark) return argc;
+  invocation.command.emplace(mark + 1, words.end());
+  return static_cast<int>(mark - words.begin());
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
@@ -64,6 +83,7 @@ int run(int argc, char** argv) {
       ->option_text("WHEN");
   app.fallthrough();
   for (const Command& command : kCommands) command.add(app, invocation);
+  argc = split_off_command(argc, argv, invocation);
   if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1])) return report_error(unknown_command(argv[1]));
   try {
     app.parse(argc, argv);

@@ -60,16 +60,6 @@ std::vector<std::size_t> column_widths(const Table& table, const TextStyle& styl
   return widths;
 }
 
-std::string quote_csv(std::string_view cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(cell);
-  std::string out = "\"";
-  for (const char c : cell) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 std::string escape_markdown(std::string_view cell) {
   std::string out;
   for (const char c : cell) {
@@ -108,12 +98,22 @@ std::string to_text(const Table& table, const TextStyle& style) {
   return out;
 }
 
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
 std::string to_csv(const Table& table) {
   std::string out;
   const auto line = [&](const auto& cell_of) {
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       if (c > 0) out += ',';
-      out += quote_csv(cell_of(c));
+      out += csv_cell(cell_of(c));
     }
     out += "\r\n";
   };

@@ -30,7 +30,8 @@ struct TextStyle {
 };
 
 [[nodiscard]] std::string to_text(const Table& table, const TextStyle& style);
-[[nodiscard]] std::string to_csv(const Table& table);  ///< RFC 4180
+[[nodiscard]] std::string to_csv(const Table& table);       ///< RFC 4180
+[[nodiscard]] std::string csv_cell(std::string_view text);  ///< in quotes where it needs them
 [[nodiscard]] std::string to_markdown(const Table& table);
 
 /// Columns that a UTF-8 text takes, one per code point.

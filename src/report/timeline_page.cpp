@@ -9,14 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/embedded.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-
-namespace plimsoll {
-/// src/report/pages/ as it was when the program was built.
-[[nodiscard]] std::span<const EmbeddedFile> embedded_pages();
-}  // namespace plimsoll
+#include "report/html.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -41,37 +36,6 @@ constexpr std::array<std::string_view, estimate::kPurposes> kClasses = {
 
 std::size_t index(Purpose purpose) {
   return static_cast<std::size_t>(purpose);
-}
-
-std::string_view page_part(std::string_view name) {
-  for (const EmbeddedFile& file : embedded_pages())
-    if (file.name == name) return file.contents;
-  return {};
-}
-
-std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  return out;
-}
-
-/// JSON within a script element: nothing in it may end the element or begin a comment.
-std::string script_json(const Json& json) {
-  std::string out;
-  for (const char c : json.dump()) switch (c) {
-      case '<': out += "\\u003c"; break;
-      case '>': out += "\\u003e"; break;
-      case '&': out += "\\u0026"; break;
-      default: out += c;
-    }
-  return out;
 }
 
 std::int64_t total(const TimelinePoint& point) {
@@ -321,13 +285,11 @@ std::string timeline_page(const Timeline& timeline, std::string_view title, std:
       static_cast<std::size_t>(std::ranges::max_element(shown, {}, height) - shown.begin()) %
       std::max<std::size_t>(shown.size(), 1);
   const std::int64_t peak = shown.empty() ? 0 : height(shown[peak_column]);
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-      "<title>{0}: memory</title>\n<style>\n{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n"
-      "<p>Memory allocated over the {2} allocations and frees of one iteration; at most {3}.</p>\n",
-      escape_html(title), page_part("timeline.css"), timeline.points.size(), text(Bytes(peak)));
+  std::string out = page_head(fmt::format("{}: memory", title), "timeline.css");
+  out += fmt::format(
+      "<h1>{}</h1>\n<p>Memory allocated over the {} allocations and frees of one iteration; at most "
+      "{}.</p>\n",
+      escape_html(title), timeline.points.size(), text(Bytes(peak)));
   out += chart(timeline, shown, peak, capacity);
   out += "<main>\n" + legend(timeline, shown, peak_column);
   out +=

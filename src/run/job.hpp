@@ -15,14 +15,17 @@ namespace plimsoll::running {
 enum class Sharing { naive, mps };
 [[nodiscard]] std::string_view name(Sharing sharing);
 
+/// Names and values for a process's environment.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
 /// A command to run, and the limits within which.
 struct Job {
   std::vector<std::string> command;
   std::string experiment = "Default";
   std::string workload = {};  ///< jobs of one experiment and workload start together
   std::string name = {};
-  std::filesystem::path directory = {};                               ///< to run in; empty: this process's
-  std::vector<std::pair<std::string, std::string>> environment = {};  ///< added for it
+  std::filesystem::path directory = {};  ///< to run in; empty: this process's
+  Variables environment = {};            ///< added for it
   std::vector<std::string> devices =
       {};  ///< a GPU's number or UUID, a MIG device's UUID; empty: no choice made
   Sharing sharing = Sharing::naive;

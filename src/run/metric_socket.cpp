@@ -18,8 +18,10 @@ constexpr std::size_t kMostOutput = std::size_t{64} << 10;
 constexpr std::size_t kChunk = std::size_t{64} << 10;
 
 std::unexpected<Error> cannot(const std::filesystem::path& path, int code) {
-  return std::unexpected(Error{fmt::format("cannot listen: {}", std::generic_category().message(code)), path.string(),
-                               {}, Error::Kind::machine_lacks});
+  return std::unexpected(Error{fmt::format("cannot listen: {}", std::generic_category().message(code)),
+                               path.string(),
+                               {},
+                               Error::Kind::machine_lacks});
 }
 
 }  // namespace
@@ -40,7 +42,8 @@ Result<MetricSocket> MetricSocket::listen(const std::filesystem::path& path, Tak
 
 void MetricSocket::collect(Interests& interests, bool reading) {
   forget_ended();
-  if (connections_.size() < kMostConnections) interests.push_back({listener_.get(), POLLIN, [this] { accept(); }});
+  if (connections_.size() < kMostConnections)
+    interests.push_back({listener_.get(), POLLIN, [this] { accept(); }});
   for (Connection& connection : connections_) {
     if (!connection.output.empty())
       interests.push_back({connection.socket.get(), POLLOUT, [&connection] { write(connection); }});
@@ -110,10 +113,11 @@ void MetricSocket::acknowledge(std::uint64_t committed) {
 }
 
 void MetricSocket::write(Connection& connection) {
-  const ssize_t count =
-      ::send(connection.socket.get(), connection.output.data(), connection.output.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const ssize_t count = ::send(connection.socket.get(), connection.output.data(), connection.output.size(),
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
   if (count < 0) {
-    if (errno != EINTR && errno != EAGAIN) connection.output.clear();  // it no longer listens; it may still talk
+    if (errno != EINTR && errno != EAGAIN)
+      connection.output.clear();  // it no longer listens; it may still talk
     return;
   }
   connection.output.erase(0, static_cast<std::size_t>(count));

@@ -13,9 +13,9 @@
 
 namespace plimsoll::running {
 
-/// A Unix socket on which a command says what it would else print: one statement per line, without the prefix. For
-/// every metric that is kept for good the count of such so far comes back as "ok N"; a line that cannot be
-/// understood gets "error LINE: why".
+/// A Unix socket on which a command says what it would else print: one statement per line, without the
+/// prefix. For every metric that is kept for good the count of such so far comes back as "ok N"; a line that
+/// cannot be understood gets "error LINE: why".
 class MetricSocket {
  public:
   /// Takes a statement; for a metric, the number from which on committed() means that it is kept.
@@ -39,7 +39,8 @@ class MetricSocket {
     std::uint64_t lines = 0;
     std::uint64_t metrics = 0;
     std::uint64_t acknowledged = 0;
-    std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting = {};  // (number in the store, metrics till then)
+    std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting =
+        {};  // (number in the store, metrics till then)
     bool ended = false;
   };
   MetricSocket(FileDescriptor listener, Take take) : listener_(std::move(listener)), take_(std::move(take)) {}

@@ -8,11 +8,10 @@
 
 #include "base/units.hpp"
 #include "run/child.hpp"
+#include "run/job.hpp"
 #include "run/runtime_directory.hpp"
 
 namespace plimsoll::running {
-
-using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// NVIDIA's MPS control daemon, started for one workload and stopped with it. Its pipes and logs are in a
 /// directory of its own, so that it meets no other daemon on the machine.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <limits.h>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
 
 namespace plimsoll::running {
 namespace {

@@ -42,8 +42,8 @@ class LogFile {
   bool failed_ = false;
 };
 
-/// A descriptor of this process to which a command's output is passed on, without ever blocking on a reader who has
-/// stopped.
+/// A descriptor of this process to which a command's output is passed on, without ever blocking on a reader
+/// who has stopped.
 class Passage {
  public:
   explicit Passage(int descriptor) : descriptor_(descriptor) {}

@@ -102,6 +102,11 @@ std::optional<std::string> python_of(const Job& job) {
 
 }  // namespace
 
+std::string this_host() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.nodename : "";
+}
+
 bool is_secret_name(std::string_view name) {
   const std::string lower = lower_case(name);
   return std::ranges::any_of(kSecretWords, [&](std::string_view word) { return lower.contains(word); });
@@ -137,7 +142,7 @@ Provenance provenance_of(const Job& job, const std::vector<std::string>& variabl
   add_host(out);
   const fs::path directory = job.directory.empty() ? fs::path(".") : job.directory;
   std::error_code ignored;
-  out.tags["plimsoll.directory"] = fs::absolute(directory, ignored).string();
+  out.tags["plimsoll.directory"] = fs::absolute(directory, ignored).lexically_normal().string();
   out.tags["plimsoll.command"] = nlohmann::json(masked_command(job.command))
                                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   out.tags["plimsoll.fingerprint"] = fingerprint(job);

@@ -32,6 +32,8 @@ struct Provenance {
 /// A command line with secret options masked: `--api-key X`, `--token=X`, PASSWORD=X.
 [[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& command);
 
+[[nodiscard]] std::string this_host();
+
 /// Same command, same directory: the same work. 16 hexadecimal digits.
 [[nodiscard]] std::string fingerprint(const Job& job);
 

@@ -119,7 +119,8 @@ struct Recorder::State {
     [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof one);
   }
 
-  void take_metrics(std::unique_lock<std::mutex>&) {
+  /// With the mutex held.
+  void take_metrics() {
     for (Metric& metric : metrics) {
       const auto run = runs.find(metric.run);
       if (run == runs.end()) continue;
@@ -230,14 +231,18 @@ struct Recorder::State {
     std::vector<Finish> due;
     {
       const std::scoped_lock lock(mutex);
-      const auto later = std::ranges::stable_partition(finishes, [&](const Finish& f) { return f.due <= now || last; });
+      const auto later =
+          std::ranges::stable_partition(finishes, [&](const Finish& f) { return f.due <= now || last; });
       due.assign(finishes.begin(), later.begin());
       finishes.erase(finishes.begin(), later.begin());
+      if (!due.empty()) take_metrics();  // what came while the store was busy belongs to the record
     }
     for (Finish& finish : due) {
-      Status kept = write_samples() && write_metrics() ? end_record(finish) : Status(std::unexpected(*trouble));
+      Status kept =
+          write_samples() && write_metrics() ? end_record(finish) : Status(std::unexpected(*trouble));
       note(kept);
-      const bool retry = !kept && !last && kept.error().kind == Error::Kind::machine_lacks && now < finish.give_up;
+      const bool retry =
+          !kept && !last && kept.error().kind == Error::Kind::machine_lacks && now < finish.give_up;
       const std::scoped_lock lock(mutex);
       if (retry) {
         finish.due = now + std::chrono::milliseconds(500);
@@ -258,14 +263,16 @@ struct Recorder::State {
         std::unique_lock lock(mutex);
         wake.wait_for(lock, options.metrics_interval, [&] { return stopping; });
         last = stopping;
-        take_metrics(lock);
+        take_metrics();
       }
       const bool healthy = write_metrics();
       const auto now = Clock::now();
       if (now >= next_samples || last) {
         weigh_runs();
-        if (healthy) write_samples();
-        else take_frames();
+        if (healthy)
+          write_samples();
+        else
+          take_frames();
         next_samples = now + options.frames_interval;
       }
       end_records(now, last);
@@ -296,7 +303,8 @@ void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::o
   state_->runs[run] = {std::move(id), std::move(gpus), std::move(alone), {}, {}};
 }
 
-std::uint64_t Recorder::metric(int run, std::string name, store::Point point, store::Description description) {
+std::uint64_t Recorder::metric(int run, std::string name, store::Point point,
+                               store::Description description) {
   const std::scoped_lock lock(state_->mutex);
   state_->metrics.push_back({run, std::move(name), point, std::move(description)});
   return ++state_->taken;

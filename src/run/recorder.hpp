@@ -15,19 +15,21 @@
 namespace plimsoll::running {
 
 struct RecorderOptions {
-  std::chrono::milliseconds metrics_interval = std::chrono::milliseconds(100);  ///< the longest wait for an answer
+  std::chrono::milliseconds metrics_interval =
+      std::chrono::milliseconds(100);  ///< the longest wait for an answer
   std::chrono::milliseconds frames_interval = std::chrono::seconds(1);
   /// How long a store that refuses (disk full, locked) is asked again before the end of a run is given up.
   std::chrono::milliseconds patience = std::chrono::seconds(30);
   std::size_t most_pending = 1'000'000;  ///< points kept in memory meanwhile
 };
 
-/// Brings samples and metrics into the store, from a thread of its own, so that a slow disk holds up neither the
-/// sampling nor the commands.
+/// Brings samples and metrics into the store, from a thread of its own, so that a slow disk holds up neither
+/// the sampling nor the commands.
 class Recorder {
  public:
   /// `sampling` may be null; it outlives the recorder.
-  Recorder(std::unique_ptr<store::Store> store, telemetry::SamplingThread* sampling, RecorderOptions options = {});
+  Recorder(std::unique_ptr<store::Store> store, telemetry::SamplingThread* sampling,
+           RecorderOptions options = {});
   ~Recorder();  ///< brings in what is there, and stops
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -35,7 +37,8 @@ class Recorder {
   /// From now on samples of the machine, of the run, and of `gpus` go to the stored run `id`.
   void begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone = {});
   /// Takes a metric of the command; it is kept for good once committed() has reached the number given back.
-  [[nodiscard]] std::uint64_t metric(int run, std::string name, store::Point point, store::Description description);
+  [[nodiscard]] std::uint64_t metric(int run, std::string name, store::Point point,
+                                     store::Description description);
   [[nodiscard]] std::uint64_t committed() const;
   /// So much is waiting for the disk that more should not be taken.
   [[nodiscard]] bool congested() const;

@@ -64,7 +64,8 @@ bool fits(std::string_view name, std::string_view pattern) {
   if (place == std::string_view::npos) return name == pattern;
   const std::string_view before = pattern.substr(0, place);
   const std::string_view after = pattern.substr(place + 1);
-  if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size()) return false;
+  if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size())
+    return false;
   const std::string_view number = name.substr(before.size(), name.size() - before.size() - after.size());
   return std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -101,7 +102,8 @@ Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Ru
   std::vector<store::Batch> out;
   const auto add = [&](std::string_view name, double value, std::string_view unit) {
     if (!std::isfinite(value)) return;
-    out.push_back({run.id, std::string(name), {std::string(unit), "from the run's samples"}, {{end, 0, value}}});
+    out.push_back(
+        {run.id, std::string(name), {std::string(unit), "from the run's samples"}, {{end, 0, value}}});
   };
   add("summary/seconds", static_cast<double>(end - run.start) * 1e-6, "s");
   for (const Rule& rule : kRules) {
@@ -138,7 +140,8 @@ Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Ru
 std::optional<SoloProfile> solo_profile(store::Store& store, std::string_view fingerprint,
                                         std::string_view device_name) {
   store::Search search;
-  search.filter = fmt::format("tags.`plimsoll.fingerprint` = '{}' and tags.`plimsoll.mode` = 'alone'", fingerprint);
+  search.filter =
+      fmt::format("tags.`plimsoll.fingerprint` = '{}' and tags.`plimsoll.mode` = 'alone'", fingerprint);
   search.limit = 20;
   const auto runs = store.search(search);
   if (!runs) return {};

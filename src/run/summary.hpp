@@ -11,9 +11,10 @@
 namespace plimsoll::running {
 
 /// A run's own figures over its whole length, one point each, from what was sampled: "summary/seconds",
-/// "summary/gpu_energy"… What was not sampled is absent. Over the span between the first and the last metric of the
-/// command, start-up left out: "summary/sm_activity_working", "summary/steps_per_second".
-[[nodiscard]] Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Run& run, store::Time end);
+/// "summary/gpu_energy"… What was not sampled is absent. Over the span between the first and the last metric
+/// of the command, start-up left out: "summary/sm_activity_working", "summary/steps_per_second".
+[[nodiscard]] Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Run& run,
+                                                          store::Time end);
 
 /// How a command did when it last ran alone on such a device, and to its end.
 struct SoloProfile {
@@ -24,7 +25,8 @@ struct SoloProfile {
 [[nodiscard]] std::optional<SoloProfile> solo_profile(store::Store& store, std::string_view fingerprint,
                                                       std::string_view device_name);
 
-/// The most GPU memory that the command took in its last run that was not cut short; nothing where there is none.
+/// The most GPU memory that the command took in its last run that was not cut short; nothing where there is
+/// none.
 [[nodiscard]] std::optional<Bytes> last_gpu_memory(store::Store& store, std::string_view fingerprint);
 
 }  // namespace plimsoll::running

@@ -1,5 +1,6 @@
 #include "store/location.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
@@ -31,9 +32,7 @@ Result<std::filesystem::path> store_path(const std::string& location) {
     return std::unexpected(
         Error{"a store is a file of SQLite; servers are not known yet", named, "Give a path."});
   if (named.find('\0') != std::string::npos) return fail("the path of the store holds a NUL");
-  // Absolute, so that a later change of directory moves nothing.
-  std::error_code ignored;
-  if (!named.empty()) return std::filesystem::absolute(named, ignored);
+  if (!named.empty()) return std::filesystem::path(named);
   const std::string data = variable("XDG_DATA_HOME"), home = variable("HOME");
   // The specification says that a relative path there is to be ignored.
   if (data.starts_with('/')) return std::filesystem::path(data) / "plimsoll" / "plimsoll.db";
@@ -68,6 +67,30 @@ Status make_private_file(const std::filesystem::path& path, bool create) {
   const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file && errno != EEXIST) return std::unexpected(cannot_make("the store", path, errno));
   return {};
+}
+
+Result<std::vector<File>> list_files(const std::filesystem::path& directory, std::size_t most) {
+  namespace fs = std::filesystem;
+  constexpr int kDeepest = 32;
+  std::vector<File> out;
+  std::error_code problem;
+  fs::recursive_directory_iterator at(directory, fs::directory_options::skip_permission_denied, problem);
+  if (problem == std::errc::no_such_file_or_directory) return out;
+  for (; !problem && at != fs::recursive_directory_iterator() && out.size() < most; at.increment(problem)) {
+    if (at.depth() >= kDeepest) at.disable_recursion_pending();
+    std::error_code gone;  // a file may vanish while it is looked at
+    if (at->is_symlink(gone) || !at->is_regular_file(gone)) continue;
+    const auto size = at->file_size(gone);
+    if (!gone)
+      out.push_back({at->path().lexically_relative(directory).string(), static_cast<std::int64_t>(size)});
+  }
+  if (problem)
+    return std::unexpected(Error{fmt::format("cannot list the run's files: {}", problem.message()),
+                                 directory.string(),
+                                 {},
+                                 Error::Kind::machine_lacks});
+  std::ranges::sort(out, {}, &File::path);
+  return out;
 }
 
 }  // namespace plimsoll::store

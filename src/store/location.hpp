@@ -1,8 +1,10 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
+#include "store/store.hpp"
 
 namespace plimsoll::store {
 
@@ -17,5 +19,8 @@ namespace plimsoll::store {
 /// existing one is not opened: closing it again would drop the locks that another connection of this process
 /// has on it.
 [[nodiscard]] Status make_private_file(const std::filesystem::path& path, bool create);
+
+/// The regular files below a directory, which need not be there; `most` of them and 32 levels deep at most.
+[[nodiscard]] Result<std::vector<File>> list_files(const std::filesystem::path& directory, std::size_t most);
 
 }  // namespace plimsoll::store

@@ -17,11 +17,12 @@ namespace {
 /// each point is written twice, or a few times where batches are tiny.
 constexpr std::int64_t kManyChunks = 64;
 
-/// A metric's row, as far as appending needs it.
+/// A metric's row, as far as appending changes it.
 struct MetricRow {
   std::int64_t id = 0;
   std::int64_t full_chunks = 0;
   std::int64_t chunks = 0;
+  std::optional<Point> latest = {};
 };
 
 /// A chunk as it is written.
@@ -86,57 +87,45 @@ Status replace_chunks(sqlite::Database& database, MetricRow& metric, const std::
   return {};
 }
 
-Status save_chunk_counts(sqlite::Database& database, const MetricRow& metric) {
-  return database.query("UPDATE metric SET full_chunks = ?, chunks = ? WHERE id = ?")
-      .bind(metric.full_chunks)
-      .bind(metric.chunks)
-      .bind(metric.id)
-      .run();
-}
-
-/// The metric's row, with the points counted in already; made where there is none.
-Result<MetricRow> enter_metric(sqlite::Database& database, std::int64_t run, const Batch& batch,
-                               Point latest) {
-  const auto count = static_cast<std::int64_t>(batch.points.size());
+/// Made where there is none, still without points.
+Result<MetricRow> enter_metric(sqlite::Database& database, std::int64_t run, const Batch& batch) {
   sqlite::Query query = database.query(
       "SELECT id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric WHERE run = ? AND "
       "name = ?");
   const Result<bool> row = query.bind(run).bind(batch.metric).next();
   if (!row) return std::unexpected(row.error());
-  if (!*row) {
-    PLIMSOLL_TRY(
-        database
-            .query("INSERT INTO metric(run, name, unit, source, latest_time, latest_step, latest_value, "
-                   "points, full_chunks, chunks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0)")
-            .bind(run)
-            .bind(batch.metric)
-            .bind(batch.description.unit)
-            .bind(batch.description.source)
-            .bind(latest.time)
-            .bind(latest.step)
-            .bind(latest.value)
-            .bind(count)
-            .run());
-    return MetricRow{database.last_inserted(), 0, 0};
-  }
-  const MetricRow metric{query.integer(0), query.integer(1), query.integer(2)};
-  const Point known{query.integer(3), query.integer(4), query.real(5)};
-  const Point& now = later(known, latest);
-  // Who says nothing of unit and source leaves them as they are.
+  if (*row)
+    return MetricRow{query.integer(0), query.integer(1), query.integer(2),
+                     Point{query.integer(3), query.integer(4), query.real(5)}};
   PLIMSOLL_TRY(
       database
-          .query(
-              "UPDATE metric SET latest_time = ?, latest_step = ?, latest_value = ?, points = points + ?, "
-              "unit = coalesce(nullif(?, ''), unit), source = coalesce(nullif(?, ''), source) WHERE id = ?")
-          .bind(now.time)
-          .bind(now.step)
-          .bind(now.value)
-          .bind(count)
-          .bind(batch.description.unit)
-          .bind(batch.description.source)
-          .bind(metric.id)
+          .query("INSERT INTO metric(run, name, unit, source, latest_time, latest_step, latest_value, "
+                 "points, full_chunks, chunks) VALUES (?, ?, '', '', 0, 0, NULL, 0, 0, 0)")
+          .bind(run)
+          .bind(batch.metric)
           .run());
-  return metric;
+  return MetricRow{database.last_inserted()};
+}
+
+/// Who says nothing of unit and source leaves them as they are.
+Status save_metric(sqlite::Database& database, const MetricRow& metric, const Batch& batch) {
+  Point latest = metric.latest.value_or(batch.points.front());
+  for (const Point& p : batch.points) latest = later(latest, p);
+  return database
+      .query(
+          "UPDATE metric SET latest_time = ?, latest_step = ?, latest_value = ?, points = points + ?, "
+          "full_chunks = ?, chunks = ?, unit = coalesce(nullif(?, ''), unit), "
+          "source = coalesce(nullif(?, ''), source) WHERE id = ?")
+      .bind(latest.time)
+      .bind(latest.step)
+      .bind(latest.value)
+      .bind(static_cast<std::int64_t>(batch.points.size()))
+      .bind(metric.full_chunks)
+      .bind(metric.chunks)
+      .bind(batch.description.unit)
+      .bind(batch.description.source)
+      .bind(metric.id)
+      .run();
 }
 
 Status check(const Batch& batch) {
@@ -160,9 +149,7 @@ const Point& later(const Point& a, const Point& b) {
 Status append_points(sqlite::Database& database, std::int64_t run, const Batch& batch) {
   PLIMSOLL_TRY(check(batch));
   if (batch.points.empty()) return {};
-  Point latest = batch.points.front();
-  for (const Point& p : batch.points) latest = later(latest, p);
-  Result<MetricRow> metric = enter_metric(database, run, batch, latest);
+  Result<MetricRow> metric = enter_metric(database, run, batch);
   if (!metric) return std::unexpected(metric.error());
   std::span<const Point> rest = batch.points;
   while (!rest.empty()) {
@@ -175,7 +162,7 @@ Status append_points(sqlite::Database& database, std::int64_t run, const Batch& 
     if (const Result<std::vector<Piece>> pieces = cut_anew(database, *metric))
       PLIMSOLL_TRY(replace_chunks(database, *metric, *pieces));
   }
-  return save_chunk_counts(database, *metric);
+  return save_metric(database, *metric, batch);
 }
 
 Status compact_points(sqlite::Database& database, std::int64_t run) {
@@ -195,7 +182,11 @@ Status compact_points(sqlite::Database& database, std::int64_t run) {
     const Result<std::vector<Piece>> pieces = cut_anew(database, metric);
     if (!pieces) return std::unexpected(pieces.error());
     PLIMSOLL_TRY(replace_chunks(database, metric, *pieces));
-    PLIMSOLL_TRY(save_chunk_counts(database, metric));
+    PLIMSOLL_TRY(database.query("UPDATE metric SET full_chunks = ?, chunks = ? WHERE id = ?")
+                     .bind(metric.full_chunks)
+                     .bind(metric.chunks)
+                     .bind(metric.id)
+                     .run());
   }
   return {};
 }

@@ -86,18 +86,16 @@ Result<std::int64_t> recognised_version(sqlite::Database& database) {
   if (!objects) return objects;
   const bool empty = *application == 0 && *version == 0 && *objects == 0;
   if (!empty && *application != kApplication)
-    return std::unexpected(Error{"this is a database of another program",
-                                 sqlite3_db_filename(database.handle(), "main"),
+    return std::unexpected(Error{"this is a database of another program", database.path(),
                                  "Name another with --store PATH; this file was not changed."});
   if (*version > schema_version())
     return std::unexpected(
         Error{fmt::format("the store has version {} of the tables; this Plimsoll knows up to {}", *version,
                           schema_version()),
-              sqlite3_db_filename(database.handle(), "main"),
+              database.path(),
               "A newer Plimsoll wrote it: update this one, or name another store with --store PATH."});
   if (!empty && *version < 1)
-    return std::unexpected(Error{"the store is damaged: its version is missing",
-                                 sqlite3_db_filename(database.handle(), "main")});
+    return std::unexpected(Error{"the store is damaged: its version is missing", database.path()});
   return version;
 }
 

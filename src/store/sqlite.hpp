@@ -89,6 +89,7 @@ class Database {
   [[nodiscard]] std::int64_t last_inserted() const;
   [[nodiscard]] bool in_transaction() const;
   [[nodiscard]] sqlite3* handle() const { return handle_; }
+  [[nodiscard]] std::string path() const { return path_.string(); }  ///< as it was named
   /// What an error code means, and what to do about it.
   [[nodiscard]] Error error(int code) const;
 

@@ -104,6 +104,7 @@ class SqliteStore final : public Store {
   Status restore(std::string_view run) override { return mark(run, 0); }
   Result<std::size_t> purge() override;
   Result<fs::path> artifacts(std::string_view run) override;
+  Result<std::vector<File>> files(std::string_view run) override;
   std::string location() const override { return path_.string(); }
 
  private:
@@ -145,6 +146,7 @@ class SqliteStore final : public Store {
     return stem.string() + "-artifacts";
   }
 
+  Result<fs::path> artifact_directory(std::string_view run);
   Status give_space_back();
 
   std::mutex mutex_;
@@ -192,7 +194,7 @@ Status SqliteStore::give_space_back() {
   return {};
 }
 
-Result<fs::path> SqliteStore::artifacts(std::string_view run) {
+Result<fs::path> SqliteStore::artifact_directory(std::string_view run) {
   const Result<std::string> id = read<std::string>([&]() -> Result<std::string> {
     const Result<std::int64_t> number = run_number(*database_, run);
     if (!number) return std::unexpected(number.error());
@@ -203,9 +205,20 @@ Result<fs::path> SqliteStore::artifacts(std::string_view run) {
   });
   if (!id) return std::unexpected(id.error());
   if (!is_id(*id)) return fail("the store is damaged: {} is no run's id", quote(*id));
-  fs::path directory = artifact_root() / *id;
-  PLIMSOLL_TRY(make_private_directory(directory));
+  return artifact_root() / *id;
+}
+
+Result<fs::path> SqliteStore::artifacts(std::string_view run) {
+  Result<fs::path> directory = artifact_directory(run);
+  if (directory) PLIMSOLL_TRY(make_private_directory(*directory));
   return directory;
+}
+
+Result<std::vector<File>> SqliteStore::files(std::string_view run) {
+  constexpr std::size_t kMostFiles = 10'000;
+  const Result<fs::path> directory = artifact_directory(run);
+  if (!directory) return std::unexpected(directory.error());
+  return list_files(*directory, kMostFiles);
 }
 
 }  // namespace
@@ -218,7 +231,9 @@ Result<std::unique_ptr<Store>> open(const std::string& location, const OpenOptio
   if (!database) return std::unexpected(std::move(database).error());
   PLIMSOLL_TRY(prepare_schema(**database, options.busy_timeout));
   PLIMSOLL_TRY(register_like(**database));
-  return std::make_unique<SqliteStore>(std::move(*database), *path);
+  std::error_code ignored;
+  // Absolute, so that a later change of directory moves nothing; SQLite does the same by itself.
+  return std::make_unique<SqliteStore>(std::move(*database), fs::absolute(*path, ignored));
 }
 
 }  // namespace plimsoll::store

@@ -40,6 +40,13 @@ struct Search {
   bool deleted = false;    ///< the deleted ones instead of the others
 };
 
+/// A file among a run's artifacts.
+struct File {
+  std::string path;  ///< below the directory that artifacts() gives
+  std::int64_t bytes = 0;
+  friend bool operator==(const File&, const File&) = default;
+};
+
 /// Runs and all that is kept of them. Every call that returns without an error is durable: it survives
 /// kill -9 of this process at once. Several processes may write to one store, and several threads use one
 /// object; but not a child after fork. Where a run is asked for, the beginning of its id will do, as in
@@ -71,6 +78,8 @@ class Store {
 
   /// Where the run's files are kept (logs, patches, profiles); made on the first call, for this user only.
   [[nodiscard]] virtual Result<std::filesystem::path> artifacts(std::string_view run) = 0;
+  /// Those files in the order of their paths, 10,000 at most; symbolic links are left out. Makes nothing.
+  [[nodiscard]] virtual Result<std::vector<File>> files(std::string_view run) = 0;
   [[nodiscard]] virtual std::string location() const = 0;  ///< for people: the file's path
 
  protected:

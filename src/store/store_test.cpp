@@ -231,6 +231,21 @@ TEST_F(StoreTest, RemovesRestoresAndPurges) {
   EXPECT_EQ(store_->history(kept, "m"), counting(0, 20'000));
 }
 
+TEST_F(StoreTest, ListsARunsFiles) {
+  const std::string id = new_run();
+  EXPECT_EQ(store_->files(id), std::vector<File>());
+  EXPECT_FALSE(std::filesystem::exists(path_.parent_path() / "plimsoll-artifacts"))
+      << "listing makes nothing";
+  const Result<std::filesystem::path> directory = store_->artifacts(id);
+  ASSERT_TRUE(directory);
+  std::filesystem::create_directory(*directory / "logs");
+  std::ofstream(*directory / "logs" / "output.txt") << "four";
+  std::ofstream(*directory / "b") << "";
+  std::filesystem::create_symlink("/etc/passwd", *directory / "link");
+  EXPECT_EQ(store_->files(id), (std::vector<File>{{"b", 0}, {"logs/output.txt", 4}}));
+  EXPECT_FALSE(store_->files("ffff"));
+}
+
 TEST_F(StoreTest, OfAnotherProgramIsRefusedAndUntouched) {
   const std::filesystem::path other = directory_->path() / "other.db";
   tamper(other, "CREATE TABLE notes(text); INSERT INTO notes VALUES ('mine')");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -14,15 +15,26 @@ enum class Shell { bash, zsh, fish };
 struct Words {
   std::string command;
   std::string description;
-  std::vector<std::string> options;
+  std::vector<std::string> options;  ///< its verbs' too
+  std::vector<std::string> verbs;    ///< of `runs`: show, compare…
 };
+
+/// Those that are not there yet.
+void add_options(const CLI::App& command, std::vector<std::string>& out) {
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (std::ranges::find(out, "--" + name) == out.end()) out.push_back("--" + name);
+}
 
 std::vector<Words> collect(CLI::App& app) {
   std::vector<Words> out;
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    Words w{command->get_name(), command->get_description(), {}};
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames()) w.options.push_back("--" + name);
+    Words w{command->get_name(), command->get_description(), {}, {}};
+    add_options(*command, w.options);
+    for (const CLI::App* verb : command->get_subcommands([](const CLI::App*) { return true; })) {
+      w.verbs.push_back(verb->get_name());
+      add_options(*verb, w.options);
+    }
     out.push_back(std::move(w));
   }
   return out;
@@ -33,18 +45,21 @@ std::string bash(const std::vector<Words>& words) {
   std::string cases;
   for (const Words& w : words) {
     names.push_back(w.command);
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", w.command, fmt::join(w.options, " "));
+    cases += fmt::format("    {}) words=\"{}\" verbs=\"{}\" ;;\n", w.command, fmt::join(w.options, " "),
+                         fmt::join(w.verbs, " "));
   }
   return fmt::format(
       "# source <(plimsoll completion bash)\n"
       "_plimsoll() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} words=\"\"\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} words=\"\" verbs=\"\"\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return; fi\n"
       "  case ${{COMP_WORDS[1]}} in\n{}"
       "  esac\n"
       "  case $current in\n"
       "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$current\")) ;;\n"
-      "    *) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
+      "    *) COMPREPLY=($(compgen -f -- \"$current\"))\n"
+      "      if [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$verbs\" ]; then COMPREPLY=($(compgen -W \"$verbs\" -- "
+      "\"$current\")); fi ;;\n"
       "  esac\n"
       "}}\n"
       "complete -o filenames -F _plimsoll plimsoll\n",
@@ -62,6 +77,8 @@ std::string fish(const std::vector<Words>& words) {
   for (const Words& w : words) {
     out += fmt::format("complete -c plimsoll -n __fish_use_subcommand -a {} -d '{}'\n", w.command,
                        w.description);
+    for (const std::string& verb : w.verbs)
+      out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -a {}\n", w.command, verb);
     for (const std::string& option : w.options)
       out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -l {}\n", w.command,
                          option.substr(2));

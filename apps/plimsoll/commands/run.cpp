@@ -1,0 +1,421 @@
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "command.hpp"
+#include "run/jobs_file.hpp"
+#include "run/metric_line.hpp"
+#include "run/session.hpp"
+#include "telemetry/sampler.hpp"
+
+namespace plimsoll {
+namespace {
+
+using running::Ended;
+using running::Job;
+using running::Outcome;
+
+struct Options {
+  std::vector<std::string> devices;
+  std::string mode;
+  std::string experiment;
+  std::string workload;
+  std::string name;
+  double mps_percentage = 0;
+  std::string mps_memory;
+  std::string need;
+  std::string estimate;
+  std::string time_limit;
+  std::int64_t epoch_limit = 0;
+  std::string grace = "10s";
+  std::string orphans = "wait";
+  std::vector<std::string> patterns;
+  std::vector<std::string> params;
+  std::vector<std::string> tags;
+  std::vector<std::string> variables;
+  std::vector<std::string> artifacts;
+  std::string rerun;
+  std::string log_limit = "64MiB";
+  std::string profiler = "none";
+  running::SessionOptions session;
+  bool no_wait = false;
+  bool quiet = false;
+  bool show_output = false;
+  bool json = false;
+};
+
+/// "NAME=VALUE" as a pair.
+Result<std::pair<std::string, std::string>> pair_of(const std::string& text, std::string_view option) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos)
+    return fail("{} wants NAME=VALUE, not '{}'", option, printable(text));
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+template <class T, class Parsed>
+Status set(std::optional<T>& target, const std::string& text, Result<Parsed> (*parse)(std::string_view),
+           std::string_view option) {
+  if (text.empty()) return {};
+  Result<Parsed> parsed = parse(text);
+  if (!parsed) return std::unexpected(std::move(parsed).error().within(option));
+  target = *std::move(parsed);
+  return {};
+}
+
+/// What the options say for one job; in a jobs file they stand where a row says nothing.
+Status apply(const Options& options, Job& job) {
+  if (!options.experiment.empty()) job.experiment = options.experiment;
+  if (!options.workload.empty()) job.workload = options.workload;
+  if (!options.name.empty()) job.name = options.name;
+  if (job.devices.empty()) job.devices = options.devices;
+  if (!options.mode.empty()) {
+    const auto sharing = running::parse_sharing(options.mode);
+    if (!sharing) return std::unexpected(Error(sharing.error()).within("--mode"));
+    job.sharing = *sharing;
+  }
+  if (options.mps_percentage > 0 && !job.mps_percentage) job.mps_percentage = options.mps_percentage;
+  if (!job.mps_memory)
+    PLIMSOLL_TRY(set(job.mps_memory, options.mps_memory, running::parse_size, "--mps-memory"));
+  if (!job.need) PLIMSOLL_TRY(set(job.need, options.need, running::parse_size, "--need"));
+  if (!job.time_limit)
+    PLIMSOLL_TRY(set(job.time_limit, options.time_limit, running::parse_duration, "--time-limit"));
+  if (options.epoch_limit > 0 && !job.epoch_limit) job.epoch_limit = options.epoch_limit;
+  if (!options.estimate.empty() && job.estimate.empty()) {
+    auto words = running::split_words(options.estimate);
+    if (!words) return std::unexpected(std::move(words).error().within("--estimate"));
+    job.estimate = *std::move(words);
+  }
+  for (const std::string& pattern : options.patterns) {
+    // Looked at now, so that a bad one is told before anything starts.
+    if (auto made = running::MetricPattern::make(pattern); !made)
+      return std::unexpected(std::move(made).error().within("--metric-pattern"));
+    job.metric_patterns.push_back(pattern);
+  }
+  for (const std::string& text : options.params) {
+    auto pair = pair_of(text, "--param");
+    if (!pair) return std::unexpected(std::move(pair).error());
+    job.params.push_back(*std::move(pair));
+  }
+  for (const std::string& text : options.tags) {
+    auto pair = pair_of(text, "--tag");
+    if (!pair) return std::unexpected(std::move(pair).error());
+    job.tags.push_back(*std::move(pair));
+  }
+  for (const std::string& path : options.artifacts) job.artifacts.emplace_back(path);
+  if (job.sharing != running::Sharing::mps && (job.mps_percentage || job.mps_memory)) {
+    Error error{"an MPS limit is given, but the mode is not mps"};
+    error.hint = "Add --mode mps.";
+    return std::unexpected(std::move(error));
+  }
+  return {};
+}
+
+Result<running::SessionOptions> session_options(const Options& options) {
+  running::SessionOptions session = options.session;
+  session.recorded_variables = options.variables;
+  session.wait = !options.no_wait;
+  const auto grace = running::parse_duration(options.grace);
+  if (!grace) return std::unexpected(Error(grace.error()).within("--grace"));
+  session.watch.grace = std::chrono::milliseconds(static_cast<std::int64_t>(grace->value() * 1000));
+  const auto limit = running::parse_size(options.log_limit);
+  if (!limit) return std::unexpected(Error(limit.error()).within("--log-limit"));
+  session.watch.log_limit = static_cast<std::uint64_t>(limit->count());
+  const auto profiler = running::parse_profiler(options.profiler);
+  if (!profiler) return std::unexpected(Error(profiler.error()).within("--with"));
+  session.profiler = *profiler;
+  session.watch.orphans = options.orphans == "end"     ? running::Orphans::end
+                          : options.orphans == "leave" ? running::Orphans::leave
+                                                       : running::Orphans::wait;
+  return session;
+}
+
+nlohmann::ordered_json to_json(const Ended& ended, const Job& job) {
+  nlohmann::ordered_json out;
+  out["run"] = ended.run.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(ended.run);
+  out["name"] = job.name;
+  out["experiment"] = job.experiment;
+  out["workload"] = job.workload;
+  out["outcome"] = running::name(ended.outcome);
+  out["reason"] = ended.reason;
+  out["exit_code"] = ended.signal == 0 ? nlohmann::ordered_json(ended.exit_code) : nlohmann::ordered_json();
+  out["signal"] = ended.signal != 0 ? nlohmann::ordered_json(ended.signal) : nlohmann::ordered_json();
+  out["seconds"] = ended.elapsed.value();
+  out["retried"] = ended.retried;
+  out["recorded"] = !ended.unkept;
+  return out;
+}
+
+void print_json(const running::SessionResult& result, const std::vector<Job>& jobs) {
+  nlohmann::ordered_json out;
+  out["interrupted"] = result.interrupted;
+  out["sampling"] = {{"frames", result.frames}, {"cpu_seconds", result.sampler_cpu_seconds}};
+  out["runs"] = nlohmann::ordered_json::array();
+  for (const Ended& ended : result.ended) out["runs"].push_back(to_json(ended, jobs[ended.job]));
+  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+/// The command's own code, as it would have been without Plimsoll; 128 + N for a signal, as a shell says it.
+int exit_code_of(const Ended& ended) {
+  switch (ended.outcome) {
+    case Outcome::time_limit: return 124;  // as timeout(1)
+    case Outcome::epoch_limit: return 0;
+    default: return ended.signal != 0 ? 128 + ended.signal : ended.exit_code;
+  }
+}
+
+std::string first_line(const std::string& text) {
+  return printable(text.substr(0, text.find('\n')));
+}
+
+void tell(const std::string& line) {
+  fmt::print(stderr, "plimsoll: {}\n", line);
+  std::fflush(stderr);
+}
+
+void tell_end(const Ended& ended, const std::string& title) {
+  std::string line = fmt::format("{}: {}", printable(title), running::name(ended.outcome));
+  if (ended.elapsed.value() > 0) line += fmt::format(" after {}", text(ended.elapsed));
+  if (!ended.run.empty()) line += fmt::format(" (run {})", ended.run.substr(0, 8));
+  if (ended.outcome != Outcome::finished && !ended.reason.empty()) line += ": " + first_line(ended.reason);
+  tell(line);
+  if (ended.unkept) {
+    tell(fmt::format("the end of the record was not kept: {}", printable(ended.unkept->text())));
+    if (!ended.unkept->hint.empty()) tell(printable(ended.unkept->hint));
+  }
+}
+
+Result<int> run_command(const Options& options, const std::vector<std::string>& words) {
+  Job job;
+  job.command = words;
+  PLIMSOLL_TRY(apply(options, job));
+  auto session = session_options(options);
+  if (!session) return std::unexpected(std::move(session).error());
+  PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
+  session->show_output = true;
+  session->output_to_error = options.json;
+  // A terminal belongs to one group of processes; a command in a group of its own would be stopped when it
+  // reads.
+  session->inherit_input = ::isatty(STDIN_FILENO) == 0;
+  running::Listener listener;
+  const std::vector<Job> jobs{job};
+  if (!options.quiet) listener.say = tell;
+  listener.ended = [&](const Ended& ended) {
+    if (!options.quiet || ended.unkept || ended.run.empty() || ended.exit_code == 127)
+      tell_end(ended, words.front());
+  };
+  const auto result = running::run_session(jobs, *session, listener);
+  if (!result) return std::unexpected(result.error());
+  if (options.json) print_json(*result, jobs);
+  return result->ended.empty() ? 130 : exit_code_of(result->ended.front());
+}
+
+/// What a row's status will be: limits are ends that were asked for.
+std::string_view file_status(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::finished:
+    case Outcome::time_limit:
+    case Outcome::epoch_limit: return "FINISHED";
+    case Outcome::interrupted:
+    case Outcome::lost: return "KILLED";
+    default: return "FAILED";
+  }
+}
+
+bool is_due(const Job& job, const std::string& rerun) {
+  if (rerun == "all") return true;
+  if (job.status == "FINISHED") return false;
+  return job.status != "FAILED" || rerun == "failed";
+}
+
+/// Prints all that is wrong and leaves main nothing to say but how much.
+Error all_of(const std::vector<Error>& errors, const std::string& path) {
+  for (const Error& error : errors) {
+    tell(printable(error.text()));
+    if (!error.hint.empty()) fmt::print(stderr, "  {}\n", printable(error.hint));
+  }
+  return Error{fmt::format("{} {} cannot be used; nothing was started", errors.size(),
+                           errors.size() == 1 ? "entry" : "entries"),
+               path};
+}
+
+Result<int> run_file(const Options& options, const std::string& path) {
+  auto file = running::read_jobs(path);
+  if (!file) return std::unexpected(all_of(file.error(), path));
+  std::vector<Job> due;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < file->jobs.size(); ++i) {
+    PLIMSOLL_TRY(apply(options, file->jobs[i]));
+    if (!is_due(file->jobs[i], options.rerun)) continue;
+    due.push_back(file->jobs[i]);
+    places.push_back(i);
+  }
+  if (!options.quiet)
+    tell(fmt::format(
+        "{} of {} jobs to run{}", due.size(), file->jobs.size(),
+        due.size() < file->jobs.size() ? "; the others are done (--rerun failed or all repeats)" : ""));
+  auto session = session_options(options);
+  if (!session) return std::unexpected(std::move(session).error());
+  for (const Job& job : due) PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
+  session->show_output = options.show_output;
+  session->output_to_error = options.json;
+  const auto title = [&](std::size_t job) {
+    const Job& of = due[job];
+    const std::string name = of.name.empty() ? of.command.front() : of.name;
+    return of.workload.empty() ? name : fmt::format("{} / {}", of.workload, name);
+  };
+  const auto write_back = [&](std::size_t job, std::string_view status, const std::string& run) {
+    Job& of = file->jobs[places[job]];
+    of.status = status;
+    if (!run.empty()) of.run = run;
+    if (Status written = running::write_status(*file, places[job]); !written)
+      tell(printable(written.error().text()));
+  };
+  running::Listener listener;
+  if (!options.quiet) listener.say = tell;
+  listener.started = [&](std::size_t job, const std::string& run) {
+    if (!options.quiet) tell(fmt::format("{} started (run {})", printable(title(job)), run.substr(0, 8)));
+    write_back(job, "RUNNING", run);
+  };
+  listener.ended = [&](const Ended& ended) {
+    if (!options.quiet || ended.unkept) tell_end(ended, title(ended.job));
+    write_back(ended.job, file_status(ended.outcome), ended.run);
+  };
+  const auto result = running::run_session(due, *session, listener);
+  if (!result) return std::unexpected(result.error());
+  if (options.json) print_json(*result, due);
+  const bool all_well = std::ranges::all_of(
+      result->ended, [](const Ended& ended) { return file_status(ended.outcome) == "FINISHED"; });
+  return result->interrupted ? 130 : all_well ? 0 : 1;
+}
+
+bool is_jobs_file(std::string_view word) {
+  return word.ends_with(".csv") || word.ends_with(".toml");
+}
+
+void add_options(CLI::App& command, Options& options);
+
+/// Options may stand behind a jobs file too, where they can be no command's.
+Status take_options(Options& options, const std::vector<std::string>& words) {
+  CLI::App app;
+  add_options(app, options);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return fail("{}", error.what());
+  }
+  return {};
+}
+
+Result<int> run(Options& options, const std::optional<std::vector<std::string>>& separated,
+                const std::vector<std::string>& words) {
+  if (separated && !words.empty())
+    return fail("'{}' before -- is neither an option nor the command", printable(words.front()));
+  const std::vector<std::string>& command = separated ? *separated : words;
+  if (command.empty()) {
+    Error error{"there is nothing to run"};
+    error.hint = "plimsoll run -- python train.py, or plimsoll run jobs.csv.";
+    return std::unexpected(std::move(error));
+  }
+  if (separated || !is_jobs_file(command.front())) return run_command(options, command);
+  PLIMSOLL_TRY(take_options(options, {command.begin() + 1, command.end()}));
+  return run_file(options, command.front());
+}
+
+void add_options(CLI::App& command, Options& o) {
+  command.add_option("-d,--device", o.devices, "GPU by number or UUID, MIG device by UUID; several: 0,1")
+      ->delimiter(',')
+      ->option_text("DEVICE");
+  command.add_option("--mode", o.mode, "How jobs of one workload share it: naive or mps")
+      ->option_text("MODE");
+  command.add_option("-e,--experiment", o.experiment, "Experiment to record under")->option_text("NAME");
+  command.add_option("-w,--workload", o.workload, "Workload to record under")->option_text("NAME");
+  command.add_option("-n,--name", o.name, "Name of the run")->option_text("NAME");
+  command.add_option("-t,--time-limit", o.time_limit, "End it after 90s, 10m, 1.5h")->option_text("TIME");
+  command.add_option("-i,--epoch-limit", o.epoch_limit, "End it after this epoch, as its output tells")
+      ->check(CLI::PositiveNumber)
+      ->option_text("N");
+  command.add_option("--grace", o.grace, "Between asking it to end and ending it (10s)")->option_text("TIME");
+  command
+      .add_option("--orphans", o.orphans,
+                  "Processes that outlive the command: wait for them, end or leave them")
+      ->check(CLI::IsMember({"wait", "end", "leave"}))
+      ->option_text("WHAT");
+  command.add_option("--need", o.need, "GPU memory that it needs, 6GiB; else estimate, else its last run")
+      ->option_text("SIZE");
+  command.add_option("--estimate", o.estimate, "Arguments of `plimsoll estimate` that tell its need")
+      ->option_text("ARGUMENTS");
+  command.add_flag("--no-wait", o.no_wait, "Refuse a job that does not fit now, instead of waiting");
+  command.add_flag("--retry-oom", o.session.retry_out_of_memory,
+                   "What runs out of GPU memory runs once more, alone");
+  command.add_option("--mps-percentage", o.mps_percentage, "SMs that it may use under MPS, in percent")
+      ->check(CLI::Range(0.1, 100.0))
+      ->option_text("PERCENT");
+  command.add_option("--mps-memory", o.mps_memory, "GPU memory that it may take under MPS")
+      ->option_text("SIZE");
+  command.add_option("--rate", o.session.rate, "Samples a second, 0.1 to 100 (10)")
+      ->check(CLI::Range(telemetry::kLowestRate, telemetry::kHighestRate))
+      ->option_text("HZ");
+  command
+      .add_option("--metric-pattern", o.patterns, "Metric in its output: NAME=REGEX with a group; repeatable")
+      ->allow_extra_args(false)
+      ->option_text("PATTERN");
+  command.add_option("--param", o.params, "Parameter to record; repeatable")
+      ->allow_extra_args(false)
+      ->option_text("NAME=VALUE");
+  command.add_option("--tag", o.tags, "Tag to record; repeatable")
+      ->allow_extra_args(false)
+      ->option_text("NAME=VALUE");
+  command.add_option("--env", o.variables, "Record this variable too (secrets are masked); repeatable")
+      ->allow_extra_args(false)
+      ->option_text("NAME");
+  command.add_option("--artifact", o.artifacts, "File to keep when it has ended; repeatable")
+      ->allow_extra_args(false)
+      ->option_text("FILE");
+  command
+      .add_option("--log-limit", o.log_limit, "Of longer output the beginning and the end are kept (64MiB)")
+      ->option_text("SIZE");
+  command.add_option("--with", o.profiler, "Wrap it in a profiler, whose report is kept: nsys, ncu or torch")
+      ->option_text("PROFILER");
+  command.add_option("--rerun", o.rerun, "Of a jobs file, run failed or all again")
+      ->check(CLI::IsMember({"failed", "all"}))
+      ->option_text("WHICH");
+  command.add_flag("--show-output", o.show_output, "Of a jobs file, show the commands' output");
+  command
+      .add_option("--store", o.session.store, "Where runs are kept (PLIMSOLL_STORE, else your data folder)")
+      ->option_text("PATH");
+  command.add_flag("-q,--quiet", o.quiet, "Nothing but the command's own output, and errors");
+  command.add_flag("--json", o.json, "One JSON document at the end; output goes to standard error");
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("run", "Run a command, or many together on a GPU, watched and recorded");
+  add_options(*command, *options);
+  command->prefix_command()->fallthrough(false);  // what follows belongs to the command
+  command->footer(
+      "Examples:\n"
+      "  plimsoll run -- python train.py --lr 0.1\n"
+      "  plimsoll run --time-limit 10m --device 0 --need 6GiB -- python train.py\n"
+      "  plimsoll run jobs.csv                    many, as the file says (radT's columns are understood)\n"
+      "  plimsoll run jobs.toml --rerun failed    those that failed, again\n"
+      "The command's lines `plimsoll: metric loss 0.12 step 40` become metrics; so does what it writes to "
+      "the\n"
+      "socket $PLIMSOLL_SOCKET. The exit code is the command's own (124: time limit, 128+N: signal N); of a\n"
+      "jobs file 0 where all went well, else 1.");
+  command->callback([options, command, &invocation] {
+    invocation.run = [options, command, &invocation] {
+      return run(*options, invocation.command, command->remaining());
+    };
+  });
+}
+
+}  // namespace plimsoll

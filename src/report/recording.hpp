@@ -1,0 +1,56 @@
+#pragma once
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/series.hpp"
+#include "store/run.hpp"
+
+namespace plimsoll::report {
+
+/// A run with its histories on its own clock: what reports are made of.
+struct Recording {
+  store::Run run;
+  double seconds = 0;  ///< from its start to its end, or to the last that is known of it
+  bool ended = false;
+  std::map<std::string, Series> series = {};  ///< by the metric's name
+  std::vector<Span> gaps = {};                ///< in which nothing was sampled, as the sampling said
+  std::size_t metrics_left_out = 0;           ///< beyond the limit on how many are read
+  std::string log_tail = {};                  ///< the last lines that the command printed; may be empty
+
+  [[nodiscard]] const Series* find(const std::string& metric) const;
+  [[nodiscard]] std::optional<std::string> tag(const std::string& name) const;
+  [[nodiscard]] std::optional<double> number_tag(const std::string& name) const;  ///< finite
+  [[nodiscard]] Span whole() const { return {0, seconds}; }
+};
+
+/// The GPUs of the run by number, ascending: those that its plimsoll.devices tag names, else those of which
+/// there are samples.
+[[nodiscard]] std::vector<unsigned> gpus_of(const Recording& recording);
+/// "system/gpu/0/power"
+[[nodiscard]] std::string gpu_series(unsigned gpu, std::string_view what);
+[[nodiscard]] std::string run_gpu_series(unsigned gpu, std::string_view what);
+
+/// What to call it: its name, else the first digits of its id. Printable.
+[[nodiscard]] std::string run_title(const Recording& recording);
+/// The first 8 digits of its id.
+[[nodiscard]] std::string short_id(const store::Run& run);
+/// How it ended, or that it runs: the outcome where Plimsoll ran it, else MLflow's status. Printable.
+[[nodiscard]] std::string outcome_of(const Recording& recording);
+[[nodiscard]] bool succeeded(const Recording& recording);
+
+/// The list of [from, to] in microseconds that the plimsoll.gaps tag holds, on the run's clock. What cannot
+/// be read is no gap.
+[[nodiscard]] std::vector<Span> parse_gaps(std::string_view json, store::Time start);
+
+/// Puts the histories on the run's clock: `points` of a metric by name, in the order of time.
+void add_history(Recording& recording, const std::string& metric, std::span<const store::Point> points,
+                 std::size_t most_samples);
+/// Sets what follows from the run itself and the series that were added.
+void set_extent(Recording& recording);
+
+}  // namespace plimsoll::report

@@ -1,0 +1,117 @@
+#include "report/recording_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::Optional;
+
+constexpr store::Time kStart = 1'700'000'000'000'000;
+
+class RecordingReader : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(folder_);
+    auto opened = store::open((folder_->path() / "runs.db").string());
+    ASSERT_TRUE(opened) << opened.error().text();
+    store_ = std::move(*opened);
+  }
+  std::string create(const std::map<std::string, std::string>& tags) {
+    const Result<std::string> id = store_->create({.name = "read", .start = kStart, .tags = tags});
+    EXPECT_TRUE(id);
+    return id.value_or("");
+  }
+  void append(const std::string& run, const std::string& metric, const std::string& unit, int points,
+              double value) {
+    store::Batch batch{run, metric, {unit, "a test"}, {}};
+    for (int i = 1; i <= points; ++i) batch.points.push_back({kStart + i * 100'000, i, value});
+    ASSERT_TRUE(store_->append(std::span(&batch, 1)));
+  }
+  Recording read(const std::string& run, const ReadLimits& limits = {}) {
+    Result<store::Run> found = store_->find(run);
+    EXPECT_TRUE(found);
+    Result<Recording> recording = read_recording(*store_, std::move(*found), limits);
+    EXPECT_TRUE(recording);
+    return recording.value_or(Recording{});
+  }
+
+  Result<TemporaryDirectory> folder_ = TemporaryDirectory::make("plimsoll_reader");
+  std::unique_ptr<store::Store> store_;
+};
+
+TEST_F(RecordingReader, ReadsSeriesWithTheirUnitsOnTheRunsClock) {
+  const std::string run = create({{"plimsoll.gaps", "[[1700000000300000, 1700000000500000], [9], \"x\"]"}});
+  append(run, "system/gpu/0/sm_activity", "1", 10, 0.4);
+  append(run, "system/host/io_pressure", "%", 10, 50);
+  append(run, "loss", "", 10, 2);
+  append(run, "system/unheard_of", "1", 10, 1);
+  append(run, "summary/seconds", "s", 1, 12);
+  const Recording recording = read(run);
+  EXPECT_EQ(recording.series.size(), 3u);
+  EXPECT_DOUBLE_EQ(recording.series.at("system/gpu/0/sm_activity").samples.back().span.to, 1.0);
+  EXPECT_EQ(recording.series.at("system/gpu/0/sm_activity").source, "a test");
+  EXPECT_DOUBLE_EQ(recording.series.at("system/host/io_pressure").samples.front().value, 0.5);
+  EXPECT_EQ(recording.series.at("loss").kind, SeriesKind::own);
+  EXPECT_EQ(recording.gaps.size(), 1u);
+  EXPECT_FALSE(recording.ended);
+  EXPECT_DOUBLE_EQ(recording.seconds, 1.0);  // the last that is known
+}
+
+TEST_F(RecordingReader, AnEndedRunHasItsOwnLength) {
+  const std::string run = create({});
+  append(run, "loss", "", 3, 1);
+  ASSERT_TRUE(store_->change(run, {.status = store::RunStatus::finished, .end = kStart + 7'000'000}));
+  const Recording recording = read(run);
+  EXPECT_TRUE(recording.ended);
+  EXPECT_DOUBLE_EQ(recording.seconds, 7);
+  EXPECT_EQ(outcome_of(recording), "finished");
+}
+
+TEST_F(RecordingReader, StaysWithinItsLimits) {
+  const std::string run = create({});
+  append(run, "system/gpu/0/power", "W", 5000, 300);
+  for (const char* metric : {"a", "b", "c"}) append(run, metric, "", 2, 1);
+  const Recording recording = read(run, {.samples = 100, .own_metrics = 2});
+  EXPECT_EQ(recording.metrics_left_out, 1u);
+  EXPECT_EQ(recording.series.at("system/gpu/0/power").samples.size(),
+            1000u);  // the least that is worth drawing
+  EXPECT_EQ(recording.series.at("system/gpu/0/power").points, 5000);
+  EXPECT_FALSE(recording.series.contains("c"));
+}
+
+TEST_F(RecordingReader, GpusByTagOrBySamples) {
+  const std::string run = create({{"plimsoll.devices", "1"}});
+  append(run, "system/gpu/0/power", "W", 5, 300);
+  append(run, "system/gpu/1/power", "W", 5, 300);
+  EXPECT_THAT(gpus_of(read(run)), ::testing::ElementsAre(1));
+  const std::string other = create({{"plimsoll.devices", "GPU-6f5e"}});
+  append(other, "system/run/gpu/3/memory", "B", 5, 300);
+  EXPECT_THAT(gpus_of(read(other)), ::testing::ElementsAre(3));
+}
+
+TEST_F(RecordingReader, TheEndOfItsOutputInWholeLines) {
+  const std::string run = create({});
+  EXPECT_EQ(read(run).log_tail, "");
+  const Result<std::filesystem::path> folder = store_->artifacts(run);
+  ASSERT_TRUE(folder);
+  ASSERT_TRUE(write_file(*folder / "output.log", "one\ntwo\n"));
+  EXPECT_EQ(read(run).log_tail, "one\ntwo\n");
+  ASSERT_TRUE(write_file(*folder / "output.log",
+                         std::string(10000, 'x') + "\n" + std::string(3000, 'y') + "\nlast\n"));
+  EXPECT_EQ(read(run).log_tail, std::string(3000, 'y') + "\nlast\n");
+}
+
+TEST_F(RecordingReader, TagsThatAreNoNumbersAreUnknown) {
+  const Recording recording = read(create({{"plimsoll.host.cores", "many"}, {"b", "1e999"}, {"c", "12"}}));
+  EXPECT_EQ(recording.number_tag("plimsoll.host.cores"), std::nullopt);
+  EXPECT_EQ(recording.number_tag("b"), std::nullopt);
+  EXPECT_THAT(recording.number_tag("c"), Optional(DoubleEq(12)));
+}
+
+}  // namespace
+}  // namespace plimsoll::report

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "report/html.hpp"
+#include "report/run_charts.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+/// Of the drawing, as in run.js.
+constexpr double kWidth = 600, kHeight = 190, kLeft = 62, kRight = 592, kTop = 8, kBottom = 168;
+constexpr std::size_t kMostPoints = 400;  ///< of a line; the script draws it finer
+constexpr std::size_t kColors = 8;
+
+struct Axis {
+  double low = 0, high = 1;
+  [[nodiscard]] double y(double value) const {
+    return kBottom - (value - low) / (high - low) * (kBottom - kTop);
+  }
+};
+
+/// From zero, except for the command's own metrics; shares to one where nothing is above it.
+Axis axis_of(const Chart& chart) {
+  double low = INFINITY, high = -INFINITY;
+  for (const ChartLine& line : chart.lines)
+    for (const Sample& s : line.series.samples)
+      if (std::isfinite(s.value)) low = std::min(low, s.value), high = std::max(high, s.value);
+  if (!(low <= high)) return {};
+  if (chart.shown != Shown::plain) low = std::min(low, 0.0);
+  if (chart.shown == Shown::share) high = std::max(high, 1.0);
+  for (const ChartLimit& limit : chart.limits)
+    if (limit.value < 3 * high) high = std::max(high, 1.02 * limit.value);
+  if (!(high > low)) high = low + std::max(1.0, std::abs(low));
+  if (!std::isfinite(high - low)) return {};
+  return {low, high};
+}
+
+std::string path_of(const Series& series, Span span, const Axis& axis) {
+  std::string out;
+  bool pen_down = false;
+  const Series few = reduced(series, kMostPoints);
+  for (std::size_t i = 0; i < few.samples.size(); ++i) {
+    const Sample& s = few.samples[i];
+    if (i > 0 && s.span.from > few.samples[i - 1].span.to) pen_down = false;
+    if (!std::isfinite(s.value)) {
+      pen_down = false;
+      continue;
+    }
+    const double x = kLeft + (s.span.to - span.from) / span.seconds() * (kRight - kLeft);
+    out += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x, axis.y(s.value));
+    if (!pen_down && (i + 1 == few.samples.size() || few.samples[i + 1].span.from > s.span.to)) out += "h.5";
+    pen_down = true;
+  }
+  return out;
+}
+
+std::string text_at(double x, double y, std::string_view anchor, std::string_view text,
+                    std::string_view kind = "") {
+  return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\"{}>{}</text>", x, y, anchor,
+                     kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), escape_html(text));
+}
+
+}  // namespace
+
+std::string chart_svg(const Chart& chart, Span span) {
+  const Axis axis = axis_of(chart);
+  std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, kHeight,
+                                escape_html(chart.title));
+  for (const double share : {0.0, 0.5, 1.0}) {
+    const double value = axis.low + share * (axis.high - axis.low), y = axis.y(value);
+    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft,
+                       kRight, y, y);
+    out += text_at(kLeft - 6, y + 4, "end", value_text(value, chart.shown, chart.unit));
+  }
+  out += text_at(kLeft, kHeight - 6, "start", text(Seconds(span.from)));
+  out += text_at(kRight, kHeight - 6, "end", text(Seconds(span.to)));
+  for (const ChartLimit& limit : chart.limits)
+    if (limit.value <= axis.high)
+      out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft,
+                         kRight, axis.y(limit.value), axis.y(limit.value)) +
+             text_at(kRight - 2, axis.y(limit.value) + (axis.y(limit.value) > kTop + 14 ? -4 : 13), "end",
+                     limit.label, "limit");
+  for (const ChartLine& line : chart.lines)
+    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color % kColors,
+                       line.secondary ? " faint" : "", path_of(line.series, span, axis));
+  return out + "</svg>";
+}
+
+}  // namespace plimsoll::report

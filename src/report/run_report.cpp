@@ -1,0 +1,209 @@
+#include "report/run_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "report/series_catalogue.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+constexpr std::size_t kLongestFact = 400;
+
+AverageRow row_of(const std::string& metric, const Series& series, const Average& over) {
+  AverageRow row{metric, printable(metric, 80), Shown::plain, series.unit, series.source, over};
+  const KnownSeries* known = find_series(metric);
+  if (!known) return row;
+  row.label = known->label;
+  row.shown = known->shown;
+  return row;
+}
+
+std::vector<AverageRow> averages_of(const Recording& recording, Span span) {
+  const bool several = gpus_of(recording).size() > 1;
+  std::vector<AverageRow> out;
+  const auto add = [&](const std::string& metric, const Series& series) {
+    const std::optional<Average> over = average(series, span);
+    if (!over) return;
+    AverageRow row = row_of(metric, series, *over);
+    if (const std::optional<unsigned> number = series_number(metric);
+        number && several && metric.contains("gpu/"))
+      row.label += fmt::format(", GPU {}", *number);
+    if (series.kind == SeriesKind::counter)
+      if (const std::optional<Growth> grown = growth(series, span)) row.total = grown->amount;
+    out.push_back(std::move(row));
+  };
+  // A pattern's series stand together in the map: its names differ only in the number.
+  for (const KnownSeries& known : known_series()) {
+    if (!known.in_averages) continue;
+    for (const auto& [metric, series] : recording.series)
+      if (find_series(metric) == &known) add(metric, series);
+  }
+  for (const auto& [metric, series] : recording.series)
+    if (is_own_metric(metric) && metric != "epoch") add(metric, series);
+  return out;
+}
+
+/// The command's words as a person would type them; other text as it is.
+std::string command_text(const std::string& tag) {
+  const nlohmann::json words = nlohmann::json::parse(tag, nullptr, false);
+  if (!words.is_array() || words.empty()) return tag;
+  std::string out;
+  for (const nlohmann::json& word : words) {
+    if (!word.is_string()) return tag;
+    const auto& text = word.get_ref<const std::string&>();
+    const bool plain = !text.empty() && text.find_first_of(" \t\n'\"\\$`*?;&|<>()") == std::string::npos;
+    if (!out.empty()) out += ' ';
+    out += plain ? text : "'" + text + "'";
+  }
+  return out;
+}
+
+std::string gpu_fact(const GpuFigures& gpu, bool several) {
+  std::string out = gpu.name.empty() ? fmt::format("GPU {}", gpu.gpu) : gpu.name;
+  if (several && !gpu.name.empty()) out = fmt::format("{}: {}", gpu.gpu, out);
+  if (gpu.memory_bytes) out += fmt::format(", {}", value_text(*gpu.memory_bytes, Shown::bytes));
+  return out;
+}
+
+std::string number_range(const Step& step) {
+  return step.first == step.last ? fmt::format("{}", step.first)
+                                 : fmt::format("{}–{}", step.first, step.last);
+}
+
+std::string cell(const std::optional<double>& value, Shown shown) {
+  return value ? value_text(*value, shown) : "–";
+}
+
+}  // namespace
+
+RunReport report_of(Recording recording, const ReportOptions& options) {
+  RunReport out;
+  out.span = {std::max(0.0, options.from.value_or(0)), options.to.value_or(recording.seconds)};
+  out.figures = figures_of(recording, out.span);
+  out.verdict = verdict_of(recording, out.figures);
+  out.averages = averages_of(recording, out.span);
+  out.epochs = epochs(recording, options.most_rows);
+  if (const std::optional<std::string> metric = step_metric(recording))
+    out.steps = steps(recording, *metric, options.most_rows);
+  out.recording = std::move(recording);
+  return out;
+}
+
+std::string outcome_text(const Recording& recording) {
+  const std::string outcome = outcome_of(recording);
+  if (recording.seconds <= 0) return outcome;
+  return fmt::format("{} {} {}", outcome, recording.ended ? "after" : "for",
+                     text(Seconds(recording.seconds)));
+}
+
+std::vector<Fact> facts_of(const RunReport& report) {
+  const Recording& r = report.recording;
+  std::vector<Fact> out;
+  const auto add = [&](std::string_view label, const std::optional<std::string>& value) {
+    if (value && !value->empty()) out.push_back({std::string(label), printable(*value, kLongestFact)});
+  };
+  add("run", r.run.id);
+  add("experiment", r.run.experiment);
+  add("workload", r.tag("plimsoll.workload"));
+  if (const std::optional<std::string> command = r.tag("plimsoll.command"))
+    add("command", command_text(*command));
+  for (const GpuFigures& gpu : report.figures.gpus) add("GPU", gpu_fact(gpu, report.figures.gpus.size() > 1));
+  add("mode", r.tag("plimsoll.mode"));
+  if (const std::optional<std::string> percentage = r.tag("plimsoll.mps.percentage"))
+    add("MPS threads", fmt::format("{} %", *percentage));
+  std::string host = r.tag("plimsoll.host").value_or("");
+  if (report.figures.host.cores)
+    host += fmt::format("{}{:.4g} cores", host.empty() ? "" : ", ", *report.figures.host.cores);
+  add("host", host);
+  add("exit code", r.tag("plimsoll.exit_code"));
+  if (report.span != r.whole())
+    add("looked at", fmt::format("{} to {}", text(Seconds(report.span.from)), text(Seconds(report.span.to))));
+  return out;
+}
+
+Table comparison_table(std::span<const RunReport> reports) {
+  Table table{{{"Run", Align::left, true},
+               {"Outcome", Align::left},
+               {"Time", Align::right},
+               {"SM activity", Align::right},
+               {"Utilization", Align::right},
+               {"GPU energy", Align::right},
+               {"Near-idle", Align::right},
+               {"Bottleneck", Align::left}},
+              {}};
+  for (const RunReport& report : reports) {
+    std::optional<double> activity, utilization;
+    if (!report.figures.gpus.empty()) {
+      activity = report.figures.gpus.front().mean_sm_activity;
+      utilization = report.figures.gpus.front().mean_utilization;
+    }
+    if (report.verdict.utilization) {  // the mean over several GPUs
+      utilization = report.verdict.utilization->evidence[0].value;
+      activity = report.verdict.utilization->evidence[1].value;
+    }
+    table.rows.push_back({fmt::format("{} ({})", run_title(report.recording), short_id(report.recording.run)),
+                          outcome_of(report.recording), text(Seconds(report.recording.seconds)),
+                          cell(activity, Shown::share), cell(utilization, Shown::share),
+                          cell(report.verdict.waste.joules, Shown::joules),
+                          cell(report.verdict.waste.idle_seconds, Shown::seconds),
+                          std::string(name(report.verdict.bottleneck))});
+  }
+  return table;
+}
+
+Table step_table(const Steps& steps, std::string_view what) {
+  Table out;
+  const auto any = [&](auto of) { return std::ranges::any_of(steps.rows, of); };
+  const bool renumbered = any([](const Step& s) { return s.recorded && *s.recorded != s.last; });
+  const bool valued = any([](const Step& s) { return s.value.has_value(); });
+  const bool active = any([](const Step& s) { return s.sm_activity.has_value(); });
+  const bool counted = any([](const Step& s) { return s.joules.has_value(); });
+  const bool held = any([](const Step& s) { return s.gpu_memory.has_value(); });
+  const bool ran = any([](const Step& s) { return s.cpu.has_value(); });
+  out.columns.push_back({std::string(what), Align::right});
+  if (renumbered) out.columns.push_back({"Recorded as", Align::right});
+  out.columns.push_back({"Begins", Align::right});
+  out.columns.push_back({"Takes", Align::right});
+  if (valued) out.columns.push_back({printable(steps.metric, 40), Align::right});
+  if (active) out.columns.push_back({"SM activity", Align::right});
+  if (counted) out.columns.push_back({"Energy", Align::right});
+  if (held) out.columns.push_back({"GPU memory", Align::right});
+  if (ran) out.columns.push_back({"Processor", Align::right});
+  for (const Step& s : steps.rows) {
+    std::vector<std::string> row = {number_range(s)};
+    if (renumbered) row.push_back(s.recorded ? fmt::format("{}", *s.recorded) : "–");
+    row.push_back(text(Seconds(s.span.from)));
+    row.push_back(text(Seconds(s.span.seconds())));
+    if (valued) row.push_back(cell(s.value, Shown::plain));
+    const std::string mark = s.coarse ? "≈ " : s.covered > 0 && s.covered < 0.9 ? "part " : "";
+    if (active) row.push_back(s.sm_activity ? mark + cell(s.sm_activity, Shown::share) : "–");
+    if (counted) row.push_back(cell(s.joules, Shown::joules));
+    if (held) row.push_back(cell(s.gpu_memory, Shown::bytes));
+    if (ran) row.push_back(cell(s.cpu, Shown::cores));
+    out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::string step_notes(const Steps& steps, std::string_view what) {
+  std::string out;
+  if (static_cast<std::int64_t>(steps.rows.size()) < steps.count)
+    out += fmt::format("{} {}s, joined to {} rows. ", steps.count, what, steps.rows.size());
+  const auto any = [&](auto of) { return std::ranges::any_of(steps.rows, of); };
+  if (any([](const Step& s) { return s.coarse; }))
+    out +=
+        "≈: shorter than the time between two samples; the figures are averages over the samples around it. ";
+  if (any([](const Step& s) { return !s.coarse && s.covered > 0 && s.covered < 0.9; }))
+    out += "part: not all of it was sampled. ";
+  if (any([](const Step& s) { return !s.sm_activity && !s.joules && !s.cpu; })) out += "–: not sampled. ";
+  if (steps.of_run) out += "Activity, energy and memory are this run's part of its GPUs. ";
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+}  // namespace plimsoll::report

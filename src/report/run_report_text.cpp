@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "report/paragraph.hpp"
+#include "report/run_report.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+constexpr std::size_t kMostStepRows = 20;
+constexpr std::size_t kMostReason = 2000;  ///< bytes of the last lines of a run that failed
+
+/// "label   text", the text wrapped under itself.
+std::string fact_line(std::string_view label, std::string_view value, std::size_t width) {
+  constexpr std::size_t kColumn = 15;
+  const std::string wrapped = wrap(value, width, std::string(kColumn, ' '));
+  return fmt::format("  {:<{}}", label, kColumn - 2) + wrapped.substr(kColumn);
+}
+
+std::string finding_text(const Finding& finding, std::size_t width, const TextStyle& style) {
+  std::string out = bold(finding.title, style) + "\n" + wrap(finding.text, width, "  ");
+  for (const std::string& advice : finding.advice) out += "  → " + wrap(advice, width, "    ").substr(4);
+  return out;
+}
+
+std::string averages_text(const RunReport& report, const TextStyle& style) {
+  if (report.averages.empty()) return "";
+  Table table{
+      {{"", Align::left, true}, {"Mean", Align::right}, {"Lowest", Align::right}, {"Highest", Align::right}},
+      {}};
+  for (const AverageRow& row : report.averages) {
+    const auto shown = [&](double value) { return value_text(value, row.shown, row.unit); };
+    if (row.total)
+      table.rows.push_back({row.label, fmt::format("{} in all", shown(*row.total)), "", ""});
+    else
+      table.rows.push_back({row.label, shown(row.over.mean), shown(row.over.low), shown(row.over.high)});
+  }
+  return fmt::format("\n{}\n", bold(fmt::format("Averages over {} to {}", text(Seconds(report.span.from)),
+                                                text(Seconds(report.span.to))),
+                                    style)) +
+         to_text(table, style);
+}
+
+std::string steps_text(const Steps& steps, std::string_view what, const TextStyle& style) {
+  if (steps.rows.empty()) return "";
+  std::string out = "\n" + to_text(step_table(steps, what), style);
+  const std::string notes = step_notes(steps, lower_case(what));
+  return notes.empty() ? out : out + wrap(notes, text_width(style), "");
+}
+
+/// The last lines of a run that failed, as they were printed.
+std::string reason_text(const Recording& recording, const TextStyle& style) {
+  if (succeeded(recording)) return "";
+  std::string reason = recording.tag("plimsoll.reason").value_or(recording.log_tail);
+  if (reason.empty()) return "";
+  if (reason.size() > kMostReason) reason = "…" + reason.substr(reason.size() - kMostReason);
+  std::string out = "\n" + bold("Its last lines", style) + "\n";
+  std::string_view rest = reason;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    out += "  " + printable(rest.substr(0, end)) + "\n";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
+
+std::string one_text(const RunReport& report, const TextStyle& style) {
+  const std::size_t width = text_width(style);
+  const Recording& r = report.recording;
+  const std::string outcome = outcome_text(r);
+  std::string out = fmt::format("{} ({}): {}\n", bold(run_title(r), style), short_id(r.run),
+                                succeeded(r) ? green(outcome, style)
+                                : r.ended    ? red(outcome, style)
+                                             : outcome);
+  for (const Fact& fact : facts_of(report))
+    if (fact.label != "run") out += fact_line(fact.label, fact.text, width);
+  out += reason_text(r, style);
+  if (report.verdict.outcome) out += "\n" + finding_text(*report.verdict.outcome, width, style);
+  out += "\n" + finding_text(report.verdict.main, width, style);
+  for (const Finding& finding : report.verdict.findings) out += "\n" + finding_text(finding, width, style);
+  out += fmt::format("\n{}\n", bold("What was wasted", style)) + wrap(report.verdict.waste.text, width, "  ");
+  if (report.verdict.utilization) out += "\n" + finding_text(*report.verdict.utilization, width, style);
+  out += averages_text(report, style);
+  out += steps_text(report.epochs.rows.size() > 1 ? report.epochs : report.steps,
+                    report.epochs.rows.size() > 1 ? "Epoch" : "Step", style);
+  if (r.metrics_left_out > 0) out += fmt::format("\n{} metrics more were left out.\n", r.metrics_left_out);
+  return out;
+}
+
+RunReport with_few_rows(const RunReport& report) {
+  RunReport out = report;
+  if (out.epochs.rows.size() > kMostStepRows) out.epochs = epochs(out.recording, kMostStepRows);
+  if (out.steps.rows.size() > kMostStepRows)
+    out.steps = steps(out.recording, out.steps.metric, kMostStepRows);
+  return out;
+}
+
+}  // namespace
+
+std::string run_report_text(std::span<const RunReport> reports, const TextStyle& style) {
+  std::string out;
+  if (reports.size() > 1) out += to_text(comparison_table(reports), style) + "\n";
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (i > 0) out += "\n\n";
+    out += one_text(with_few_rows(reports[i]), style);
+  }
+  return out;
+}
+
+}  // namespace plimsoll::report

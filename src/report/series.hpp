@@ -1,0 +1,97 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/run.hpp"
+
+namespace plimsoll::report {
+
+/// A stretch of time, in seconds since the run's start.
+struct Span {
+  double from = 0;
+  double to = 0;
+  [[nodiscard]] double seconds() const { return to > from ? to - from : 0; }
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+/// One value and the time that it stands for: up to the moment at which it was read, from the sample before
+/// it. After a gap, and at the start, only the usual period: what lies before is not known.
+struct Sample {
+  Span span;
+  double value = 0;
+  double low = 0;  ///< of the values that were joined to this one
+  double high = 0;
+  std::int64_t step = 0;    ///< the last of them
+  std::int64_t points = 1;  ///< how many they are
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+/// What joining several values to one does.
+enum class SeriesKind {
+  gauge,    ///< the mean over time
+  counter,  ///< the last: it only grows; where it went back it began anew
+  flags,    ///< all bits that were set
+  own,      ///< a gauge of the command's own, which comes when it comes: no time is a gap
+};
+
+/// The history of one metric on the run's own clock.
+struct Series {
+  SeriesKind kind = SeriesKind::gauge;
+  std::string unit = {};
+  std::string source = {};
+  std::vector<Sample> samples = {};  ///< in the order of time
+  std::int64_t points = 0;           ///< of which they were made; more than samples where some were joined
+  double period = 0;                 ///< usual seconds between two; 0 where there are fewer than two
+  friend bool operator==(const Series&, const Series&) = default;
+};
+
+/// How a history becomes a series.
+struct SeriesOptions {
+  SeriesKind kind = SeriesKind::gauge;
+  store::Time start = 0;             ///< of the run
+  double scale = 1;                  ///< 0.01 where percents were stored
+  std::vector<Span> gaps = {};       ///< in which nothing was sampled, as the sampling said; in order
+  std::size_t most_samples = 50000;  ///< more points than this are joined
+};
+
+/// What lies before the start counts as at the start. Values that are no numbers stay, and are left out of
+/// every mean.
+[[nodiscard]] Series make_series(std::span<const store::Point> points, const SeriesOptions& options);
+
+/// At most `most` samples: neighbours of equal stretches of time are joined, not over a gap, so that gaps
+/// stay gaps, unless there are more of those than half of `most`.
+[[nodiscard]] Series reduced(const Series& series, std::size_t most);
+
+struct Average {
+  double mean = 0;  ///< weighted by time
+  double low = 0;
+  double high = 0;
+  double seconds = 0;  ///< for which there are samples; the rest of the span is not known
+  friend bool operator==(const Average&, const Average&) = default;
+};
+
+/// Nothing where no sample stands for any time in it.
+[[nodiscard]] std::optional<Average> average(const Series& series, Span span);
+/// Over several spans, in the order of time and not overlapping.
+[[nodiscard]] std::optional<Average> average(const Series& series, std::span<const Span> spans);
+
+/// How much a counter grew, by interpolation; nothing where an end of the span lies in a gap or outside.
+[[nodiscard]] std::optional<double> increase(const Series& counter, Span span);
+
+struct Growth {
+  double amount = 0;
+  Span span;  ///< the part of the span asked for that the counter knows
+};
+/// How much a counter grew in that part of the span which it knows.
+[[nodiscard]] std::optional<Growth> growth(const Series& counter, Span span);
+
+/// The time in which the series' value was below, or at or above, `limit`; neighbours joined.
+[[nodiscard]] std::vector<Span> spans_below(const Series& series, double limit, Span within);
+[[nodiscard]] std::vector<Span> spans_from(const Series& series, double limit, Span within);
+[[nodiscard]] double seconds(std::span<const Span> spans);
+
+}  // namespace plimsoll::report

@@ -1,0 +1,54 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "report/series.hpp"
+
+namespace plimsoll::report {
+
+/// How a value is written for people. The page's script knows them by name(Shown).
+enum class Shown {
+  share,  ///< a share of one, as percent
+  bytes,
+  bytes_per_second,
+  watts,
+  joules,
+  hertz,
+  celsius,
+  cores,
+  seconds,
+  count,
+  flags,
+  plain,  ///< the command's own metrics: a number as it is
+};
+[[nodiscard]] std::string_view name(Shown shown);
+/// "43.1 %", "12.0 GiB", "412 W"; `unit` only for plain values.
+[[nodiscard]] std::string value_text(double value, Shown shown, std::string_view unit = {});
+
+/// What people look at together, and switch on and off together.
+enum class SeriesGroup { activity, memory, power, processor, transfer, metric };
+[[nodiscard]] std::string_view name(SeriesGroup group);
+[[nodiscard]] std::string_view title(SeriesGroup group);
+
+/// What is known of a series by its name, in which "*" stands for a number.
+struct KnownSeries {
+  std::string_view pattern;
+  std::string_view label;
+  Shown shown;
+  SeriesKind kind;
+  SeriesGroup group;
+  std::string_view chart;   ///< series of the same chart are drawn in one
+  bool secondary = false;   ///< drawn fainter beside the chart's subject
+  bool in_averages = true;  ///< its mean says something
+};
+[[nodiscard]] std::span<const KnownSeries> known_series();
+/// Nothing: a metric of the command's own, or of a kind that is not shown.
+[[nodiscard]] const KnownSeries* find_series(std::string_view metric);
+/// The first number in the name: system/gpu/3/power is of GPU 3.
+[[nodiscard]] std::optional<unsigned> series_number(std::string_view metric);
+/// Whether the watched command gave it, rather than Plimsoll.
+[[nodiscard]] bool is_own_metric(std::string_view metric);
+
+}  // namespace plimsoll::report

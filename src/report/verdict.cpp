@@ -1,0 +1,334 @@
+#include "report/verdict.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "report/verdict_findings.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Figure = std::optional<double>;
+
+struct Words {
+  std::string_view name;
+  std::string_view title;
+};
+constexpr std::array<Words, 14> kWords = {{
+    {"unknown", "Not known"},
+    {"gpu-unused", "The GPU was not used"},
+    {"input-processor", "Bound by its input: the processor"},
+    {"input-storage", "Bound by its input: storage"},
+    {"one-thread", "Bound by one thread of the host"},
+    {"waits", "The GPU waits"},
+    {"launches", "Bound by launching kernels"},
+    {"small-kernels", "Kernels too small for the GPU"},
+    {"gpu-bandwidth", "Bound by the GPU's memory bandwidth"},
+    {"gpu-compute", "Near the limit: bound by the GPU's arithmetic"},
+    {"mixed", "Nothing stands out"},
+    {"processor", "Bound by the processor"},
+    {"storage", "Bound by storage"},
+    {"host-memory", "Short of memory"},
+}};
+
+constexpr std::array<Threshold, 18> kThresholds = {
+    kNearIdle,     kWaits,       kCoresFull,  kOneCoreLow,    kOneCoreHigh, kHeldBack,
+    kStorageWaits, kMemoryWaits, kSparse,     kBandwidthFull, kSmFull,      kTensorUnused,
+    kFp32Busy,     kMemoryFull,  kClocksHeld, kShared,        kIdleEnds,    kCarries};
+
+std::string percent(double share) {
+  return value_text(share, Shown::share);
+}
+
+std::string cores(double count) {
+  return value_text(count, Shown::cores);
+}
+
+/// The mean over the GPUs that worked; unknown where one of them does not say.
+Figure over_gpus(const RunFigures& figures, Figure GpuFigures::* what) {
+  double sum = 0, count = 0;
+  for (const GpuFigures& gpu : figures.gpus) {
+    if (!gpu.work) continue;
+    if (!(gpu.*what)) return std::nullopt;
+    sum += *(gpu.*what);
+    ++count;
+  }
+  return count > 0 ? Figure(sum / count) : std::nullopt;
+}
+
+/// What a bottleneck is decided by: means of the run's working GPUs, and its host while they waited.
+struct Situation {
+  Figure sm, kernels, dram, tensor, fp32;
+  HostFigures host;
+
+  [[nodiscard]] Figure cpu() const { return host.cpu_while_waiting; }
+  [[nodiscard]] Figure cores_used() const {
+    return cpu() && host.cores ? Figure(*cpu() / *host.cores) : std::nullopt;
+  }
+  [[nodiscard]] bool one_core() const {
+    return cpu() && *cpu() >= kOneCoreLow.value && *cpu() <= kOneCoreHigh.value;
+  }
+  [[nodiscard]] bool held_back() const { return host.held_back && *host.held_back >= kHeldBack.value; }
+  [[nodiscard]] bool cores_full() const {
+    return held_back() || (cores_used() && *cores_used() >= kCoresFull.value);
+  }
+  [[nodiscard]] bool storage_waits() const {
+    return host.io_pressure && *host.io_pressure >= kStorageWaits.value;
+  }
+};
+
+Situation situation_of(const RunFigures& f) {
+  return {over_gpus(f, &GpuFigures::sm_activity), over_gpus(f, &GpuFigures::kernel_activity),
+          over_gpus(f, &GpuFigures::dram),        over_gpus(f, &GpuFigures::tensor),
+          over_gpus(f, &GpuFigures::fp32),        f.host};
+}
+
+Bottleneck gpu_bottleneck(const Situation& s) {
+  if (!s.sm && !s.kernels) return Bottleneck::unknown;
+  if (s.kernels && 1 - *s.kernels >= kWaits.value) {
+    if (s.storage_waits()) return Bottleneck::input_storage;
+    // One core in all, and that one busy: more workers are not to be had, but it is the same limit.
+    if (s.cores_full()) return Bottleneck::input_processor;
+    if (s.one_core()) return Bottleneck::one_thread;
+    return Bottleneck::waits;
+  }
+  if (s.dram && *s.dram >= kBandwidthFull.value) return Bottleneck::gpu_bandwidth;
+  if (s.sm && *s.sm >= kSmFull.value) return Bottleneck::gpu_compute;
+  if (s.sm && s.kernels && *s.sm < kSparse.value)
+    return s.one_core() ? Bottleneck::launches : Bottleneck::small_kernels;
+  // "Some kernel ran" alone says nothing about how full the device was.
+  return s.sm ? Bottleneck::mixed : Bottleneck::unknown;
+}
+
+Bottleneck host_bottleneck(const Situation& s) {
+  if (s.host.memory_pressure && *s.host.memory_pressure >= kMemoryWaits.value) return Bottleneck::host_memory;
+  if (s.storage_waits()) return Bottleneck::storage;
+  if (s.cores_full()) return Bottleneck::processor;
+  if (s.one_core()) return Bottleneck::one_thread;
+  return s.cpu() && s.host.cores ? Bottleneck::mixed : Bottleneck::unknown;
+}
+
+void add(std::vector<Evidence>& evidence, std::string label, const Figure& value, Shown shown,
+         const Threshold* threshold = nullptr) {
+  if (value) evidence.push_back({std::move(label), *value, shown, threshold});
+}
+
+std::vector<Evidence> evidence_of(const Situation& s, bool on_gpu) {
+  std::vector<Evidence> out;
+  if (on_gpu) {
+    add(out, "any kernel running", s.kernels, Shown::share);
+    if (s.kernels) add(out, "no kernel running", 1 - *s.kernels, Shown::share, &kWaits);
+    add(out, "SM activity", s.sm, Shown::share, s.sm && *s.sm < kSparse.value ? &kSparse : &kSmFull);
+    add(out, "GPU memory bandwidth", s.dram, Shown::share, &kBandwidthFull);
+    add(out, "tensor cores", s.tensor, Shown::share);
+    add(out, "FP32 pipe", s.fp32, Shown::share);
+  }
+  add(out, on_gpu ? "cores of the run while the GPU waits" : "cores of the run", s.cpu(), Shown::cores);
+  add(out, "share of the cores it may use", s.cores_used(), Shown::share, &kCoresFull);
+  add(out, "held back by the cgroup's limit", s.host.held_back, Shown::cores, &kHeldBack);
+  add(out, "waiting for storage", s.host.io_pressure, Shown::share, &kStorageWaits);
+  if (!on_gpu) add(out, "waiting for memory", s.host.memory_pressure, Shown::share, &kMemoryWaits);
+  return out;
+}
+
+std::string of_cores(const Situation& s) {
+  if (!s.cpu()) return "an unknown number of cores";
+  if (s.held_back()) return fmt::format("{}, held back by its cgroup's limit", cores(*s.cpu()));
+  if (!s.host.cores) return cores(*s.cpu());
+  return fmt::format("{} of {:.4g}", cores(*s.cpu()), *s.host.cores);
+}
+
+std::string waiting_text(const Situation& s) {
+  const double without = 1 - *s.kernels;
+  return fmt::format("No kernel ran for {} of the working time", percent(without));
+}
+
+std::string tensor_text(const Situation& s) {
+  return s.tensor ? fmt::format(", tensor cores for {}", percent(*s.tensor)) : "";
+}
+
+std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
+  switch (bottleneck) {
+    case Bottleneck::input_processor:
+      return fmt::format("{}, while the run used {}: the processor cannot prepare the input fast enough.",
+                         waiting_text(s), of_cores(s));
+    case Bottleneck::input_storage:
+      return fmt::format(
+          "{}, while processes waited for storage for {} of it: the data does not come fast enough.",
+          waiting_text(s), percent(*s.host.io_pressure));
+    case Bottleneck::one_thread:
+      return fmt::format(
+          "{}, while the run kept {} busy: one thread prepares the input or launches the kernels, and "
+          "the GPU waits for it.",
+          waiting_text(s), of_cores(s));
+    case Bottleneck::waits:
+      return fmt::format(
+          "{}. {}: what it waited for (network, locks, other processes, saving) was not sampled.",
+          waiting_text(s),
+          s.cpu() ? fmt::format("The run used {} meanwhile, and storage was not the reason", of_cores(s))
+                  : "The processor was not sampled");
+    case Bottleneck::launches:
+      return fmt::format(
+          "Kernels ran for {} of the time, but the SMs were busy for only {}, while one core was busy "
+          "({}): many small kernels, launched one after the other.",
+          percent(*s.kernels), percent(*s.sm), of_cores(s));
+    case Bottleneck::small_kernels:
+      return fmt::format(
+          "Kernels ran for {} of the time, but the SMs were busy for only {}: each kernel fills a part "
+          "of the device.",
+          percent(*s.kernels), percent(*s.sm));
+    case Bottleneck::gpu_bandwidth:
+      return fmt::format(
+          "The GPU's memory was busy for {} of the time{}: moving data is the limit, not arithmetic{}.",
+          percent(*s.dram), s.sm ? fmt::format(", the SMs for {}", percent(*s.sm)) : "", tensor_text(s));
+    case Bottleneck::gpu_compute:
+      return fmt::format("The SMs were busy for {} of the time{}: the GPU itself is the limit.",
+                         percent(*s.sm), tensor_text(s));
+    case Bottleneck::mixed:
+      return fmt::format(
+          "SM activity {}{}{}: neither input, nor launches, nor one part of the GPU limits alone.",
+          percent(*s.sm), s.kernels ? fmt::format(", a kernel running for {}", percent(*s.kernels)) : "",
+          s.dram ? fmt::format(", memory bandwidth {}", percent(*s.dram)) : "");
+    default: break;
+  }
+  return s.kernels
+             ? fmt::format(
+                   "A kernel ran for {} of the time; how full the SMs were was not sampled, so that the "
+                   "bottleneck is not known. NVML gives SM activity on Hopper and later.",
+                   percent(*s.kernels))
+             : "The GPU's activity was not sampled.";
+}
+
+std::string host_text(Bottleneck bottleneck, const Situation& s) {
+  switch (bottleneck) {
+    case Bottleneck::processor:
+      return fmt::format("The run used {}: all the cores that it may use.", of_cores(s));
+    case Bottleneck::one_thread:
+      return fmt::format("The run kept {} busy: one thread did the work, the other cores rested.",
+                         of_cores(s));
+    case Bottleneck::storage:
+      return fmt::format("Processes waited for storage for {} of the time.", percent(*s.host.io_pressure));
+    case Bottleneck::host_memory:
+      return fmt::format("Processes waited for memory for {} of the time: it was reclaimed or swapped.",
+                         percent(*s.host.memory_pressure));
+    case Bottleneck::mixed:
+      return fmt::format("The run used {}; it neither filled them nor waited for storage or memory for long.",
+                         of_cores(s));
+    default: break;
+  }
+  return s.cpu() ? fmt::format("The run used {}; how many it may use is not known.", of_cores(s))
+                 : "Neither a GPU nor the processor was sampled: there is nothing to judge by.";
+}
+
+/// What usually helps, the most effective first.
+std::vector<std::string> advice_of(Bottleneck bottleneck, const Situation& s, bool on_gpu) {
+  switch (bottleneck) {
+    case Bottleneck::gpu_unused:
+      return {"Check that the program finds CUDA (torch.cuda.is_available()) and moves the model there."};
+    case Bottleneck::input_processor:
+      return {"Prepare the data once and keep it, or do it on the GPU (decoding, augmentation).",
+              "Give the run more cores, or fewer runs to these cores.",
+              "Use a faster decoder (Pillow-SIMD, TurboJPEG, DALI), smaller images, cached tensors."};
+    case Bottleneck::input_storage:
+      return {"Keep the data in memory or on a local disk.",
+              "Pack many small files into few large ones (shards), and "
+              "read them in order.",
+              "More loader workers and prefetching hide waits for storage."};
+    case Bottleneck::one_thread:
+      if (!on_gpu) return {"More threads (OMP_NUM_THREADS, torch.set_num_threads) or more processes."};
+      return {
+          "DataLoader(num_workers=N, pin_memory=True, persistent_workers=True): the input then has threads "
+          "of its "
+          "own.",
+          "If the input is ready already, the launches are the limit: torch.compile or CUDA graphs.",
+          "A larger batch needs fewer steps of the host for the same work."};
+    case Bottleneck::waits:
+      return {
+          "Look at what the program does between steps: saving, logging, .item() and other synchronisation, "
+          "the "
+          "network."};
+    case Bottleneck::launches:
+      return {"A larger batch makes each kernel larger.",
+              "torch.compile or CUDA graphs launch many kernels at once.",
+              "Fused optimizers and fused layers (fused=True, channels_last) make fewer kernels."};
+    case Bottleneck::small_kernels:
+      return {"A larger batch makes each kernel larger.", "torch.compile joins small kernels.",
+              "Run several trainings on this GPU at once."};
+    case Bottleneck::gpu_bandwidth:
+      return {"Lower precision moves fewer bytes: autocast to bfloat16.",
+              "torch.compile joins element-wise operations, so "
+              "that tensors are read once.",
+              "Channels-last layouts and fused optimizers move less."};
+    case Bottleneck::gpu_compute:
+      return {
+          s.tensor && *s.tensor < kTensorUnused.value
+              ? "The tensor cores are not in use: autocast to bfloat16, or allow TF32."
+              : "Lower precision (bfloat16, FP8 where it is accurate enough) is what makes it faster here.",
+          "More GPUs, or fewer operations: a smaller network, fewer epochs."};
+    case Bottleneck::processor: return {"More cores, or a GPU.", "Vectorised libraries and lower precision."};
+    case Bottleneck::storage:
+      return {"Keep the data in memory or on a local disk.", "Read ahead in other threads."};
+    case Bottleneck::host_memory:
+      return {"Fewer workers or smaller batches; memory-mapped data.", "More memory."};
+    case Bottleneck::mixed:
+      if (!on_gpu) return {"A profile says where the time goes."};
+      return {
+          "A larger batch usually raises SM activity; a profile (torch.profiler) says where the time goes."};
+    case Bottleneck::unknown: return {};
+  }
+  return {};
+}
+
+Finding unused_gpu(const RunFigures& figures) {
+  double most = 0;
+  for (const GpuFigures& gpu : figures.gpus)
+    most = std::max(most, gpu.mean_sm_activity.value_or(gpu.mean_utilization.value_or(0)));
+  Finding out{"gpu-unused",
+              std::string(title(Bottleneck::gpu_unused)),
+              fmt::format("{} never rose above {}.",
+                          figures.gpus.size() == 1 ? "The GPU's activity" : "The activity of no GPU",
+                          percent(kNearIdle.value)),
+              {{"activity, mean", most, Shown::share, &kNearIdle}}};
+  return out;
+}
+
+}  // namespace
+
+std::span<const Threshold> thresholds() {
+  return kThresholds;
+}
+
+std::string_view name(Bottleneck bottleneck) {
+  return kWords[static_cast<std::size_t>(bottleneck)].name;
+}
+
+std::string_view title(Bottleneck bottleneck) {
+  return kWords[static_cast<std::size_t>(bottleneck)].title;
+}
+
+Verdict verdict_of(const Recording& recording, const RunFigures& figures) {
+  Verdict out;
+  const Situation s = situation_of(figures);
+  const bool on_gpu =
+      std::ranges::any_of(figures.gpus, [](const GpuFigures& g) { return !g.busy_by.empty(); });
+  const bool used = std::ranges::any_of(figures.gpus, [](const GpuFigures& g) { return g.work.has_value(); });
+  if (on_gpu && !used) {
+    out.bottleneck = Bottleneck::gpu_unused;
+    out.main = unused_gpu(figures);
+  } else {
+    out.bottleneck = on_gpu ? gpu_bottleneck(s) : host_bottleneck(s);
+    out.main = {std::string(name(out.bottleneck)), std::string(title(out.bottleneck)),
+                on_gpu ? gpu_text(out.bottleneck, s) : host_text(out.bottleneck, s), evidence_of(s, on_gpu)};
+  }
+  out.main.advice = advice_of(out.bottleneck, s, on_gpu);
+  out.outcome = outcome_finding(recording, figures);
+  out.findings = findings_of(recording, figures);
+  out.waste = waste_of(figures);
+  out.utilization = utilization_finding(figures);
+  return out;
+}
+
+}  // namespace plimsoll::report

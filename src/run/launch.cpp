@@ -1,0 +1,156 @@
+#include "run/launch.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "run/cuda_facts.hpp"
+#include "run/process_identity.hpp"
+#include "run/provenance.hpp"
+#include "run/summary.hpp"
+
+namespace plimsoll::running {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What `plimsoll estimate` says that the job takes on the device.
+Result<Bytes> estimated(const Job& job, const SessionOptions& options) {
+  ProcessOptions process;
+  process.argv = {options.program, "estimate"};
+  process.argv.insert(process.argv.end(), job.estimate.begin(), job.estimate.end());
+  process.argv.emplace_back("--json");
+  process.directory = job.directory;
+  process.timeout = std::chrono::seconds(60);
+  Result<ProcessOutput> answer = plimsoll::run(process);
+  if (!answer) return std::unexpected(std::move(answer).error());
+  const auto parsed = nlohmann::json::parse(answer->output, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("memory") || !parsed["memory"].contains("device_used_bytes") ||
+      !parsed["memory"]["device_used_bytes"].is_number_integer())
+    return fail("plimsoll estimate {}: {}", answer->outcome(), answer->error);
+  return Bytes(parsed["memory"]["device_used_bytes"].get<std::int64_t>());
+}
+
+std::string device_list(const std::vector<ChosenDevice>& devices) {
+  std::string out;
+  for (const ChosenDevice& device : devices) out += (out.empty() ? "" : ",") + device.uuid;
+  return out;
+}
+
+void add_device_tags(const std::vector<ChosenDevice>& devices, std::map<std::string, std::string>& tags) {
+  if (devices.empty()) return;
+  tags["plimsoll.devices"] = device_list(devices);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const ChosenDevice& device = devices[i];
+    const std::string key = fmt::format("plimsoll.device.{}.", device.number ? *device.number : i);
+    if (!device.name.empty()) tags[key + "name"] = device.name;
+    if (device.total) tags[key + "memory_bytes"] = fmt::format("{}", device.total->count());
+    tags[key + "uuid"] = device.uuid;
+  }
+  // Wherever the run's first device stands among the machine's, it is found under 0.
+  if (!devices.front().name.empty()) tags.try_emplace("plimsoll.device.0.name", devices.front().name);
+}
+
+std::map<std::string, std::string> settings_tags(const Job& job, const Launch& launch,
+                                                 const SessionOptions& options) {
+  std::map<std::string, std::string> tags = launch.tags;
+  tags["plimsoll.mode"] = launch.mode;
+  if (!job.workload.empty()) tags["plimsoll.workload"] = job.workload;
+  tags["plimsoll.sampling.rate"] = fmt::format("{}", options.rate);
+  if (job.time_limit) tags["plimsoll.limit.seconds"] = fmt::format("{}", job.time_limit->value());
+  if (job.epoch_limit) tags["plimsoll.limit.epochs"] = fmt::format("{}", *job.epoch_limit);
+  if (job.mps_percentage) tags["plimsoll.mps.percentage"] = fmt::format("{}", *job.mps_percentage);
+  if (job.mps_memory) tags["plimsoll.mps.memory_bytes"] = fmt::format("{}", job.mps_memory->count());
+  if (launch.need) {
+    tags["plimsoll.need.bytes"] = fmt::format("{}", launch.need->bytes.count());
+    tags["plimsoll.need.source"] = launch.need->source;
+  } else if (!launch.devices.empty()) {
+    tags["plimsoll.need.source"] = "unknown";
+  }
+  if (launch.retry) tags["plimsoll.retry"] = "true";
+  if (const auto self = ProcessIdentity::of(::getpid())) tags["plimsoll.supervisor"] = self->text();
+  add_device_tags(launch.devices, tags);
+  for (const auto& [name, value] : job.tags) tags[name] = value;
+  return tags;
+}
+
+}  // namespace
+
+std::optional<Need> need_of(const Job& job, store::Store& store, const SessionOptions& options) {
+  if (job.need) return Need{*job.need, "given"};
+  if (!job.estimate.empty())
+    if (const auto bytes = estimated(job, options)) return Need{*bytes, "plimsoll estimate"};
+  if (const auto bytes = last_gpu_memory(store, fingerprint(job))) return Need{*bytes, "its last run"};
+  return {};
+}
+
+void prove_limits(Launch& launch, const Job& job, const MpsDaemon& daemon, const SessionOptions& options,
+                  std::map<std::string, Result<std::string>>& known) {
+  const Variables limits = daemon.client_variables(job.mps_percentage, job.mps_memory);
+  launch.variables.insert(launch.variables.end(), limits.begin(), limits.end());
+  std::string key;
+  for (const auto& [name, value] : launch.variables) key += name + "=" + value + "\n";
+  auto found = known.find(key);
+  if (found == known.end()) {
+    const Result<CudaFacts> facts = probe_cuda(options.program, launch.variables);
+    Result<std::string> text = facts ? Result<std::string>(to_json(*facts)) : std::unexpected(facts.error());
+    found = known.emplace(key, std::move(text)).first;
+  }
+  if (found->second)
+    launch.tags["plimsoll.mps.effective"] = *found->second;
+  else
+    launch.tags["plimsoll.mps.unproven"] = found->second.error().text();
+}
+
+Result<std::string> create_record(const Job& job, const Launch& launch, store::Store& store,
+                                  const SessionOptions& options, const nvml::Library* nvml) {
+  Provenance provenance = provenance_of(job, options.recorded_variables);
+  store::NewRun run;
+  run.experiment = job.experiment;
+  run.name = job.name.empty() ? fs::path(job.command.front()).filename().string() : job.name;
+  run.start = wall_time();
+  run.params.insert(job.params.begin(), job.params.end());
+  run.tags = settings_tags(job, launch, options);
+  run.tags.merge(provenance.tags);
+  if (nvml != nullptr)
+    if (const auto driver = nvml->driver_version()) run.tags["plimsoll.driver"] = *driver;
+  Result<std::string> id = store.create(run);
+  if (!id) return id;
+  const Result<fs::path> artifacts = store.artifacts(*id);
+  if (!artifacts) return std::unexpected(artifacts.error());
+  for (const auto& [name, contents] : provenance.files) PLIMSOLL_TRY(write_file(*artifacts / name, contents));
+  return id;
+}
+
+std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
+                                    const fs::path& artifacts) {
+  constexpr std::uintmax_t kLargest = std::uintmax_t{4} << 30;
+  std::vector<std::string> troubles;
+  std::set<std::string> taken;
+  std::vector<fs::path> all(job.artifacts);
+  all.insert(all.end(), named.begin(), named.end());
+  for (const fs::path& given : all) {
+    const fs::path source = given.is_absolute() || job.directory.empty() ? given : job.directory / given;
+    std::error_code failed;
+    const bool regular = fs::is_regular_file(source, failed);
+    const auto size = regular ? fs::file_size(source, failed) : 0;
+    const std::string name = source.filename().string();
+    if (!regular || failed || size > kLargest || name.empty() || !taken.insert(name).second) {
+      troubles.push_back(fmt::format("{} is not kept: {}", given.string(),
+                                     !regular          ? "there is no such file"
+                                     : size > kLargest ? "it is larger than 4 GiB"
+                                                       : "another of that name is"));
+      continue;
+    }
+    fs::create_directories(artifacts / "files", failed);
+    fs::copy_file(source, artifacts / "files" / name, fs::copy_options::overwrite_existing, failed);
+    if (failed) troubles.push_back(fmt::format("{} is not kept: {}", given.string(), failed.message()));
+  }
+  return troubles;
+}
+
+}  // namespace plimsoll::running

@@ -1,0 +1,64 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "run/job.hpp"
+#include "run/profiler.hpp"
+#include "run/watch.hpp"
+
+namespace plimsoll::running {
+
+struct SessionOptions {
+  std::string store = {};  ///< as store::open takes it
+  double rate = 10;        ///< samples a second
+  WatchOptions watch = {};
+  bool retry_out_of_memory = false;  ///< once more, alone
+  bool wait = true;                  ///< for room on the GPU; else a job without room is refused
+  bool show_output = false;          ///< the commands' output on this program's own streams
+  bool output_to_error = false;      ///< all of it on standard error
+  bool inherit_input = false;
+  Profiler profiler = Profiler::none;
+  std::vector<std::string> recorded_variables = {};
+  std::string program = "/proc/self/exe";  ///< that answers `cuda-facts` and `estimate`
+};
+
+/// How one job ended.
+struct Ended {
+  std::size_t job = 0;  ///< its place in the list that was given
+  std::string run = {};
+  Outcome outcome = Outcome::finished;
+  std::string reason = {};
+  int exit_code = 0;
+  int signal = 0;
+  Seconds elapsed = {};
+  bool retried = false;              ///< ran out of memory the first time; this is the second
+  std::optional<Error> unkept = {};  ///< the store did not take the end of the record
+};
+
+/// Who wants to know while it goes on.
+struct Listener {
+  std::function<void(const std::string&)> say = {};  ///< a line for the person
+  std::function<void(std::size_t job, const std::string& run)> started = {};
+  std::function<void(const Ended&)> ended = {};
+};
+
+struct SessionResult {
+  std::vector<Ended> ended = {};
+  bool interrupted = false;
+  double sampler_cpu_seconds = 0;
+  std::uint64_t frames = 0;
+};
+
+/// Runs jobs, those of one workload together, workloads on the same device one after the other and on
+/// different devices at once, and records each. Fails only where nothing could be begun; how the jobs ended
+/// is the result. Takes over this process's signals while it lasts.
+[[nodiscard]] Result<SessionResult> run_session(const std::vector<Job>& jobs, const SessionOptions& options,
+                                                const Listener& listener);
+
+/// Ends what a killed Plimsoll left behind, and marks its runs in the store as lost.
+[[nodiscard]] Status recover(store::Store& store, const std::function<void(const std::string&)>& say);
+
+}  // namespace plimsoll::running
