@@ -144,7 +144,7 @@ def main(build, seconds):
     print(f'{"rate":>8}  {"plimsoll":>10}  {"allowed":>8}  {"memory":>8}  {"Python":>8}  {"ratio":>6}  {"thrifty":>8}  {"ratio":>6}')
     for rate, limit in LIMITS.items():
         ours = json.loads(subprocess.run(
-            [os.path.join(build, 'bench/telemetry_bench'), str(rate), str(seconds), str(PROCESSES)],
+            [os.path.join(build, 'bench/telemetry_cost'), str(rate), str(seconds), str(PROCESSES)],
             env=variables, check=True, capture_output=True).stdout)
         polling, thrifty = (json.loads(subprocess.run([python, __file__, kind, str(rate), str(seconds)], env=variables,
                                                       check=True, capture_output=True).stdout)['cpu_seconds']

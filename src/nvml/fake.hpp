@@ -32,7 +32,7 @@ struct FakeDevice {
 };
 
 /// NVML for tests: answers from values, which a test may change between questions.
-class FakeLibrary final : public Library {
+class FakeLibrary : public Library {
  public:
   explicit FakeLibrary(std::vector<FakeDevice> devices, std::string driver = "550.54.15")
       : devices_(std::move(devices)), driver_(std::move(driver)) {}

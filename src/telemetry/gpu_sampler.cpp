@@ -66,6 +66,7 @@ void GpuSampler::sample(const Moment& moment, Recorder& recorder) {
   if (moment.reads(utilization_due_)) {
     if (const auto rates = library_->utilization(device_)) {
       recorder.put(utilization_, rates->gpu);
+      interval_utilization_ = std::max(interval_utilization_.value_or(0), rates->gpu);
       recorder.put(memory_utilization_, rates->memory);
     } else {
       utilization_due_.later(moment.elapsed, kRetry);
@@ -197,6 +198,7 @@ void GpuSampler::sample_slices(const Moment& moment, Recorder& recorder) {
 GpuInterval GpuSampler::take_interval() {
   GpuInterval out;
   out.energy = std::exchange(interval_energy_, std::nullopt);
+  out.utilization = std::exchange(interval_utilization_, std::nullopt);
   out.sm_activity = activity_.take();
   for (Slice& slice : slices_) out.slices.push_back({slice.gpu_instance, slice.size, slice.activity.take()});
   return out;

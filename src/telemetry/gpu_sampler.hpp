@@ -24,6 +24,7 @@ struct SliceInterval {
 struct GpuInterval {
   std::optional<double> energy = {};       ///< J
   std::optional<double> sm_activity = {};  ///< mean, share of one
+  std::optional<double> utilization = {};  ///< the largest told
   std::vector<SliceInterval> slices = {};  ///< in MIG mode
 };
 
@@ -83,7 +84,7 @@ class GpuSampler {
   bool counts_energy_ = true;                          ///< else power is summed up
   std::optional<std::pair<double, double>> power_at_;  ///< when, W
   double energy_ = 0;                                  ///< J since sampling began
-  std::optional<double> interval_energy_;
+  std::optional<double> interval_energy_, interval_utilization_;
   ActivityChannels activity_channels_;
   Channel power_instant_, power_average_, energy_counted_, energy_summed_, memory_, utilization_,
       memory_utilization_, sm_clock_, memory_clock_, temperature_, throttle_;

@@ -149,7 +149,8 @@ void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuIn
     for (const auto& [run, share] : told->runs) runs.insert(run);
 
   Tenancy tenancy{.tenants = {}, .others = static_cast<unsigned>(others.size())};
-  tenancy.idle = interval.sm_activity && *interval.sm_activity < kIdleActivity;
+  // Without activity counters: no kernel ran at all.
+  tenancy.idle = interval.sm_activity ? *interval.sm_activity < kIdleActivity : interval.utilization == 0.0;
   if (told) tenancy.others_time_share = told->others;
   for (const int run : runs) {
     Tenant tenant{.run = run};

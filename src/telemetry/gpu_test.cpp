@@ -198,6 +198,19 @@ TEST_F(Gpu, AnIdleGpuIsSharedEqually) {
   EXPECT_EQ(values.at("system/run/gpu/0/sm_share#2"), 0.5);
 }
 
+TEST_F(Gpu, WithoutActivityCountersUtilizationTellsIdleness) {
+  library.device(0).activity.reset();
+  library.device(0).utilization = nvml::Utilization{0, 0};
+  on_gpu({{100, Bytes(64)}, {200, Bytes(32)}});
+  Sampler sampler(options());
+  sampler.watch({.run = 1, .root = 100, .devices = {0}});
+  sampler.watch({.run = 2, .root = 200, .devices = {0}});
+  EXPECT_EQ(next(sampler, 11).at("system/run/gpu/0/sm_share#1"), 0.5);
+  library.device(0).utilization = nvml::Utilization{0.01, 0};
+  next(sampler, 5);
+  EXPECT_THAT(next(sampler, 5), Not(Contains(Key("system/run/gpu/0/sm_share#1"))));
+}
+
 TEST_F(Gpu, AProcessThatJustBeganIsFoundAtOnce) {
   Sampler sampler(options());
   sampler.watch({.run = 1, .root = 100, .devices = {0}});

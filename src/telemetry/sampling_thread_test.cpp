@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "nvml/fake.hpp"
 #include "telemetry/test_root.hpp"
 
 namespace plimsoll::telemetry {
@@ -59,6 +60,29 @@ TEST(SamplingThread, TheLastFrameReadsEverything) {
   for (const Value& value : taken.frames.back().values)
     if (taken.new_series.at(value.series).name == "system/run/cpu_time") cpu_time = value.value;
   EXPECT_NEAR(cpu_time, 0.25, 1e-9);
+}
+
+/// A driver that does not answer for some periods, once.
+class SlowLibrary final : public nvml::FakeLibrary {
+ public:
+  SlowLibrary() : FakeLibrary({{.name = "slow"}}) {}
+  Result<double> temperature(unsigned) const override {
+    std::this_thread::sleep_for(milliseconds(50));
+    return 50;
+  }
+};
+
+TEST(SamplingThread, AFrameThatComesLateLeavesAGap) {
+  SlowLibrary library;
+  SamplingThread thread(Sampler({.rate = 100, .nvml = &library, .devices = {0}, .host = false}), 100);
+  wait_for_frames(thread, 3);
+  thread.stop();
+  const SamplingThread::Taken taken = thread.take();
+  const auto gap = std::ranges::find(taken.gaps, false, &SamplingThread::Gap::dropped);
+  ASSERT_NE(gap, taken.gaps.end());
+  EXPECT_EQ(gap->from, taken.frames.at(0).time);
+  EXPECT_EQ(gap->to, taken.frames.at(1).time);
+  EXPECT_GE(gap->to - gap->from, 50'000) << "microseconds";
 }
 
 TEST(SamplingThread, DropsTheOldestAndTellsTheGap) {

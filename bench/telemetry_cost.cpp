@@ -1,8 +1,8 @@
 // What watching costs: runs a SamplingThread for some seconds and prints, as one JSON document, the processor
 // time of its thread and the memory of the whole process.
-//   telemetry_bench RATE SECONDS PROCESSES
+//   telemetry_cost RATE SECONDS PROCESSES
 // or what each of NVML's answers costs, in microseconds on the clock and of the processor:
-//   telemetry_bench calls
+//   telemetry_cost calls
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -79,11 +79,11 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "calls") {
     const auto library = nvml::open();
     if (library) return time_calls(**library);
-    fmt::print(stderr, "telemetry_bench: {}\n", library.error().text());
+    fmt::print(stderr, "telemetry_cost: {}\n", library.error().text());
     return 3;
   }
   if (argc != 4) {
-    fmt::print(stderr, "usage: telemetry_bench RATE SECONDS PROCESSES | calls\n");
+    fmt::print(stderr, "usage: telemetry_cost RATE SECONDS PROCESSES | calls\n");
     return 2;
   }
   const double rate = std::strtod(argv[1], nullptr);
