@@ -115,7 +115,7 @@ RunReport report_of(Recording recording, const ReportOptions& options) {
 }
 
 std::string outcome_text(const Recording& recording) {
-  const std::string outcome = outcome_of(recording);
+  std::string outcome = outcome_of(recording);
   if (recording.seconds <= 0) return outcome;
   return fmt::format("{} {} {}", outcome, recording.ended ? "after" : "for",
                      text(Seconds(recording.seconds)));
