@@ -1,11 +1,16 @@
 // What watching costs: runs a SamplingThread for some seconds and prints, as one JSON document, the processor
 // time of its thread and the memory of the whole process.
 //   telemetry_bench RATE SECONDS PROCESSES
+// or what each of NVML's answers costs, in microseconds on the clock and of the processor:
+//   telemetry_bench calls
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <string>
+#include <ctime>
+#include <functional>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,12 +38,52 @@ std::vector<pid_t> start_sleepers(int count) {
   return out;
 }
 
+double clock_seconds(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+int time_calls(const plimsoll::nvml::Library& library) {
+  const auto window = library.watch_activity(0);
+  const std::pair<const char*, std::function<bool()>> calls[] = {
+      {"activity", [&] { return window && (*window)->advance().has_value(); }},
+      {"power", [&] { return library.power(0).has_value(); }},
+      {"energy", [&] { return library.energy(0).has_value(); }},
+      {"memory", [&] { return library.memory(0).has_value(); }},
+      {"utilization", [&] { return library.utilization(0).has_value(); }},
+      {"SM clock", [&] { return library.sm_clock(0).has_value(); }},
+      {"throttle", [&] { return library.throttle(0).has_value(); }},
+      {"temperature", [&] { return library.temperature(0).has_value(); }},
+      {"processes", [&] { return library.processes(0).has_value(); }},
+      {"process utilization", [&] { return library.process_utilization(0, 0).has_value(); }},
+      {"MIG slices", [&] { return library.mig_instances(0).has_value(); }}};
+  fmt::print("{:<20}  {:>10}  {:>10}\n", "call", "clock µs", "CPU µs");
+  for (const auto& [name, call] : calls) {
+    constexpr int times = 50;
+    bool answered = call();
+    const double began = clock_seconds(CLOCK_MONOTONIC);
+    const double used = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < times; ++i) answered &= call();
+    fmt::print("{:<20}  {:>10.1f}  {:>10.1f}{}\n", name,
+               (clock_seconds(CLOCK_MONOTONIC) - began) / times * 1e6,
+               (clock_seconds(CLOCK_THREAD_CPUTIME_ID) - used) / times * 1e6, answered ? "" : "  refused");
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace plimsoll;
+  if (argc == 2 && std::string_view(argv[1]) == "calls") {
+    const auto library = nvml::open();
+    if (library) return time_calls(**library);
+    fmt::print(stderr, "telemetry_bench: {}\n", library.error().text());
+    return 3;
+  }
   if (argc != 4) {
-    fmt::print(stderr, "usage: telemetry_bench RATE SECONDS PROCESSES\n");
+    fmt::print(stderr, "usage: telemetry_bench RATE SECONDS PROCESSES | calls\n");
     return 2;
   }
   const double rate = std::strtod(argv[1], nullptr);

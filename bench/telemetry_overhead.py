@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What watching costs: Plimsoll's sampling thread against a Python monitor that reads the same through NVIDIA's own
-bindings and psutil, as trackers do. Prints the share of one core that each takes, and their ratio.
+bindings and psutil, as trackers do. Prints the share of one core that each takes, and their ratio; the last two columns
+are of a monitor that reads each source only as often as Plimsoll does.
 
 usage: bench/telemetry_overhead.py BUILD_FOLDER [SECONDS]
 
 On a machine with a GPU both read the driver's library; elsewhere the stand-in of tests/fixtures. The Python packages
-(nvidia-ml-py, psutil) are installed into BUILD_FOLDER/telemetry-python on the first run.
+(nvidia-ml-py, psutil) are installed into BUILD_FOLDER/telemetry-python on the first run, where they are not there.
 """
 import ctypes.util, json, os, resource, subprocess, sys, time
 
@@ -14,8 +15,9 @@ LIMITS = {10: 0.005, 100: 0.03}  # of one core
 MEMORY_LIMIT = 40e6
 
 
-def monitor(rate, seconds):
-    """The peer: the same sources at the same periods as Plimsoll's table, one sample of what is due at each beat."""
+def monitor(rate, seconds, thrifty):
+    """The peer. As monitors are usually written it polls all of it at every beat; a thrifty one would read each source
+    only as often as Plimsoll's table does."""
     import psutil, pynvml
     pynvml.nvmlInit()
     gpus = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
@@ -84,6 +86,8 @@ def monitor(rate, seconds):
         (0.5, lambda: of_gpus(pynvml.nvmlDeviceGetComputeRunningProcesses,
                               lambda g: pynvml.nvmlDeviceGetProcessUtilization(g, 0))),
     ]
+    if not thrifty:
+        sources = [(0, read) for _, read in sources]
     due = [0.0] * len(sources)
     began = time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -120,6 +124,11 @@ def environment(build):
 
 
 def interpreter(build):
+    try:
+        import psutil, pynvml  # noqa: F401, only whether they are there
+        return sys.executable
+    except ImportError:
+        pass
     folder = os.path.join(build, 'telemetry-python')
     python = os.path.join(folder, 'bin/python')
     if not os.path.exists(python):
@@ -132,21 +141,23 @@ def main(build, seconds):
     variables, what = environment(build)
     python = interpreter(build)
     print(f'{PROCESSES + 1} processes watched for {seconds:g} s; NVML: {what}')
-    print(f'{"rate":>8}  {"plimsoll":>10}  {"allowed":>8}  {"memory":>8}  {"Python":>8}  {"ratio":>6}')
+    print(f'{"rate":>8}  {"plimsoll":>10}  {"allowed":>8}  {"memory":>8}  {"Python":>8}  {"ratio":>6}  {"thrifty":>8}  {"ratio":>6}')
     for rate, limit in LIMITS.items():
         ours = json.loads(subprocess.run(
             [os.path.join(build, 'bench/telemetry_bench'), str(rate), str(seconds), str(PROCESSES)],
             env=variables, check=True, capture_output=True).stdout)
-        peer = json.loads(subprocess.run([python, __file__, '--monitor', str(rate), str(seconds)],
-                                         env=variables, check=True, capture_output=True).stdout)
+        polling, thrifty = (json.loads(subprocess.run([python, __file__, kind, str(rate), str(seconds)], env=variables,
+                                                      check=True, capture_output=True).stdout)['cpu_seconds']
+                            for kind in ('--monitor', '--thrifty-monitor'))
         share = ours['cpu_seconds'] / seconds
         wrong = ' TOO MUCH' if share > limit or ours['peak_memory_bytes'] > MEMORY_LIMIT else ''
         print(f'{rate:6d}/s  {100 * share:8.2f} %  {100 * limit:6.1f} %  {ours["peak_memory_bytes"] / 1e6:5.1f} MB  '
-              f'{100 * peer["cpu_seconds"] / seconds:6.2f} %  {peer["cpu_seconds"] / ours["cpu_seconds"]:5.1f}x{wrong}')
+              f'{100 * polling / seconds:6.2f} %  {polling / ours["cpu_seconds"]:5.1f}x  '
+              f'{100 * thrifty / seconds:6.2f} %  {thrifty / ours["cpu_seconds"]:5.1f}x{wrong}')
 
 
 if __name__ == '__main__':
-    if sys.argv[1] == '--monitor':
-        monitor(int(sys.argv[2]), float(sys.argv[3]))
+    if sys.argv[1].endswith('monitor'):
+        monitor(int(sys.argv[2]), float(sys.argv[3]), sys.argv[1] == '--thrifty-monitor')
     else:
         main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 10)

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """One training of the collocation study, printing its speed for `plimsoll run`.
 
-usage: collocated_training.py small|medium|large SECONDS [--start-at UNIX_TIME]
+usage: [STUDY_MEETING=FOLDER STUDY_MEMBERS=N] collocated_training.py small|medium|large SECONDS
 
 Trains on random data made once on the GPU, so that nothing but the GPU is measured. The first steps (cuDNN's search,
-memory) are not timed. Prints one line per second in the form that Plimsoll picks up, and the mean at the end.
+memory) are not timed. Where several are one group, all begin to measure together and go on training until
+all have measured: they meet in the folder $STUDY_MEETING. (By variables, so that the command is the same alone and
+together.) Prints one line per second in the form that Plimsoll picks up, and the
+mean at the end.
 """
 import argparse
+import os
 import time
 
 import torch
@@ -24,7 +28,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("size", choices=SIZES)
     parser.add_argument("seconds", type=float)
-    parser.add_argument("--start-at", type=float, default=0)
     options = parser.parse_args()
     name, batch, side = SIZES[options.size]
     torch.backends.cudnn.benchmark = True
@@ -42,12 +45,22 @@ def main():
         optimizer.step()
         return loss
 
+    def meet(what):
+        members = int(os.environ.get("STUDY_MEMBERS", "1"))
+        if members == 1:
+            return
+        folder = os.path.join(os.environ["STUDY_MEETING"], what)
+        os.makedirs(folder, exist_ok=True)
+        open(os.path.join(folder, str(os.getpid())), "w").close()
+        while len(os.listdir(folder)) < members:
+            for _ in range(5):
+                step()
+            torch.cuda.synchronize()
+
     for _ in range(20):
         step()
     torch.cuda.synchronize()
-    while time.time() < options.start_at:
-        step()
-    torch.cuda.synchronize()
+    meet("begin")
     begin = last = time.monotonic()
     steps = since = 0
     while time.monotonic() - begin < options.seconds:
@@ -59,6 +72,7 @@ def main():
             print(f"plimsoll: metric steps_per_second {since / (now - last):.4f} step {steps}", flush=True)
             since, last = 0, now
     rate = steps / (time.monotonic() - begin)
+    meet("end")
     print(f"plimsoll: metric loss {loss.item():.5f} step {steps}")
     print(f"plimsoll: metric mean_steps_per_second {rate:.4f} step {steps}", flush=True)
 

@@ -4,13 +4,15 @@
     report = plimsoll_torch.export(module, "3x224x224", "model.onnx", mode="train")
 
 or, from a shell:  python -m plimsoll_torch train.py:make_model --input 3x224x224 -o model.onnx
+
+Under `plimsoll run`, plimsoll_torch.log("loss", 0.12, step=40) records a metric without touching the output.
 """
 
 __version__ = "0.1.0"
-__all__ = ["HandoverError", "Input", "Report", "export", "record_memory"]
+__all__ = ["HandoverError", "Input", "Report", "export", "log", "record_memory"]
 
 _HOMES = {"HandoverError": "errors", "Input": "inputs", "Report": "handover", "export": "handover",
-          "record_memory": "memory"}
+          "log": "metrics", "record_memory": "memory"}
 
 
 def __getattr__(name):

@@ -86,6 +86,14 @@ struct ProcessesUtilizationV1 {
 inline constexpr unsigned kProcessesUtilizationV1 = sizeof(ProcessesUtilizationV1) | (1U << 24U);
 static_assert(sizeof(ProcessesUtilizationV1) == 24);
 
+/// Of nvmlDeviceGetAttributes_v2.
+struct Attributes {
+  unsigned multiprocessors, copy_engines, decoders, encoders, jpeg, optical_flow;
+  unsigned gpu_slices, compute_slices;
+  unsigned long long memory_mib;
+};
+static_assert(sizeof(Attributes) == 40);
+
 using GpmSample = struct GpmSampleOpaque*;
 struct GpmSupport {
   unsigned version, supported;
@@ -127,6 +135,7 @@ using DeviceProcessUtilization = Return(Device, ProcessUtilization*, unsigned*, 
 using DeviceProcessesUtilization = Return(Device, ProcessesUtilizationV1*);
 using DeviceMigMode = Return(Device, unsigned* current, unsigned* pending);
 using DeviceMigByIndex = Return(Device, unsigned, Device*);
+using DeviceAttributes = Return(Device, Attributes*);
 using GpmQuerySupport = Return(Device, GpmSupport*);
 using GpmSampleAllocate = Return(GpmSample*);
 using GpmSampleFree = Return(GpmSample);

@@ -101,6 +101,11 @@ abi::Return gpu_instance(abi::Device slice, unsigned* instance) {
   *instance = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(slice)) - 90;
   return abi::kSuccess;
 }
+abi::Return attributes(abi::Device slice, abi::Attributes* found) {
+  *found = {};
+  found->gpu_slices = 3;
+  return reinterpret_cast<std::uintptr_t>(slice) == 101 ? abi::kSuccess : abi::kNotSupported;
+}
 abi::Return memory(abi::Device, abi::Memory* info) {
   *info = {100, 70, 30};
   return abi::kSuccess;
@@ -167,6 +172,7 @@ std::map<std::string, void*> driver() {
           {"nvmlDeviceGetMigDeviceHandleByIndex", at(&mig_by_index)},
           {"nvmlDeviceGetGpuInstanceId", at(&gpu_instance)},
           {"nvmlDeviceGetComputeInstanceId", at(&gpu_instance)},
+          {"nvmlDeviceGetAttributes_v2", at(&attributes)},
           {"nvmlDeviceGetMemoryInfo", at(&memory)},
           {"nvmlGpmQueryDeviceSupport", at(&gpm_support)},
           {"nvmlGpmSampleAlloc", at(&gpm_allocate)},
@@ -243,6 +249,8 @@ TEST(Counters, SlicesAreThoseThatWereMade) {
   EXPECT_EQ(slices->front().gpu_instance, 11U);
   EXPECT_EQ(slices->back().gpu_instance, 13U);
   EXPECT_EQ(slices->front().memory, (Memory{Bytes(100), Bytes(70), Bytes(30)}));
+  EXPECT_EQ(slices->front().slices, 3U);
+  EXPECT_EQ(slices->back().slices, std::nullopt);
   auto symbols = driver();
   symbols.erase("nvmlDeviceGetMigMode");
   EXPECT_EQ(bound(symbols)->mig_instances(0), std::vector<MigInstance>{}) << "no MIG, no slices";

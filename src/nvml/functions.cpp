@@ -25,6 +25,7 @@ void find_telemetry(const Lookup& lookup, Functions& f) {
   resolve(lookup, f.mig_by_index, {"nvmlDeviceGetMigDeviceHandleByIndex"});
   resolve(lookup, f.gpu_instance, {"nvmlDeviceGetGpuInstanceId"});
   resolve(lookup, f.compute_instance, {"nvmlDeviceGetComputeInstanceId"});
+  resolve(lookup, f.attributes, {"nvmlDeviceGetAttributes_v2"});
   resolve(lookup, f.gpm_support, {"nvmlGpmQueryDeviceSupport"});
   resolve(lookup, f.gpm_allocate, {"nvmlGpmSampleAlloc"});
   resolve(lookup, f.gpm_free, {"nvmlGpmSampleFree"});

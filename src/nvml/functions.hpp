@@ -34,6 +34,7 @@ struct Functions {
   abi::DeviceMigByIndex* mig_by_index = nullptr;
   abi::DeviceNumber* gpu_instance = nullptr;
   abi::DeviceNumber* compute_instance = nullptr;
+  abi::DeviceAttributes* attributes = nullptr;
   abi::GpmQuerySupport* gpm_support = nullptr;
   abi::GpmSampleAllocate* gpm_allocate = nullptr;
   abi::GpmSampleFree* gpm_free = nullptr;

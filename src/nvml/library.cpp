@@ -188,6 +188,9 @@ class DriverLibrary final : public Library {
       if (!ask("a compute instance", f_.compute_instance, slice, &instance.compute_instance)) continue;
       std::array<char, abi::kUuidLength> uuid{};
       if (ask("a UUID", f_.uuid, slice, uuid.data(), unsigned{uuid.size()})) instance.uuid = text_of(uuid);
+      abi::Attributes attributes{};
+      if (ask("a slice's size", f_.attributes, slice, &attributes) && attributes.gpu_slices > 0)
+        instance.slices = attributes.gpu_slices;
       abi::Memory memory{};
       if (ask("a slice's memory", f_.memory, slice, &memory))
         instance.memory = Memory{bytes(memory.total), bytes(memory.free), bytes(memory.used)};

@@ -65,6 +65,7 @@ struct MigInstance {
   unsigned compute_instance = 0;
   std::string uuid = {};
   std::optional<Memory> memory = {};
+  std::optional<unsigned> slices = {};  ///< of the GPU's seven (or four) that its GPU instance has
   friend bool operator==(const MigInstance&, const MigInstance&) = default;
 };
 

@@ -257,6 +257,7 @@ Status write_status(JobsFile& file, std::size_t index) {
     if (cells.size() <= column) cells.resize(column + 1);
     cells[column] = *value;
   }
+  for (CsvRow& row : file.rows) row.cells.resize(std::max(row.cells.size(), file.rows.front().cells.size()));
   return write_file(file.path, write_csv(file.rows));
 }
 

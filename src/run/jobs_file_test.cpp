@@ -68,7 +68,7 @@ TEST(JobsFile, StatusIsWrittenBackIntoTheRow) {
   file->jobs[1].status = "FAILED";
   file->jobs[1].run = "abcd";
   ASSERT_TRUE(write_status(*file, 1));
-  EXPECT_EQ(read_file(path, 1000), "Command,Status,Run\n\"echo \"\"a, b\"\"\",\ntrue,FAILED,abcd\n");
+  EXPECT_EQ(read_file(path, 1000), "Command,Status,Run\n\"echo \"\"a, b\"\"\",,\ntrue,FAILED,abcd\n");
   const auto again = read_jobs(path);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->jobs[1].status, "FAILED");

@@ -142,7 +142,7 @@ Provenance provenance_of(const Job& job, const std::vector<std::string>& variabl
   add_host(out);
   const fs::path directory = job.directory.empty() ? fs::path(".") : job.directory;
   std::error_code ignored;
-  out.tags["plimsoll.directory"] = fs::absolute(directory, ignored).string();
+  out.tags["plimsoll.directory"] = fs::absolute(directory, ignored).lexically_normal().string();
   out.tags["plimsoll.command"] = nlohmann::json(masked_command(job.command))
                                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   out.tags["plimsoll.fingerprint"] = fingerprint(job);

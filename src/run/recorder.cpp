@@ -119,7 +119,8 @@ struct Recorder::State {
     [[maybe_unused]] const ssize_t written = ::write(event.get(), &one, sizeof one);
   }
 
-  void take_metrics(std::unique_lock<std::mutex>&) {
+  /// With the mutex held.
+  void take_metrics() {
     for (Metric& metric : metrics) {
       const auto run = runs.find(metric.run);
       if (run == runs.end()) continue;
@@ -234,6 +235,7 @@ struct Recorder::State {
           std::ranges::stable_partition(finishes, [&](const Finish& f) { return f.due <= now || last; });
       due.assign(finishes.begin(), later.begin());
       finishes.erase(finishes.begin(), later.begin());
+      if (!due.empty()) take_metrics();  // what came while the store was busy belongs to the record
     }
     for (Finish& finish : due) {
       Status kept =
@@ -261,7 +263,7 @@ struct Recorder::State {
         std::unique_lock lock(mutex);
         wake.wait_for(lock, options.metrics_interval, [&] { return stopping; });
         last = stopping;
-        take_metrics(lock);
+        take_metrics();
       }
       const bool healthy = write_metrics();
       const auto now = Clock::now();

@@ -296,7 +296,10 @@ class Session {
     if (alone) static_cast<void>(store_->change(*id, {.tags = {{"plimsoll.alone", alone->run}}}));
     recorder_->begin(number, *id, gpus, alone);
     if (Status noted = directory_.note_run(*id); !noted) say(noted.error().text());
-    Result<std::unique_ptr<Watch>> watch = Watch::start(job, options_.watch, std::move(place), *recorder_);
+    Job wrapped = job;
+    wrapped.command = profiled(options_.profiler, job.command, place.artifacts);
+    Result<std::unique_ptr<Watch>> watch =
+        Watch::start(wrapped, options_.watch, std::move(place), *recorder_);
     if (!watch) {
       Ended ended{.job = index,
                   .run = *id,

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "run/job.hpp"
+#include "run/profiler.hpp"
 #include "run/watch.hpp"
 
 namespace plimsoll::running {
@@ -19,6 +20,7 @@ struct SessionOptions {
   bool show_output = false;          ///< the commands' output on this program's own streams
   bool output_to_error = false;      ///< all of it on standard error
   bool inherit_input = false;
+  Profiler profiler = Profiler::none;
   std::vector<std::string> recorded_variables = {};
   std::string program = "/proc/self/exe";  ///< that answers `cuda-facts` and `estimate`
 };

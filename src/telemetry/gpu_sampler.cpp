@@ -108,10 +108,7 @@ void GpuSampler::sample_activity(const Moment& moment, Recorder& recorder) {
   } else if (const auto activity = window_->advance()) {
     const double seconds = moment.elapsed - std::exchange(activity_at_, moment.elapsed).value_or(0);
     for (std::size_t i = 0; i < activity->size(); ++i) recorder.put(activity_channels_[i], (*activity)[i]);
-    if (const auto sm = (*activity)[nvml::kSmActivity]) {
-      activity_seconds_ += seconds;
-      activity_sum_ += *sm * seconds;
-    }
+    if (const auto sm = (*activity)[nvml::kSmActivity]) activity_.add(*sm, seconds);
   } else {
     window_.reset();  // a GPU that was reset, or whose counters another program took
     activity_due_.later(moment.elapsed, kRetry);
@@ -120,6 +117,9 @@ void GpuSampler::sample_activity(const Moment& moment, Recorder& recorder) {
     if (!slice.window) continue;
     if (const auto activity = slice.window->advance()) {
       for (std::size_t i = 0; i < activity->size(); ++i) recorder.put(slice.channels[i], (*activity)[i]);
+      const auto since = std::exchange(slice.read_at, moment.elapsed);
+      if (const auto sm = (*activity)[nvml::kSmActivity]; sm && since)
+        slice.activity.add(*sm, moment.elapsed - *since);
     } else {
       slice.window.reset();
     }
@@ -183,9 +183,13 @@ void GpuSampler::sample_slices(const Moment& moment, Recorder& recorder) {
                          .memory = of_gpu(device_, prefix + "memory_used", "B", "NVML")});
       slice = std::prev(slices_.end());
     }
-    if (!slice->window)
-      if (auto opened = library_->watch_activity(device_, instance.gpu_instance))
+    slice->size = instance.slices.value_or(0);
+    if (!slice->window) {
+      if (auto opened = library_->watch_activity(device_, instance.gpu_instance)) {
         slice->window = *std::move(opened);
+        slice->read_at = moment.elapsed;
+      }
+    }
     if (instance.memory) recorder.put(slice->memory, static_cast<double>(instance.memory->used.count()));
   }
 }
@@ -193,8 +197,8 @@ void GpuSampler::sample_slices(const Moment& moment, Recorder& recorder) {
 GpuInterval GpuSampler::take_interval() {
   GpuInterval out;
   out.energy = std::exchange(interval_energy_, std::nullopt);
-  if (activity_seconds_ > 0)
-    out.sm_activity = std::exchange(activity_sum_, 0) / std::exchange(activity_seconds_, 0);
+  out.sm_activity = activity_.take();
+  for (Slice& slice : slices_) out.slices.push_back({slice.gpu_instance, slice.size, slice.activity.take()});
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "nvml/library.hpp"
@@ -12,10 +13,18 @@
 
 namespace plimsoll::telemetry {
 
+/// What a slice of a GPU did over an interval.
+struct SliceInterval {
+  unsigned gpu_instance = 0;
+  double size = 0;                         ///< slices; 0: not known
+  std::optional<double> sm_activity = {};  ///< mean, share of the slice's own SMs
+};
+
 /// What a GPU did over an interval.
 struct GpuInterval {
   std::optional<double> energy = {};       ///< J
   std::optional<double> sm_activity = {};  ///< mean, share of one
+  std::vector<SliceInterval> slices = {};  ///< in MIG mode
 };
 
 /// One GPU as a whole, and its MIG slices.
@@ -26,17 +35,35 @@ class GpuSampler {
   void all_due();
 
   [[nodiscard]] unsigned device() const { return device_; }
-  [[nodiscard]] bool sliced() const { return !slices_.empty(); }
   /// Since the last call.
   [[nodiscard]] GpuInterval take_interval();
 
  private:
+  class MeanOverTime {
+   public:
+    void add(double value, double seconds) {
+      sum_ += value * seconds;
+      seconds_ += seconds;
+    }
+    /// Nothing where nothing was added since the last call.
+    std::optional<double> take() {
+      const double seconds = std::exchange(seconds_, 0);
+      const double sum = std::exchange(sum_, 0);
+      return seconds > 0 ? std::optional(sum / seconds) : std::nullopt;
+    }
+
+   private:
+    double sum_ = 0, seconds_ = 0;
+  };
   using ActivityChannels = std::array<Channel, nvml::kActivityMetrics.size()>;
   struct Slice {
     unsigned gpu_instance;
     std::unique_ptr<nvml::ActivityWindow> window;
     ActivityChannels channels;
     Channel memory;
+    double size = 0;
+    std::optional<double> read_at = {};  ///< when its counters were last read
+    MeanOverTime activity = {};
   };
 
   void sample_activity(const Moment& moment, Recorder& recorder);
@@ -51,7 +78,7 @@ class GpuSampler {
   std::unique_ptr<nvml::ActivityWindow> window_;
   std::vector<Slice> slices_;
   std::optional<double> activity_at_;                  ///< when the counters were last read
-  double activity_seconds_ = 0, activity_sum_ = 0;     ///< of the present interval
+  MeanOverTime activity_;                              ///< over the present interval
   std::optional<double> counter_;                      ///< the energy counter as last read, J
   bool counts_energy_ = true;                          ///< else power is summed up
   std::optional<std::pair<double, double>> power_at_;  ///< when, W

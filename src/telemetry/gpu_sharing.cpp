@@ -28,6 +28,7 @@ GpuSharing::Account::Account(int run, unsigned device)
     : memory_channel(of_run(run, device, "memory", "B", "NVML, of the run's processes")),
       unattributed_channel(of_run(run, device, "unattributed", "J",
                                   "the GPU's energy while the run's part could not be told")) {
+  slice_activity_channel = of_run(run, device, "sm_activity", "1", "NVML GPM, of its MIG slices' own SMs");
   for (std::size_t i = 0; i < kMethods; ++i) {
     const std::string_view method = kShareMethods[i];
     share_channels[i] = of_run(run, device, "sm_share", "1", method);
@@ -80,6 +81,7 @@ std::optional<GpuSharing::Present> GpuSharing::who_is_there(const Moment& moment
   Present out;
   for (const nvml::Process& process : *processes) {
     const auto run = forest.run_of(static_cast<pid_t>(process.pid));
+    if (process.gpu_instance) out.slices[*process.gpu_instance].insert(run.value_or(kNobody));
     if (!run) {
       if (!is_server(process.pid, forest, buffer)) out.others.insert(process.pid);
       continue;
@@ -139,6 +141,8 @@ void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuIn
   for (const auto& [run, memory] : now->memory) runs.insert(run);
   std::set<std::uint32_t> others = now->others;
   others.insert(before_.others.begin(), before_.others.end());
+  std::map<unsigned, std::set<int>> occupied = now->slices;
+  for (const auto& [instance, there] : before_.slices) occupied[instance].insert(there.begin(), there.end());
   before_ = *std::move(now);
   const auto told = who_ran(moment, forest, others);
   if (told)
@@ -153,7 +157,41 @@ void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuIn
     if (told && told->complete) tenant.time_share = told->runs.contains(run) ? told->runs.at(run) : 0;
     tenancy.tenants.push_back(tenant);
   }
+  add_slices(occupied, interval, tenancy);
   give_out(tenancy, interval, recorder);
+}
+
+void GpuSharing::add_slices(const std::map<unsigned, std::set<int>>& occupied, const GpuInterval& interval,
+                            Tenancy& tenancy) {
+  slice_activity_.clear();
+  tenancy.sliced = !interval.slices.empty();
+  if (!tenancy.sliced) return;
+  tenancy.idle = true;
+  std::map<int, double> sizes;
+  std::set<int> unknown;  // on a slice that is not theirs alone, or that does not tell
+  for (const SliceInterval& slice : interval.slices) {
+    const auto there = occupied.find(slice.gpu_instance);
+    const bool told = slice.sm_activity && slice.size > 0;
+    if (!told || *slice.sm_activity >= kIdleActivity) tenancy.idle = false;
+    const bool by_one =
+        there != occupied.end() && there->second.size() == 1 && *there->second.begin() != kNobody;
+    if (told && by_one) {
+      const int run = *there->second.begin();
+      sizes[run] += slice.size;
+      slice_activity_[run] += *slice.sm_activity * slice.size;
+      continue;
+    }
+    if (told) tenancy.others_slice_work += *slice.sm_activity * slice.size;
+    if (there != occupied.end()) unknown.insert(there->second.begin(), there->second.end());
+    // Without what it did, nothing can be set against it.
+    if (!told)
+      for (const Tenant& tenant : tenancy.tenants) unknown.insert(tenant.run);
+  }
+  for (const int run : unknown) slice_activity_.erase(run);
+  for (Tenant& tenant : tenancy.tenants)
+    if (const auto work = slice_activity_.find(tenant.run); work != slice_activity_.end())
+      tenant.slice_work = work->second;
+  for (auto& [run, work] : slice_activity_) work /= sizes.at(run);
 }
 
 void GpuSharing::give_out(const Tenancy& tenancy, const GpuInterval& interval, Recorder& recorder) {
@@ -168,7 +206,13 @@ void GpuSharing::give_out(const Tenancy& tenancy, const GpuInterval& interval, R
     const auto method = static_cast<std::size_t>(shares->method);
     const double share = shares->shares[i];
     recorder.put(account.share_channels[method], share);
-    if (interval.sm_activity) recorder.put(account.activity_channels[method], share * *interval.sm_activity);
+    if (tenancy.sliced) {
+      // Of the slice's own SMs: they are all that the run can have.
+      if (const auto own = slice_activity_.find(tenancy.tenants[i].run); own != slice_activity_.end())
+        recorder.put(account.slice_activity_channel, own->second);
+    } else if (interval.sm_activity) {
+      recorder.put(account.activity_channels[method], share * *interval.sm_activity);
+    }
     if (!interval.energy) continue;
     account.energy += share * *interval.energy;
     recorder.put(account.energy_channels[method], account.energy);

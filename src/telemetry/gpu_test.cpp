@@ -227,6 +227,29 @@ TEST_F(Gpu, SlicesHaveCountersOfTheirOwn) {
   EXPECT_THAT(values, Not(Contains(Key("system/gpu/0/sm_activity"))));
 }
 
+TEST_F(Gpu, RunsOnSlicesOfTheirOwnShareByWhatThoseDid) {
+  library.device(0).activity.reset();
+  library.device(0).mig = {{.gpu_instance = 7, .slices = 4}, {.gpu_instance = 9, .slices = 2}};
+  library.device(0).instance_activity[7] = activity(0.5);
+  library.device(0).instance_activity[9] = activity(1.0);
+  on_gpu({{100, Bytes(64), 7}, {200, Bytes(32), 9}});
+  Sampler sampler(options());
+  sampler.watch({.run = 1, .root = 100, .devices = {0}});
+  sampler.watch({.run = 2, .root = 200, .devices = {0}});
+  auto values = next(sampler, 11);
+  EXPECT_NEAR(values.at("system/run/gpu/0/sm_share#1"), 0.5, 1e-12) << "0.5 x 4 of 0.5 x 4 + 1.0 x 2";
+  EXPECT_EQ(values.at("system/run/gpu/0/sm_activity#1"), 0.5) << "of its own slice";
+  EXPECT_EQ(values.at("system/run/gpu/0/sm_activity#2"), 1.0);
+  EXPECT_NEAR(values.at("system/run/gpu/0/energy#1") + values.at("system/run/gpu/0/energy#2"), 300, 1e-9);
+  EXPECT_EQ(source(sampler, "system/run/gpu/0/sm_share", 2), "activity x size of its MIG slices");
+  // A stranger comes onto the second run's slice.
+  on_gpu({{100, Bytes(64), 7}, {200, Bytes(32), 9}, {999, Bytes(1), 9}});
+  next(sampler, 5);
+  values = next(sampler, 5);
+  EXPECT_THAT(values, Not(Contains(Key("system/run/gpu/0/sm_share#2"))));
+  EXPECT_THAT(values, Not(Contains(Key("system/run/gpu/0/sm_activity#2"))));
+}
+
 TEST_F(Gpu, OneThatAnswersNothingIsLeftOut) {
   library.device(0) = {.name = "NVIDIA Tesla K80"};
   Sampler sampler(options());

@@ -12,7 +12,7 @@ namespace plimsoll::telemetry {
 namespace {
 
 constexpr std::size_t kMostKept = 256;  // descriptors; a process may have 1024 in all
-constexpr int kScansBetweenAll = 16;
+constexpr int kScansBetweenAll = 30;
 constexpr std::size_t kMostEnded = 1 << 16;
 
 }  // namespace
@@ -94,6 +94,7 @@ void ProcessForest::close_unlisted(std::vector<pid_t> listed) {
 
 void ProcessForest::scan(ReadBuffer& buffer) {
   const std::vector<pid_t> listed = list();
+  listed_ = listed.size();
   if (--scans_until_all_ < 0) {
     strangers_.clear();
     scans_until_all_ = kScansBetweenAll;

@@ -49,6 +49,7 @@ class ProcessForest {
   /// The run of a process, or of one that ended since forget_ended().
   [[nodiscard]] std::optional<int> run_of(pid_t pid) const;
   void forget_ended() { ended_.clear(); }
+  [[nodiscard]] std::size_t listed() const { return listed_; }  ///< processes, at the last scan
   [[nodiscard]] bool sees(pid_t pid) const;  ///< a process of this machine, as far as the last scan saw
   /// The text of /proc/PID/NAME, empty where it may not be read.
   [[nodiscard]] std::string_view text_of(pid_t pid, const char* name, ReadBuffer& buffer) const;
@@ -66,8 +67,9 @@ class ProcessForest {
   std::unordered_set<pid_t> strangers_;
   std::vector<int> new_runs_;   ///< planted since the last scan, from their start
   std::vector<Gone> replaced_;  ///< whose number another process got
-  int scans_until_all_ = 0;     ///< until strangers are looked at again, in case a number was given anew
-  std::size_t kept_ = 0;        ///< descriptors held open
+  std::size_t listed_ = 0;
+  int scans_until_all_ = 0;  ///< until strangers are looked at again, in case a number was given anew
+  std::size_t kept_ = 0;     ///< descriptors held open
 };
 
 }  // namespace plimsoll::telemetry

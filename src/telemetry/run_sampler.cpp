@@ -14,8 +14,16 @@ constexpr double kGiB = 0x1p30;
 /// map meanwhile: a run gets it every second and four more for each GiB, and above this not at all.
 constexpr double kLargestWalked = 32 * kGiB;
 constexpr double kSecondsPerGiB = 4;
-/// Time learned late is told over this long: as long as a process can go unseen.
-constexpr double kLateSpread = period_of(Source::process_tree);
+/// A process goes unseen for so long at most, and on machines with very many of them always.
+constexpr double kLongestUnseen = 1;
+constexpr std::size_t kManyProcesses = 2000;
+
+/// "0.20 0.18 0.12 1/80 11206"
+std::optional<std::uint64_t> newest_process(std::string_view load) {
+  Words words(load);
+  words.skip(4);
+  return words.number();
+}
 
 Channel of_run(int run, std::string_view name, std::string unit, std::string source) {
   return {{.name = fmt::format("system/run/{}", name),
@@ -41,18 +49,21 @@ RunSampler::Account::Account(int run)
 RunSampler::RunSampler(const std::filesystem::path& proc)
     : forest_(proc),
       ticks_per_second_(static_cast<double>(::sysconf(_SC_CLK_TCK))),
-      page_size_(static_cast<double>(::sysconf(_SC_PAGESIZE))) {}
+      page_size_(static_cast<double>(::sysconf(_SC_PAGESIZE))),
+      load_(proc / "loadavg") {}
 
 void RunSampler::watch(int run, pid_t root) {
   accounts_.try_emplace(run, run);
   forest_.plant(run, root, true);
   tree_due_.at_once();
+  look_at_once_ = true;
 }
 
 void RunSampler::adopt(int run, pid_t orphan) {
   if (!accounts_.contains(run)) return;
   forest_.plant(run, orphan, false);
   tree_due_.at_once();
+  look_at_once_ = true;
 }
 
 void RunSampler::forget(int run) {
@@ -63,14 +74,14 @@ void RunSampler::forget(int run) {
 void RunSampler::all_due() {
   cpu_due_.at_once();
   tree_due_.at_once();
+  look_at_once_ = true;
   memory_due_.at_once();
   io_due_.at_once();
 }
 
 void RunSampler::sample(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
   if (accounts_.empty()) return;
-  const bool scanned = moment.reads(tree_due_);
-  if (scanned) forest_.scan(buffer);
+  const bool scanned = look_for_processes(moment, buffer);
   if (moment.reads(cpu_due_)) sample_cpu(moment, buffer, recorder);
   if (scanned)
     for (auto& [run, account] : accounts_) {
@@ -79,6 +90,20 @@ void RunSampler::sample(const Moment& moment, ReadBuffer& buffer, Recorder& reco
     }
   if (moment.reads(io_due_)) sample_io(moment, buffer, recorder);
   if (moment.reads(memory_due_)) sample_memory(moment, buffer, recorder);
+}
+
+bool RunSampler::look_for_processes(const Moment& moment, ReadBuffer& buffer) {
+  if (!moment.reads(tree_due_)) return false;
+  const auto newest = newest_process(load_.read(buffer));
+  const double unseen = moment.elapsed - looked_at_;
+  const bool news = newest != newest_ && forest_.listed() <= kManyProcesses;
+  if (!look_at_once_ && !news && unseen + moment.slack < kLongestUnseen) return false;
+  look_at_once_ = false;
+  newest_ = newest;
+  looked_at_ = moment.elapsed;
+  late_spread_ = std::clamp(unseen, period_of(Source::process_cpu), kLongestUnseen);
+  forest_.scan(buffer);
+  return true;
 }
 
 void RunSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
@@ -112,7 +137,7 @@ void RunSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& 
     const auto direct = std::min(added, static_cast<double>(account.now.direct));
     if (added > direct) {
       cpu.late += added - direct;
-      cpu.late_rate = cpu.late / kLateSpread;
+      cpu.late_rate = cpu.late / late_spread_;
     }
     const auto since = std::exchange(account.cpu_read, moment.elapsed);
     if (since && moment.elapsed > *since) {

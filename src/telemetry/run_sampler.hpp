@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "telemetry/counter.hpp"
+#include "telemetry/kept_file.hpp"
 #include "telemetry/process_forest.hpp"
 #include "telemetry/recorder.hpp"
 #include "telemetry/sources.hpp"
@@ -50,6 +51,8 @@ class RunSampler {
         rss_channel, read_channel, written_channel;
   };
 
+  /// Whether the processes were listed again.
+  [[nodiscard]] bool look_for_processes(const Moment& moment, ReadBuffer& buffer);
   void sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
   void sample_io(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
   void sample_memory(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
@@ -57,6 +60,11 @@ class RunSampler {
   ProcessForest forest_;
   double ticks_per_second_;
   double page_size_;
+  KeptFile load_;  ///< /proc/loadavg, which ends in the number that was last given to a process
+  std::optional<std::uint64_t> newest_;
+  bool look_at_once_ = false;
+  double looked_at_ = 0;    ///< when the processes were last listed
+  double late_spread_ = 1;  ///< seconds over which what is learned late is told
   std::map<int, Account> accounts_;
   Due cpu_due_{Source::process_cpu}, tree_due_{Source::process_tree}, memory_due_{Source::process_memory},
       io_due_{Source::process_io};

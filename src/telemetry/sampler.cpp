@@ -49,7 +49,7 @@ struct Sampler::State {
   std::vector<int> ending;  ///< to be forgotten after the next sample
 };
 
-Sampler::Sampler(SamplerOptions options) : state_(std::make_unique<State>(options)) {}
+Sampler::Sampler(const SamplerOptions& options) : state_(std::make_unique<State>(options)) {}
 Sampler::~Sampler() = default;
 Sampler::Sampler(Sampler&&) noexcept = default;
 Sampler& Sampler::operator=(Sampler&&) noexcept = default;

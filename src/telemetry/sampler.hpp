@@ -34,7 +34,7 @@ struct Watched {
 /// Reads every source that is due, one frame at a time, without a thread or a clock of its own.
 class Sampler {
  public:
-  explicit Sampler(SamplerOptions options);
+  explicit Sampler(const SamplerOptions& options);
   ~Sampler();
   Sampler(Sampler&&) noexcept;
   Sampler& operator=(Sampler&&) noexcept;

@@ -117,6 +117,20 @@ TEST(Sampler, OrphansStayWithTheirRun) {
   EXPECT_NEAR(adopted.at("system/run/cpu_time#1"), 0.4, 1e-9) << "an orphan's past is the run's";
 }
 
+TEST(Sampler, ANewProcessIsFoundSoonWhereTheMachineSaysThatThereIsOne) {
+  Machine machine;
+  machine.root.process({.pid = 100});
+  machine.root.write("proc/loadavg", "0.20 0.18 0.12 1/80 100\n");
+  Sampler sampler(machine.root.options());
+  sampler.watch({.run = 1, .root = 100});
+  machine.next(sampler, 3);
+  machine.root.process({.pid = 101, .parent = 100});
+  EXPECT_THAT(machine.next(sampler, 3), Not(Contains(Key("system/run/processes#1"))))
+      << "no news, no listing";
+  machine.root.write("proc/loadavg", "0.20 0.18 0.12 1/80 101\n");
+  EXPECT_EQ(machine.next(sampler, 2).at("system/run/processes#1"), 2);
+}
+
 TEST(Sampler, ForgettingReadsOnceMore) {
   Machine machine;
   machine.root.process({.pid = 100});

@@ -19,8 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::int64_t microseconds_since_1970() {
-  using namespace std::chrono;
-  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
 }
 
 double thread_seconds() {

@@ -32,6 +32,8 @@ std::optional<Shares> share_out(const Tenancy& tenancy) {
     const double part = 1.0 / static_cast<double>(tenants + tenancy.others);
     return Shares{ShareMethod::idle, std::vector<double>(tenants, part)};
   }
+  if (tenancy.sliced)
+    return in_proportion(tenancy, ShareMethod::slices, &Tenant::slice_work, tenancy.others_slice_work);
   const bool others_known = tenancy.others == 0 || usable(tenancy.others_time_share);
   if (!others_known) return std::nullopt;
   const double others = tenancy.others == 0 ? 0 : *tenancy.others_time_share;

@@ -11,6 +11,8 @@ struct Tenant {
   int run = 0;
   std::optional<double> given = {};       ///< weight that whoever started it gave
   std::optional<double> time_share = {};  ///< of the time in which its kernels ran, where the driver tells
+  std::optional<double> slice_work =
+      {};  ///< in MIG mode: activity times size of the slices that are its alone
 };
 
 /// All who were on a GPU during an interval.
@@ -18,7 +20,9 @@ struct Tenancy {
   std::vector<Tenant> tenants;
   unsigned others = 0;  ///< processes of nobody: their part is given to nobody
   std::optional<double> others_time_share = {};
-  bool idle = false;  ///< the GPU's own counters say that nothing ran
+  bool idle = false;    ///< the GPU's own counters say that nothing ran
+  bool sliced = false;  ///< in MIG mode, where the others' slices worked this much:
+  double others_slice_work = 0;
 };
 
 /// Best first.
@@ -26,11 +30,12 @@ enum class ShareMethod {
   alone,       ///< no other process has a context there
   idle,        ///< nothing ran: equal parts, as each alone would have kept it powered
   given,       ///< in proportion to the weights given
+  slices,      ///< in MIG mode: in proportion to what the slices of each did
   time_share,  ///< in proportion to the time in which each one's kernels ran
 };
-inline constexpr std::array<std::string_view, 4> kShareMethods = {
+inline constexpr std::array<std::string_view, 5> kShareMethods = {
     "alone on the GPU", "the GPU idle: equal parts", "activity alone x progress",
-    "NVML per-process time share"};
+    "activity x size of its MIG slices", "NVML per-process time share"};
 
 /// One share per tenant, in their order; with the others' they add up to one.
 struct Shares {

@@ -70,6 +70,17 @@ TEST(Share, AnIdleGpuIsKeptByAllWhoHoldIt) {
   EXPECT_THAT(shares->shares, ElementsAre(0.25, 0.25));
 }
 
+TEST(Share, SlicesShareByWhatTheyDid) {
+  const Tenancy tenancy{.tenants = {{.run = 1, .slice_work = 2}, {.run = 2, .slice_work = 1}},
+                        .sliced = true,
+                        .others_slice_work = 1};
+  const auto shares = share_out(tenancy);
+  ASSERT_TRUE(shares);
+  EXPECT_EQ(shares->method, ShareMethod::slices);
+  EXPECT_THAT(shares->shares, ElementsAre(0.5, 0.25));
+  EXPECT_FALSE(share_out({.tenants = {with_time(1, 1), with_time(2, 1)}, .sliced = true}));
+}
+
 TEST(Share, WhatCannotBeToldIsNotGuessed) {
   EXPECT_FALSE(share_out({}));
   EXPECT_FALSE(share_out({.tenants = {{.run = 1}, {.run = 2}}}));

@@ -37,7 +37,7 @@ struct SourceRow {
 };
 inline constexpr std::array kSources = {
     SourceRow{Source::process_cpu, 0.1, "the kernel counts in ticks of 10 ms"},
-    SourceRow{Source::process_tree, 1, "every process of the machine is listed"},
+    SourceRow{Source::process_tree, 0.2, "where the machine began a process since; else every second"},
     SourceRow{Source::process_memory, 1, "the kernel walks the page tables; larger runs less often"},
     SourceRow{Source::process_io, 1, "written back by the kernel in seconds"},
     SourceRow{Source::host_cpu, 0.5, "the kernel sums over all processors"},

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The fields of --json that programs rely on: names, types, and that the parts add up.
 
-usage: contract.py PLIMSOLL
+usage: contract.py PLIMSOLL [STAND_IN_FOR_NVML]
 """
-import json, os, subprocess, sys
+import json, os, subprocess, sys, tempfile
 
 program = os.path.abspath(sys.argv[1])
 fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../fixtures')
@@ -110,6 +110,32 @@ check(ask('zoo', '--json'), [{'name': text, 'parameters': integer, 'macs': integ
 check(ask('zoo', 'resnet50', '--json'), {'name': text, 'options': [{'name': text}]}, 'zoo resnet50')
 ask('devices', 'h200', '--json')
 ask('devices', '--json')
+
+known = (int, float, type(None))
+TOP = {'time_microseconds': integer, 'watched_seconds': number,
+       'host': {'name': text, 'cores': integer, 'cpu_cores': known, 'memory_used_bytes': known, 'memory_total_bytes': known},
+       'gpus': [{'gpu': integer, 'name': text, 'sm_activity': known, 'utilization': known, 'memory_used_bytes': known,
+                 'memory_total_bytes': known, 'power_watts': known, 'energy_joules': known, 'temperature_celsius': known,
+                 'processes': [{'pid': integer, 'memory_bytes': known, 'time_share': known}]}]}
+STAND_IN = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None  # for NVIDIA's library
+with tempfile.TemporaryDirectory() as folder:
+    os.environ['PLIMSOLL_STORE'] = os.path.join(folder, 'runs.db')
+    os.environ['PLIMSOLL_NVML_LIBRARY'] = STAND_IN or '/nonexistent'
+    os.environ['PLIMSOLL_FAKE_NVML'] = os.path.join(fixtures, 'two_gpus.txt')
+    top = ask('top', '--json')
+    check(top, TOP, 'top')
+    expect(top['runs'] == [], 'top: an empty store has no runs')
+    if STAND_IN:
+        first, second = top['gpus']
+        expect((first['sm_activity'], first['utilization']) == (0.31, 1.0), 'top: activity is not utilization')
+        expect(first['power_watts'] == 412.5 and first['energy_joules'] > 100, 'top: 412.5 W for a second')
+        expect([p['memory_bytes'] for p in first['processes']] == [40802189312, 20401094656], 'top: processes by their memory')
+        expect(second['sm_activity'] == 0 and second['clocks_low_because'] == ['idle'], 'top: the second GPU is idle')
+        del os.environ['PLIMSOLL_FAKE_NVML']
+        top = ask('top', '--json')
+    expect(top['gpus'] == [] and top['no_gpu'], 'top: without a GPU it says why')
+    for variable in ('PLIMSOLL_STORE', 'PLIMSOLL_NVML_LIBRARY'):
+        del os.environ[variable]
 
 OOM = {'requested_bytes': integer, 'gpu': integer, 'total_bytes': integer, 'free_bytes': integer, 'allocated_bytes': integer,
        'unallocated_bytes': integer, 'reserved_bytes': integer, 'process_bytes': integer, 'context_bytes': integer,

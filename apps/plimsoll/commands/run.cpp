@@ -41,6 +41,7 @@ struct Options {
   std::vector<std::string> artifacts;
   std::string rerun;
   std::string log_limit = "64MiB";
+  std::string profiler = "none";
   running::SessionOptions session;
   bool no_wait = false;
   bool quiet = false;
@@ -124,6 +125,9 @@ Result<running::SessionOptions> session_options(const Options& options) {
   const auto limit = running::parse_size(options.log_limit);
   if (!limit) return std::unexpected(Error(limit.error()).within("--log-limit"));
   session.watch.log_limit = static_cast<std::uint64_t>(limit->count());
+  const auto profiler = running::parse_profiler(options.profiler);
+  if (!profiler) return std::unexpected(Error(profiler.error()).within("--with"));
+  session.profiler = *profiler;
   session.watch.orphans = options.orphans == "end"     ? running::Orphans::end
                           : options.orphans == "leave" ? running::Orphans::leave
                                                        : running::Orphans::wait;
@@ -191,6 +195,7 @@ Result<int> run_command(const Options& options, const std::vector<std::string>& 
   PLIMSOLL_TRY(apply(options, job));
   auto session = session_options(options);
   if (!session) return std::unexpected(std::move(session).error());
+  PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
   session->show_output = true;
   session->output_to_error = options.json;
   // A terminal belongs to one group of processes; a command in a group of its own would be stopped when it
@@ -255,6 +260,7 @@ Result<int> run_file(const Options& options, const std::string& path) {
         due.size() < file->jobs.size() ? "; the others are done (--rerun failed or all repeats)" : ""));
   auto session = session_options(options);
   if (!session) return std::unexpected(std::move(session).error());
+  for (const Job& job : due) PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
   session->show_output = options.show_output;
   session->output_to_error = options.json;
   const auto title = [&](std::size_t job) {
@@ -287,11 +293,26 @@ Result<int> run_file(const Options& options, const std::string& path) {
   return result->interrupted ? 130 : all_well ? 0 : 1;
 }
 
-bool is_jobs_file(const std::vector<std::string>& words) {
-  return words.size() == 1 && (words[0].ends_with(".csv") || words[0].ends_with(".toml"));
+bool is_jobs_file(std::string_view word) {
+  return word.ends_with(".csv") || word.ends_with(".toml");
 }
 
-Result<int> run(const Options& options, const std::optional<std::vector<std::string>>& separated,
+void add_options(CLI::App& command, Options& options);
+
+/// Options may stand behind a jobs file too, where they can be no command's.
+Status take_options(Options& options, const std::vector<std::string>& words) {
+  CLI::App app;
+  add_options(app, options);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    return fail("{}", error.what());
+  }
+  return {};
+}
+
+Result<int> run(Options& options, const std::optional<std::vector<std::string>>& separated,
                 const std::vector<std::string>& words) {
   if (separated && !words.empty())
     return fail("'{}' before -- is neither an option nor the command", printable(words.front()));
@@ -301,7 +322,9 @@ Result<int> run(const Options& options, const std::optional<std::vector<std::str
     error.hint = "plimsoll run -- python train.py, or plimsoll run jobs.csv.";
     return std::unexpected(std::move(error));
   }
-  return !separated && is_jobs_file(command) ? run_file(options, command[0]) : run_command(options, command);
+  if (separated || !is_jobs_file(command.front())) return run_command(options, command);
+  PLIMSOLL_TRY(take_options(options, {command.begin() + 1, command.end()}));
+  return run_file(options, command.front());
 }
 
 void add_options(CLI::App& command, Options& o) {
@@ -357,6 +380,8 @@ void add_options(CLI::App& command, Options& o) {
   command
       .add_option("--log-limit", o.log_limit, "Of longer output the beginning and the end are kept (64MiB)")
       ->option_text("SIZE");
+  command.add_option("--with", o.profiler, "Wrap it in a profiler, whose report is kept: nsys, ncu or torch")
+      ->option_text("PROFILER");
   command.add_option("--rerun", o.rerun, "Of a jobs file, run failed or all again")
       ->check(CLI::IsMember({"failed", "all"}))
       ->option_text("WHICH");

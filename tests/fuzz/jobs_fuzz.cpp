@@ -1,0 +1,33 @@
+// Any bytes, taken for a file of jobs (CSV, TOML), a metric's line and a metric's pattern, must give jobs, or
+// errors that say where; and what was read from a CSV must survive being written and read again.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "run/jobs_file.hpp"
+#include "run/metric_line.hpp"
+
+using namespace plimsoll;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): libFuzzer hands bytes, a file holds
+  // characters
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto csv = running::parse_csv_jobs(text);
+  if (!csv && csv.error().empty()) std::abort();
+  if (csv)
+    for (const running::Job& job : csv->jobs)
+      if (job.command.empty()) std::abort();
+  if (const auto rows = running::read_csv(text)) {
+    const auto again = running::read_csv(running::write_csv(*rows));
+    if (!again || again->size() > rows->size()) std::abort();
+  }
+  const auto toml = running::parse_toml_jobs(text);
+  if (!toml && toml.error().empty()) std::abort();
+  static_cast<void>(running::statement_in(text));
+  const std::size_t end = text.find('\n');
+  if (const auto pattern = running::MetricPattern::make(text.substr(0, end)); pattern && end != text.npos)
+    static_cast<void>(pattern->match(text.substr(end + 1)));
+  return 0;
+}

@@ -1,0 +1,84 @@
+"""A machine of its own for each test: store, runtime directory, and no GPU but the one a test makes up."""
+import json
+import os
+import subprocess
+import sys
+import time
+import types
+
+import pytest
+
+BINARY = os.environ["PLIMSOLL_BINARY"]
+
+
+def wait_for(condition, seconds=20):
+    """What `condition` gives once it is true; machines under load are slow, so the limit is generous."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError("waited in vain")
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+class Machine:
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "runtime").mkdir(mode=0o700)
+        self.environment = {**os.environ,
+                            "PLIMSOLL_STORE": str(folder / "store.db"),
+                            "XDG_RUNTIME_DIR": str(folder / "runtime"),
+                            "PLIMSOLL_NVML_LIBRARY": "/nonexistent"}
+        for name in [n for n in self.environment if n.startswith("CUDA_")]:
+            del self.environment[name]
+
+    def start(self, *words, **options):
+        options.setdefault("stdout", subprocess.PIPE)
+        options.setdefault("stderr", subprocess.PIPE)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True, **options)
+
+    def plimsoll(self, *words, timeout=120, **options):
+        process = self.start(*words, **options)
+        out, err = process.communicate(timeout=timeout)
+        return types.SimpleNamespace(code=process.returncode, out=out, err=err)
+
+    def run(self, *words, **options):
+        return self.plimsoll("run", *words, **options)
+
+    def runs(self):
+        listed = self.plimsoll("runs", "--json", "--limit", 1000)
+        assert listed.code == 0, listed.err
+        return json.loads(listed.out)["runs"]
+
+    def show(self, run):
+        shown = self.plimsoll("runs", "show", run, "--json")
+        assert shown.code == 0, shown.err
+        return json.loads(shown.out)
+
+    def last(self):
+        return self.show(self.runs()[0]["id"])
+
+    def script(self, text, name="script.py"):
+        path = self.folder / name
+        path.write_text(text)
+        return [sys.executable, str(path)]
+
+    def leftovers(self):
+        """Directories of sessions that are still there."""
+        base = self.folder / "runtime" / "plimsoll"
+        return [p for p in base.iterdir() if p.is_dir()] if base.exists() else []
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)

@@ -1,0 +1,160 @@
+"""GPUs that are made up (tests/fixtures/fake_nvml.cpp), and an MPS daemon that is a script."""
+import json
+import os
+import pathlib
+import signal
+import stat
+import time
+
+import pytest
+from conftest import is_alive, wait_for
+
+FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures"
+
+# What nvidia-cuda-mps-control does as far as Plimsoll sees it: -f stays, starts a server; commands come by its input.
+CONTROL = r"""#!/usr/bin/env python3
+import os, signal, socket, subprocess, sys, time
+pipe = os.environ["CUDA_MPS_PIPE_DIRECTORY"]
+path = pipe + "/control"
+if sys.argv[1:] == ["-f"]:
+    server = subprocess.Popen(["sleep", "600"])
+    open(os.environ["MPS_PIDS"], "a").write(f"{os.getpid()} {server.pid}\n")
+    listener = socket.socket(socket.AF_UNIX); listener.bind(path); listener.listen()
+    while True:
+        connection, _ = listener.accept()
+        command = connection.recv(1000).decode().strip()
+        if command == "quit": server.kill(); connection.close(); os.unlink(path); sys.exit(0)
+        answer = {"get_default_active_thread_percentage": "100.0", "get_server_list": str(server.pid),
+                  "ps": "PID ID SERVER"}.get(command, "")
+        connection.sendall(answer.encode() + b"\n"); connection.close()
+client = socket.socket(socket.AF_UNIX)
+try: client.connect(path)
+except OSError: print("Cannot find MPS control daemon process", file=sys.stderr); sys.exit(1)
+client.sendall(sys.stdin.readline().encode()); print(client.recv(1000).decode().strip())
+"""
+
+
+@pytest.fixture
+def gpus(machine):
+    description = machine.folder / "gpus.txt"
+    description.write_text((FIXTURES / "two_gpus.txt").read_text())
+    control = machine.folder / "bin" / "nvidia-cuda-mps-control"
+    control.parent.mkdir()
+    control.write_text(CONTROL)
+    control.chmod(control.stat().st_mode | stat.S_IXUSR)
+    machine.environment.update(PLIMSOLL_NVML_LIBRARY=os.environ["PLIMSOLL_FAKE_NVML_LIBRARY"],
+                               PLIMSOLL_FAKE_NVML=str(description), MPS_PIDS=str(machine.folder / "mps_pids"),
+                               PATH=f"{control.parent}:{os.environ['PATH']}")
+    machine.description = description
+    return machine
+
+
+def daemons(machine):
+    path = machine.folder / "mps_pids"
+    return [tuple(map(int, line.split())) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_chosen_gpu_is_the_one_seen_and_sampled(gpus):
+    done = gpus.run("--device", 1, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES; sleep 1.5")
+    assert done.code == 0, done.err
+    run = gpus.last()
+    uuid = done.out.strip()
+    assert uuid.startswith("GPU-") and run["tags"]["plimsoll.devices"] == uuid
+    metrics = run["metrics"]
+    assert "system/gpu/1/sm_activity" in metrics and "system/gpu/0/sm_activity" not in metrics
+    assert metrics["summary/gpu_energy"]["value"] > 0
+    assert run["tags"]["plimsoll.need.source"] == "unknown"
+
+
+def test_a_gpu_that_is_not_there(gpus):
+    done = gpus.run("--device", 7, "--", "true")
+    assert done.code == 3
+    assert "there is no GPU '7'" in done.err
+
+
+def test_a_job_that_can_never_fit_is_refused(gpus):
+    done = gpus.run("--device", 0, "--need", "1TiB", "--", "true")
+    assert done.code == 3
+    assert "needs 1.00 TiB (given)" in done.err
+
+
+def test_a_job_waits_for_room_or_is_refused(gpus):
+    refused = gpus.run("--device", 0, "--need", "100GiB", "--no-wait", "--", "true")
+    assert refused.code == 3 and "are free" in refused.err
+    process = gpus.start("run", "--device", 0, "--need", "100GiB", "--", "true")
+    line = process.stderr.readline()
+    assert "waits: it needs 100 GiB" in line
+    text = gpus.description.read_text().replace("memory 61203283968", "memory 1203283968", 1)
+    gpus.description.write_text(text)
+    assert process.wait(timeout=60) == 0
+
+
+def test_the_last_run_tells_the_need(gpus):
+    me = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(2)"
+    process = gpus.start("run", "--device", 1, "--", "python3", "-c", me)
+    pid = wait_for(lambda: (gpus.folder / "pid").exists() and (gpus.folder / "pid").read_text())
+    gpus.description.write_text(gpus.description.read_text() + f"process {pid} 8589934592 1.0\n")
+    assert process.wait(timeout=60) == 0
+    assert gpus.last()["metrics"]["summary/gpu_memory_peak"]["value"] == 8 << 30
+    assert gpus.run("--device", 1, "--", "python3", "-c", me).code == 0
+    tags = gpus.last()["tags"]
+    assert tags["plimsoll.need.source"] == "its last run" and tags["plimsoll.need.bytes"] == str(8 << 30)
+
+
+def test_mps_is_started_limited_and_stopped(gpus):
+    jobs = gpus.folder / "jobs.toml"
+    jobs.write_text('[[workload]]\nmode = "mps"\ndevices = ["0"]\n[[workload.job]]\ncount = 2\nmps_percentage = 25\n'
+                    'mps_memory = "4GiB"\ncommand = "sh -c \'env | grep CUDA_MPS >env.$$; sleep 1\'"\n')
+    done = gpus.run(jobs)
+    assert done.code == 0, done.err
+    (daemon, server), = daemons(gpus)
+    assert not is_alive(daemon) and not is_alive(server)
+    assert not gpus.leftovers()
+    seen = [path.read_text() for path in gpus.folder.glob("env.*")]
+    assert len(seen) == 2
+    for text in seen:
+        assert "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25" in text
+        assert "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=4096M" in text
+    tags = gpus.last()["tags"]
+    assert tags["plimsoll.mode"] == "mps" and tags["plimsoll.mps.percentage"] == "25"
+    assert "plimsoll.mps.effective" in tags or "plimsoll.mps.unproven" in tags, "what is not proven is said to be so"
+
+
+def test_two_daemons_at_once_on_two_gpus(gpus):
+    jobs = gpus.folder / "jobs.csv"
+    jobs.write_text("Workload,Mode,Devices,Command\na,mps,0,sleep 2\nb,mps,1,sleep 2\n")
+    assert gpus.run(jobs).code == 0
+    assert len(daemons(gpus)) == 2
+    first, second = sorted(gpus.runs(), key=lambda r: r["start"])
+    assert second["start"] < first["end"], "workloads on different devices run at once"
+
+
+def test_kill_9_of_the_mps_daemon(gpus):
+    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sh", "-c", "sleep 3; exit 1")
+    (daemon, server), = wait_for(lambda: daemons(gpus))
+    wait_for(lambda: gpus.runs() if (gpus.folder / "store.db").exists() else None)
+    os.kill(daemon, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "the MPS daemon has ended" in err
+    assert "MPS daemon" in gpus.last()["tags"]["plimsoll.reason"]
+    assert not is_alive(server), "the server that it left is ended too"
+    assert not gpus.leftovers()
+
+
+def test_kill_9_of_plimsoll_leaves_no_daemon_after_the_next_start(gpus):
+    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sleep", "60")
+    (daemon, server), = wait_for(lambda: daemons(gpus))
+    wait_for(lambda: gpus.runs() if (gpus.folder / "store.db").exists() else None)
+    process.kill()
+    process.wait()
+    assert gpus.run("--", "true").code == 0
+    assert not is_alive(daemon) and not is_alive(server)
+    assert not gpus.leftovers()
+
+
+def test_mps_without_the_program(gpus):
+    (gpus.folder / "bin" / "nvidia-cuda-mps-control").unlink()
+    done = gpus.run("--device", 0, "--mode", "mps", "--", "true")
+    assert done.code == 3
+    assert "nvidia-cuda-mps-control" in done.err

@@ -1,0 +1,209 @@
+"""What goes wrong: kill -9 of every part, a full disk, a locked database, commands that misbehave."""
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import is_alive, wait_for
+
+
+def pid_in(path):
+    return wait_for(lambda: path.exists() and path.read_text().strip() and int(path.read_text()))
+
+
+def test_kill_9_of_the_command(machine):
+    process = machine.start("run", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; exec sleep 60")
+    os.kill(pid_in(machine.folder / "pid"), signal.SIGKILL)
+    assert process.wait(timeout=60) == 128 + signal.SIGKILL
+    run = machine.last()
+    assert run["tags"]["plimsoll.outcome"] == "failed"
+    assert run["tags"]["plimsoll.signal"] == "9"
+    assert not machine.leftovers()
+
+
+def test_kill_9_of_a_member_of_its_group(machine):
+    process = machine.start("run", "--", "sh", "-c",
+                            f"sleep 60 & echo $! >{machine.folder}/pid; wait $!; echo member $?; exit 0")
+    os.kill(pid_in(machine.folder / "pid"), signal.SIGKILL)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "member 137" in out
+    assert machine.last()["tags"]["plimsoll.outcome"] == "finished"
+
+
+def test_kill_9_of_plimsoll_is_cleaned_up_by_the_next_start(machine):
+    stubborn = machine.script("""
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open("pid", "w").write(str(os.getpid()))
+while True:
+    try: print("plimsoll: metric loss 1 step 1", flush=True)
+    except BrokenPipeError: pass
+    time.sleep(0.2)
+""")
+    process = machine.start("run", "--", *stubborn)
+    pid = pid_in(machine.folder / "pid")
+    lost = wait_for(lambda: [r for r in machine.runs() if "loss" in r["metrics"]])[0]["id"]
+    bystander = subprocess.Popen(["sleep", "60"])
+    process.kill()
+    process.wait()
+    assert is_alive(pid) and len(machine.leftovers()) == 1
+    done = machine.run("--", "true")
+    assert done.code == 0
+    assert "left behind" in done.err and "is lost" in done.err
+    assert not is_alive(pid)
+    assert is_alive(bystander.pid)
+    bystander.kill()
+    bystander.wait()
+    assert not machine.leftovers()
+    run = machine.show(lost)
+    assert run["tags"]["plimsoll.outcome"] == "lost"
+    assert run["status"] == "FAILED"
+    assert run["metrics"]["loss"]["points"] >= 1
+
+
+def test_one_that_lives_is_left_alone(machine):
+    process = machine.start("run", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; exec sleep 60")
+    pid = pid_in(machine.folder / "pid")
+    assert machine.run("--", "true").code == 0
+    assert is_alive(pid) and process.poll() is None
+    process.terminate()
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+
+
+def test_a_command_that_forks_and_exits_is_watched_to_its_end(machine):
+    done = machine.run("--", "sh", "-c", "(sleep 1; echo 'plimsoll: metric late 1 step 1') & exit 5")
+    assert done.code == 5
+    assert machine.last()["metrics"]["late"]["points"] == 1
+    daemon = machine.run("--", "sh", "-c", "setsid sh -c 'sleep 1; echo \"plimsoll: metric later 1\"' & exit 0")
+    assert daemon.code == 0
+    assert "runs on" in daemon.err
+    assert machine.last()["metrics"]["later"]["points"] == 1
+
+
+def test_orphans_can_be_ended_or_left(machine):
+    started = time.monotonic()
+    assert machine.run("--orphans", "end", "--grace", "1s", "--", "sh", "-c", "trap '' TERM; sleep 60 & exit 0").code == 0
+    left = machine.run("--orphans", "leave", "--", "sh", "-c", f"setsid sleep 60 >/dev/null 2>&1 & echo $! >{machine.folder}/pid")
+    assert left.code == 0
+    assert time.monotonic() - started < 40
+    assert is_alive(pid_in(machine.folder / "pid"))
+    os.kill(pid_in(machine.folder / "pid"), signal.SIGKILL)
+
+
+def test_a_command_that_ignores_sigterm_is_ended_firmly(machine):
+    done = machine.run("--time-limit", "0.5s", "--grace", "0.5s", "--", "sh", "-c",
+                       "trap '' TERM; while :; do sleep 0.1; done")
+    assert done.code == 124
+    run = machine.last()
+    assert run["tags"]["plimsoll.outcome"] == "time-limit"
+    assert run["tags"]["plimsoll.signal"] == "9"
+
+
+def test_a_gigabyte_of_output(machine):
+    # Bounded memory, bounded log, every byte passed on.
+    process = machine.start("run", "-q", "--log-limit", "1MiB", "--", "sh", "-c",
+                            "yes 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcde | head -c 1073741824; "
+                            "echo; echo 'plimsoll: metric last 1'", stdout=subprocess.PIPE)
+    counter = subprocess.Popen(["wc", "-c"], stdin=process.stdout, stdout=subprocess.PIPE, text=True)
+    process.stdout.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert int(counter.communicate()[0]) >= 1 << 30
+    assert usage.ru_maxrss < 60 << 10, f"{usage.ru_maxrss} KiB"
+    run = machine.last()
+    assert run["metrics"]["last"]["points"] == 1
+    log = next(file for file in run["files"] if file["path"] == "output.log")
+    assert log["bytes"] < 3 << 20
+
+
+def test_a_line_without_end_is_no_trouble(machine):
+    done = machine.run("-q", "--", "sh", "-c", "head -c 50000000 /dev/zero | tr '\\0' x; echo; echo 'plimsoll: metric m 1'")
+    assert done.code == 0
+    assert machine.last()["metrics"]["m"]["points"] == 1
+
+
+def test_a_command_that_is_not_found(machine):
+    done = machine.run("--", "no-such-program")
+    assert done.code == 127
+    assert "no-such-program is not in PATH" in done.err
+    run = machine.last()
+    assert run["tags"]["plimsoll.outcome"] == "failed"
+    assert run["status"] == "FAILED"
+
+
+def test_a_full_disk(machine):
+    # Files of this process and its children end at 256 KiB; the command does not notice.
+    machine.run("--", "true")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))
+
+    done = machine.run("--rate", 100, "--", sys.executable, "-c",
+                       "import time\nfor i in range(4000):\n print('plimsoll: metric loss', i, 'step', i)\n"
+                       "time.sleep(1)\nprint('done')", preexec_fn=limit, timeout=180)
+    assert done.code == 0, done.err
+    assert "done" in done.out
+    runs = machine.runs()  # the store is whole
+    assert len(runs) == 2
+    machine.run("--", "true")
+    assert len(machine.runs()) == 3
+
+
+def test_a_locked_database(machine):
+    machine.run("--", "true")
+    process = machine.start("run", "--", sys.executable, "-c",
+                            "import time\nfor i in range(30):\n print('plimsoll: metric loss', i, 'step', i, flush=True)\n"
+                            " time.sleep(0.1)")
+    wait_for(lambda: len(machine.runs()) == 2)
+    other = sqlite3.connect(machine.environment["PLIMSOLL_STORE"], isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    while "plimsoll: metric loss 29" not in process.stdout.readline():  # the command is not held up
+        pass
+    time.sleep(1)
+    other.execute("ROLLBACK")
+    assert process.wait(timeout=60) == 0
+    assert machine.last()["metrics"]["loss"]["points"] == 30
+
+
+CLIENT = """
+import os, socket, threading
+s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PLIMSOLL_SOCKET"])
+out = os.open("acknowledged", os.O_WRONLY | os.O_CREAT)
+def read():
+    rest = b""
+    while True:
+        got = s.recv(65536)
+        if not got: return
+        rest += got
+        lines = rest.split(b"\\n"); rest = lines.pop()
+        if lines: os.pwrite(out, lines[-1].split()[1].ljust(20), 0)
+threading.Thread(target=read, daemon=True).start()
+for start in range(0, 4_000_000, 1000):
+    s.sendall(b"".join(b"metric loss %d.5 step %d\\n" % (i % 7, i) for i in range(start, start + 1000)))
+"""
+
+
+def test_a_million_acknowledged_metrics_survive_kill_9(machine):
+    process = machine.start("run", "-q", "--", *machine.script(CLIENT))
+    path = machine.folder / "acknowledged"
+    read = lambda: int(path.read_text().split()[0]) if path.exists() and path.read_text().strip() else 0
+    wait_for(lambda: read() >= 1_000_000, 300)
+    time.sleep(random.random() * 0.2)  # at any moment
+    process.kill()
+    process.wait()
+    acknowledged = wait_for(read)
+    time.sleep(0.5)
+    acknowledged = max(acknowledged, read())
+    machine.run("--", "true")
+    run = machine.show(machine.runs()[1]["id"])
+    assert run["metrics"]["loss"]["points"] >= acknowledged >= 1_000_000
+    assert run["tags"]["plimsoll.outcome"] == "lost"
