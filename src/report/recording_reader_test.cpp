@@ -29,7 +29,7 @@ class RecordingReader : public ::testing::Test {
   void append(const std::string& run, const std::string& metric, const std::string& unit, int points,
               double value) {
     store::Batch batch{run, metric, {unit, "a test"}, {}};
-    for (int i = 1; i <= points; ++i) batch.points.push_back({kStart + i * 100'000, i, value});
+    for (int i = 1; i <= points; ++i) batch.points.push_back({kStart + std::int64_t{i} * 100'000, i, value});
     ASSERT_TRUE(store_->append(std::span(&batch, 1)));
   }
   Recording read(const std::string& run, const ReadLimits& limits = {}) {

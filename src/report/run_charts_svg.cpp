@@ -33,7 +33,8 @@ Axis axis_of(const Chart& chart) {
   if (chart.shown == Shown::share) high = std::max(high, 1.0);
   for (const ChartLimit& limit : chart.limits)
     if (limit.value < 3 * high) high = std::max(high, 1.02 * limit.value);
-  if (!(high > low)) high = low + std::max(1.0, std::abs(low));
+  const bool bytes = chart.shown == Shown::bytes || chart.shown == Shown::bytes_per_second;
+  if (!(high > low)) high = low + std::max(bytes ? 0x1p20 : 1.0, std::abs(low));
   if (!std::isfinite(high - low)) return {};
   return {low, high};
 }

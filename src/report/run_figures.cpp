@@ -128,26 +128,33 @@ GpuFigures gpu_figures(const Recording& recording, unsigned gpu, std::size_t tag
   return out;
 }
 
-/// The time in which the first GPU that says so had no kernel for half of the time; the whole of its work
-/// where the waits are shorter than a sample.
-std::vector<Span> waits(const Recording& recording, const std::vector<GpuFigures>& gpus, Span span) {
+/// The time in which a GPU had no kernel for half of the time, and the rest of its work. Where the waits are
+/// shorter than a sample both are the whole; so they are without a GPU.
+struct Phases {
+  std::vector<Span> waiting, working;
+};
+Phases phases_of(const Recording& recording, const std::vector<GpuFigures>& gpus, Span span) {
   for (const GpuFigures& gpu : gpus) {
     const Series* kernels = recording.find(gpu_series(gpu.gpu, "graphics_activity"));
     if (!kernels) kernels = recording.find(gpu_series(gpu.gpu, "utilization"));
     if (!kernels || !gpu.work) continue;
-    std::vector<Span> found = spans_below(*kernels, kWaiting, *gpu.work);
-    return seconds(found) >= kShortestWaits ? found : std::vector<Span>{*gpu.work};
+    Phases out{spans_below(*kernels, kWaiting, *gpu.work), spans_from(*kernels, kWaiting, *gpu.work)};
+    if (seconds(out.waiting) < kShortestWaits) out.waiting = {*gpu.work};
+    if (seconds(out.working) < kShortestWaits) out.working = {*gpu.work};
+    return out;
   }
-  return {span};
+  return {{span}, {span}};
 }
 
 HostFigures host_figures(const Recording& recording, const std::vector<GpuFigures>& gpus, Span span) {
   HostFigures out;
   out.cores = recording.number_tag("plimsoll.host.cores");
   if (out.cores && !(*out.cores > 0)) out.cores.reset();
-  const std::vector<Span> waiting = waits(recording, gpus, span);
+  const auto [waiting, working] = phases_of(recording, gpus, span);
   out.cpu = mean(recording.find("system/run/cpu"), span);
   out.cpu_while_waiting = mean(recording.find("system/run/cpu"), waiting);
+  out.cpu_while_working = mean(recording.find("system/run/cpu"), working);
+  out.machine_cpu = mean(recording.find("system/host/cpu"), waiting);
   out.io_pressure = mean(recording.find("system/host/io_pressure"), waiting);
   out.cpu_pressure = mean(recording.find("system/host/cpu_pressure"), waiting);
   out.held_back = mean(recording.find("system/host/cgroup_throttled"), waiting);

@@ -44,6 +44,8 @@ struct HostFigures {
   std::optional<double> cores;              ///< that the run may use
   std::optional<double> cpu;                ///< cores busy, mean
   std::optional<double> cpu_while_waiting;  ///< while a GPU of the run had no kernel for half of the time
+  std::optional<double> cpu_while_working;  ///< while kernels ran
+  std::optional<double> machine_cpu;        ///< cores busy with anything, while it waited
   std::optional<double> io_pressure, cpu_pressure, memory_pressure;  ///< shares of time
   std::optional<double> held_back;         ///< cores that the cgroup's limit kept from running
   std::optional<double> memory_peak;       ///< bytes, of the run

@@ -13,6 +13,7 @@ namespace plimsoll::report {
 namespace {
 
 constexpr std::size_t kLongestFact = 400;
+constexpr std::string_view kUnknown = "–";
 
 AverageRow row_of(const std::string& metric, const Series& series, const Average& over) {
   AverageRow row{metric, printable(metric, 80), Shown::plain, series.unit, series.source, over};
@@ -76,7 +77,26 @@ std::string number_range(const Step& step) {
 }
 
 std::string cell(const std::optional<double>& value, Shown shown) {
-  return value ? value_text(*value, shown) : "–";
+  return value ? value_text(*value, shown) : std::string(kUnknown);
+}
+
+/// Nothing where one of them does not know.
+std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::* what) {
+  double sum = 0;
+  for (const GpuFigures& gpu : figures.gpus) {
+    if (!(gpu.*what)) return std::nullopt;
+    sum += *(gpu.*what);
+  }
+  return figures.gpus.empty() ? std::nullopt : std::optional(sum / static_cast<double>(figures.gpus.size()));
+}
+
+void drop_unknown_columns(Table& table) {
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    if (!std::ranges::all_of(table.rows, [c](const auto& row) { return row[c] == kUnknown; })) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.columns.erase(table.columns.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
 }
 
 }  // namespace
@@ -95,7 +115,7 @@ RunReport report_of(Recording recording, const ReportOptions& options) {
 }
 
 std::string outcome_text(const Recording& recording) {
-  const std::string outcome = outcome_of(recording);
+  std::string outcome = outcome_of(recording);
   if (recording.seconds <= 0) return outcome;
   return fmt::format("{} {} {}", outcome, recording.ended ? "after" : "for",
                      text(Seconds(recording.seconds)));
@@ -134,25 +154,19 @@ Table comparison_table(std::span<const RunReport> reports) {
                {"Utilization", Align::right},
                {"GPU energy", Align::right},
                {"Near-idle", Align::right},
+               {"Processor", Align::right},
                {"Bottleneck", Align::left}},
               {}};
-  for (const RunReport& report : reports) {
-    std::optional<double> activity, utilization;
-    if (!report.figures.gpus.empty()) {
-      activity = report.figures.gpus.front().mean_sm_activity;
-      utilization = report.figures.gpus.front().mean_utilization;
-    }
-    if (report.verdict.utilization) {  // the mean over several GPUs
-      utilization = report.verdict.utilization->evidence[0].value;
-      activity = report.verdict.utilization->evidence[1].value;
-    }
+  for (const RunReport& report : reports)
     table.rows.push_back({fmt::format("{} ({})", run_title(report.recording), short_id(report.recording.run)),
                           outcome_of(report.recording), text(Seconds(report.recording.seconds)),
-                          cell(activity, Shown::share), cell(utilization, Shown::share),
+                          cell(mean_over_gpus(report.figures, &GpuFigures::mean_sm_activity), Shown::share),
+                          cell(mean_over_gpus(report.figures, &GpuFigures::mean_utilization), Shown::share),
                           cell(report.verdict.waste.joules, Shown::joules),
                           cell(report.verdict.waste.idle_seconds, Shown::seconds),
+                          cell(report.figures.host.cpu, Shown::cores),
                           std::string(name(report.verdict.bottleneck))});
-  }
+  drop_unknown_columns(table);
   return table;
 }
 

@@ -204,8 +204,8 @@ Series make_series(std::span<const store::Point> points, const SeriesOptions& op
 
 Series reduced(const Series& series, std::size_t most) {
   if (series.samples.size() <= most || most == 0) return series;
-  Series out = series;
-  out.samples.clear();
+  Series out{series.kind, series.unit, series.source, {}, series.points, series.period};
+  out.samples.reserve(most);
   // A stretch that a gap cuts gives two samples: fewer stretches leave room for those.
   std::size_t cuts = 0;
   for (std::size_t i = 1; i < series.samples.size(); ++i)

@@ -53,6 +53,8 @@ constexpr KnownSeries kKnown[] = {
     {"system/run/gpu/*/memory", "GPU memory of the run", Shown::bytes, gauge, memory, kGpuMemory},
     {"system/gpu/*/memory_used", "GPU memory in use", Shown::bytes, gauge, memory, kGpuMemory, true},
     {"system/run/memory", "host memory of the run", Shown::bytes, gauge, memory, kHostMemory},
+    {"system/run/memory_resident", "resident, shared pages repeated", Shown::bytes, gauge, memory,
+     kHostMemory, true},
     {"system/host/memory_used", "host memory in use", Shown::bytes, gauge, memory, kHostMemory, true},
     {"system/host/swap_used", "swap in use", Shown::bytes, gauge, memory, "Swap"},
     {"system/host/cgroup_memory", "memory of the cgroup", Shown::bytes, gauge, memory,
@@ -138,7 +140,7 @@ std::string value_text(double value, Shown shown, std::string_view unit) {
     case Shown::celsius: return fmt::format("{:.0f} °C", value);
     case Shown::cores: return fmt::format("{:.{}f} cores", value, std::abs(value) < 9.95 ? 2 : 1);
     case Shown::seconds: return text(Seconds(value));
-    case Shown::count: return fmt::format("{:.4g}", value);
+    case Shown::count: return fmt::format("{:.3g}", value);
     case Shown::flags:
       return fmt::format("0x{:x}", value >= 0 && value < 0x1p53 ? static_cast<std::uint64_t>(value) : 0);
     case Shown::plain: break;

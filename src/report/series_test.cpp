@@ -17,7 +17,7 @@ using ::testing::Optional;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// Points a second apart from second 1, without those that are no number.
-Series every_second(const std::vector<double>& values, SeriesOptions options = {}) {
+Series every_second(const std::vector<double>& values, const SeriesOptions& options = {}) {
   std::vector<store::Point> points;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isnan(values[i])) points.push_back({static_cast<store::Time>(i + 1) * 1'000'000, 0, values[i]});

@@ -68,15 +68,23 @@ struct Situation {
   [[nodiscard]] Figure cores_used() const {
     return cpu() && host.cores ? Figure(*cpu() / *host.cores) : std::nullopt;
   }
-  [[nodiscard]] bool one_core() const {
-    return cpu() && *cpu() >= kOneCoreLow.value && *cpu() <= kOneCoreHigh.value;
+  [[nodiscard]] bool one_core() const { return is_one_core(cpu()); }
+  [[nodiscard]] bool launching() const { return is_one_core(host.cpu_while_working); }
+  /// Every core of the machine is busy, whoever keeps it so.
+  [[nodiscard]] bool machine_full() const {
+    return host.machine_cpu && host.cores && *host.machine_cpu >= kCoresFull.value * *host.cores;
   }
   [[nodiscard]] bool held_back() const { return host.held_back && *host.held_back >= kHeldBack.value; }
   [[nodiscard]] bool cores_full() const {
-    return held_back() || (cores_used() && *cores_used() >= kCoresFull.value);
+    return held_back() || machine_full() || (cores_used() && *cores_used() >= kCoresFull.value);
   }
   [[nodiscard]] bool storage_waits() const {
     return host.io_pressure && *host.io_pressure >= kStorageWaits.value;
+  }
+
+ private:
+  static bool is_one_core(const Figure& cores) {
+    return cores && *cores >= kOneCoreLow.value && *cores <= kOneCoreHigh.value;
   }
 };
 
@@ -98,7 +106,7 @@ Bottleneck gpu_bottleneck(const Situation& s) {
   if (s.dram && *s.dram >= kBandwidthFull.value) return Bottleneck::gpu_bandwidth;
   if (s.sm && *s.sm >= kSmFull.value) return Bottleneck::gpu_compute;
   if (s.sm && s.kernels && *s.sm < kSparse.value)
-    return s.one_core() ? Bottleneck::launches : Bottleneck::small_kernels;
+    return s.launching() ? Bottleneck::launches : Bottleneck::small_kernels;
   // "Some kernel ran" alone says nothing about how full the device was.
   return s.sm ? Bottleneck::mixed : Bottleneck::unknown;
 }
@@ -127,7 +135,12 @@ std::vector<Evidence> evidence_of(const Situation& s, bool on_gpu) {
     add(out, "FP32 pipe", s.fp32, Shown::share);
   }
   add(out, on_gpu ? "cores of the run while the GPU waits" : "cores of the run", s.cpu(), Shown::cores);
+  if (on_gpu)
+    add(out, "cores of the run while kernels run", s.host.cpu_while_working, Shown::cores, &kOneCoreLow);
   add(out, "share of the cores it may use", s.cores_used(), Shown::share, &kCoresFull);
+  if (s.host.machine_cpu && s.host.cores)
+    add(out, "share of the machine's cores, everybody's", *s.host.machine_cpu / *s.host.cores, Shown::share,
+        &kCoresFull);
   add(out, "held back by the cgroup's limit", s.host.held_back, Shown::cores, &kHeldBack);
   add(out, "waiting for storage", s.host.io_pressure, Shown::share, &kStorageWaits);
   if (!on_gpu) add(out, "waiting for memory", s.host.memory_pressure, Shown::share, &kMemoryWaits);
@@ -138,6 +151,9 @@ std::string of_cores(const Situation& s) {
   if (!s.cpu()) return "an unknown number of cores";
   if (s.held_back()) return fmt::format("{}, held back by its cgroup's limit", cores(*s.cpu()));
   if (!s.host.cores) return cores(*s.cpu());
+  const bool alone = s.cores_used() >= kCoresFull.value;
+  if (s.machine_full() && !alone)
+    return fmt::format("{}, and others the rest of the machine's {:.4g}", cores(*s.cpu()), *s.host.cores);
   return fmt::format("{} of {:.4g}", cores(*s.cpu()), *s.host.cores);
 }
 
@@ -174,7 +190,7 @@ std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
       return fmt::format(
           "Kernels ran for {} of the time, but the SMs were busy for only {}, while one core was busy "
           "({}): many small kernels, launched one after the other.",
-          percent(*s.kernels), percent(*s.sm), of_cores(s));
+          percent(*s.kernels), percent(*s.sm), cores(*s.host.cpu_while_working));
     case Bottleneck::small_kernels:
       return fmt::format(
           "Kernels ran for {} of the time, but the SMs were busy for only {}: each kernel fills a part "
@@ -205,7 +221,7 @@ std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
 std::string host_text(Bottleneck bottleneck, const Situation& s) {
   switch (bottleneck) {
     case Bottleneck::processor:
-      return fmt::format("The run used {}: all the cores that it may use.", of_cores(s));
+      return fmt::format("The run used {}: there were no more to be had.", of_cores(s));
     case Bottleneck::one_thread:
       return fmt::format("The run kept {} busy: one thread did the work, the other cores rested.",
                          of_cores(s));

@@ -1,5 +1,6 @@
 #include "report/verdict.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -45,6 +46,26 @@ TEST(Verdict, ACgroupsLimitIsALimitToo) {
   const Verdict v = judge(made.take());
   EXPECT_EQ(v.bottleneck, Bottleneck::input_processor);
   EXPECT_THAT(v.main.text, HasSubstr("held back by its cgroup's limit"));
+}
+
+TEST(Verdict, OthersMayHaveTheCores) {
+  TestRecording made = made_up_run({.sm = 0.3, .kernels = 0.4, .cpu = 0.3});
+  made.sampled("system/host/cpu", 15.8, 1);
+  const Verdict v = judge(made.take());
+  EXPECT_EQ(v.bottleneck, Bottleneck::input_processor);
+  EXPECT_THAT(v.main.text, HasSubstr("others the rest of the machine's 16"));
+}
+
+TEST(Verdict, LaunchingIsWhatTheProcessorDoesWhileKernelsRun) {
+  TestRecording made = made_up_run({.sm = 0.2, .kernels = 0.95});
+  const auto pauses = [](double t) { return std::fmod(t, 10) > 8.5; };
+  made.sampled("system/gpu/0/graphics_activity", [=](double t) {
+    return t < 11 || t > 114 ? 0.0 : pauses(t) ? 0.1 : 0.95;
+  });
+  made.sampled("system/run/cpu", [=](double t) { return pauses(t) ? 8.0 : 1.0; });
+  const Verdict v = judge(made.take());
+  EXPECT_EQ(v.bottleneck, Bottleneck::launches);
+  EXPECT_THAT(v.main.text, HasSubstr("one core was busy (1.00 cores)"));
 }
 
 TEST(Verdict, InputBoundByStorage) {

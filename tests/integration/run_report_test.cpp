@@ -44,7 +44,7 @@ class RunReport : public ::testing::Test {
                                          {*id, "system/gpu/0/energy", {"J", "NVML"}, {}},
                                          {*id, "loss", {}, {}}};
     for (int i = 1; i <= 600; ++i) {
-      const store::Time now = start + i * 100'000;
+      const store::Time now = start + std::int64_t{i} * 100'000;
       const bool works = i > 100;
       batches[0].points.push_back({now, 0, works ? activity : 0});
       batches[1].points.push_back({now, 0, works ? 0.97 : 0});

@@ -27,7 +27,7 @@ const write = {
   hertz: (v) => scaled(v, 'Hz', 1000, kLarge),
   celsius: (v) => `${v.toFixed(0)} °C`,
   cores: (v) => `${v.toFixed(Math.abs(v) < 9.95 ? 2 : 1)} cores`,
-  count: (v) => String(Number(v.toPrecision(4))),
+  count: (v) => String(Number(v.toPrecision(3))),
   plain: (v, unit) => `${Number(v.toPrecision(5))}${unit && unit !== '1' ? ` ${unit}` : ''}`,
 };
 function valueText(value, chart) {
@@ -193,7 +193,7 @@ function verticalRange(chart, drawn) {
   if (chart.shown !== 'plain') low = Math.min(low, 0);
   if (chart.shown === 'share' && high > 0.2) high = Math.max(high, 1);
   for (const [limit] of chart.limits) if (limit < 3 * high) high = Math.max(high, 1.02 * limit);
-  if (!(high > low)) high = low + Math.max(Math.abs(low), chart.shown === 'share' ? 0.1 : 1);
+  if (!(high > low)) high = low + Math.max(Math.abs(low), { share: 0.1, bytes: 1 << 20, bytes_per_second: 1e6 }[chart.shown] || 1);
   const margin = chart.shown === 'plain' ? 0.05 * (high - low) : 0;
   return [low - margin, high + margin];
 }
