@@ -16,20 +16,21 @@ struct ActivityMetric {
   std::string_view name;
   std::string_view unit;
   double scale;
+  bool costly = false;  ///< a driver takes more than a millisecond to tell it
 };
 inline constexpr std::array kActivityMetrics = {
-    ActivityMetric{2, "sm_activity", "1", 0.01},          // SMs with at least one warp, over all and the time
-    ActivityMetric{1, "graphics_activity", "1", 0.01},    // time in which anything ran
-    ActivityMetric{3, "sm_occupancy", "1", 0.01},         // warps resident, over the most possible
-    ActivityMetric{5, "tensor_activity", "1", 0.01},      // any tensor core instruction
-    ActivityMetric{11, "fp64_activity", "1", 0.01},       // outside the tensor cores, as the next two
-    ActivityMetric{12, "fp32_activity", "1", 0.01},       //
-    ActivityMetric{13, "fp16_activity", "1", 0.01},       //
-    ActivityMetric{10, "dram_activity", "1", 0.01},       // of the memory's peak bandwidth
-    ActivityMetric{20, "pcie_sent", "B/s", 0x1p20},       // by the GPU
-    ActivityMetric{21, "pcie_received", "B/s", 0x1p20},   //
-    ActivityMetric{61, "nvlink_sent", "B/s", 0x1p20},     //
-    ActivityMetric{60, "nvlink_received", "B/s", 0x1p20}  //
+    ActivityMetric{2, "sm_activity", "1", 0.01},  // SMs with at least one warp, over all and the time
+    ActivityMetric{1, "graphics_activity", "1", 0.01, true},  // time in which anything ran
+    ActivityMetric{3, "sm_occupancy", "1", 0.01},             // warps resident, over the most possible
+    ActivityMetric{5, "tensor_activity", "1", 0.01},          // any tensor core instruction
+    ActivityMetric{11, "fp64_activity", "1", 0.01},           // outside the tensor cores, as the next two
+    ActivityMetric{12, "fp32_activity", "1", 0.01},           //
+    ActivityMetric{13, "fp16_activity", "1", 0.01},           //
+    ActivityMetric{10, "dram_activity", "1", 0.01},           // of the memory's peak bandwidth
+    ActivityMetric{20, "pcie_sent", "B/s", 0x1p20},           // by the GPU
+    ActivityMetric{21, "pcie_received", "B/s", 0x1p20},       //
+    ActivityMetric{61, "nvlink_sent", "B/s", 0x1p20},         //
+    ActivityMetric{60, "nvlink_received", "B/s", 0x1p20}      //
 };
 inline constexpr std::size_t kSmActivity = 0;
 
@@ -40,8 +41,9 @@ using Activity = std::array<std::optional<double>, kActivityMetrics.size()>;
 class ActivityWindow {
  public:
   virtual ~ActivityWindow() = default;
-  /// What was done since the last call, or since the window was made.
-  [[nodiscard]] virtual Result<Activity> advance() = 0;
+  /// What was done since the last call, or since the window was made. `costly`: also what the driver takes
+  /// longer than a millisecond to tell, since that was last asked; absent otherwise.
+  [[nodiscard]] virtual Result<Activity> advance(bool costly = true) = 0;
 
  protected:
   ActivityWindow() = default;

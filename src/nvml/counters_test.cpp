@@ -262,7 +262,7 @@ TEST(Counters, ActivityIsCountedFromOneMomentToTheNext) {
     auto window = library->watch_activity(0);
     ASSERT_TRUE(window) << window.error().text();
     for (int i = 0; i < 3; ++i) {
-      const auto activity = (*window)->advance();
+      const auto activity = (*window)->advance(false);
       ASSERT_TRUE(activity);
       EXPECT_EQ(activity->at(kSmActivity), 0.01) << "one moment after the other, as a share of one";
       for (std::size_t m = 0; m < kActivityMetrics.size(); ++m) {
@@ -277,6 +277,13 @@ TEST(Counters, ActivityIsCountedFromOneMomentToTheNext) {
         }
       }
     }
+    const auto costly = (*window)->advance();
+    ASSERT_TRUE(costly);
+    EXPECT_EQ(costly->at(kSmActivity), 0.01);
+    for (std::size_t m = 0; m < kActivityMetrics.size(); ++m)
+      if (kActivityMetrics[m].name == "graphics_activity") {
+        EXPECT_EQ(costly->at(m), 0.05) << "over all the time since it was last asked";
+      }
     EXPECT_TRUE(library->watch_activity(0, 9));
     EXPECT_FALSE(library->watch_activity(0, 8));
   }

@@ -86,7 +86,7 @@ class FakeLibrary : public Library {
   Result<std::unique_ptr<ActivityWindow>> watch_activity(
       unsigned device, std::optional<unsigned> gpu_instance) const override {
     auto window = std::make_unique<Window>(*this, device, gpu_instance);
-    if (const Result<Activity> now = window->advance(); !now) return std::unexpected(now.error());
+    if (const Result<Activity> now = window->advance(true); !now) return std::unexpected(now.error());
     return window;
   }
 
@@ -95,14 +95,21 @@ class FakeLibrary : public Library {
    public:
     Window(const FakeLibrary& library, unsigned device, std::optional<unsigned> gpu_instance)
         : library_(&library), device_(device), gpu_instance_(gpu_instance) {}
-    Result<Activity> advance() override {
-      if (!gpu_instance_) return required(library_->answer(device_, &FakeDevice::activity));
-      const auto all = library_->answer(device_, &FakeDevice::instance_activity);
-      if (!all || !all->contains(*gpu_instance_)) return lacks("Not Supported (code 3)");
-      return all->at(*gpu_instance_);
+    Result<Activity> advance(bool costly) override {
+      auto activity = all();
+      for (std::size_t i = 0; activity && i < activity->size(); ++i)
+        if (kActivityMetrics[i].costly && !costly) (*activity)[i].reset();
+      return activity;
     }
 
    private:
+    [[nodiscard]] Result<Activity> all() const {
+      if (!gpu_instance_) return required(library_->answer(device_, &FakeDevice::activity));
+      const auto instances = library_->answer(device_, &FakeDevice::instance_activity);
+      if (!instances || !instances->contains(*gpu_instance_)) return lacks("Not Supported (code 3)");
+      return instances->at(*gpu_instance_);
+    }
+
     const FakeLibrary* library_;
     unsigned device_;
     std::optional<unsigned> gpu_instance_;

@@ -13,7 +13,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 nvml::FakeLibrary two_gpus() {
-  return nvml::FakeLibrary({{.name = "H200", .uuid = "GPU-aa11"}, {.name = "H200", .uuid = "GPU-ab22"}});
+  return nvml::FakeLibrary(std::vector<nvml::FakeDevice>{{.name = "H200", .uuid = "GPU-aa11"},
+                                                         {.name = "H200", .uuid = "GPU-ab22"}});
 }
 
 TEST(Devices, AreNamedByNumberOrUuid) {

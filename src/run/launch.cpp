@@ -8,7 +8,7 @@
 #include "base/files.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "run/cuda_facts.hpp"
+#include "run/client_limits.hpp"
 #include "run/process_identity.hpp"
 #include "run/provenance.hpp"
 #include "run/summary.hpp"

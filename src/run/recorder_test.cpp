@@ -136,7 +136,7 @@ TEST(Summary, IsTakenFromWhatWasSampled) {
   series("system/gpu/0/energy", {5, 10, 25, 35});
   series("system/gpu/0/sm_activity", {0, 0.2, 0.4, 0.6});
   series("system/run/gpu/0/memory", {1, 9, 3, 2});
-  series("system/run/cpu", {0, 1, 2, 1});
+  series("system/run/cpu_time", {0, 1, 3, 4});
   const store::Batch steps{*id, "loss", {}, {{start + 1'000'000, 10, 1}, {start + 3'000'000, 30, 0.5}}};
   ASSERT_TRUE(bench.store->append({&steps, 1}));
   const auto summary = summarise(*bench.store, *bench.store->find(*id), start + 4'000'000);

@@ -9,7 +9,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "run/cuda_facts.hpp"
+#include "run/client_limits.hpp"
 #include "run/launch.hpp"
 #include "run/provenance.hpp"
 #include "run/recorder.hpp"

@@ -32,14 +32,6 @@ double peak(const Points& points) {
 double growth(const Points& points) {
   return points.back().value - points.front().value;
 }
-/// Of a rate per second, by the time each value stood for.
-double integral(const Points& points) {
-  double sum = 0;
-  for (std::size_t i = 1; i < points.size(); ++i)
-    sum += points[i].value * static_cast<double>(points[i].time - points[i - 1].time) * 1e-6;
-  return sum;
-}
-
 constexpr Rule kRules[] = {
     {"system/gpu/N/energy", "summary/gpu_energy", growth, "J"},
     {"system/run/gpu/N/energy", "summary/gpu_energy_share", growth, "J"},
@@ -48,9 +40,17 @@ constexpr Rule kRules[] = {
     {"system/run/gpu/N/sm_share", "summary/sm_share_mean", mean, "1", false},
     {"system/run/gpu/N/sm_activity", "summary/sm_activity_share_mean", mean, "1", false},
     {"system/run/gpu/N/memory", "summary/gpu_memory_peak", peak, "B"},
-    {"system/run/cpu", "summary/cpu_seconds", integral, "s"},
+    {"system/run/cpu_time", "summary/cpu_seconds", growth, "s"},
     {"system/run/memory", "summary/memory_peak", peak, "B"},
     {"system/host/package/N/energy", "summary/host_energy", growth, "J"},
+};
+
+// Means over the span in which the command told of its work.
+constexpr std::pair<std::string_view, std::string_view> kWorking[] = {
+    {"system/gpu/N/sm_activity", "summary/sm_activity_working"},
+    {"system/gpu/N/utilization", "summary/utilization_working"},
+    {"system/run/gpu/N/sm_share", "summary/sm_share_working"},
+    {"system/run/gpu/N/sm_activity", "summary/sm_activity_share_working"},
 };
 
 /// Of the command itself: not sampled, not derived.
@@ -122,17 +122,17 @@ Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Ru
   const auto work = work_of(store, run);
   if (!work) return out;
   if (work->steps_per_second) add("summary/steps_per_second", *work->steps_per_second, "1/s");
-  for (const std::string_view which : {"sm_activity", "graphics_activity"}) {
+  for (const auto& [series, summary] : kWorking) {
     double sum = 0;
     int found = 0;
     for (const auto& [metric, facts] : run.metrics) {
-      if (!fits(metric, fmt::format("system/gpu/N/{}", which))) continue;
+      if (!fits(metric, series)) continue;
       const auto points = store.history(run.id, metric, work->span.from, work->span.to);
       if (!points || points->empty()) continue;
       sum += mean(*points);
       ++found;
     }
-    if (found > 0) add(fmt::format("summary/{}_working", which), sum / found, "1");
+    if (found > 0) add(summary, sum / found, "1");
   }
   return out;
 }

@@ -35,7 +35,7 @@ GpuSampler::GpuSampler(nvml::Library& library, unsigned device)
       activity_channels_(activity_channels(device, "")),
       power_instant_(of_gpu(device, "power", "W", "NVML, of the moment")),
       power_average_(of_gpu(device, "power", "W", "NVML, the driver's average")),
-      energy_counted_(of_gpu(device, "energy", "J", "NVML energy counter")),
+      energy_counted_(of_gpu(device, "energy", "J", "NVML energy counter every 10 s, its power in between")),
       energy_summed_(of_gpu(device, "energy", "J", "NVML power, summed over time")),
       memory_(of_gpu(device, "memory_used", "B", "NVML")),
       utilization_(of_gpu(device, "utilization", "1", "NVML, time in which some kernel ran")),
@@ -46,16 +46,16 @@ GpuSampler::GpuSampler(nvml::Library& library, unsigned device)
       throttle_(of_gpu(device, "throttle", "bits", "NVML clocks event reasons")) {}
 
 void GpuSampler::all_due() {
-  for (Due* due : {&activity_due_, &power_due_, &energy_due_, &memory_due_, &clocks_due_, &throttle_due_,
-                   &utilization_due_, &temperature_due_})
+  for (Due* due : {&activity_due_, &costly_due_, &power_due_, &energy_due_, &memory_due_, &clocks_due_,
+                   &throttle_due_, &utilization_due_, &temperature_due_})
     due->at_once();
 }
 
 void GpuSampler::sample(const Moment& moment, Recorder& recorder) {
   if (moment.reads(slices_due_)) sample_slices(moment, recorder);
   if (moment.reads(activity_due_)) sample_activity(moment, recorder);
-  if (moment.reads(energy_due_)) sample_energy(moment, recorder);
   if (moment.reads(power_due_)) sample_power(moment, recorder);
+  if (moment.reads(energy_due_)) sample_energy(moment, recorder);
   if (moment.reads(memory_due_)) {
     if (const auto memory = library_->memory(device_))
       recorder.put(memory_, static_cast<double>(memory->used.count()));
@@ -106,7 +106,7 @@ void GpuSampler::sample_activity(const Moment& moment, Recorder& recorder) {
     } else if (slices_.empty()) {
       activity_due_.later(moment.elapsed, kRetry);
     }
-  } else if (const auto activity = window_->advance()) {
+  } else if (const auto activity = window_->advance(moment.reads(costly_due_))) {
     const double seconds = moment.elapsed - std::exchange(activity_at_, moment.elapsed).value_or(0);
     for (std::size_t i = 0; i < activity->size(); ++i) recorder.put(activity_channels_[i], (*activity)[i]);
     if (const auto sm = (*activity)[nvml::kSmActivity]) activity_.add(*sm, seconds);
@@ -142,8 +142,15 @@ void GpuSampler::sample_energy(const Moment& moment, Recorder& recorder) {
   }
   counts_energy_ = true;
   const double now = counter->value();
-  // One that goes back was reset with the driver: what it counted in between is lost.
-  if (counter_ && now >= *counter_) add_energy(now - *counter_);
+  const double summed = std::exchange(summed_, 0);
+  // One that goes back was reset with the driver: what it counted in between is lost. Where the power came to
+  // more than was counted, the sum, which never falls, waits for the counter.
+  const double behind =
+      (counter_ && now >= *counter_ ? now - *counter_ : summed) - summed - std::exchange(ahead_, 0);
+  if (behind >= 0)
+    add_energy(behind);
+  else
+    ahead_ = -behind;
   counter_ = now;
   recorder.put(energy_counted_, energy_);
 }
@@ -157,9 +164,13 @@ void GpuSampler::sample_power(const Moment& moment, Recorder& recorder) {
   }
   const double watts = power->value.value();
   recorder.put(power->instant ? power_instant_ : power_average_, watts);
-  if (!counts_energy_) {
-    if (power_at_) add_energy((moment.elapsed - power_at_->first) * (watts + power_at_->second) / 2);
-    recorder.put(energy_summed_, energy_);
+  if (power_at_) {
+    const double joules = (moment.elapsed - power_at_->first) * (watts + power_at_->second) / 2;
+    const double held_back = std::min(ahead_, joules);
+    ahead_ -= held_back;
+    summed_ += joules;
+    add_energy(joules - held_back);
+    recorder.put(counts_energy_ ? energy_counted_ : energy_summed_, energy_);
   }
   power_at_ = {moment.elapsed, watts};
 }

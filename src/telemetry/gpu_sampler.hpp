@@ -34,6 +34,7 @@ class GpuSampler {
   GpuSampler(nvml::Library& library, unsigned device);
   void sample(const Moment& moment, Recorder& recorder);
   void all_due();
+  void count_energy() { energy_due_.at_once(); }  ///< a run begins: its energy counts from an exact figure
 
   [[nodiscard]] unsigned device() const { return device_; }
   /// Since the last call.
@@ -81,15 +82,18 @@ class GpuSampler {
   std::optional<double> activity_at_;                  ///< when the counters were last read
   MeanOverTime activity_;                              ///< over the present interval
   std::optional<double> counter_;                      ///< the energy counter as last read, J
-  bool counts_energy_ = true;                          ///< else power is summed up
+  bool counts_energy_ = true;                          ///< else power alone is summed up
+  double summed_ = 0;                                  ///< J, of power, since the counter was read
+  double ahead_ = 0;                                   ///< J by which that was more than the counter's
   std::optional<std::pair<double, double>> power_at_;  ///< when, W
   double energy_ = 0;                                  ///< J since sampling began
   std::optional<double> interval_energy_, interval_utilization_;
   ActivityChannels activity_channels_;
   Channel power_instant_, power_average_, energy_counted_, energy_summed_, memory_, utilization_,
       memory_utilization_, sm_clock_, memory_clock_, temperature_, throttle_;
-  Due activity_due_{Source::gpu_activity}, power_due_{Source::gpu_power}, energy_due_{Source::gpu_energy},
-      memory_due_{Source::gpu_memory}, clocks_due_{Source::gpu_clocks}, throttle_due_{Source::gpu_clocks},
+  Due activity_due_{Source::gpu_activity}, costly_due_{Source::gpu_costly_activity},
+      power_due_{Source::gpu_power}, energy_due_{Source::gpu_energy}, memory_due_{Source::gpu_memory},
+      clocks_due_{Source::gpu_clocks}, throttle_due_{Source::gpu_clocks},
       utilization_due_{Source::gpu_utilization}, temperature_due_{Source::gpu_temperature},
       slices_due_{Source::gpu_slices};
 };

@@ -10,6 +10,7 @@ namespace {
 
 /// The driver tells of processes about once a second; what is this old still holds.
 constexpr double kToldHolds = 2.5;
+constexpr double kAskUtilization = 1;
 constexpr std::size_t kMostPlain = 1 << 16;
 /// Below this mean SM activity the GPU did nothing worth splitting.
 constexpr double kIdleActivity = 0.001;
@@ -41,6 +42,7 @@ void GpuSharing::forget(int run) {
   accounts_.erase(run);
   given_.erase(run);
   before_.memory.erase(run);
+  if (last_told_) last_told_->second.runs.erase(run);  // it would open a fresh account
 }
 
 void GpuSharing::weigh(int run, std::optional<double> weight) {
@@ -95,7 +97,11 @@ std::optional<GpuSharing::Present> GpuSharing::who_is_there(const Moment& moment
 
 std::optional<GpuSharing::TimeShares> GpuSharing::who_ran(const Moment& moment, const ProcessForest& forest,
                                                           std::set<std::uint32_t>& others) {
-  if (moment.elapsed < ask_utilization_after_) return std::nullopt;
+  if (moment.elapsed + moment.slack < ask_utilization_after_) {
+    if (last_told_ && moment.elapsed - last_told_->first <= kToldHolds) return last_told_->second;
+    return std::nullopt;
+  }
+  ask_utilization_after_ = moment.elapsed + kAskUtilization;
   const auto samples = library_->process_utilization(device_, seen_until_);
   if (!samples) {
     ask_utilization_after_ = moment.elapsed + kRetry;
@@ -144,7 +150,11 @@ void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuIn
   std::map<unsigned, std::set<int>> occupied = now->slices;
   for (const auto& [instance, there] : before_.slices) occupied[instance].insert(there.begin(), there.end());
   before_ = *std::move(now);
-  const auto told = who_ran(moment, forest, others);
+  // A driver takes 2 ms to tell: it is asked only where nothing better is known.
+  const bool weighed =
+      others.empty() && std::ranges::all_of(runs, [&](int run) { return given_.contains(run); });
+  const bool shared = runs.size() + others.size() > 1;
+  const auto told = shared && !weighed ? who_ran(moment, forest, others) : std::nullopt;
   if (told)
     for (const auto& [run, share] : told->runs) runs.insert(run);
 

@@ -100,18 +100,29 @@ TEST_F(Gpu, SlowSourcesAreReadSlowly) {
     for (const auto& [name, value] : named_values(sampler, sampler.sample(i * 10'000, i * 0.01)))
       ++times[name];
   EXPECT_EQ(times.at("system/gpu/0/power"), 50);
-  EXPECT_EQ(times.at("system/gpu/0/energy"), 10);
+  EXPECT_EQ(times.at("system/gpu/0/energy"), 50) << "as often as the power of which it is summed up";
   EXPECT_EQ(times.at("system/gpu/0/temperature"), 1);
-  EXPECT_EQ(times.at("system/gpu/0/sm_activity"), 9) << "the first window ends a tenth of a second in";
+  EXPECT_EQ(times.at("system/gpu/0/sm_activity"), 4) << "the first window ends a fifth of a second in";
 }
 
 TEST_F(Gpu, AnEnergyCounterThatGoesBackWasReset) {
   Sampler sampler(options());
-  next(sampler, 5);
+  EXPECT_NEAR(next(sampler, 5).at("system/gpu/0/energy"), 120, 1e-9);
   library.device(0).energy = Joules(7);
-  const double before = next(sampler, 1).at("system/gpu/0/energy");
-  EXPECT_NEAR(before, 120, 1e-9);
-  EXPECT_NEAR(next(sampler, 2).at("system/gpu/0/energy"), before + 60, 1e-9);
+  EXPECT_NEAR(next(sampler, 101).at("system/gpu/0/energy"), 3150, 1e-9) << "the power goes on";
+}
+
+TEST_F(Gpu, TheCounterCorrectsWhatWasSummedUpAndTheSumNeverFalls) {
+  Sampler sampler(options());
+  next(sampler, 1);
+  library.device(0).power = nvml::Power{Watts(330), true};  // a tenth too much: the counter goes by 300 W
+  double before = 0;
+  for (int i = 0; i < 250; ++i) {
+    const double energy = next(sampler, 1).at("system/gpu/0/energy");
+    EXPECT_GE(energy, before);
+    before = energy;
+  }
+  EXPECT_NEAR(before, 300 * 25.0, 30 * 10 + 10) << "never further off than what came since the counter was read";
 }
 
 TEST_F(Gpu, WithoutACounterPowerIsSummed) {
@@ -139,7 +150,7 @@ TEST_F(Gpu, TwoRunsShareByTheDriversTime) {
   sampler.watch({.run = 2, .root = 200, .devices = {0}});
   next(sampler, 1);
   used({{100, 0.9}, {200, 0.3}});
-  const auto values = next(sampler, 5);
+  const auto values = next(sampler, 10);
   EXPECT_NEAR(values.at("system/run/gpu/0/sm_share#1"), 0.75, 1e-12);
   EXPECT_NEAR(values.at("system/run/gpu/0/sm_activity#2"), 0.125, 1e-12);
   EXPECT_NEAR(values.at("system/run/gpu/0/energy#1") + values.at("system/run/gpu/0/energy#2"), 150, 1e-9);
@@ -154,7 +165,7 @@ TEST_F(Gpu, AStrangersPartIsNobodys) {
   sampler.watch({.run = 1, .root = 100, .devices = {0}});
   next(sampler, 1);
   used({{100, 0.2}, {999, 0.8}});
-  const auto values = next(sampler, 5);
+  const auto values = next(sampler, 10);
   EXPECT_NEAR(values.at("system/run/gpu/0/sm_share#1"), 0.2, 1e-12);
   EXPECT_NEAR(values.at("system/run/gpu/0/energy#1"), 30, 1e-9);
 }

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kGiB = 0x1p30;
 /// The kernel walks some 100 GiB of page tables a second for the proportional size, and holds the process's
-/// map meanwhile: a run gets it every second and four more for each GiB, and above this not at all.
+/// map meanwhile: a run gets it every second and twenty more for each GiB, and above this not at all.
 constexpr double kLargestWalked = 32 * kGiB;
-constexpr double kSecondsPerGiB = 4;
+constexpr double kSecondsPerGiB = 20;
 /// A process goes unseen for so long at most, and on machines with very many of them always.
 constexpr double kLongestUnseen = 1;
 constexpr std::size_t kManyProcesses = 2000;

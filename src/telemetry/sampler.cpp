@@ -57,6 +57,7 @@ Sampler& Sampler::operator=(Sampler&&) noexcept = default;
 void Sampler::watch(const Watched& watched) {
   state_->runs.watch(watched.run, watched.root);
   state_->sharing_due.at_once();  // what was before is not the run's
+  for (State::Gpu& gpu : state_->gpus) gpu.sampler.count_energy();
 }
 
 void Sampler::adopt(int run, pid_t orphan) {

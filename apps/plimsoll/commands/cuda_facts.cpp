@@ -1,4 +1,4 @@
-#include "run/cuda_facts.hpp"
+#include "run/client_limits.hpp"
 
 #include <fmt/format.h>
 
