@@ -6,11 +6,11 @@ usage: tracking_overhead.py PLIMSOLL REPEATS SECONDS OUT.json
 """
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MEMBERS = 4
@@ -41,6 +41,23 @@ def untracked(mode, seconds):
     return [float(text.rsplit("mean_steps_per_second ", 1)[1].split()[0]) for text in texts]
 
 
+def watch(process):
+    """Plimsoll's own processor time and memory, without what it runs."""
+    begin, used, memory = time.monotonic(), 0.0, 0
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/stat") as stat:
+                fields = stat.read().rsplit(")", 1)[1].split()
+            used = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            with open(f"/proc/{process.pid}/status") as status:
+                memory = next((int(line.split()[1]) for line in status if line.startswith("VmHWM")), memory)
+        except OSError:
+            pass
+        time.sleep(0.2)
+    elapsed = time.monotonic() - begin
+    return f"plimsoll: {used:.2f} s of CPU in {elapsed:.1f} s, {used / elapsed:.2%} of a core, at most {memory / 1024:.1f} MiB"
+
+
 def tracked(plimsoll, mode, seconds):
     with tempfile.TemporaryDirectory(prefix="pl") as folder:
         store = os.path.join(folder, "store.db")
@@ -48,13 +65,17 @@ def tracked(plimsoll, mode, seconds):
             jobs.write(f'[[workload]]\nname = "four"\nmode = "{mode}"\ndevices = ["0"]\n'
                        f"environment = {{ {', '.join(f'{k} = {json.dumps(v)}' for k, v in variables(folder).items())} }}\n"
                        f"[[workload.job]]\ncount = {MEMBERS}\ncommand = {json.dumps(command(seconds))}\n")
-        done = subprocess.run([plimsoll, "run", jobs.name, "--store", store, "--json"], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"plimsoll run: {done.stderr}\n{done.stdout}")
+        with open(os.path.join(folder, "out"), "w+") as answer, open(os.path.join(folder, "err"), "w+") as messages:
+            process = subprocess.Popen([plimsoll, "run", jobs.name, "--store", store, "--json"], stdout=answer,
+                                       stderr=messages)
+            cost = watch(process)
+            answer.seek(0), messages.seek(0)
+            if process.returncode != 0:
+                sys.exit(f"plimsoll run: {messages.read()}\n{answer.read()}")
+            sampling = json.load(answer)["sampling"]
         runs = json.loads(subprocess.run([plimsoll, "runs", "--store", store, "--json"], capture_output=True,
                                          text=True, check=True).stdout)["runs"]
-        sampling = json.loads(done.stdout)["sampling"]
-        print(f"    sampling: {sampling['cpu_seconds']:.3f} s of CPU for {sampling['frames']} frames", flush=True)
+        print(f"    {cost}; of it sampling {sampling['cpu_seconds']:.3f} s for {sampling['frames']} frames", flush=True)
     return [run["metrics"]["mean_steps_per_second"]["value"] for run in runs]
 
 

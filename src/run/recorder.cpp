@@ -261,7 +261,11 @@ struct Recorder::State {
       bool last = false;
       {
         std::unique_lock lock(mutex);
-        wake.wait_for(lock, options.metrics_interval, [&] { return stopping; });
+        // Asleep until there is something to do; then a moment longer, so that one commit takes many metrics.
+        wake.wait_until(lock, next_samples,
+                        [&] { return stopping || !metrics.empty() || !finishes.empty(); });
+        if (!stopping && (!metrics.empty() || !finishes.empty()))
+          wake.wait_for(lock, options.metrics_interval, [&] { return stopping; });
         last = stopping;
         take_metrics();
       }
@@ -299,6 +303,8 @@ Recorder::~Recorder() {
 }
 
 void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone) {
+  if (alone && state_->sampling != nullptr)
+    for (const unsigned gpu : gpus) state_->sampling->weigh(run, gpu, alone->sm_activity);
   const std::scoped_lock lock(state_->mutex);
   state_->runs[run] = {std::move(id), std::move(gpus), std::move(alone), {}, {}};
 }
@@ -307,6 +313,7 @@ std::uint64_t Recorder::metric(int run, std::string name, store::Point point,
                                store::Description description) {
   const std::scoped_lock lock(state_->mutex);
   state_->metrics.push_back({run, std::move(name), point, std::move(description)});
+  if (state_->metrics.size() == 1) state_->wake.notify_all();
   return ++state_->taken;
 }
 
@@ -323,6 +330,7 @@ void Recorder::finish(int run, store::Change change, std::chrono::milliseconds d
   const auto due = Clock::now() + delay;
   const std::scoped_lock lock(state_->mutex);
   state_->finishes.push_back({run, std::move(change), due, due + state_->options.patience});
+  state_->wake.notify_all();
 }
 
 std::vector<Recorder::Finished> Recorder::take_finished() {

@@ -17,7 +17,8 @@ namespace plimsoll::running {
 struct RecorderOptions {
   std::chrono::milliseconds metrics_interval =
       std::chrono::milliseconds(100);  ///< the longest wait for an answer
-  std::chrono::milliseconds frames_interval = std::chrono::seconds(1);
+  /// Samples are acknowledged to nobody: so much of them kill -9 can cost.
+  std::chrono::milliseconds frames_interval = std::chrono::seconds(5);
   /// How long a store that refuses (disk full, locked) is asked again before the end of a run is given up.
   std::chrono::milliseconds patience = std::chrono::seconds(30);
   std::size_t most_pending = 1'000'000;  ///< points kept in memory meanwhile

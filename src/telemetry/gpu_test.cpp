@@ -122,7 +122,8 @@ TEST_F(Gpu, TheCounterCorrectsWhatWasSummedUpAndTheSumNeverFalls) {
     EXPECT_GE(energy, before);
     before = energy;
   }
-  EXPECT_NEAR(before, 300 * 25.0, 30 * 10 + 10) << "never further off than what came since the counter was read";
+  EXPECT_NEAR(before, 300 * 25.0, 30 * 10 + 10)
+      << "never further off than what came since the counter was read";
 }
 
 TEST_F(Gpu, WithoutACounterPowerIsSummed) {

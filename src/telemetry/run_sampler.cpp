@@ -185,7 +185,8 @@ void RunSampler::sample_memory(const Moment& moment, ReadBuffer& buffer, Recorde
     if (moment.elapsed + moment.slack < account.next_memory || account.now.processes == 0) continue;
     const double resident = static_cast<double>(account.now.resident) * page_size_;
     double proportional = 0;
-    bool known = resident <= kLargestWalked;
+    // Of one process there is nobody to count a page twice with, but those outside the run.
+    bool known = resident <= kLargestWalked && account.now.processes > 1;
     for (auto& [pid, member] : forest_.members()) {
       if (!known) break;
       if (member.run != run || !member.stat.alive()) continue;
