@@ -73,7 +73,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  plimsoll weigh resnet50                what it needs, and which devices carry it\n"
       "  plimsoll inspect model.onnx --layers   every layer's work and bytes\n"
-      "  plimsoll zoo                           the architectures known by name\n"
+      "  plimsoll run -- python train.py        run it, watched and recorded\n"
       "Each command explains itself: plimsoll COMMAND --help");
   Invocation invocation;
   static const std::map<std::string, ColorChoice> kColors = {

@@ -31,7 +31,14 @@ std::vector<std::string> merged_environment(const ChildOptions& options) {
     if (std::ranges::none_of(options.environment, [&](const auto& added) { return added.first == name; }))
       out.emplace_back(variable);
   }
-  for (const auto& [name, value] : options.environment) out.push_back(fmt::format("{}={}", name, value));
+  // Of a name given twice the last counts, as with assignments.
+  for (std::size_t i = 0; i < options.environment.size(); ++i) {
+    const auto& [name, value] = options.environment[i];
+    const auto later = [&](const auto& other) { return other.first == name; };
+    if (std::none_of(options.environment.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     options.environment.end(), later))
+      out.push_back(fmt::format("{}={}", name, value));
+  }
   return out;
 }
 
@@ -81,7 +88,7 @@ struct Beginning {
     if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != parent) give_up();
     sigset_t none;
     sigemptyset(&none);
-    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    ::signal(SIGPIPE, SIG_DFL);  // the only one that this process changed for itself
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     if (!inherit_input) {
       const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -109,7 +116,11 @@ std::optional<std::string_view> search_path_of(const ChildOptions& options) {
 
 Result<Child> Child::start(const ChildOptions& options) {
   if (options.command.empty()) return fail("no program is named");
-  auto program = find_program(options.command.front(), search_path_of(options));
+  // A relative path is meant from where the program will run.
+  std::string name = options.command.front();
+  if (name.contains('/') && !name.starts_with('/') && !options.directory.empty())
+    name = options.directory + "/" + name;
+  auto program = find_program(name, search_path_of(options));
   if (!program) return std::unexpected(std::move(program).error());
   auto failure = make_pipe(true);
   if (!failure) return std::unexpected(std::move(failure).error());
@@ -168,8 +179,8 @@ bool Child::has_ended() {
   if (ended_ || reaped_) return true;
   siginfo_t info{};
   const int code = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-  ended_ = code == 0 && info.si_pid == pid_;
-  if (ended_) {
+  ended_ = code == 0 ? info.si_pid == pid_ : errno == ECHILD;
+  if (ended_ && code == 0) {
     const bool exited = info.si_code == CLD_EXITED;
     status_ = exited ? info.si_status : -info.si_status;
   }

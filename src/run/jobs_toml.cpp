@@ -11,6 +11,7 @@ namespace plimsoll::running {
 namespace {
 
 constexpr std::int64_t kMostOfOne = 1000;
+constexpr std::size_t kMostJobs = 10'000;
 
 /// One table of the file being read; what is wrong is collected with its line.
 class Reader {
@@ -158,6 +159,8 @@ void read_job(const toml::table& table, Job job, JobsFile& file, std::vector<Err
   if (job.sharing != Sharing::mps && (job.mps_percentage || job.mps_memory))
     reader.wrong("an MPS limit is given, but the workload's mode is not mps");
   const std::int64_t count = reader.count("count", kMostOfOne).value_or(1);
+  if (file.jobs.size() + static_cast<std::size_t>(count) > kMostJobs)
+    return reader.wrong("there are more than 10,000 jobs");
   const std::string name = job.name;
   for (std::int64_t i = 1; i <= count; ++i) {
     if (count > 1) job.name = fmt::format("{}-{}", name.empty() ? "job" : name, i);

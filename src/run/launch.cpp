@@ -93,7 +93,7 @@ void prove_limits(Launch& launch, const Job& job, const MpsDaemon& daemon, const
   const Variables limits = daemon.client_variables(job.mps_percentage, job.mps_memory);
   launch.variables.insert(launch.variables.end(), limits.begin(), limits.end());
   std::string key;
-  for (const auto& [name, value] : launch.variables) key += name + "=" + value + "\n";
+  for (const auto& [name, value] : launch.variables) key += fmt::format("{}={}\n", name, value);
   auto found = known.find(key);
   if (found == known.end()) {
     const Result<CudaFacts> facts = probe_cuda(options.program, launch.variables);
@@ -120,9 +120,17 @@ Result<std::string> create_record(const Job& job, const Launch& launch, store::S
     if (const auto driver = nvml->driver_version()) run.tags["plimsoll.driver"] = *driver;
   Result<std::string> id = store.create(run);
   if (!id) return id;
-  const Result<fs::path> artifacts = store.artifacts(*id);
-  if (!artifacts) return std::unexpected(artifacts.error());
-  for (const auto& [name, contents] : provenance.files) PLIMSOLL_TRY(write_file(*artifacts / name, contents));
+  const auto written = [&]() -> Status {
+    const Result<fs::path> artifacts = store.artifacts(*id);
+    if (!artifacts) return std::unexpected(artifacts.error());
+    for (const auto& [name, contents] : provenance.files)
+      PLIMSOLL_TRY(write_file(*artifacts / name, contents));
+    return {};
+  }();
+  if (!written) {
+    static_cast<void>(store.change(*id, {.status = store::RunStatus::failed, .end = wall_time()}));
+    return std::unexpected(written.error());
+  }
   return id;
 }
 

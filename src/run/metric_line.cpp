@@ -66,7 +66,7 @@ Result<Statement> parse_metric(std::string_view rest) {
     const auto count = number<std::int64_t>(given);
     if (!count || (word != "step" && word != "epoch"))
       return fail("after the value only 'step N' and 'epoch N' may follow");
-    (word == "step" ? line.step : line.epoch) = *count;
+    (word == "step" ? line.step : line.epoch) = count;
   }
   return line;
 }

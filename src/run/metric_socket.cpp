@@ -12,7 +12,7 @@
 namespace plimsoll::running {
 namespace {
 
-constexpr std::size_t kMostConnections = 64;
+constexpr std::size_t kMostConnections = 256;
 constexpr std::size_t kLongestLine = std::size_t{16} << 10;
 constexpr std::size_t kMostOutput = std::size_t{64} << 10;
 constexpr std::size_t kChunk = std::size_t{64} << 10;
@@ -35,26 +35,33 @@ Result<MetricSocket> MetricSocket::listen(const std::filesystem::path& path, Tak
   FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return cannot(path, errno);
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener.get(), 16) != 0)
+      ::listen(listener.get(), 128) != 0)
     return cannot(path, errno);
   return MetricSocket(std::move(listener), std::move(take));
 }
 
 void MetricSocket::collect(Interests& interests, bool reading) {
   forget_ended();
-  if (connections_.size() < kMostConnections)
-    interests.push_back({listener_.get(), POLLIN, [this] { accept(); }});
+  interests.push_back({listener_.get(), POLLIN, [this] { accept(); }});
   for (Connection& connection : connections_) {
-    if (!connection.output.empty())
-      interests.push_back({connection.socket.get(), POLLOUT, [&connection] { write(connection); }});
-    else if (reading)
-      interests.push_back({connection.socket.get(), POLLIN, [this, &connection] { read(connection); }});
+    // One that does not read its answers may go on talking: an answer is a number that a later one replaces.
+    const auto events =
+        static_cast<short>((reading ? POLLIN : 0) | (connection.output.empty() ? 0 : POLLOUT));
+    if (events == 0) continue;
+    interests.push_back({connection.socket.get(), events, [this, &connection, reading] {
+                           if (!connection.output.empty()) write(connection);
+                           if (reading) read(connection);
+                         }});
   }
 }
 
 void MetricSocket::accept() {
-  FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket) connections_.push_back({std::move(socket)});
+  for (std::size_t i = 0; i < kMostConnections; ++i) {
+    FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    // Beyond the limit a client learns at once that nobody listens, instead of waiting for ever.
+    if (connections_.size() < kMostConnections) connections_.push_back({std::move(socket)});
+  }
 }
 
 void MetricSocket::read(Connection& connection) {
@@ -72,8 +79,8 @@ void MetricSocket::read(Connection& connection) {
     take_line(connection, rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
-  if (rest.size() > kLongestLine || connection.output.size() > kMostOutput) {
-    connection.ended = true;  // no such line is of ours, and a client that never reads gets no more answers
+  if (rest.size() > kLongestLine) {
+    connection.ended = true;  // no such line is of ours
     return;
   }
   connection.input.erase(0, connection.input.size() - rest.size());
@@ -85,7 +92,8 @@ void MetricSocket::take_line(Connection& connection, std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
   const Result<Statement> statement = parse_statement(line);
   if (!statement) {
-    connection.output += fmt::format("error {}: {}\n", connection.lines, statement.error().message);
+    if (connection.output.size() < kMostOutput)
+      connection.output += fmt::format("error {}: {}\n", connection.lines, statement.error().message);
     return;
   }
   const std::uint64_t number = take_(*statement);
@@ -100,16 +108,22 @@ void MetricSocket::take_line(Connection& connection, std::string_view line) {
 
 void MetricSocket::acknowledge(std::uint64_t committed) {
   for (Connection& connection : connections_) {
-    std::uint64_t kept = connection.acknowledged;
+    std::uint64_t kept = connection.kept;
     while (!connection.waiting.empty() && connection.waiting.front().first <= committed) {
       kept = connection.waiting.front().second;
       connection.waiting.pop_front();
     }
-    if (kept == connection.acknowledged) continue;
-    connection.acknowledged = kept;
-    connection.output += fmt::format("ok {}\n", kept);
-    write(connection);
+    connection.kept = kept;
+    answer(connection);
   }
+}
+
+/// The latest number, once the one before is on its way.
+void MetricSocket::answer(Connection& connection) {
+  if (!connection.output.empty() || connection.kept == connection.acknowledged) return;
+  connection.acknowledged = connection.kept;
+  connection.output = fmt::format("ok {}\n", connection.kept);
+  write(connection);
 }
 
 void MetricSocket::write(Connection& connection) {
@@ -121,11 +135,13 @@ void MetricSocket::write(Connection& connection) {
     return;
   }
   connection.output.erase(0, static_cast<std::size_t>(count));
+  answer(connection);
 }
 
 void MetricSocket::drain() {
-  for (bool more = true; more;) {
-    more = false;
+  constexpr int kMostRounds = 10'000;  // of one that is left running, no more than this
+  bool more = true;
+  for (int round = 0; more && round < kMostRounds; ++round) {
     const std::size_t before = connections_.size();
     accept();
     more = connections_.size() > before;

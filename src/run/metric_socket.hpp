@@ -38,7 +38,8 @@ class MetricSocket {
     std::string output = {};
     std::uint64_t lines = 0;
     std::uint64_t metrics = 0;
-    std::uint64_t acknowledged = 0;
+    std::uint64_t kept = 0;
+    std::uint64_t acknowledged = 0;  // of those, as far as was answered
     std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting =
         {};  // (number in the store, metrics till then)
     bool ended = false;
@@ -47,6 +48,7 @@ class MetricSocket {
   void accept();
   void read(Connection& connection);
   void take_line(Connection& connection, std::string_view line);
+  static void answer(Connection& connection);
   static void write(Connection& connection);
   void forget_ended();
 

@@ -57,7 +57,9 @@ void LogFile::write(std::string_view text) {
   }
 }
 
-LogFile::~LogFile() {
+void LogFile::finish() {
+  if (finished_) return;
+  finished_ = true;
   if (end_.dropped() > 0) write(fmt::format("\n[plimsoll: {} bytes left out here]\n", end_.dropped()));
   write(end_.text());
 }
@@ -73,7 +75,10 @@ void Passage::collect(Interests& interests) {
 }
 
 void Passage::write_some() {
-  // A pipe that is ready takes this much without blocking.
+  // A pipe that is ready takes this much without blocking; asked here again, since another passage may lead
+  // to the same pipe and have filled it.
+  pollfd ready{descriptor_, POLLOUT, 0};
+  if (::poll(&ready, 1, 0) <= 0) return;
   const std::size_t length = std::min<std::size_t>(pending_.size() - written_, PIPE_BUF);
   const ssize_t count = ::write(descriptor_, pending_.data() + written_, length);
   if (count < 0) {
@@ -90,14 +95,6 @@ void Passage::write_some() {
   } else if (written_ > kMostPending / 2) {
     pending_.erase(0, written_);
     written_ = 0;
-  }
-}
-
-void Passage::flush() {
-  while (!broken_ && !pending_.empty()) {
-    pollfd ready{descriptor_, POLLOUT, 0};
-    ::poll(&ready, 1, 1000);
-    write_some();
   }
 }
 

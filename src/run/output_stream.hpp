@@ -30,8 +30,9 @@ class LogFile {
   LogFile(const std::filesystem::path& path, std::uint64_t limit);
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
-  ~LogFile();  ///< writes the end
+  ~LogFile() { finish(); }
   void add(std::string_view text);
+  void finish();                                         ///< writes the end; nothing may be added after it
   [[nodiscard]] bool failed() const { return failed_; }  ///< the disk did not take all of it
 
  private:
@@ -40,6 +41,7 @@ class LogFile {
   std::uint64_t room_;
   Tail end_;
   bool failed_ = false;
+  bool finished_ = false;
 };
 
 /// A descriptor of this process to which a command's output is passed on, without ever blocking on a reader
@@ -47,11 +49,11 @@ class LogFile {
 class Passage {
  public:
   explicit Passage(int descriptor) : descriptor_(descriptor) {}
+  [[nodiscard]] bool is_empty() const { return broken_ || pending_.empty(); }
   [[nodiscard]] bool has_room() const { return pending_.size() < kMostPending; }
   [[nodiscard]] bool is_broken() const { return broken_; }  ///< nobody reads any more
   void add(std::string_view text);
   void collect(Interests& interests);
-  void flush();  ///< blocks
 
  private:
   void write_some();

@@ -23,7 +23,27 @@ std::optional<Number> take_number(std::string_view& text) {
 std::string boot_id(const std::filesystem::path& proc) {
   std::string text = read_file(proc / "sys/kernel/random/boot_id", 4096).value_or("");
   while (text.ends_with('\n')) text.pop_back();
-  return text;
+  std::error_code ignored;
+  const auto space = std::filesystem::read_symlink(proc / "self/ns/pid", ignored);
+  return space.empty() ? text : text + "/" + space.string();
+}
+
+/// What follows the process's name in its stat: state, parent, group… The name, in parentheses, may hold
+/// anything.
+std::optional<std::string> stat_after_name(pid_t pid, const std::filesystem::path& proc) {
+  const auto stat = read_file(proc / fmt::format("{}/stat", pid), 4096);
+  if (!stat) return {};
+  const auto close = stat->rfind(')');
+  if (close == std::string::npos || close + 2 >= stat->size()) return {};
+  return stat->substr(close + 2);
+}
+
+std::optional<pid_t> group_of(pid_t pid, const std::filesystem::path& proc) {
+  const auto stat = stat_after_name(pid, proc);
+  if (!stat) return {};
+  std::string_view rest = std::string_view(*stat).substr(1);
+  if (!take_number<pid_t>(rest)) return {};
+  return take_number<pid_t>(rest);
 }
 
 }  // namespace
@@ -43,12 +63,9 @@ std::optional<ProcessIdentity> ProcessIdentity::parse(std::string_view text) {
 }
 
 std::optional<ProcessIdentity> ProcessIdentity::of(pid_t pid, const std::filesystem::path& proc) {
-  const auto stat = read_file(proc / fmt::format("{}/stat", pid), 4096);
+  const auto stat = stat_after_name(pid, proc);
   if (!stat) return {};
-  // The name, in parentheses, may hold anything; what follows the last of them is numbers.
-  const auto close = stat->rfind(')');
-  if (close == std::string::npos || close + 2 >= stat->size()) return {};
-  std::string_view rest = std::string_view(*stat).substr(close + 2);
+  std::string_view rest = *stat;
   const char state = rest.front();
   if (state == 'Z' || state == 'X') return {};
   rest.remove_prefix(1);
@@ -63,7 +80,13 @@ bool ProcessIdentity::lives(const std::filesystem::path& proc) const {
   return of(pid, proc) == *this;
 }
 
-std::vector<ProcessIdentity> processes_with(std::string_view variable, const std::filesystem::path& proc) {
+bool ProcessIdentity::is_elsewhere(const std::filesystem::path& proc) const {
+  const std::string here = boot_id(proc);
+  return boot != here && boot.substr(0, boot.find('/')) == here.substr(0, here.find('/'));
+}
+
+std::vector<ProcessIdentity> processes_with(std::string_view variable, pid_t group,
+                                            const std::filesystem::path& proc) {
   constexpr std::size_t kLargestEnvironment = std::size_t{8} << 20;
   std::vector<ProcessIdentity> out;
   const pid_t self = ::getpid();
@@ -73,10 +96,9 @@ std::vector<ProcessIdentity> processes_with(std::string_view variable, const std
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc() || end != name.data() + name.size() || pid == self) continue;
+    bool found = group > 0 && group_of(pid, proc) == group;
     const auto environment = read_file(entry.path() / "environ", kLargestEnvironment);
-    if (!environment) continue;
-    std::string_view rest = *environment;
-    bool found = false;
+    std::string_view rest = environment ? std::string_view(*environment) : std::string_view();
     while (!rest.empty() && !found) {
       const auto stop = std::min(rest.find('\0'), rest.size());
       found = rest.substr(0, stop) == variable;

@@ -25,8 +25,11 @@ constexpr std::array<std::string_view, 16> kKeptPrefixes = {
     "CUDA_", "NVIDIA_", "PYTORCH_", "TORCH",  "OMP_",    "MKL_",   "OPENBLAS_",      "NCCL_",
     "XLA_",  "TF_",     "JAX_",     "SLURM_", "CUBLAS_", "CUDNN_", "PYTHONHASHSEED", "LD_LIBRARY_PATH"};
 
-constexpr std::array<std::string_view, 9> kSecretWords = {
-    "key", "token", "secret", "password", "passwd", "credential", "auth", "cookie", "private"};
+// A part of a name that says so anywhere, and words of a name that say so as a whole: --token, not
+// --tokenizer.
+constexpr const char* kSecretName =
+    "(?i)secret|passw|credential|apikey|(^|[^a-z])(key|token|auth|authorization|cookie|private|pwd)($|[^a-z]"
+    ")";
 
 std::optional<std::string> answer_of(std::vector<std::string> argv, const fs::path& directory,
                                      std::size_t limit, std::chrono::seconds time) {
@@ -52,7 +55,8 @@ void add_git(const fs::path& directory, Provenance& out) {
   const auto revision = git({"rev-parse", "HEAD"}, 4096);
   if (!revision) return;
   out.tags["plimsoll.git.revision"] = *revision;
-  // External diff programs and filters of the repository are not run: it may not be the user's own.
+  // External diff programs of the repository are not run; its own filters (git-lfs) are, as with any git
+  // diff.
   const auto diff = git({"-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "HEAD"},
                         std::size_t{16} << 20);
   if (!diff) return;
@@ -93,11 +97,11 @@ void add_environment(const Job& job, const std::vector<std::string>& chosen, Pro
 }
 
 std::optional<std::string> python_of(const Job& job) {
-  for (const std::string& word : job.command) {
-    const std::string name = fs::path(word).filename().string();
-    if (name.starts_with("python")) return word;
-  }
-  return {};
+  // Only what is run anyway: an argument that looks like a Python is not ours to start.
+  if (job.command.empty() ||
+      !RE2::FullMatch(fs::path(job.command.front()).filename().string(), "python[0-9.]*"))
+    return {};
+  return job.command.front();
 }
 
 }  // namespace
@@ -108,14 +112,15 @@ std::string this_host() {
 }
 
 bool is_secret_name(std::string_view name) {
-  const std::string lower = lower_case(name);
-  return std::ranges::any_of(kSecretWords, [&](std::string_view word) { return lower.contains(word); });
+  static const RE2 pattern(kSecretName);
+  return RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), pattern);
 }
 
 std::string masked(std::string_view name, std::string_view value) {
   if (is_secret_name(name)) return "***";
   std::string out(value);
   RE2::GlobalReplace(&out, "://[^/@[:space:]]+@", "://***@");
+  RE2::GlobalReplace(&out, "(?i)(bearer|basic) +[^[:space:]]+", "\\1 ***");
   return out;
 }
 
@@ -125,7 +130,7 @@ std::vector<std::string> masked_command(const std::vector<std::string>& command)
   for (const std::string& word : command) {
     const auto equals = word.find('=');
     const std::string_view name = std::string_view(word).substr(0, std::min(equals, word.size()));
-    if (hide_next && !word.starts_with('-')) {
+    if (hide_next) {
       out.emplace_back("***");
     } else if (equals != std::string::npos) {
       out.push_back(fmt::format("{}={}", name, masked(name, std::string_view(word).substr(equals + 1))));
@@ -148,6 +153,9 @@ Provenance provenance_of(const Job& job, const std::vector<std::string>& variabl
   out.tags["plimsoll.fingerprint"] = fingerprint(job);
   add_git(directory, out);
   add_environment(job, variables, out);
+  constexpr std::size_t kLongestTag = 8000;  // as MLflow's
+  for (auto& [name, value] : out.tags)
+    if (value.size() > kLongestTag) value = value.substr(0, kLongestTag) + "…";
   return out;
 }
 

@@ -20,8 +20,13 @@ TEST(Provenance, SecretsAreMasked) {
   EXPECT_EQ(masked("DATABASE_URL", "postgres://me:hunter2@host/db"), "postgres://***@host/db");
   EXPECT_EQ(masked("OMP_NUM_THREADS", "4"), "4");
   EXPECT_THAT(
-      masked_command({"train", "--token", "abc", "--lr", "0.1", "--api-key=xyz", "--password", "--fast"}),
-      ElementsAre("train", "--token", "***", "--lr", "0.1", "--api-key=***", "--password", "--fast"));
+      masked_command({"train", "--token", "abc", "--lr", "0.1", "--api-key=xyz", "--password", "-dash"}),
+      ElementsAre("train", "--token", "***", "--lr", "0.1", "--api-key=***", "--password", "***"));
+  EXPECT_EQ(masked("HEADER", "Authorization: Bearer abc"), "Authorization: Bearer ***");
+  for (const char* open : {"--tokenizer", "--max-tokens", "KEYBOARD", "MONKEY"})
+    EXPECT_FALSE(is_secret_name(open)) << open;
+  for (const char* secret : {"PGPASSWORD", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "apiKey", "--auth"})
+    EXPECT_TRUE(is_secret_name(secret)) << secret;
 }
 
 TEST(Provenance, KeepsChosenVariablesAndNoOthers) {

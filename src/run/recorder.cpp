@@ -158,6 +158,14 @@ struct Recorder::State {
   Status append(Pending& pending) {
     if (pending.batches().empty()) return {};
     Status done = store->append(pending.batches());
+    if (!done && done.error().kind != Error::Kind::machine_lacks) {
+      // One that can never be taken (its run was purged) must not keep the others out.
+      for (const store::Batch& batch : pending.batches()) {
+        Status alone = store->append({&batch, 1});
+        if (!alone && alone.error().kind == Error::Kind::machine_lacks) return alone;
+      }
+      done = {};
+    }
     if (done) pending.clear();
     return done;
   }
@@ -190,14 +198,22 @@ struct Recorder::State {
   /// A shared GPU's activity is split by how active each run is alone and how fast it goes now.
   void weigh_runs() {
     if (sampling == nullptr) return;
-    const std::scoped_lock lock(mutex);
+    struct Weight {
+      int run;
+      unsigned gpu;
+      double value;
+    };
+    std::vector<Weight> weights;  // given without the mutex: the sampler may be busy with a driver
+    std::unique_lock lock(mutex);
     for (const auto& [number, run] : runs) {
       if (!run.alone) continue;
       const auto now = run.rate.value();
       const bool comparable = now && run.alone->steps_per_second && *run.alone->steps_per_second > 0;
       const double progress = comparable ? *now / *run.alone->steps_per_second : 1;
-      for (const unsigned gpu : run.gpus) sampling->weigh(number, gpu, run.alone->sm_activity * progress);
+      for (const unsigned gpu : run.gpus) weights.push_back({number, gpu, run.alone->sm_activity * progress});
     }
+    lock.unlock();
+    for (const Weight& weight : weights) sampling->weigh(weight.run, weight.gpu, weight.value);
   }
 
   static std::string gaps_text(const std::vector<SamplingThread::Gap>& gaps) {
@@ -222,7 +238,13 @@ struct Recorder::State {
     store::Change change = finish.change;
     if (!recorded.gaps.empty()) change.tags["plimsoll.gaps"] = gaps_text(recorded.gaps);
     if (lost_samples > 0) change.tags["plimsoll.samples_lost"] = fmt::format("{}", lost_samples);
+    // The params come by themselves: one that contradicts an earlier one is no reason to lose the end.
+    const auto params = std::exchange(change.params, {});
     PLIMSOLL_TRY(store->change(recorded.id, change));
+    for (const auto& param : params)
+      if (const Status set = store->change(recorded.id, {.params = {param}});
+          !set && set.error().kind == Error::Kind::machine_lacks)
+        return set;
     return store->compact(recorded.id);
   }
 

@@ -34,7 +34,7 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
     const auto supervisor = run.tags.find("plimsoll.supervisor");
     if (supervisor == run.tags.end()) continue;  // not started by `plimsoll run`
     const auto identity = ProcessIdentity::parse(supervisor->second);
-    if (!identity || identity->lives()) continue;
+    if (!identity || identity->lives() || identity->is_elsewhere()) continue;
     // A store may be shared by machines; only what ran on this one can be told to be gone.
     const auto host = run.tags.find("plimsoll.host");
     if (host == run.tags.end() || host->second != this_host()) continue;
@@ -43,7 +43,9 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
     store::Change change{.status = store::RunStatus::failed, .end = end};
     change.tags["plimsoll.outcome"] = name(Outcome::lost);
     change.tags["plimsoll.reason"] =
-        "the plimsoll that watched it was killed; the end is its last sign of life";
+        "nobody recorded its end: the plimsoll that watched it was killed, or could not write any more; the "
+        "end given is its "
+        "last sign of life";
     PLIMSOLL_TRY(store.change(run.id, change));
     if (say) say(fmt::format("run {} is lost: nobody watched its end", run.id.substr(0, 8)));
   }

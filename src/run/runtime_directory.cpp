@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include <fcntl.h>
@@ -101,7 +102,10 @@ void clean_directory(const fs::path& directory, Cleaned& cleaned) {
 
 Result<fs::path> RuntimeDirectory::base() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const bool given = runtime != nullptr && *runtime == '/';
+  // One that is gone, or too long for a socket's path, is no place to be.
+  std::error_code ignored;
+  const bool given = runtime != nullptr && *runtime == '/' && std::strlen(runtime) < 70 &&
+                     fs::is_directory(runtime, ignored);
   fs::path path =
       given ? fs::path(runtime) / "plimsoll" : fs::path(fmt::format("/tmp/plimsoll-{}", ::geteuid()));
   PLIMSOLL_TRY(make_private(path));
@@ -147,7 +151,7 @@ Cleaned clean_up(const fs::path& base) {
   for (const auto& entry : fs::directory_iterator(base, ignored)) {
     if (!entry.is_directory(ignored) || entry.is_symlink(ignored)) continue;
     const auto owner = ProcessIdentity::parse(read_file(entry.path() / "owner", 4096).value_or(""));
-    if (owner && owner->lives()) continue;
+    if (owner && (owner->lives() || owner->is_elsewhere())) continue;
     // One that is just being made has no owner yet; it is left for the next start.
     if (!owner && entry.path().filename().string().starts_with(".new-") &&
         fs::file_time_type::clock::now() - fs::last_write_time(entry.path(), ignored) <

@@ -1,6 +1,7 @@
 #include "run/session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <map>
 #include <thread>
@@ -28,12 +29,21 @@ struct Workload {
   Sharing sharing = Sharing::naive;
   std::vector<ChosenDevice> devices;  // of all its jobs
   bool retry = false;
+  std::optional<Ended> first = {};  // how it ended before it is tried again
 };
 
 /// What is asked once, and told the store, while the command runs: slow questions to Python.
 struct Asking {
   Provenance answer;
+  std::atomic<bool> done = false;
   std::jthread thread;
+};
+
+/// Answers that come after their run has ended.
+struct Late {
+  std::string run;
+  std::filesystem::path artifacts;
+  std::unique_ptr<Asking> asking;
 };
 
 struct Running {
@@ -106,8 +116,11 @@ class Session {
       if (active_.empty() && not_started_.empty() && (pending_.empty() || stopping_)) break;
       serve();
     }
-    output_.flush();
-    error_.flush();
+    // Someone ended all before it was tried again.
+    for (Workload& workload : pending_)
+      if (workload.first) report(*std::move(workload.first));
+    for (Late& late : late_) take_answer(late);
+    flush_output();
     sampling_->stop();
     result_.interrupted = stopping_;
     result_.sampler_cpu_seconds = sampling_->cost().cpu_seconds;
@@ -116,6 +129,28 @@ class Session {
   }
 
  private:
+  /// What is still to be passed on; a reader who has stopped is waited for until somebody ends this program.
+  void flush_output() {
+    bool ended = false;
+    while (!ended && !(output_.is_empty() && error_.is_empty())) {
+      Interests interests;
+      interests.push_back({signals_.descriptor(), POLLIN, [&] {
+                             for (const int signal : signals_.take())
+                               ended = ended || signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+                           }});
+      output_.collect(interests);
+      error_.collect(interests);
+      wait_on(interests, milliseconds(1000));
+    }
+  }
+
+  void take_answer(Late& late) {
+    late.asking->thread.join();
+    static_cast<void>(store_->change(late.run, {.tags = late.asking->answer.tags}));
+    for (const auto& [file, contents] : late.asking->answer.files)
+      static_cast<void>(write_file(late.artifacts / file, contents));
+  }
+
   void say(const std::string& line) const {
     if (listener_.say) listener_.say(line);
   }
@@ -144,7 +179,7 @@ class Session {
       std::size_t place = pending_.size();
       if (!job.workload.empty())
         place = places.try_emplace({job.experiment, job.workload}, place).first->second;
-      if (place == pending_.size()) pending_.push_back({{}, job.sharing, {}});
+      if (place == pending_.size()) pending_.push_back({{}, job.sharing, {}, false, {}});
       Workload& workload = pending_[place];
       workload.jobs.push_back(i);
       for (ChosenDevice& device : *devices)
@@ -243,6 +278,10 @@ class Session {
     std::vector<Launch> still;
     for (Launch& launch : active.waiting) {
       if (stopping_) continue;  // never started: its row stays as it was
+      if (active.daemon_ended) {
+        end_unstarted(launch.job, Outcome::refused, "the MPS daemon of its workload has ended");
+        continue;
+      }
       Admission admission = Admission::start;
       std::optional<Room> room;
       for (const ChosenDevice& device : launch.devices) {
@@ -416,8 +455,10 @@ class Session {
     if (!running.asking && now - running.started > milliseconds(1500)) {
       running.asking = std::make_unique<Asking>();
       Asking* asking = running.asking.get();
-      asking->thread =
-          std::jthread([asking, job = running.watch->job()] { asking->answer = python_versions(job); });
+      asking->thread = std::jthread([asking, job = running.watch->job()] {
+        asking->answer = python_versions(job);
+        asking->done = true;
+      });
     }
     if (active.daemon && !running.client_seen && running.watch->metrics() > 0) {
       running.client_seen = true;
@@ -442,7 +483,9 @@ class Session {
                 .elapsed = Seconds(std::chrono::duration<double>(Clock::now() - running.started).count()),
                 .retried = running.launch.retry};
     store::Change change = change_of(ended, &watch);
-    if (running.asking) {
+    if (running.asking && !running.asking->done) {
+      late_.push_back({watch.place().id, watch.place().artifacts, std::move(running.asking)});
+    } else if (running.asking) {
       running.asking->thread.join();
       change.tags.merge(running.asking->answer.tags);
       for (const auto& [file, contents] : running.asking->answer.files)
@@ -472,8 +515,9 @@ class Session {
                            !ended.retried && !stopping_;
         if (again) {
           say(fmt::format("{} ran out of GPU memory; it runs once more, alone", title(ended.job)));
-          pending_.insert(pending_.begin(),
-                          Workload{{ended.job}, Sharing::naive, found->second.launch.devices, true});
+          Workload again_alone{{ended.job}, Sharing::naive, found->second.launch.devices, true, {}};
+          again_alone.first = std::move(ended);
+          pending_.insert(pending_.begin(), std::move(again_alone));
         } else {
           report(std::move(ended));
         }
@@ -513,6 +557,7 @@ class Session {
   std::unique_ptr<Recorder> recorder_;
   std::vector<Workload> pending_;
   std::vector<Active> active_;
+  std::vector<Late> late_;
   std::map<int, Ended> not_started_;  // their records are being closed
   std::vector<std::size_t> said_waiting_;
   int last_number_ = 0;

@@ -150,9 +150,13 @@ std::uint64_t Watch::take_metric(const MetricLine& line, const store::Descriptio
 }
 
 void Watch::see_epoch(std::int64_t epoch) {
+  if (recorder_.congested()) {
+    ++metrics_dropped_;
+    return;
+  }
   static_cast<void>(recorder_.metric(place_.number, "epoch",
                                      {wall_time(), last_step_, static_cast<double>(epoch)}, kFromOutput));
-  if (job_.epoch_limit && epoch >= *job_.epoch_limit && !stopped_)
+  if (job_.epoch_limit && epoch >= *job_.epoch_limit && !stopped_ && !child_.has_ended())
     stop(StopCause::epoch_limit, SIGTERM, Clock::now());
 }
 
@@ -181,8 +185,8 @@ std::string Watch::mark() const {
 bool Watch::look_for_orphans(Clock::time_point now) {
   next_look_ = now + milliseconds(200);
   // Those that were handed to this process as their reaper, and have ended.
-  for (const pid_t pid : orphans_) ::waitpid(pid, nullptr, WNOHANG);
-  const auto living = processes_with(mark());
+  std::erase_if(orphans_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
+  const auto living = processes_with(mark(), child_.pid());
   for (const ProcessIdentity& process : living)
     if (std::ranges::find(orphans_, process.pid) == orphans_.end()) {
       orphans_.push_back(process.pid);
@@ -192,11 +196,12 @@ bool Watch::look_for_orphans(Clock::time_point now) {
 }
 
 bool Watch::proceed(Clock::time_point now) {
-  if (job_.time_limit && !stopped_ &&
+  const bool ended = child_.has_ended();  // asked first: what ended in time has not reached the limit
+  if ((!ended || leader_ended_) && job_.time_limit && !stopped_ &&
       now - started_ >= std::chrono::duration<double>(job_.time_limit->value()))
     stop(StopCause::time_limit, SIGTERM, now);
   if (kill_at_ && now >= *kill_at_ && !killed_) kill();
-  if (!child_.has_ended()) return false;
+  if (!ended) return false;
   if (!leader_ended_) {
     leader_ended_ = true;
     if (options_.orphans == Orphans::end && !kill_at_) {
@@ -217,7 +222,9 @@ bool Watch::proceed(Clock::time_point now) {
   output_.finish();
   error_.finish();
   socket_.drain();
+  log_.finish();
   log_failed_ = log_.failed();
+  if (!none_left) child_.reap();  // they are left alone: nobody signals the group again
   return true;
 }
 
@@ -234,7 +241,7 @@ Watch::Clock::time_point Watch::next(Clock::time_point now) const {
 void Watch::stop(StopCause cause, int signal, Clock::time_point now) {
   if (!stopped_) stopped_ = cause;
   child_.signal_group(signal);
-  for (const ProcessIdentity& process : processes_with(mark())) ::kill(process.pid, signal);
+  for (const ProcessIdentity& process : processes_with(mark(), child_.pid())) ::kill(process.pid, signal);
   if (!kill_at_) kill_at_ = now + options_.grace;
 }
 
@@ -257,7 +264,7 @@ void Watch::pass_signal(int signal) {
 void Watch::kill() {
   killed_ = true;
   child_.signal_group(SIGKILL);
-  for (const ProcessIdentity& process : processes_with(mark())) ::kill(process.pid, SIGKILL);
+  for (const ProcessIdentity& process : processes_with(mark(), child_.pid())) ::kill(process.pid, SIGKILL);
 }
 
 Evidence Watch::evidence() const {

@@ -35,7 +35,7 @@ GpuSampler::GpuSampler(nvml::Library& library, unsigned device)
       activity_channels_(activity_channels(device, "")),
       power_instant_(of_gpu(device, "power", "W", "NVML, of the moment")),
       power_average_(of_gpu(device, "power", "W", "NVML, the driver's average")),
-      energy_counted_(of_gpu(device, "energy", "J", "NVML energy counter every 10 s, its power in between")),
+      energy_counted_(of_gpu(device, "energy", "J", "NVML energy counter every 30 s, its power in between")),
       energy_summed_(of_gpu(device, "energy", "J", "NVML power, summed over time")),
       memory_(of_gpu(device, "memory_used", "B", "NVML")),
       utilization_(of_gpu(device, "utilization", "1", "NVML, time in which some kernel ran")),

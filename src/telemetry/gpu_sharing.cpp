@@ -153,7 +153,7 @@ void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuIn
   // A driver takes 2 ms to tell: it is asked only where nothing better is known.
   const bool weighed =
       others.empty() && std::ranges::all_of(runs, [&](int run) { return given_.contains(run); });
-  const bool shared = runs.size() + others.size() > 1;
+  const bool shared = !runs.empty() && runs.size() + others.size() > 1;
   const auto told = shared && !weighed ? who_ran(moment, forest, others) : std::nullopt;
   if (told)
     for (const auto& [run, share] : told->runs) runs.insert(run);

@@ -158,3 +158,12 @@ def test_mps_without_the_program(gpus):
     done = gpus.run("--device", 0, "--mode", "mps", "--", "true")
     assert done.code == 3
     assert "nvidia-cuda-mps-control" in done.err
+
+
+def test_the_chosen_device_counts_over_the_jobs_own_environment(gpus):
+    jobs = gpus.folder / "jobs.toml"
+    jobs.write_text('[[workload]]\ndevices = ["0"]\n[[workload.job]]\nenvironment = { CUDA_VISIBLE_DEVICES = "1" }\n'
+                    'command = "sh -c \'env | grep CUDA_VISIBLE >seen\'"\n')
+    assert gpus.run(jobs).code == 0
+    seen = (gpus.folder / "seen").read_text().split()
+    assert len(seen) == 1 and seen[0].startswith("CUDA_VISIBLE_DEVICES=GPU-")

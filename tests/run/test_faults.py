@@ -90,7 +90,7 @@ def test_a_command_that_forks_and_exits_is_watched_to_its_end(machine):
 def test_orphans_can_be_ended_or_left(machine):
     started = time.monotonic()
     assert machine.run("--orphans", "end", "--grace", "1s", "--", "sh", "-c", "trap '' TERM; sleep 60 & exit 0").code == 0
-    left = machine.run("--orphans", "leave", "--", "sh", "-c", f"setsid sleep 60 >/dev/null 2>&1 & echo $! >{machine.folder}/pid")
+    left = machine.run("--orphans", "leave", "--", "sh", "-c", f"sleep 60 >/dev/null 2>&1 & echo $! >{machine.folder}/pid")
     assert left.code == 0
     assert time.monotonic() - started < 40
     assert is_alive(pid_in(machine.folder / "pid"))
@@ -140,22 +140,24 @@ def test_a_command_that_is_not_found(machine):
 
 
 def test_a_full_disk(machine):
-    # Files of this process and its children end at 256 KiB; the command does not notice.
+    # Files of this process and its children end at 1 MiB; values that do not compress soon reach it. The command does
+    # not notice, and the store is whole afterwards.
     machine.run("--", "true")
 
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (256 << 10, 256 << 10))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
-    done = machine.run("--rate", 100, "--", sys.executable, "-c",
-                       "import time\nfor i in range(4000):\n print('plimsoll: metric loss', i, 'step', i)\n"
-                       "time.sleep(1)\nprint('done')", preexec_fn=limit, timeout=180)
+    done = machine.run("--", sys.executable, "-c",
+                       "import random\nfor i in range(300_000):\n print('plimsoll: metric loss', random.random(), 'step', i)\n"
+                       "print('done')", preexec_fn=limit, timeout=180)
     assert done.code == 0, done.err
     assert "done" in done.out
-    runs = machine.runs()  # the store is whole
-    assert len(runs) == 2
-    machine.run("--", "true")
-    assert len(machine.runs()) == 3
+    assert "was not kept" in done.err
+    assert machine.run("--", "true").code == 0
+    runs = machine.runs()
+    assert len(runs) == 3
+    assert runs[1]["status"] == "FAILED" and "could not write" in runs[1]["tags"]["plimsoll.reason"]
 
 
 def test_a_locked_database(machine):
@@ -207,3 +209,59 @@ def test_a_million_acknowledged_metrics_survive_kill_9(machine):
     run = machine.show(machine.runs()[1]["id"])
     assert run["metrics"]["loss"]["points"] >= acknowledged >= 1_000_000
     assert run["tags"]["plimsoll.outcome"] == "lost"
+
+
+def test_a_client_that_never_reads_its_answers_is_not_held_up(machine):
+    client = machine.script("""
+import os, socket
+s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PLIMSOLL_SOCKET"])
+for i in range(60_000):
+    s.sendall(b"metric loss 1 step %d\\n" % i)
+    if i % 4 == 0: s.sendall(b"nonsense\\n")
+""")
+    assert machine.run("-q", "--time-limit", "100s", "--", *client).code == 0
+    assert machine.last()["metrics"]["loss"]["points"] == 60_000
+
+
+def test_messages_that_nobody_reads_end_nothing(machine):
+    path = machine.folder / "jobs.csv"
+    path.write_text("Workload,Command\na,sleep 1\nb,touch second\n")
+    for target in ("/dev/full", "closed"):
+        (machine.folder / "second").unlink(missing_ok=True)
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open("/dev/full", "w") if target == "/dev/full" else os.fdopen(writer, "w") as messages:
+            assert machine.start("run", path, "--rerun", "all", stderr=messages).wait(timeout=60) == 0
+        assert (machine.folder / "second").exists()
+
+
+def test_what_was_to_be_ignored_stays_ignored(machine):
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    process = machine.start("run", "-q", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; sleep 1; exit 6", preexec_fn=ignore)
+    pid_in(machine.folder / "pid")
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=60) == 6
+
+
+def test_an_orphan_that_emptied_its_environment_is_waited_for(machine):
+    done = machine.run("--", "sh", "-c", "env -i sh -c 'sleep 1; echo late' & exit 0")
+    assert done.code == 0 and "late" in done.out
+
+
+def test_a_param_said_twice_costs_nothing_else(machine):
+    done = machine.run("--param", "lr=1", "--", "sh", "-c", "echo 'plimsoll: param lr 2'; echo 'plimsoll: param b 3'")
+    assert done.code == 0 and "not kept" not in done.err
+    run = machine.last()
+    assert run["status"] == "FINISHED"
+    assert run["params"] == {"lr": "1", "b": "3"}
+
+
+def test_an_argument_that_looks_like_a_python_is_not_started(machine):
+    trap = machine.folder / "python_trap"
+    trap.write_text("#!/bin/sh\ntouch trapped\n")
+    trap.chmod(0o755)
+    assert machine.run("--", "sh", "-c", "sleep 2.5", "x", str(trap)).code == 0
+    assert not (machine.folder / "trapped").exists()

@@ -1,8 +1,7 @@
-#include "run/client_limits.hpp"
-
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "run/client_limits.hpp"
 
 namespace plimsoll {
 

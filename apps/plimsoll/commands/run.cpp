@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <csignal>
 #include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -69,9 +71,9 @@ Status set(std::optional<T>& target, const std::string& text, Result<Parsed> (*p
 
 /// What the options say for one job; in a jobs file they stand where a row says nothing.
 Status apply(const Options& options, Job& job) {
-  if (!options.experiment.empty()) job.experiment = options.experiment;
-  if (!options.workload.empty()) job.workload = options.workload;
-  if (!options.name.empty()) job.name = options.name;
+  if (!options.experiment.empty() && job.experiment == Job().experiment) job.experiment = options.experiment;
+  if (!options.workload.empty() && job.workload.empty()) job.workload = options.workload;
+  if (!options.name.empty() && job.name.empty()) job.name = options.name;
   if (job.devices.empty()) job.devices = options.devices;
   if (!options.mode.empty()) {
     const auto sharing = running::parse_sharing(options.mode);
@@ -172,9 +174,12 @@ std::string first_line(const std::string& text) {
   return printable(text.substr(0, text.find('\n')));
 }
 
+/// A message must end no command: not where nobody reads it any more, and not where its reader has stopped.
 void tell(const std::string& line) {
-  fmt::print(stderr, "plimsoll: {}\n", line);
-  std::fflush(stderr);
+  const std::string text = fmt::format("plimsoll: {}\n", line);
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&ready, 1, 1000) <= 0) return;
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 void tell_end(const Ended& ended, const std::string& title) {
@@ -236,7 +241,7 @@ bool is_due(const Job& job, const std::string& rerun) {
 Error all_of(const std::vector<Error>& errors, const std::string& path) {
   for (const Error& error : errors) {
     tell(printable(error.text()));
-    if (!error.hint.empty()) fmt::print(stderr, "  {}\n", printable(error.hint));
+    if (!error.hint.empty()) tell("  " + printable(error.hint));
   }
   return Error{fmt::format("{} {} cannot be used; nothing was started", errors.size(),
                            errors.size() == 1 ? "entry" : "entries"),
@@ -314,6 +319,7 @@ Status take_options(Options& options, const std::vector<std::string>& words) {
 
 Result<int> run(Options& options, const std::optional<std::vector<std::string>>& separated,
                 const std::vector<std::string>& words) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader of our messages who leaves is no reason to end a command
   if (separated && !words.empty())
     return fail("'{}' before -- is neither an option nor the command", printable(words.front()));
   const std::vector<std::string>& command = separated ? *separated : words;
