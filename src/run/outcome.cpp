@@ -66,7 +66,7 @@ std::string last_lines(std::string_view tail) {
   return out;
 }
 
-std::string with_lines(std::string what, std::string_view tail) {
+std::string with_lines(const std::string& what, std::string_view tail) {
   const std::string lines = last_lines(tail);
   return lines.empty() ? what : what + "\n" + lines;
 }
