@@ -15,8 +15,7 @@
 #include <sys/wait.h>
 
 #include "base/file_descriptor.hpp"
-
-extern char** environ;  // unistd.h has it only with _GNU_SOURCE
+#include "base/spawning.hpp"
 
 namespace plimsoll {
 namespace {
@@ -36,35 +35,13 @@ std::unexpected<Error> cannot(std::string_view what, int code, Error::Kind kind 
       Error{.message = fmt::format("{}: {}", what, std::generic_category().message(code)), .kind = kind});
 }
 
-struct Pipe {
-  FileDescriptor read_end;
-  FileDescriptor write_end;
-};
-
-/// Both ends above the standard descriptors, so that placing one in the child cannot overwrite another even
-/// where this process runs with some of its own standard descriptors closed.
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot("cannot make a pipe", errno);
-  Pipe pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-  for (FileDescriptor* end : {&pipe.read_end, &pipe.write_end}) {
-    if (end->get() > STDERR_FILENO) continue;
-    FileDescriptor moved(::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!moved) return cannot("cannot make a pipe", errno);
-    *end = std::move(moved);
-  }
-  if (::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK) != 0) return cannot("cannot make a pipe", errno);
-  return pipe;
-}
-
 /// A pipe that holds `text` and then ends; none where there is no text. What fits into a fresh pipe needs
 /// nobody to write it while the program runs.
 Result<FileDescriptor> input_pipe(std::string_view text) {
   if (text.empty()) return FileDescriptor();
   if (text.size() > kMostInput) return fail("more than {} bytes of input", kMostInput);
-  auto pipe = make_pipe();
+  auto pipe = make_pipe(true);
   if (!pipe) return std::unexpected(std::move(pipe).error());
-  if (::fcntl(pipe->read_end.get(), F_SETFL, 0) != 0) return cannot("cannot make a pipe", errno);
   while (!text.empty()) {
     const ssize_t written = ::write(pipe->write_end.get(), text.data(), text.size());
     if (written < 0 && errno != EINTR) return cannot("cannot write a program's input", errno);
@@ -155,29 +132,6 @@ class Capture {
   std::string line_;
   bool truncated_ = false;
 };
-
-std::vector<std::string> child_environment(const ProcessOptions& options) {
-  const auto replaced = [&](std::string_view name) {
-    return std::ranges::any_of(options.environment, [&](const auto& added) { return added.first == name; });
-  };
-  std::vector<std::string> variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view variable = *entry;
-    if (!replaced(variable.substr(0, variable.find('=')))) variables.emplace_back(variable);
-  }
-  for (const auto& [name, value] : options.environment)
-    variables.push_back(fmt::format("{}={}", name, value));
-  return variables;
-}
-
-/// The form that exec wants; valid as long as the texts are.
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  list.reserve(texts.size() + 1);
-  for (auto& text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
-}
 
 /// posix_spawn's two descriptions of the child, freed together. Its calls return an error number; the first
 /// that is not 0 is kept.
@@ -356,9 +310,9 @@ Result<ProcessOutput> run(const ProcessOptions& options) {
   plan.set_directory(options.directory);
   plan.set_group_and_signals();
   auto argv = options.argv;
-  auto environment = child_environment(options);
-  auto argv_pointers = pointers(argv);
-  auto environment_pointers = pointers(environment);
+  auto environment = environment_with(options.environment);
+  auto argv_pointers = exec_pointers(argv);
+  auto environment_pointers = exec_pointers(environment);
 
   const auto started = Clock::now();
   pid_t pid = 0;

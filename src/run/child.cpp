@@ -1,7 +1,6 @@
 #include "run/child.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -12,8 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/process.hpp"
-
-extern char** environ;  // unistd.h has it only with _GNU_SOURCE
+#include "base/spawning.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -21,52 +19,6 @@ namespace {
 std::unexpected<Error> cannot(std::string_view what, int code) {
   return std::unexpected(Error{.message = fmt::format("{}: {}", what, std::generic_category().message(code)),
                                .kind = Error::Kind::machine_lacks});
-}
-
-std::vector<std::string> merged_environment(const ChildOptions& options) {
-  std::vector<std::string> out;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view variable = *entry;
-    const std::string_view name = variable.substr(0, variable.find('='));
-    if (std::ranges::none_of(options.environment, [&](const auto& added) { return added.first == name; }))
-      out.emplace_back(variable);
-  }
-  // Of a name given twice the last counts, as with assignments.
-  for (std::size_t i = 0; i < options.environment.size(); ++i) {
-    const auto& [name, value] = options.environment[i];
-    const auto later = [&](const auto& other) { return other.first == name; };
-    if (std::none_of(options.environment.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                     options.environment.end(), later))
-      out.push_back(fmt::format("{}={}", name, value));
-  }
-  return out;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> list;
-  for (std::string& text : texts) list.push_back(text.data());
-  list.push_back(nullptr);
-  return list;
-}
-
-struct Pipe {
-  FileDescriptor read_end;
-  FileDescriptor write_end;
-};
-
-Result<Pipe> make_pipe(bool blocking) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot("cannot make a pipe", errno);
-  Pipe pipe{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
-  for (FileDescriptor* end : {&pipe.read_end, &pipe.write_end}) {
-    if (end->get() > STDERR_FILENO) continue;
-    FileDescriptor moved(::fcntl(end->get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-    if (!moved) return cannot("cannot make a pipe", errno);
-    *end = std::move(moved);
-  }
-  if (!blocking && ::fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK) != 0)
-    return cannot("cannot make a pipe", errno);
-  return pipe;
 }
 
 /// All that the new process does before it becomes the program. Other threads may have held locks when it was
@@ -124,15 +76,15 @@ Result<Child> Child::start(const ChildOptions& options) {
   if (!program) return std::unexpected(std::move(program).error());
   auto failure = make_pipe(true);
   if (!failure) return std::unexpected(std::move(failure).error());
-  auto output = make_pipe(false);
+  auto output = make_pipe();
   if (!output) return std::unexpected(std::move(output).error());
-  auto error = make_pipe(false);
+  auto error = make_pipe();
   if (!error) return std::unexpected(std::move(error).error());
 
   std::vector<std::string> argv = options.command;
-  std::vector<std::string> environment = merged_environment(options);
-  std::vector<char*> argv_pointers = pointers(argv);
-  std::vector<char*> environment_pointers = pointers(environment);
+  std::vector<std::string> environment = environment_with(options.environment);
+  std::vector<char*> argv_pointers = exec_pointers(argv);
+  std::vector<char*> environment_pointers = exec_pointers(environment);
   const std::string path = program->string();
   const Beginning beginning{.program = path.c_str(),
                             .argv = argv_pointers.data(),

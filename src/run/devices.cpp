@@ -76,6 +76,12 @@ std::vector<ChosenDevice> visible_devices(const nvml::Library* nvml,
   return out;
 }
 
+std::string device_list(const std::vector<ChosenDevice>& devices) {
+  std::string out;
+  for (const ChosenDevice& device : devices) out += (out.empty() ? "" : ",") + device.uuid;
+  return out;
+}
+
 Admission admit(const std::optional<Need>& need, const std::optional<Room>& room) {
   if (!need || !room) return Admission::start;
   if (need->bytes > room->total) return Admission::never;

@@ -26,6 +26,9 @@ struct ChosenDevice {
 [[nodiscard]] std::vector<ChosenDevice> visible_devices(const nvml::Library* nvml,
                                                         const std::optional<std::string>& visible);
 
+/// As CUDA_VISIBLE_DEVICES takes them.
+[[nodiscard]] std::string device_list(const std::vector<ChosenDevice>& devices);
+
 /// What a job needs of a GPU's memory, and who says so.
 struct Need {
   Bytes bytes;

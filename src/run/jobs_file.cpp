@@ -14,7 +14,6 @@ namespace plimsoll::running {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;
-constexpr std::size_t kMostJobs = 10'000;
 
 /// What a column does with a cell that is not empty.
 struct ColumnRule {

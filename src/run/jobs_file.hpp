@@ -22,6 +22,8 @@ struct JobsFile {
 template <class T>
 using AllErrors = std::expected<T, std::vector<Error>>;
 
+inline constexpr std::size_t kMostJobs = 10'000;
+
 /// Reads .csv (radT's columns and ours) or .toml. Nothing is started where a row is bad.
 [[nodiscard]] AllErrors<JobsFile> read_jobs(const std::filesystem::path& path);
 [[nodiscard]] AllErrors<JobsFile> parse_csv_jobs(std::string_view text);

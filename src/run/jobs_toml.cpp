@@ -11,7 +11,6 @@ namespace plimsoll::running {
 namespace {
 
 constexpr std::int64_t kMostOfOne = 1000;
-constexpr std::size_t kMostJobs = 10'000;
 
 /// One table of the file being read; what is wrong is collected with its line.
 class Reader {

@@ -12,6 +12,7 @@
 #include "run/process_identity.hpp"
 #include "run/provenance.hpp"
 #include "run/summary.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -33,12 +34,6 @@ Result<Bytes> estimated(const Job& job, const SessionOptions& options) {
       !parsed["memory"]["device_used_bytes"].is_number_integer())
     return fail("plimsoll estimate {}: {}", answer->outcome(), answer->error);
   return Bytes(parsed["memory"]["device_used_bytes"].get<std::int64_t>());
-}
-
-std::string device_list(const std::vector<ChosenDevice>& devices) {
-  std::string out;
-  for (const ChosenDevice& device : devices) out += (out.empty() ? "" : ",") + device.uuid;
-  return out;
 }
 
 void add_device_tags(const std::vector<ChosenDevice>& devices, std::map<std::string, std::string>& tags) {
@@ -112,7 +107,7 @@ Result<std::string> create_record(const Job& job, const Launch& launch, store::S
   store::NewRun run;
   run.experiment = job.experiment;
   run.name = job.name.empty() ? fs::path(job.command.front()).filename().string() : job.name;
-  run.start = wall_time();
+  run.start = store::now();
   run.params.insert(job.params.begin(), job.params.end());
   run.tags = settings_tags(job, launch, options);
   run.tags.merge(provenance.tags);
@@ -128,7 +123,7 @@ Result<std::string> create_record(const Job& job, const Launch& launch, store::S
     return {};
   }();
   if (!written) {
-    static_cast<void>(store.change(*id, {.status = store::RunStatus::failed, .end = wall_time()}));
+    static_cast<void>(store.change(*id, {.status = store::RunStatus::failed, .end = store::now()}));
     return std::unexpected(written.error());
   }
   return id;

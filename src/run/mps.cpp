@@ -19,16 +19,10 @@ using namespace std::chrono_literals;
 constexpr const char* kControl = "nvidia-cuda-mps-control";
 constexpr auto kAnswerTime = 10s;
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ",") + word;
-  return out;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& directory,
-                                                    const std::vector<std::string>& devices) {
+                                                    const std::vector<ChosenDevice>& devices) {
   static int number = 0;  // of this process's daemons: each has a directory of its own
   const fs::path home = directory.path() / "mps" / fmt::format("{}", ++number);
   const fs::path pipes = home / "pipe";
@@ -42,7 +36,7 @@ Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& dire
   ChildOptions options{.command = {kControl, "-f"}, .capture_output = false, .output = output.get()};
   options.environment = {{"CUDA_MPS_PIPE_DIRECTORY", pipes.string()},
                          {"CUDA_MPS_LOG_DIRECTORY", logs.string()}};
-  if (!devices.empty()) options.environment.emplace_back("CUDA_VISIBLE_DEVICES", joined(devices));
+  if (!devices.empty()) options.environment.emplace_back("CUDA_VISIBLE_DEVICES", device_list(devices));
   Result<Child> child = Child::start(options);
   if (!child) {
     Error error = std::move(child).error();

@@ -8,6 +8,7 @@
 
 #include "base/units.hpp"
 #include "run/child.hpp"
+#include "run/devices.hpp"
 #include "run/job.hpp"
 #include "run/runtime_directory.hpp"
 
@@ -17,10 +18,10 @@ namespace plimsoll::running {
 /// directory of its own, so that it meets no other daemon on the machine.
 class MpsDaemon {
  public:
-  /// `devices`: UUIDs of the GPUs that it serves. machine_lacks where nvidia-cuda-mps-control is not
+  /// `devices`: the GPUs that it serves. machine_lacks where nvidia-cuda-mps-control is not
   /// installed or does not answer.
   [[nodiscard]] static Result<std::unique_ptr<MpsDaemon>> start(const RuntimeDirectory& directory,
-                                                                const std::vector<std::string>& devices);
+                                                                const std::vector<ChosenDevice>& devices);
   MpsDaemon(const MpsDaemon&) = delete;
   MpsDaemon& operator=(const MpsDaemon&) = delete;
   ~MpsDaemon();  ///< asks it to quit, then ends it

@@ -10,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "run/watch.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -57,7 +58,7 @@ struct Bench {
   Result<TemporaryDirectory> directory = TemporaryDirectory::make();
   std::string path = (directory->path() / "s.db").string();
   std::unique_ptr<store::Store> store = *store::open(path);
-  std::string id = *store->create({.start = wall_time()});
+  std::string id = *store->create({.start = store::now()});
 };
 
 void wait_until(Recorder& recorder, const std::function<bool()>& condition) {
@@ -73,7 +74,7 @@ TEST(Recorder, SaysWhenAMetricIsKept) {
   Bench bench;
   Recorder recorder(*store::open(bench.path), nullptr, {.metrics_interval = 5ms});
   recorder.begin(1, bench.id, {});
-  const std::uint64_t number = recorder.metric(1, "loss", {wall_time(), 3, 0.5}, {});
+  const std::uint64_t number = recorder.metric(1, "loss", {store::now(), 3, 0.5}, {});
   wait_until(recorder, [&] { return recorder.committed() >= number; });
   EXPECT_EQ(bench.store->find(bench.id)->metrics.at("loss").latest.value, 0.5);
 }
@@ -85,8 +86,8 @@ TEST(Recorder, KeepsWhatAFullDiskRefusedUntilThereIsRoom) {
                     {.metrics_interval = 5ms});
   recorder.begin(1, bench.id, {});
   std::uint64_t number = 0;
-  for (int i = 0; i < 100; ++i) number = recorder.metric(1, "loss", {wall_time(), i, 1.0 * i}, {});
-  recorder.finish(1, {.status = store::RunStatus::finished, .end = wall_time()}, 0ms);
+  for (int i = 0; i < 100; ++i) number = recorder.metric(1, "loss", {store::now(), i, 1.0 * i}, {});
+  recorder.finish(1, {.status = store::RunStatus::finished, .end = store::now()}, 0ms);
   wait_until(recorder, [&] { return recorder.trouble().has_value(); });
   EXPECT_EQ(recorder.committed(), 0U) << "nothing is said to be kept that is not";
   refuses = false;
@@ -109,7 +110,7 @@ TEST(Recorder, GivesUpAfterItsPatience) {
   Recorder recorder(std::make_unique<Refusing>(*store::open(bench.path), refuses), nullptr,
                     {.metrics_interval = 5ms, .patience = 30ms});
   recorder.begin(1, bench.id, {});
-  static_cast<void>(recorder.metric(1, "loss", {wall_time(), 1, 1}, {}));
+  static_cast<void>(recorder.metric(1, "loss", {store::now(), 1, 1}, {}));
   recorder.finish(1, {.status = store::RunStatus::finished}, 0ms);
   std::vector<Recorder::Finished> finished;
   wait_until(recorder, [&] {

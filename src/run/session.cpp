@@ -16,6 +16,7 @@
 #include "run/recorder.hpp"
 #include "run/runtime_directory.hpp"
 #include "run/signals.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -119,7 +120,8 @@ class Session {
     // Someone ended all before it was tried again.
     for (Workload& workload : pending_)
       if (workload.first) report(*std::move(workload.first));
-    for (Late& late : late_) take_answer(late);
+    for (Late& late : late_)
+      static_cast<void>(store_->change(late.run, {.tags = answer_of(*late.asking, late.artifacts)}));
     flush_output();
     sampling_->stop();
     result_.interrupted = stopping_;
@@ -144,11 +146,13 @@ class Session {
     }
   }
 
-  void take_answer(Late& late) {
-    late.asking->thread.join();
-    static_cast<void>(store_->change(late.run, {.tags = late.asking->answer.tags}));
-    for (const auto& [file, contents] : late.asking->answer.files)
-      static_cast<void>(write_file(late.artifacts / file, contents));
+  /// Waits for the answer, keeps its files, and gives its tags.
+  static std::map<std::string, std::string> answer_of(Asking& asking,
+                                                      const std::filesystem::path& artifacts) {
+    asking.thread.join();
+    for (const auto& [file, contents] : asking.answer.files)
+      static_cast<void>(write_file(artifacts / file, contents));
+    return std::move(asking.answer.tags);
   }
 
   void say(const std::string& line) const {
@@ -216,9 +220,7 @@ class Session {
     active.workload = std::move(workload);
     std::optional<Error> refused;
     if (active.workload.sharing == Sharing::mps) {
-      std::vector<std::string> uuids;
-      for (const ChosenDevice& device : active.workload.devices) uuids.push_back(device.uuid);
-      auto daemon = MpsDaemon::start(directory_, uuids);
+      auto daemon = MpsDaemon::start(directory_, active.workload.devices);
       if (daemon)
         active.daemon = *std::move(daemon);
       else
@@ -242,11 +244,8 @@ class Session {
     launch.job = index;
     launch.retry = active.workload.retry;
     launch.devices = devices_of(job).value_or(std::vector<ChosenDevice>{});
-    if (!job.devices.empty()) {
-      std::string visible;
-      for (const ChosenDevice& device : launch.devices) visible += (visible.empty() ? "" : ",") + device.uuid;
-      launch.variables.emplace_back("CUDA_VISIBLE_DEVICES", visible);
-    }
+    if (!job.devices.empty())
+      launch.variables.emplace_back("CUDA_VISIBLE_DEVICES", device_list(launch.devices));
     const bool several = active.workload.jobs.size() > 1;
     launch.mode = active.daemon ? "mps" : several ? "naive" : "alone";
     if (!launch.devices.empty()) launch.need = need_of(job, *store_, options_);
@@ -371,7 +370,7 @@ class Session {
   static store::Change change_of(const Ended& ended, const Watch* watch) {
     store::Change change;
     change.status = status_of(ended.outcome);
-    change.end = wall_time();
+    change.end = store::now();
     change.tags["plimsoll.outcome"] = name(ended.outcome);
     if (!ended.reason.empty()) change.tags["plimsoll.reason"] = ended.reason;
     if (ended.signal != 0)
@@ -483,14 +482,10 @@ class Session {
                 .elapsed = Seconds(std::chrono::duration<double>(Clock::now() - running.started).count()),
                 .retried = running.launch.retry};
     store::Change change = change_of(ended, &watch);
-    if (running.asking && !running.asking->done) {
+    if (running.asking && running.asking->done)
+      change.tags.merge(answer_of(*running.asking, watch.place().artifacts));
+    else if (running.asking)
       late_.push_back({watch.place().id, watch.place().artifacts, std::move(running.asking)});
-    } else if (running.asking) {
-      running.asking->thread.join();
-      change.tags.merge(running.asking->answer.tags);
-      for (const auto& [file, contents] : running.asking->answer.files)
-        static_cast<void>(write_file(watch.place().artifacts / file, contents));
-    }
     for (const std::string& trouble : keep_files(watch.job(), watch.artifacts(), watch.place().artifacts))
       say(trouble);
     sampling_->forget(number);

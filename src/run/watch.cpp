@@ -1,13 +1,14 @@
 #include "run/watch.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 
 #include <sys/wait.h>
 
 #include "base/files.hpp"
 #include "run/runtime_directory.hpp"
+#include "store/timestamp.hpp"
+#include "telemetry/proc_text.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -18,27 +19,11 @@ constexpr std::size_t kMostStatements = 1000;  // params and artifacts of one ru
 const store::Description kFromOutput{{}, "the command's output"};
 const store::Description kFromSocket{{}, "the command, by its socket"};
 
-std::int64_t number_after(std::string_view text, std::string_view key) {
-  for (auto at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
-    if (at > 0 && text[at - 1] != '\n') continue;
-    const std::string_view rest = text.substr(at + key.size());
-    std::int64_t value = 0;
-    if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec == std::errc()) return value;
-  }
-  return -1;
-}
-
 bool ends_programs(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
 }  // namespace
-
-store::Time wall_time() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 std::int64_t kernel_memory_kills(const std::filesystem::path& proc, const std::filesystem::path& sys) {
   constexpr std::size_t kLargest = std::size_t{1} << 20;
@@ -48,11 +33,12 @@ std::int64_t kernel_memory_kills(const std::filesystem::path& proc, const std::f
     if (!path.contains("..")) {
       const auto events = read_file(sys / "fs/cgroup" / path / "memory.events", kLargest);
       if (events)
-        if (const auto kills = number_after(*events, "oom_kill "); kills >= 0) return kills;
+        if (const auto kills = telemetry::number_after(*events, "oom_kill "))
+          return static_cast<std::int64_t>(*kills);
     }
   }
   const auto machine = read_file(proc / "vmstat", kLargest);
-  return machine ? std::max<std::int64_t>(0, number_after(*machine, "oom_kill ")) : 0;
+  return machine ? static_cast<std::int64_t>(telemetry::number_after(*machine, "oom_kill ").value_or(0)) : 0;
 }
 
 Result<std::unique_ptr<Watch>> Watch::start(const Job& job, const WatchOptions& options, Place place,
@@ -145,7 +131,7 @@ std::uint64_t Watch::take_metric(const MetricLine& line, const store::Descriptio
   if (line.step) last_step_ = *line.step;
   if (line.epoch) see_epoch(*line.epoch);
   ++metrics_;
-  return recorder_.metric(place_.number, line.name, {wall_time(), line.step.value_or(0), line.value},
+  return recorder_.metric(place_.number, line.name, {store::now(), line.step.value_or(0), line.value},
                           description);
 }
 
@@ -155,7 +141,7 @@ void Watch::see_epoch(std::int64_t epoch) {
     return;
   }
   static_cast<void>(recorder_.metric(place_.number, "epoch",
-                                     {wall_time(), last_step_, static_cast<double>(epoch)}, kFromOutput));
+                                     {store::now(), last_step_, static_cast<double>(epoch)}, kFromOutput));
   if (job_.epoch_limit && epoch >= *job_.epoch_limit && !stopped_ && !child_.has_ended())
     stop(StopCause::epoch_limit, SIGTERM, Clock::now());
 }

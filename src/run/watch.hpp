@@ -124,7 +124,4 @@ class Watch {
 [[nodiscard]] std::int64_t kernel_memory_kills(const std::filesystem::path& proc = "/proc",
                                                const std::filesystem::path& sys = "/sys");
 
-/// Microseconds since 1970.
-[[nodiscard]] store::Time wall_time();
-
 }  // namespace plimsoll::running
