@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/files.hpp"
+#include "telemetry/proc_text.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -28,22 +29,9 @@ std::string boot_id(const std::filesystem::path& proc) {
   return space.empty() ? text : text + "/" + space.string();
 }
 
-/// What follows the process's name in its stat: state, parent, group… The name, in parentheses, may hold
-/// anything.
-std::optional<std::string> stat_after_name(pid_t pid, const std::filesystem::path& proc) {
-  const auto stat = read_file(proc / fmt::format("{}/stat", pid), 4096);
-  if (!stat) return {};
-  const auto close = stat->rfind(')');
-  if (close == std::string::npos || close + 2 >= stat->size()) return {};
-  return stat->substr(close + 2);
-}
-
-std::optional<pid_t> group_of(pid_t pid, const std::filesystem::path& proc) {
-  const auto stat = stat_after_name(pid, proc);
-  if (!stat) return {};
-  std::string_view rest = std::string_view(*stat).substr(1);
-  if (!take_number<pid_t>(rest)) return {};
-  return take_number<pid_t>(rest);
+std::optional<telemetry::ProcessStat> stat_of(pid_t pid, const std::filesystem::path& proc) {
+  const auto text = read_file(proc / fmt::format("{}/stat", pid), 4096);
+  return text ? telemetry::parse_process_stat(*text) : std::nullopt;
 }
 
 }  // namespace
@@ -63,17 +51,9 @@ std::optional<ProcessIdentity> ProcessIdentity::parse(std::string_view text) {
 }
 
 std::optional<ProcessIdentity> ProcessIdentity::of(pid_t pid, const std::filesystem::path& proc) {
-  const auto stat = stat_after_name(pid, proc);
-  if (!stat) return {};
-  std::string_view rest = *stat;
-  const char state = rest.front();
-  if (state == 'Z' || state == 'X') return {};
-  rest.remove_prefix(1);
-  for (int field = 4; field < 22; ++field)
-    if (!take_number<std::int64_t>(rest)) return {};
-  const auto start = take_number<std::uint64_t>(rest);
-  if (!start) return {};
-  return ProcessIdentity{pid, *start, boot_id(proc)};
+  const auto stat = stat_of(pid, proc);
+  if (!stat || !stat->alive()) return {};
+  return ProcessIdentity{pid, stat->start, boot_id(proc)};
 }
 
 bool ProcessIdentity::lives(const std::filesystem::path& proc) const {
@@ -96,7 +76,8 @@ std::vector<ProcessIdentity> processes_with(std::string_view variable, pid_t gro
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc() || end != name.data() + name.size() || pid == self) continue;
-    bool found = group > 0 && group_of(pid, proc) == group;
+    const auto stat = group > 0 ? stat_of(pid, proc) : std::nullopt;
+    bool found = stat && stat->group == group;
     const auto environment = read_file(entry.path() / "environ", kLargestEnvironment);
     std::string_view rest = environment ? std::string_view(*environment) : std::string_view();
     while (!rest.empty() && !found) {

@@ -60,7 +60,8 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   Words words(text.substr(close + 1));
   const std::string_view state = words.next();
   const auto parent = words.number();
-  words.skip(9);
+  const auto group = words.number();
+  words.skip(8);
   const auto user = words.number();
   const auto system = words.number();
   const auto children_user = words.number();
@@ -75,6 +76,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   out.pid = static_cast<pid_t>(*pid);
   out.state = state[0];
   out.parent = static_cast<pid_t>(*parent);
+  out.group = static_cast<pid_t>(group.value_or(0));
   out.own_ticks = *user + *system;
   // Signed in the kernel's text, and negative in some old ones: then nobody waited for anything.
   out.children_ticks = children_user.value_or(0) + children_system.value_or(0);

@@ -31,6 +31,7 @@ struct ProcessStat {
   pid_t pid = 0;
   char state = '?';
   pid_t parent = 0;
+  pid_t group = 0;
   std::uint64_t own_ticks = 0;       ///< of this process, all threads, in user and kernel
   std::uint64_t children_ticks = 0;  ///< of children that it has waited for
   std::uint64_t threads = 0;
