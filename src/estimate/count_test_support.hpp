@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "estimate/count.hpp"
-#include "estimate/test_network.hpp"
+#include "network/test_network.hpp"
 #include "network/weights.hpp"
 
 /// For tests: a tiny network and its counts.
@@ -11,7 +11,8 @@ namespace plimsoll::estimate::count_test {
 using network::Builder;
 using network::TensorId;
 
-using test_network::Net;
+using network::test_network::Net;
+namespace test_network = network::test_network;
 
 struct Counted {
   network::Network network;

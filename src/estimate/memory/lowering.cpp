@@ -473,7 +473,7 @@ void Lowering::lower_loss() {
 
 Result<Program> Lowering::run() {
   weights_and_inputs();
-  fusions_ = recognise(network_, shapes_);
+  fusions_ = network::recognise(network_, shapes_);
   if (options_.key_value_cache) causal_ = find_causal_products(network_);
   const auto& operators = network_.main().operators;
   last_call_.assign(operators.size(), kNoCall);

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "estimate/memory/program.hpp"
+#include "network/fusion.hpp"
 #include "network/inference.hpp"
 #include "network/setting.hpp"
 
@@ -32,16 +33,7 @@ struct LoweringOptions {
 [[nodiscard]] Result<Program> lower(const network::Network& network, const network::Shapes& shapes,
                                     const LoweringOptions& options);
 
-/// Several operators of an exported graph that are one kernel of the framework.
-struct Fusion {
-  enum class Kind : std::uint8_t { none, skipped, attention, gelu, silu, hard_swish, layer_norm, linear };
-  Kind kind = Kind::none;
-  /// attention: query, key, value; linear: input, weight, bias; others: the input (layer_norm: scale, shift).
-  network::TensorId inputs[3] = {network::kNoTensor, network::kNoTensor, network::kNoTensor};
-};
-
-/// By operator of the main graph: `skipped` for all of a fusion but the last, which carries it.
-[[nodiscard]] std::vector<Fusion> recognise(const network::Network& network, const network::Shapes& shapes);
+using network::Fusion;
 
 /// Builds a Program call by call; what the rules of single operators are written with.
 class Lowering {

@@ -6,14 +6,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "estimate/test_network.hpp"
+#include "network/test_network.hpp"
 #include "hardware/catalogue.hpp"
 #include "network/zoo/zoo.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using namespace test_network;
+using namespace network::test_network;
+using network::Builder;
+using network::TensorId;
 using hardware::Device;
 using network::Mode;
 using network::Optimizer;

@@ -8,12 +8,14 @@
 
 #include "estimate/memory/checkpoints.hpp"
 #include "estimate/memory/lowering.hpp"
-#include "estimate/test_network.hpp"
+#include "network/test_network.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using namespace test_network;
+using namespace network::test_network;
+using network::Builder;
+using network::TensorId;
 using network::Mode;
 using network::Optimizer;
 using network::Precision;

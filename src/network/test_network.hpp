@@ -10,10 +10,7 @@
 #include "network/inference.hpp"
 
 /// For tests: a tiny network and its shapes.
-namespace plimsoll::estimate::test_network {
-
-using network::Builder;
-using network::TensorId;
+namespace plimsoll::network::test_network {
 
 /// Builds a network and gives its output.
 using Net = std::function<TensorId(Builder&)>;
@@ -44,4 +41,4 @@ inline Built built(const Net& net, int opset = 17) {
   return {std::move(network), std::move(*shapes)};
 }
 
-}  // namespace plimsoll::estimate::test_network
+}  // namespace plimsoll::network::test_network

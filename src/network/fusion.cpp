@@ -1,39 +1,34 @@
 // Finds, in an exported graph, the operators that are one kernel in the framework that exported it.
+#include "network/fusion.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
-#include "estimate/memory/lowering.hpp"
 #include "network/operators.hpp"
 
-namespace plimsoll::estimate {
+namespace plimsoll::network {
 namespace {
 
-using network::kNoTensor;
-using network::Network;
-using network::Operator;
-using network::OperatorKind;
-using network::Shapes;
-using network::TensorId;
 using Kind = Fusion::Kind;
 
 constexpr std::uint32_t kNone = 0xffffffff;
-constexpr int kLongestChain = 8;  // of Identity; exporters write one
+constexpr int kLongestChain = 8;     // of Identity; exporters write one
+constexpr double kNear = 1e-3;       // constants are stored in half precision at worst
+constexpr double kForbidden = -1e4;  // what masks add to scores that must not count, or less
 
 struct Kinds {
-  OperatorKind add = network::find_operator("", "Add"), sub = network::find_operator("", "Sub"),
-               mul = network::find_operator("", "Mul"), div = network::find_operator("", "Div"),
-               erf = network::find_operator("", "Erf"), sigmoid = network::find_operator("", "Sigmoid"),
-               hard_sigmoid = network::find_operator("", "HardSigmoid"),
-               softmax = network::find_operator("", "Softmax"),
-               mat_mul = network::find_operator("", "MatMul"), where = network::find_operator("", "Where"),
-               is_nan = network::find_operator("", "IsNaN"),
-               transpose = network::find_operator("", "Transpose"),
-               reshape = network::find_operator("", "Reshape"), pow = network::find_operator("", "Pow"),
-               sqrt = network::find_operator("", "Sqrt"), mean = network::find_operator("", "ReduceMean"),
-               dropout = network::find_operator("", "Dropout"),
-               identity = network::find_operator("", "Identity"), cast = network::find_operator("", "Cast"),
-               shape = network::find_operator("", "Shape"), size = network::find_operator("", "Size");
+  OperatorKind add = find_operator("", "Add"), sub = find_operator("", "Sub"), mul = find_operator("", "Mul"),
+               div = find_operator("", "Div"), erf = find_operator("", "Erf"),
+               sigmoid = find_operator("", "Sigmoid"), hard_sigmoid = find_operator("", "HardSigmoid"),
+               softmax = find_operator("", "Softmax"), mat_mul = find_operator("", "MatMul"),
+               where = find_operator("", "Where"), is_nan = find_operator("", "IsNaN"),
+               transpose = find_operator("", "Transpose"), reshape = find_operator("", "Reshape"),
+               pow = find_operator("", "Pow"), sqrt = find_operator("", "Sqrt"),
+               mean = find_operator("", "ReduceMean"), dropout = find_operator("", "Dropout"),
+               identity = find_operator("", "Identity"), cast = find_operator("", "Cast"),
+               shape = find_operator("", "Shape"), size = find_operator("", "Size");
 };
 
 class Recogniser {
@@ -102,7 +97,7 @@ class Recogniser {
     for (int i = 0; i < kLongestChain && is(maker(id), k_.identity); ++i) id = in(maker(id), 0);
     if (id == kNoTensor) return false;
     const auto role = network_.tensor(id).role;
-    return role == network::Role::parameter || role == network::Role::buffer;
+    return role == Role::parameter || role == Role::buffer;
   }
   [[nodiscard]] std::optional<double> number(TensorId id) const {
     if (id == kNoTensor || !shapes_.at(id).has_value) return std::nullopt;
@@ -132,8 +127,28 @@ class Recogniser {
     }
     return true;
   }
-  void fuse(std::uint32_t last, Kind kind, TensorId a, TensorId b = kNoTensor, TensorId c = kNoTensor) {
-    found_[last] = {kind, {a, b, c}};
+  Fusion& fuse(std::uint32_t last, Kind kind, TensorId a, TensorId b = kNoTensor, TensorId c = kNoTensor) {
+    found_[last] = {.kind = kind, .inputs = {a, b, c}};
+    return found_[last];
+  }
+  [[nodiscard]] bool near(TensorId id, double wanted) const {
+    const std::optional<double> found = number(id);
+    return found && std::abs(*found - wanted) <= kNear * std::abs(wanted);
+  }
+  /// The other operand of a product or sum of two.
+  [[nodiscard]] TensorId beside(std::uint32_t op, TensorId one) const {
+    return in(op, 0) == one ? in(op, 1) : in(op, 0);
+  }
+  [[nodiscard]] bool last_axis_only(std::uint32_t mean) const {
+    const Operator& op = operators_[mean];
+    std::optional<std::int64_t> axis;
+    if (const Attribute* axes = network_.find(op, "axes"); axes != nullptr) {
+      if (const auto list = network_.integers_of(*axes); list.size() == 1) axis = list[0];
+    } else if (const std::optional<double> given = number(in(mean, 1))) {
+      axis = static_cast<std::int64_t>(*given);
+    }
+    if (!axis || !shapes_.ranked(in(mean, 0))) return false;
+    return *axis == -1 || *axis + 1 == static_cast<std::int64_t>(shapes_.dims(in(mean, 0)).size());
   }
 
   // x/sqrt(2) -> Erf -> +1 -> times x -> times 0.5, the last two in either order and place.
@@ -141,12 +156,13 @@ class Recogniser {
     const std::uint32_t scale = maker(in(erf, 0));
     if (!is(scale, k_.div) && !is(scale, k_.mul)) return;
     const TensorId x = in(scale, 0);
+    if (!near(in(scale, 1), is(scale, k_.div) ? std::numbers::sqrt2 : 1 / std::numbers::sqrt2)) return;
     const std::uint32_t plus = only_user(out(erf));
-    if (!is(plus, k_.add)) return;
+    if (!is(plus, k_.add) || !near(beside(plus, out(erf)), 1)) return;
     const std::uint32_t first = only_user(out(plus));
     if (!is(first, k_.mul)) return;
-    const TensorId other = in(first, 0) == out(plus) ? in(first, 1) : in(first, 0);
-    if (scalar(other)) {  // 0.5 (1 + erf) times x
+    const TensorId other = beside(first, out(plus));
+    if (near(other, 0.5)) {  // 0.5 (1 + erf) times x
       const std::uint32_t last = only_user(out(first));
       if (!is(last, k_.mul) || (in(last, 0) != x && in(last, 1) != x)) return;
       if (!closed({scale, erf, plus, first}, last)) return;
@@ -156,14 +172,14 @@ class Recogniser {
     }
     if (other == x) {  // x (1 + erf), then times 0.5
       const std::uint32_t last = only_user(out(first));
-      if (!is(last, k_.mul) || (!scalar(in(last, 0)) && !scalar(in(last, 1)))) return;
+      if (!is(last, k_.mul) || !near(beside(last, out(first)), 0.5)) return;
       if (!closed({scale, erf, plus, first}, last)) return;
       skip({scale, erf, plus, first});
       fuse(last, Kind::gelu, x);
       return;
     }
     const std::uint32_t half = maker(other);  // x times 0.5, then times (1 + erf)
-    if (!is(half, k_.mul) || (in(half, 0) != x && in(half, 1) != x)) return;
+    if (!is(half, k_.mul) || (in(half, 0) != x && in(half, 1) != x) || !near(beside(half, x), 0.5)) return;
     if (!closed({scale, erf, plus, half}, first)) return;
     skip({scale, erf, plus, half});
     fuse(first, Kind::gelu, x);
@@ -172,6 +188,12 @@ class Recogniser {
   // x times sigmoid(x)
   void gated(std::uint32_t gate, Kind kind) {
     const TensorId x = in(gate, 0);
+    if (kind == Kind::hard_swish) {  // a sixth of x, plus a half; the operator's own default is a fifth
+      const Attribute* slope = network_.find(operators_[gate], "alpha");
+      const Attribute* offset = network_.find(operators_[gate], "beta");
+      if (slope == nullptr || std::abs(slope->real - 1.0 / 6) > kNear) return;
+      if (offset != nullptr && std::abs(offset->real - 0.5) > kNear) return;
+    }
     const std::uint32_t product = only_user(out(gate));
     if (!is(product, k_.mul) || (in(product, 0) != x && in(product, 1) != x)) return;
     skip({gate});
@@ -189,14 +211,14 @@ class Recogniser {
     if (is(turn, k_.transpose) && uses_[index(out(turn))] == 1) skip({turn});
     const std::uint32_t sum = only_user(out(product));
     if (is(sum, k_.add)) {
-      const TensorId bias = in(sum, 0) == out(product) ? in(sum, 1) : in(sum, 0);
+      const TensorId bias = beside(sum, out(product));
       if (weight(bias) && shapes_.ranked(bias) && shapes_.dims(bias).size() == 1) {
         skip({product});
-        fuse(sum, Kind::linear, in(product, 0), weights, bias);
+        fuse(sum, Kind::linear, in(product, 0), weights, bias).turned = is(turn, k_.transpose);
         return;
       }
     }
-    fuse(product, Kind::linear, in(product, 0), weights);
+    fuse(product, Kind::linear, in(product, 0), weights).turned = is(turn, k_.transpose);
   }
 
   // Attention as exporters write scaled_dot_product_attention out: query and transposed key each multiplied
@@ -251,12 +273,16 @@ class Recogniser {
                         mask,        softmax,   nan,  replace, drop};
     if (!closed(inner, last)) return;
     skip(inner);
-    if (mask != kNone) {
-      // A mask made of truth values is made again for each attention; the kernel needs none of it in memory.
-      const TensorId added = in(mask, 0) == out(scores) ? in(mask, 1) : in(mask, 0);
-      if (is(maker(added), k_.where) && only_user(added) == mask) skip({maker(added)});
-    }
-    fuse(last, Kind::attention, query, key, in(last, 1));
+    Fusion& found = fuse(last, Kind::attention, query, key, in(last, 1));
+    found.scales[0] = beside(scale_query, query);
+    found.scales[1] = beside(scale_key, scaled(scale_key));
+    if (mask == kNone) return;
+    found.mask = beside(mask, out(scores));
+    // A mask made of truth values is made again for each attention; the kernel needs none of it in memory.
+    const std::uint32_t made = maker(found.mask);
+    if (!is(made, k_.where) || !near(in(made, 1), 0) || number(in(made, 2)).value_or(0) > kForbidden) return;
+    found.allowed = in(made, 0);
+    if (only_user(found.mask) == mask) skip({made});
   }
 
   // (x - mean) / sqrt(mean((x - mean)^2) + epsilon), times scale, plus shift, as opsets below 17 write it
@@ -266,24 +292,26 @@ class Recogniser {
     const std::uint32_t variance = maker(scalar(in(epsilon, 1)) ? in(epsilon, 0) : in(epsilon, 1));
     if (!is(variance, k_.mean)) return;
     const std::uint32_t square = maker(in(variance, 0));
-    if (!is(square, k_.pow)) return;
+    if (!is(square, k_.pow) || !near(in(square, 1), 2)) return;
     const std::uint32_t centred = maker(in(square, 0));
     if (!is(centred, k_.sub) || !is(maker(in(centred, 1)), k_.mean)) return;
     const std::uint32_t mean = maker(in(centred, 1));
     const std::uint32_t quotient = only_user(out(root));
     if (!is(quotient, k_.div) || in(quotient, 0) != out(centred) || in(mean, 0) != in(centred, 0)) return;
     const TensorId x = in(mean, 0);
+    const std::optional<double> least = number(beside(epsilon, out(variance)));
+    if (!least || !last_axis_only(mean) || !last_axis_only(variance)) return;
     const std::uint32_t scaled = only_user(out(quotient));
     if (!is(scaled, k_.mul)) return;
-    const TensorId scale = in(scaled, 0) == out(quotient) ? in(scaled, 1) : in(scaled, 0);
+    const TensorId scale = beside(scaled, out(quotient));
     const std::uint32_t shifted = only_user(out(scaled));
     if (!weight(scale) || !is(shifted, k_.add)) return;
-    const TensorId shift = in(shifted, 0) == out(scaled) ? in(shifted, 1) : in(shifted, 0);
+    const TensorId shift = beside(shifted, out(scaled));
     if (!weight(shift)) return;
     const auto inner = {mean, centred, square, variance, epsilon, root, quotient, scaled};
     if (!closed(inner, shifted)) return;
     skip(inner);
-    fuse(shifted, Kind::layer_norm, x, scale, shift);
+    fuse(shifted, Kind::layer_norm, x, scale, shift).epsilon = *least;
   }
 
   const Network& network_;
@@ -300,4 +328,4 @@ std::vector<Fusion> recognise(const Network& network, const Shapes& shapes) {
   return Recogniser(network, shapes).run();
 }
 
-}  // namespace plimsoll::estimate
+}  // namespace plimsoll::network

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/memory/lowering.hpp"
-#include "estimate/test_network.hpp"
+#include "network/fusion.hpp"
+#include "network/test_network.hpp"
 
-namespace plimsoll::estimate {
+namespace plimsoll::network {
 namespace {
 
 using namespace test_network;
@@ -32,7 +32,7 @@ struct Recognised {
   [[nodiscard]] Kind kind(std::string_view name) const { return of(name).kind; }
   [[nodiscard]] std::string_view input(std::string_view name, std::size_t i) const {
     const TensorId id = of(name).inputs[i];
-    return id == network::kNoTensor ? std::string_view() : built.network.name_of(id);
+    return id == kNoTensor ? std::string_view() : built.network.name_of(id);
   }
   [[nodiscard]] bool nothing() const {
     return std::ranges::all_of(fusions, [](const Fusion& f) { return f.kind == Kind::none; });
@@ -181,7 +181,7 @@ TensorId attention(Builder& b, const AttentionForm& form) {
   TensorId scores = note("scores", b.add("MatMul", "scores", {query, key}));
   if (form.boolean_mask) {
     const TensorId allowed =
-        b.input("allowed", network::DataType::boolean, {network::Dim::of(5), network::Dim::of(5)});
+        b.input("allowed", DataType::boolean, {Dim::of(5), Dim::of(5)});
     const TensorId added =
         b.add("Where", "where", {allowed, b.constant_scalar("zero", 0.0), b.constant_scalar("minus", -1e30)});
     scores = b.add("Add", "mask", {scores, added});
@@ -230,7 +230,7 @@ TEST(Recognise, AttentionWithDropout) {
 TEST(Recognise, AMaskThatSeveralReadIsMade) {
   const Recognised r([](Builder& b) {
     const TensorId y = attention(b, {.boolean_mask = true});
-    TensorId where = network::kNoTensor;  // the mask's own values are read once more
+    TensorId where = kNoTensor;  // the mask's own values are read once more
     for (const auto& op : b.peek().main().operators)
       if (b.peek().name_of(op) == "where") where = b.peek().outputs(op).front();
     b.output(b.add("Abs", "reader", {where}));
@@ -422,4 +422,4 @@ TEST(Recognise, ProductsThatAreNoLinearLayers) {
 }
 
 }  // namespace
-}  // namespace plimsoll::estimate
+}  // namespace plimsoll::network

@@ -1,0 +1,28 @@
+# LibTorch for plimsoll-engine: Debian's libtorch-dev, or the one inside an installed PyTorch, whose own CMake files
+# ask for a whole CUDA toolkit with its compiler; headers and libraries are all that is needed.
+set(PLIMSOLL_TORCH "" CACHE PATH "Folder of an installed PyTorch (site-packages/torch); empty: find_package(Torch)")
+set(PLIMSOLL_CUDA_ROOT "/usr/local/cuda" CACHE PATH "Folder with CUDA's include and lib64, for a PyTorch with CUDA")
+add_library(plimsoll_torch INTERFACE)
+set(PLIMSOLL_CUDA OFF)
+if(PLIMSOLL_TORCH)
+  target_include_directories(plimsoll_torch SYSTEM INTERFACE ${PLIMSOLL_TORCH}/include ${PLIMSOLL_TORCH}/include/torch/csrc/api/include)
+  set(torch_libraries ${PLIMSOLL_TORCH}/lib/libtorch.so ${PLIMSOLL_TORCH}/lib/libtorch_cpu.so ${PLIMSOLL_TORCH}/lib/libc10.so)
+  target_link_options(plimsoll_torch INTERFACE -Wl,-rpath,${PLIMSOLL_TORCH}/lib -Wl,--unresolved-symbols=ignore-in-shared-libs)
+  if(EXISTS ${PLIMSOLL_TORCH}/lib/libtorch_cuda.so)
+    set(PLIMSOLL_CUDA ON)
+    find_path(PLIMSOLL_CUDA_INCLUDE cuda_runtime_api.h HINTS ${PLIMSOLL_CUDA_ROOT}/include REQUIRED)
+    find_library(PLIMSOLL_CUDART NAMES cudart libcudart.so.13 libcudart.so.12 HINTS ${PLIMSOLL_CUDA_ROOT}/lib64 ${PLIMSOLL_CUDA_ROOT}/lib REQUIRED)
+    target_include_directories(plimsoll_torch SYSTEM INTERFACE ${PLIMSOLL_CUDA_INCLUDE})
+    # The CUDA libraries register their kernels when loaded; the linker must not drop them as unused.
+    list(APPEND torch_libraries -Wl,--no-as-needed ${PLIMSOLL_TORCH}/lib/libtorch_cuda.so ${PLIMSOLL_TORCH}/lib/libc10_cuda.so
+         -Wl,--as-needed ${PLIMSOLL_CUDART})
+    target_compile_definitions(plimsoll_torch INTERFACE PLIMSOLL_CUDA=1)
+  endif()
+  target_link_libraries(plimsoll_torch INTERFACE ${torch_libraries})
+else()
+  find_package(Torch REQUIRED)
+  target_include_directories(plimsoll_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+  target_link_libraries(plimsoll_torch INTERFACE ${TORCH_LIBRARIES})
+  separate_arguments(torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
+  target_compile_options(plimsoll_torch INTERFACE ${torch_flags})
+endif()

@@ -1,0 +1,153 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+
+/// The lines plimsoll-engine writes on standard output: one JSON object each, told apart by "type". Sizes
+/// are bytes, times seconds. What is not known is absent.
+namespace plimsoll::job {
+
+struct Hello {         ///< "hello", first
+  std::string torch;   ///< "1.13.1"
+  std::string device;  ///< "cpu", "cuda:0"
+  std::string device_name;
+  std::optional<std::string> cuda, cudnn;
+  std::optional<std::string> gpu_uuid;
+  std::int64_t threads = 0;
+  std::int64_t process = 0;
+  bool operator==(const Hello&) const = default;
+};
+
+struct Unsupported {  ///< "unsupported": operators that cannot be executed; nothing was run
+  struct Item {
+    std::string op;
+    std::int64_t nodes = 0;
+    std::string reason;
+    bool operator==(const Item&) const = default;
+  };
+  std::vector<Item> operators;
+  bool operator==(const Unsupported&) const = default;
+};
+
+struct Prepared {  ///< "prepared": what will be executed
+  std::int64_t operators = 0;
+  std::map<std::string, std::int64_t>
+      recognised;           ///< kernels that stand for several operators: "attention": 12
+  std::int64_t folded = 0;  ///< BatchNorms folded, when asked for
+  std::int64_t in_place = 0;
+  bool operator==(const Prepared&) const = default;
+};
+
+struct Context {  ///< "context": what the device's runtime takes before anything is loaded
+  std::optional<std::int64_t> device_bytes;
+  std::int64_t resident_bytes = 0;
+  bool operator==(const Context&) const = default;
+};
+
+struct Loaded {  ///< "loaded": weights are where they run
+  double seconds = 0;
+  std::int64_t bytes = 0;  ///< allocated for weights
+  std::int64_t parameters = 0;
+  std::optional<std::int64_t> reserved_bytes;
+  std::int64_t resident_bytes = 0;
+  bool random = false;
+  bool operator==(const Loaded&) const = default;
+};
+
+struct Progress {     ///< "progress"
+  std::string phase;  ///< "cold", "warm-up", "timing", "layers", "energy", "scenario", "training"
+  double done = 0;    ///< 0 to 1
+  std::optional<double> seconds_left;
+  bool operator==(const Progress&) const = default;
+};
+
+struct Window {  ///< "window": steady passes begin or end now; the energy between is theirs
+  bool begin = true;
+  std::int64_t passes = 0;  ///< at the end
+  double seconds = 0;       ///< at the end
+  bool operator==(const Window&) const = default;
+};
+
+struct Memory {
+  std::int64_t peak_allocated_bytes = 0;
+  std::optional<std::int64_t> peak_reserved_bytes, peak_requested_bytes;
+  std::optional<std::int64_t> device_used_bytes;  ///< all of this process on the device, context included
+  std::int64_t peak_resident_bytes = 0;
+  bool operator==(const Memory&) const = default;
+};
+
+struct LayerTime {
+  std::string name;  ///< of the operator
+  std::string op;
+  double seconds = 0;  ///< median
+  bool operator==(const LayerTime&) const = default;
+};
+
+struct Layers {  ///< "layers": time by layer without a barrier after each
+  std::vector<LayerTime> layers;
+  double pass_seconds = 0;          ///< the whole pass, not instrumented
+  double instrumented_seconds = 0;  ///< the whole pass while layers were timed
+  double marker_seconds = 0;        ///< one marker's own cost
+  std::int64_t passes = 0;
+  bool operator==(const Layers&) const = default;
+};
+
+struct Measured {                      ///< "measured": the figures of one setting
+  double cold_seconds = 0;             ///< the first pass
+  std::vector<double> warm_up;         ///< seconds, passes before steadiness
+  std::vector<double> samples;         ///< seconds of one pass each, hot
+  std::int64_t passes_per_sample = 1;  ///< a sample is the mean of so many passes, run back to back
+  std::string stopped;                 ///< "narrow", "time", "samples"
+  std::string clock;                   ///< "host", "events"
+  bool captured = false;
+  Memory memory;
+  std::optional<double> loss;  ///< training: of the last step
+  bool operator==(const Measured&) const = default;
+};
+
+struct Latencies {              ///< "latencies": of a scenario
+  std::vector<double> seconds;  ///< per query, from its scheduled time
+  double elapsed = 0;           ///< from the first scheduled time to the last answer
+  std::int64_t samples = 0;
+  std::int64_t passes = 0;
+  bool operator==(const Latencies&) const = default;
+};
+
+struct Epoch {  ///< "epoch": of training
+  std::int64_t epoch = 0;
+  std::vector<double> losses;  ///< by step
+  double seconds = 0;
+  std::optional<double> accuracy;  ///< on the test set
+  bool operator==(const Epoch&) const = default;
+};
+
+struct DoesNotFit {   ///< "does-not-fit"
+  std::string phase;  ///< "context", "loading", "running"
+  std::optional<std::int64_t> asked_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes;
+  std::string message;  ///< the framework's own, first line
+  bool operator==(const DoesNotFit&) const = default;
+};
+
+struct Failure {  ///< "error"
+  std::string message, where, hint;
+  std::string kind;  ///< "bad-input", "machine-lacks", "internal"
+  bool operator==(const Failure&) const = default;
+};
+
+struct Done {  ///< "done", last of a job that went well
+  bool operator==(const Done&) const = default;
+};
+
+using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
+                            Latencies, Epoch, DoesNotFit, Failure, Done>;
+
+/// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
+[[nodiscard]] std::string write(const Answer& answer);
+[[nodiscard]] Result<Answer> read_answer(std::string_view line);
+
+}  // namespace plimsoll::job

@@ -1,0 +1,131 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "network/binding.hpp"
+#include "network/network.hpp"
+#include "network/setting.hpp"
+
+/// What plimsoll-engine is asked, and (answer.hpp) what it answers.
+namespace plimsoll::job {
+
+inline constexpr int kVersion = 1;
+
+enum class Task : std::uint8_t {
+  check,    ///< say which operators cannot be executed, and stop
+  compute,  ///< one pass over given inputs; results go to a file (safetensors)
+  train,    ///< epochs over a given data set; losses and accuracies are told
+  measure,  ///< time and memory of one setting
+};
+
+enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
+/// ONNX does not say which operators a framework runs in place: automatic is ReLU-like ones directly after a
+/// convolution, normalisation or addition.
+enum class InPlace : std::uint8_t { automatic, always, never };
+enum class Arrival : std::uint8_t { none, single_stream, multi_stream, server, offline };
+
+[[nodiscard]] std::string_view name(Task task);
+[[nodiscard]] std::string_view name(Loss loss);        ///< "cross-entropy"
+[[nodiscard]] std::string_view name(InPlace choice);   ///< "auto"
+[[nodiscard]] std::string_view name(Arrival arrival);  ///< "single-stream"
+[[nodiscard]] std::optional<Task> task_named(std::string_view name);
+[[nodiscard]] std::optional<Loss> loss_named(std::string_view name);
+[[nodiscard]] std::optional<InPlace> in_place_named(std::string_view name);
+[[nodiscard]] std::optional<Arrival> arrival_named(std::string_view name);
+
+/// Where the bytes of one stored tensor lie, as in memory: little endian, packed.
+struct WeightLocation {
+  network::TensorId tensor = network::kNoTensor;
+  std::uint32_t file = 0;  ///< in Job::files
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+  friend bool operator==(const WeightLocation&, const WeightLocation&) = default;
+};
+
+/// How the network is run. Faithful by default: the graph's own operators, those that are one kernel of the
+/// framework run as that kernel, nothing folded.
+struct Setting {
+  network::Mode mode = network::Mode::infer;
+  network::Precision precision = network::Precision::fp32;
+  network::Optimizer optimizer = network::Optimizer::sgd;
+  Loss loss = Loss::cross_entropy;
+  InPlace in_place = InPlace::automatic;
+  double learning_rate = 0.01;
+  bool channels_last = false;
+  bool captured = false;  ///< as a CUDA graph: inference, or the whole training step
+  bool literal = false;   ///< no recognised kernels: every operator of the graph by itself
+  bool fold = false;      ///< BatchNorm into the convolution before it (inference)
+  bool deterministic = false;
+  std::uint64_t seed = 0;                ///< of random weights, inputs, Dropout and shuffling
+  std::vector<std::string> frozen;       ///< parameters whose name begins with one of these are not trained
+  std::vector<std::string> checkpoints;  ///< layers between which activations are computed again
+  std::int64_t threads = 0;              ///< of the CPU; 0: all cores
+  friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// Queries as MLPerf Inference sends them. Latency counts from the scheduled time.
+struct Scenario {
+  Arrival arrival = Arrival::none;
+  std::int64_t queries = 0;            ///< 0: as many as the time limit allows
+  std::int64_t samples_per_query = 1;  ///< multi-stream: 8
+  double queries_per_second = 0;       ///< server: the mean of the Poisson arrivals
+  std::int64_t samples = 0;            ///< offline: in all; the last pass may be smaller than the batch
+  friend bool operator==(const Scenario&, const Scenario&) = default;
+};
+
+/// How long to measure.
+struct Protocol {
+  double seconds = 10;  ///< at most this long in hot passes
+  double relative_width =
+      0.02;  ///< stop when the median's interval is as narrow as this, both sides together
+  double confidence = 0.95;
+  std::int64_t least_samples = 20;
+  std::int64_t most_samples = 10'000;
+  bool layers = false;        ///< time by layer, too
+  double energy_seconds = 0;  ///< a window of steady passes for the energy counter; 0: none
+  std::string trace;          ///< file for the allocator's events; empty: none
+  Scenario scenario;
+  friend bool operator==(const Protocol&, const Protocol&) = default;
+};
+
+/// What to learn from: tensors of a safetensors file, the first dimension counts the examples.
+struct Data {
+  std::string file;
+  std::string inputs = "inputs", labels = "labels";
+  std::string test_inputs = "test_inputs", test_labels = "test_labels";  ///< may be absent from the file
+  std::int64_t epochs = 1;
+  bool shuffle = true;
+  friend bool operator==(const Data&, const Data&) = default;
+};
+
+struct Job {
+  Task task = Task::measure;
+  network::Network network;
+  network::Binding binding;
+  std::string device = "cpu";  ///< "cpu", "cuda:0"
+  Setting setting;
+  Protocol protocol;
+  /// Contents of the weights. Where `random_weights`, those without a location are drawn with the seed; else
+  /// a missing one is an error.
+  std::vector<std::string> files;
+  std::vector<WeightLocation> weights;
+  bool random_weights = false;
+  /// compute: safetensors with the graph's inputs by name (those absent are random), and where results go:
+  /// the outputs by name and, in training mode, "gradient/NAME" per parameter and "loss".
+  std::string inputs_file;
+  std::string outputs_file;
+  std::optional<Data> data;  ///< train
+};
+
+/// A job as JSON text, and back. Reading checks every index, name and number.
+[[nodiscard]] std::string write(const Job& job);
+[[nodiscard]] Result<Job> read(std::string_view text);
+
+/// The largest job file that is read.
+inline constexpr std::size_t kMostJobBytes = std::size_t{256} << 20;
+
+}  // namespace plimsoll::job
