@@ -1,10 +1,11 @@
 // Operators of an exported graph that are one kernel in the framework: what is found, and what must not be.
+#include "network/fusion.hpp"
+
 #include <algorithm>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
-#include "network/fusion.hpp"
 #include "network/test_network.hpp"
 
 namespace plimsoll::network {
@@ -31,7 +32,9 @@ struct Recognised {
   }
   [[nodiscard]] Kind kind(std::string_view name) const { return of(name).kind; }
   [[nodiscard]] std::string_view input(std::string_view name, std::size_t i) const {
-    const TensorId id = of(name).inputs[i];
+    return this->name(of(name).inputs[i]);
+  }
+  [[nodiscard]] std::string_view name(TensorId id) const {
     return id == kNoTensor ? std::string_view() : built.network.name_of(id);
   }
   [[nodiscard]] bool nothing() const {
@@ -123,13 +126,22 @@ TEST(Recognise, GatedActivations) {
          {std::pair("Sigmoid", Kind::silu), std::pair("HardSigmoid", Kind::hard_swish)}) {
       const Recognised r([&](Builder& b) {
         const TensorId x = input(b, "x", {2, 8});
-        const TensorId g = b.add(gate, "gate", {x});
+        const TensorId g = kind == Kind::hard_swish ? b.add(gate, "gate", {x}, {{"alpha", 1.0 / 6}})
+                                                    : b.add(gate, "gate", {x});
         return first ? b.add("Mul", "last", {x, g}) : b.add("Mul", "last", {g, x});
       });
       EXPECT_EQ(r.kind("gate"), Kind::skipped);
       EXPECT_EQ(r.kind("last"), kind) << gate;
       EXPECT_EQ(r.input("last", 0), "x");
     }
+}
+
+TEST(Recognise, NoHardSwishOfAnotherSlope) {
+  EXPECT_TRUE(Recognised([](Builder& b) {  // HardSigmoid's own default is a fifth
+                const TensorId x = input(b, "x", {2, 8});
+                return b.add("Mul", "last", {x, b.add("HardSigmoid", "gate", {x})});
+              })
+                  .nothing());
 }
 
 TEST(Recognise, NoGateOfAnotherTensorOrWithOtherReaders) {
@@ -180,8 +192,7 @@ TensorId attention(Builder& b, const AttentionForm& form) {
   key = note("scale k", b.add("Mul", "scale k", {key, root}));
   TensorId scores = note("scores", b.add("MatMul", "scores", {query, key}));
   if (form.boolean_mask) {
-    const TensorId allowed =
-        b.input("allowed", DataType::boolean, {Dim::of(5), Dim::of(5)});
+    const TensorId allowed = b.input("allowed", DataType::boolean, {Dim::of(5), Dim::of(5)});
     const TensorId added =
         b.add("Where", "where", {allowed, b.constant_scalar("zero", 0.0), b.constant_scalar("minus", -1e30)});
     scores = b.add("Add", "mask", {scores, added});
@@ -207,6 +218,10 @@ void expect_attention(const AttentionForm& form, std::initializer_list<std::stri
   EXPECT_EQ(r.input("last", 0), "q");
   EXPECT_EQ(r.input("last", 1), "k");
   EXPECT_EQ(r.input("last", 2), "v");
+  EXPECT_EQ(r.name(r.of("last").scales[0]), "root");
+  EXPECT_EQ(r.name(r.of("last").scales[1]), "root");
+  EXPECT_EQ(r.name(r.of("last").mask), form.boolean_mask ? "where" : form.mask ? "m" : "");
+  EXPECT_EQ(r.name(r.of("last").allowed), form.boolean_mask ? "allowed" : "");
 }
 
 TEST(Recognise, AttentionAsExportersWriteIt) {
