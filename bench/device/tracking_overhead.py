@@ -2,7 +2,7 @@
 """Does tracking slow trainings down? Four small trainings together, naively and under MPS, tracked by Plimsoll and not,
 taking turns. Prints each training's steps a second and, per mode, the ratio of the means.
 
-usage: tracking_overhead.py PLIMSOLL REPEATS SECONDS OUT.json
+usage: tracking_overhead.py PLIMSOLL REPEATS SECONDS OUT.json [MODE…]      MODE: naive, mps
 """
 import json
 import os
@@ -81,9 +81,10 @@ def tracked(plimsoll, mode, seconds):
 
 def main():
     plimsoll, repeats, seconds, out = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+    modes = sys.argv[5:] or ["naive", "mps"]
     results = []
     for repeat in range(repeats):
-        for mode in ("naive", "mps"):
+        for mode in modes:
             # Who comes first changes from turn to turn.
             for kind in ("untracked", "tracked") if repeat % 2 == 0 else ("tracked", "untracked"):
                 rates = untracked(mode, seconds) if kind == "untracked" else tracked(plimsoll, mode, seconds)
@@ -91,11 +92,14 @@ def main():
                 print(f"{repeat} {mode:6} {kind:10} {' '.join(f'{r:.2f}' for r in sorted(rates))}", flush=True)
                 with open(out, "w") as file:
                     json.dump(results, file, indent=1)
-    for mode in ("naive", "mps"):
+    for mode in modes:
         means = {kind: [statistics.mean(r["steps_per_second"]) for r in results if r["mode"] == mode and r["kind"] == kind]
                  for kind in ("tracked", "untracked")}
         ratio = statistics.mean(means["tracked"]) / statistics.mean(means["untracked"])
         spread = statistics.stdev(means["untracked"]) / statistics.mean(means["untracked"]) if repeats > 1 else float("nan")
+        pairs = sorted(t / u for t, u in zip(means["tracked"], means["untracked"]))
+        print(f"{mode}: tracked / untracked, median of {len(pairs)} pairs {statistics.median(pairs):.4f} "
+              f"({pairs[0]:.4f} to {pairs[-1]:.4f})")
         print(f"{mode}: tracked / untracked {ratio:.4f}; untracked runs among themselves differ by {spread:.2%} (one sd)")
 
 

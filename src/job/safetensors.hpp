@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -23,6 +24,10 @@ struct StoredArray {
 /// The arrays of a safetensors file by name. Only the header is looked at; every array lies inside the file
 /// and its size fits its type and shape.
 [[nodiscard]] Result<std::map<std::string, StoredArray>> read_safetensors(const std::filesystem::path& path);
+
+/// The same for a file that is in memory, or mapped.
+[[nodiscard]] Result<std::map<std::string, StoredArray>> read_safetensors_header(
+    std::span<const std::byte> file);
 
 struct ArrayToStore {
   std::string name;

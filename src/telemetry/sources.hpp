@@ -43,14 +43,14 @@ inline constexpr std::array kSources = {
               "resident; the kernel walks the page tables for shared pages, so less often"},
     SourceRow{Source::process_io, 1, "written back by the kernel in seconds"},
     SourceRow{Source::host_cpu, 0.5, "the kernel sums over all processors"},
-    SourceRow{Source::host_memory, 0.2, ""},
+    SourceRow{Source::host_memory, 0.5, ""},
     SourceRow{Source::host_disk, 1, ""},
     SourceRow{Source::host_network, 1, ""},
     SourceRow{Source::host_pressure, 1, "the kernel averages over 2 s"},
     SourceRow{Source::cgroup, 0.5, ""},
     SourceRow{Source::package_energy, 0.1, ""},
     SourceRow{Source::gpu_activity, 0.2, "a driver takes 0.3 ms; windows below 0.1 s say little"},
-    SourceRow{Source::gpu_costly_activity, 5, "a driver takes 1.5 ms for the graphics activity"},
+    SourceRow{Source::gpu_costly_activity, 10, "a driver takes 1.5 ms for the graphics activity"},
     SourceRow{Source::gpu_power, 0.02, "the board measures about 50 times a second"},
     SourceRow{Source::gpu_energy, 10,
               "a driver takes 4 ms for its counter; the power is summed up in between"},
@@ -58,7 +58,9 @@ inline constexpr std::array kSources = {
     SourceRow{Source::gpu_clocks, 1, ""},
     SourceRow{Source::gpu_utilization, 1, "the driver averages over 1/6 s to 1 s"},
     SourceRow{Source::gpu_temperature, 1, ""},
-    SourceRow{Source::gpu_sharing, 0.5, "the driver samples processes over 1/6 s to 1 s"},
+    SourceRow{
+        Source::gpu_sharing, 1,
+        "a driver takes 2 ms; it samples processes over 1/6 s to 1 s and keeps the samples until asked"},
     SourceRow{Source::gpu_slices, 10, "MIG slices change only by hand"},
 };
 

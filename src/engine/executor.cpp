@@ -1,0 +1,245 @@
+#include "engine/executor.hpp"
+
+#include <algorithm>
+
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
+
+#include "base/printable.hpp"
+
+namespace plimsoll::engine {
+
+using network::GraphId;
+using network::kNoTensor;
+using network::TensorId;
+
+/// One step's view of the values.
+class StepCall final : public Call {
+ public:
+  StepCall(Executor& executor, const Step& step) : executor_(executor), step_(step) {
+    const auto on_host = [&](TensorId id) {
+      if (id == kNoTensor) return true;
+      const Value& v = executor.values_[Executor::index(id)];
+      return v.is_sequence || !v.tensor.defined() || v.tensor.is_cpu();
+    };
+    device_ = step.shape_arithmetic && std::ranges::all_of(step.inputs, on_host) ? at::Device(at::kCPU)
+                                                                                 : executor.device_;
+  }
+
+  [[nodiscard]] bool has(std::size_t i) const override {
+    if (i >= step_.inputs.size() || step_.inputs[i] == kNoTensor) return false;
+    const Value& v = value(i);
+    return v.is_sequence || v.tensor.defined();
+  }
+  [[nodiscard]] std::size_t inputs() const override { return step_.inputs.size(); }
+  [[nodiscard]] const at::Tensor& in(std::size_t i) override {
+    if (device_.is_cpu()) return where_it_lies(i);
+    return executor_.on_device(step_.inputs[i], step_.scalars_stay);
+  }
+  [[nodiscard]] const at::Tensor& where_it_lies(std::size_t i) const override {
+    const Value& v = value(i);
+    TORCH_CHECK(v.tensor.defined(), "input ", i, " is not there");
+    return v.tensor;
+  }
+  [[nodiscard]] const std::vector<at::Tensor>& sequence(std::size_t i) const override {
+    return value(i).sequence;
+  }
+  [[nodiscard]] bool is_sequence(std::size_t i) const override { return value(i).is_sequence; }
+  [[nodiscard]] at::Device device() const override { return device_; }
+
+  void out(std::size_t i, at::Tensor tensor) override { set(i, Value{.tensor = std::move(tensor)}); }
+  void out_sequence(std::size_t i, std::vector<at::Tensor> tensors) override {
+    set(i, Value{.tensor = {}, .sequence = std::move(tensors), .is_sequence = true});
+  }
+
+  [[nodiscard]] std::vector<Value> run_body(GraphId id, std::span<const Value> inputs) override {
+    const network::Graph& body = executor_.plan_.network->graph(id);
+    TORCH_CHECK(inputs.size() == body.inputs.size(), "a body of ", body.inputs.size(), " inputs is given ",
+                inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      executor_.values_[Executor::index(body.inputs[i])] = inputs[i];
+    executor_.run_graph(id);
+    return executor_.collect(body);
+  }
+
+ private:
+  [[nodiscard]] const Value& value(std::size_t i) const {
+    return executor_.values_[Executor::index(step_.inputs[i])];
+  }
+  void set(std::size_t i, Value value) {
+    if (i < step_.outputs.size() && step_.outputs[i] != kNoTensor)
+      executor_.values_[Executor::index(step_.outputs[i])] = std::move(value);
+  }
+
+  Executor& executor_;
+  const Step& step_;
+  at::Device device_ = at::kCPU;
+};
+
+Executor::Executor(Plan plan, at::Device device)
+    : plan_(std::move(plan)),
+      device_(device),
+      values_(plan_.network->tensors.size()),
+      kept_(values_.size(), false),
+      on_device_(values_.size()) {
+  for (const KnownTensor& k : plan_.known) keep(k.tensor, k.contents);
+}
+
+void Executor::keep(TensorId id, at::Tensor tensor) {
+  values_[index(id)] = Value{.tensor = std::move(tensor)};
+  kept_[index(id)] = true;
+  on_device_[index(id)] = {};
+  for (const auto& [output, stored] : plan_.constants)
+    if (stored == id && output != id) keep(output, values_[index(id)].tensor);
+}
+
+const at::Tensor& Executor::on_device(TensorId id, bool scalars_stay) {
+  const at::Tensor& tensor = values_[index(id)].tensor;
+  TORCH_CHECK(tensor.defined(), "the tensor '", std::string(plan_.network->name_of(id)), "' is not there");
+  if (tensor.device() == device_ || (scalars_stay && tensor.dim() == 0)) return tensor;
+  at::Tensor& copy = on_device_[index(id)];
+  if (!copy.defined() || !kept_[index(id)]) copy = tensor.to(device_);
+  return copy;
+}
+
+void Executor::run_step(const Step& step, const network::Graph& graph) {
+  running_ = &graph.operators[step.op];
+  StepCall call(*this, step);
+  step.kernel(call);
+  for (const TensorId id : step.releases) {
+    values_[index(id)] = {};
+    on_device_[index(id)] = {};
+  }
+}
+
+void Executor::run_graph(GraphId id) {
+  const network::Graph& graph = plan_.network->graph(id);
+  for (const Step& step : plan_.graphs[static_cast<std::size_t>(id)]) run_step(step, graph);
+}
+
+void Executor::run_steps(std::size_t begin, std::size_t end) {
+  const network::Graph& graph = plan_.network->main();
+  for (std::size_t i = begin; i < end; ++i) {
+    run_step(plan_.graphs[0][i], graph);
+    if (after_step) after_step(i);
+  }
+}
+
+std::vector<Value> Executor::collect(const network::Graph& graph) {
+  std::vector<Value> outputs;
+  for (const TensorId id : graph.outputs) outputs.push_back(values_[index(id)]);
+  return outputs;
+}
+
+std::vector<Value> Executor::run(Inputs inputs) {
+  for (const auto& [id, tensor] : inputs) values_[index(id)] = Value{.tensor = tensor};
+  if (run_main)
+    run_main();
+  else
+    run_steps(0, plan_.graphs[0].size());
+  running_ = nullptr;
+  std::vector<Value> outputs = collect(plan_.network->main());
+  clear();
+  return outputs;
+}
+
+void Executor::clear() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (kept_[i]) continue;
+    values_[i] = {};
+    on_device_[i] = {};
+  }
+}
+
+std::string Executor::failed_at() const {
+  return running_ == nullptr ? std::string() : network::describe(*plan_.network, *running_);
+}
+
+namespace {
+
+/// What the mask does, and whether it does so for every query: "none" where it changes nothing, "causal"
+/// where each query sees itself and what is before it.
+MaskUse use_of(const at::Tensor& mask) {
+  const at::Tensor allowed = mask.scalar_type() == at::kBool ? mask : mask == 0;
+  if (mask.scalar_type() != at::kBool && !at::Tensor(allowed.logical_or(mask <= -1e4)).all().item<bool>())
+    return MaskUse::as_given;
+  if (allowed.all().item<bool>()) return MaskUse::none;
+  if (allowed.dim() < 2 || allowed.size(-1) != allowed.size(-2)) return MaskUse::as_given;
+  const at::Tensor triangle =
+      at::ones({allowed.size(-2), allowed.size(-1)}, allowed.options().dtype(at::kBool)).tril();
+  return allowed.eq(triangle).all().item<bool>() ? MaskUse::causal : MaskUse::as_given;
+}
+
+}  // namespace
+
+/// Marks in `needed` the steps that make a tensor; true where one of them reads an input of the graph.
+bool Executor::depends_on_input(TensorId id, std::vector<bool>& needed) const {
+  if (id == kNoTensor || kept_[index(id)]) return false;
+  const auto& steps = plan_.graphs[0];
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (std::ranges::find(steps[i].outputs, id) == steps[i].outputs.end()) continue;
+    if (needed[i]) return false;
+    needed[i] = true;
+    for (const TensorId input : steps[i].inputs)
+      if (depends_on_input(input, needed)) return true;
+    return false;
+  }
+  return true;
+}
+
+void Executor::settle_masks() {
+  auto& steps = plan_.graphs[0];
+  std::vector<bool> made(steps.size(), false);
+  for (const AttentionMask& mask : plan_.masks) {
+    std::vector<bool> needed(steps.size(), false);
+    if (depends_on_input(mask.tensor, needed)) continue;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (!needed[i] || made[i]) continue;
+      made[i] = true;
+      const Step& step = steps[i];
+      StepCall call(*this, step);
+      running_ = &plan_.network->main().operators[step.op];
+      step.kernel(call);
+    }
+    const at::Tensor contents = values_[index(mask.tensor)].tensor;
+    *mask.use = use_of(contents);
+    if (*mask.use == MaskUse::as_given) keep(mask.tensor, contents.to(device_));
+  }
+  running_ = nullptr;
+  // Only what made masks may be dropped, and only where nothing else reads it.
+  std::vector<std::uint32_t> uses(values_.size(), 0);
+  for (const auto& graph : plan_.graphs)
+    for (const Step& step : graph)
+      for (const TensorId id : step.inputs)
+        if (id != kNoTensor) ++uses[index(id)];
+  for (const TensorId id : plan_.network->main().outputs) ++uses[index(id)];
+  for (const AttentionMask& mask : plan_.masks) {
+    std::uint32_t& readers = uses[index(mask.tensor)];
+    if (kept_[index(mask.tensor)])
+      readers = 0;
+    else if (*mask.use != MaskUse::as_given)
+      --readers;
+  }
+  std::vector<bool> dropped(steps.size(), false);
+  for (std::size_t i = steps.size(); i-- > 0;) {
+    if (!made[i]) continue;
+    dropped[i] = std::ranges::all_of(steps[i].outputs,
+                                     [&](TensorId id) { return id == kNoTensor || uses[index(id)] == 0; });
+    if (!dropped[i]) continue;
+    for (const TensorId id : steps[i].inputs)
+      if (id != kNoTensor && uses[index(id)] > 0) --uses[index(id)];
+  }
+  std::vector<Step> left;
+  std::vector<TensorId> releases;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    releases.insert(releases.end(), steps[i].releases.begin(), steps[i].releases.end());
+    if (dropped[i]) continue;
+    left.push_back(std::move(steps[i]));
+    left.back().releases = std::exchange(releases, {});
+  }
+  steps = std::move(left);
+  clear();
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,142 @@
+// Kernels of the framework that exporters write as several operators.
+#include <cmath>
+#include <memory>
+
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/hardswish.h>
+#include <ATen/ops/layer_norm.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/silu.h>
+#include <ATen/ops/softmax.h>
+#include <torch/csrc/api/include/torch/version.h>
+#if TORCH_VERSION_MAJOR >= 2
+#include <ATen/ops/scaled_dot_product_attention.h>
+#endif
+
+#include "engine/attention_mask.hpp"
+#include "engine/plan.hpp"
+
+namespace plimsoll::engine {
+namespace {
+
+using network::Fusion;
+using network::kNoTensor;
+using network::TensorId;
+using Kind = Fusion::Kind;
+
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                     const std::optional<at::Tensor>& mask, bool causal, double scale) {
+#if TORCH_VERSION_MAJOR >= 2
+  return at::scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale);
+#else
+  // LibTorch 1 has no such kernel on the CPU: the same arithmetic, step by step, as its own modules do.
+  at::Tensor scores = at::matmul(q * scale, k.transpose(-2, -1));
+  if (causal) {
+    const at::Tensor allowed = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
+    scores = scores.masked_fill(allowed.logical_not(), -INFINITY);
+  } else if (mask && mask->scalar_type() == at::kBool) {
+    scores = scores.masked_fill(mask->logical_not(), -INFINITY);
+  } else if (mask) {
+    scores = scores + *mask;
+  }
+  return at::matmul(at::softmax(scores, -1), v);
+#endif
+}
+
+/// The product of the two factors, where inference knows them.
+std::optional<double> known_scale(const Fusion& fusion, const network::Shapes& shapes) {
+  double scale = 1;
+  for (const TensorId id : fusion.scales) {
+    if (id == kNoTensor || !shapes.at(id).has_value || shapes.value(id).size() != 1 ||
+        shapes.value(id)[0].is_symbol())
+      return std::nullopt;
+    scale *= shapes.value(id)[0].real();
+  }
+  return scale;
+}
+
+FusedKernel attention_kernel(const Fusion& fusion, const network::Shapes& shapes,
+                             std::shared_ptr<MaskUse> use) {
+  const TensorId mask = fusion.allowed != kNoTensor ? fusion.allowed : fusion.mask;
+  FusedKernel fused;
+  fused.inputs = {fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], mask};
+  std::optional<double> scale = known_scale(fusion, shapes);
+  if (!scale) fused.inputs.insert(fused.inputs.end(), {fusion.scales[0], fusion.scales[1]});
+  fused.kernel = [scale, use = std::move(use)](Call& c) mutable {
+    if (!scale) scale = c.number(4) * c.number(5);
+    std::optional<at::Tensor> given;
+    if (*use == MaskUse::as_given && c.has(3)) given = c.in(3);
+    c.out(0, attention(c.in(0), c.in(1), c.in(2), given, *use == MaskUse::causal, *scale));
+  };
+  return fused;
+}
+
+/// The weight is kept a row per output whichever way the graph stores it (weights.cpp), as the framework
+/// does.
+FusedKernel linear_kernel(const Fusion& fusion) {
+  FusedKernel fused;
+  fused.inputs = {fusion.inputs[0], fusion.inputs[1], fusion.inputs[2]};
+  fused.kernel = [turned = fusion.turned](Call& c) {
+    const at::Tensor weight = turned ? c.in(1) : c.in(1).t();
+    c.out(0, c.has(2) ? at::linear(c.in(0), weight, c.in(2)) : at::linear(c.in(0), weight));
+  };
+  return fused;
+}
+
+FusedKernel layer_norm_kernel(const Fusion& fusion) {
+  FusedKernel fused;
+  fused.inputs = {fusion.inputs[0], fusion.inputs[1], fusion.inputs[2]};
+  fused.kernel = [epsilon = fusion.epsilon](Call& c) {
+    c.out(0, at::layer_norm(c.in(0), c.in(1).sizes(), c.in(1), c.in(2), epsilon));
+  };
+  return fused;
+}
+
+Kernel gated_kernel(Kind kind, bool in_place) {
+  if (kind == Kind::silu)
+    return in_place ? Kernel([](Call& c) {
+      at::Tensor x = c.in(0);
+      c.out(0, at::silu_(x));
+    })
+                    : Kernel([](Call& c) { c.out(0, at::silu(c.in(0))); });
+  return in_place ? Kernel([](Call& c) {
+    at::Tensor x = c.in(0);
+    c.out(0, at::hardswish_(x));
+  })
+                  : Kernel([](Call& c) { c.out(0, at::hardswish(c.in(0))); });
+}
+
+}  // namespace
+
+FusedKernel fused_kernel(const Fusion& fusion, const network::Shapes& shapes, bool in_place,
+                         const std::shared_ptr<MaskUse>& mask) {
+  switch (fusion.kind) {
+    case Kind::attention: return attention_kernel(fusion, shapes, mask);
+    case Kind::linear: return linear_kernel(fusion);
+    case Kind::layer_norm: return layer_norm_kernel(fusion);
+    case Kind::gelu: return {[](Call& c) { c.out(0, at::gelu(c.in(0))); }, {fusion.inputs[0]}};
+    case Kind::silu:
+    case Kind::hard_swish: return {gated_kernel(fusion.kind, in_place), {fusion.inputs[0]}};
+    case Kind::none:
+    case Kind::skipped: break;
+  }
+  return {};
+}
+
+std::string_view name(Kind kind) {
+  switch (kind) {
+    case Kind::attention: return "attention";
+    case Kind::gelu: return "gelu";
+    case Kind::silu: return "silu";
+    case Kind::hard_swish: return "hard-swish";
+    case Kind::layer_norm: return "layer norm";
+    case Kind::linear: return "linear";
+    case Kind::none:
+    case Kind::skipped: break;
+  }
+  return "";
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,306 @@
+#include "engine/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <ATen/ops/empty.h>
+
+#include "network/operators.hpp"
+#include "network/scopes.hpp"
+
+namespace plimsoll::engine {
+namespace {
+
+using network::DataType;
+using network::Fusion;
+using network::GraphId;
+using network::kNoTensor;
+using network::Network;
+using network::Operator;
+using network::Role;
+using network::Shapes;
+using network::TensorId;
+
+std::size_t index(TensorId id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// Activations that networks write over their input where they can.
+bool overwrites(std::string_view type) {
+  static constexpr std::array<std::string_view, 9> kActivations = {
+      "Celu", "Clip", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Relu", "Selu"};
+  return std::ranges::find(kActivations, type) != kActivations.end();
+}
+
+/// Layers after which they do.
+bool is_layer(std::string_view type) {
+  static constexpr std::array<std::string_view, 6> kLayers = {
+      "Conv", "ConvTranspose", "BatchNormalization", "GroupNormalization", "InstanceNormalization", "Add"};
+  return std::ranges::find(kLayers, type) != kLayers.end();
+}
+
+class Planner {
+ public:
+  Planner(const Network& network, const Shapes& shapes, const job::Setting& setting,
+          std::vector<Unplanned>& missing)
+      : network_(network),
+        shapes_(shapes),
+        setting_(setting),
+        missing_(missing),
+        known_(network.tensors.size(), false),
+        uses_(network.tensors.size(), 0),
+        maker_(network.tensors.size(), nullptr),
+        scalar_rows_(elementwise_rows()) {
+    plan_.network = &network;
+    plan_.numbers = numbers_of(setting.precision);
+    plan_.graphs.resize(network.graphs.size());
+  }
+
+  Result<Plan> run() {
+    find_known();
+    count_uses();
+    if (!setting_.literal) fusions_ = network::recognise(network_, shapes_);
+    fusions_.resize(network_.main().operators.size());
+    for (std::size_t g = 0; g < network_.graphs.size(); ++g) plan_graph(g);
+    set_releases();
+    find_weights();
+    return std::move(plan_);
+  }
+
+ private:
+  /// Shape arithmetic, and single numbers, are the host's: what inference knows need not be computed.
+  void find_known() {
+    for (std::size_t i = 0; i < network_.tensors.size(); ++i) {
+      const auto id = static_cast<TensorId>(i);
+      const Shapes::Entry& entry = shapes_.at(id);
+      if (!entry.has_value || !entry.ranked || entry.kind != network::ValueKind::tensor) continue;
+      const auto type = scalar_type(entry.type);
+      if (!type || network_.tensor(id).role == Role::parameter || network_.tensor(id).role == Role::input)
+        continue;
+      if (entry.dims.count > 1 || (entry.dims.count == 1 && network::is_float(entry.type))) continue;
+      std::vector<std::int64_t> dims;
+      for (const network::Dim d : shapes_.dims(id))
+        if (d.exact()) dims.push_back(d.value());
+      const auto value = shapes_.value(id);
+      if (dims.size() != entry.dims.count ||
+          std::ranges::any_of(value, [](const network::Scalar& s) { return s.is_symbol(); }))
+        continue;
+      plan_.known.push_back({id, made_of(value, dims, plan_.numbers.stored(*type))});
+      known_[i] = true;
+    }
+  }
+
+  static at::Tensor made_of(std::span<const network::Scalar> value, const std::vector<std::int64_t>& dims,
+                            at::ScalarType type) {
+    const bool real = std::ranges::any_of(value, [](const network::Scalar& s) { return s.is_real(); });
+    at::Tensor made = at::empty(dims, at::TensorOptions().dtype(real ? at::kDouble : at::kLong));
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (real)
+        made.data_ptr<double>()[i] = value[i].real();
+      else
+        made.data_ptr<std::int64_t>()[i] = value[i].integer();
+    }
+    return made.to(type);
+  }
+
+  void count_uses() {
+    for (const network::Graph& graph : network_.graphs) {
+      for (const Operator& op : graph.operators) {
+        for (const TensorId id : network_.inputs(op))
+          if (id != kNoTensor) ++uses_[index(id)];
+        for (const TensorId id : network_.outputs(op))
+          if (id != kNoTensor) maker_[index(id)] = &op;
+      }
+      for (const TensorId id : graph.outputs)
+        if (id != kNoTensor) uses_[index(id)] += 2;  // the caller reads it, too
+    }
+  }
+
+  [[nodiscard]] bool in_place(TensorId input, std::string_view type, std::uint32_t readers) const {
+    if (setting_.in_place == job::InPlace::never || !overwrites(type) || input == kNoTensor) return false;
+    const Operator* maker = maker_[index(input)];
+    if (maker == nullptr || uses_[index(input)] > readers) return false;
+    return setting_.in_place == job::InPlace::always || is_layer(network_.type_of(*maker));
+  }
+
+  void plan_graph(std::size_t g) {
+    const network::Graph& graph = network_.graphs[g];
+    for (std::uint32_t i = 0; i < graph.operators.size(); ++i) {
+      const Operator& op = graph.operators[i];
+      const auto outputs = network_.outputs(op);
+      const bool done =
+          std::ranges::all_of(outputs, [&](TensorId id) { return id == kNoTensor || known_[index(id)]; });
+      if (done && !outputs.empty()) continue;
+      const Fusion fusion = g == 0 ? fusions_[i] : Fusion{};
+      if (fusion.kind == Fusion::Kind::skipped) continue;
+      if (fusion.kind == Fusion::Kind::none)
+        plan_operator(plan_.graphs[g], i, op);
+      else
+        plan_fused(plan_.graphs[g], i, op, fusion);
+    }
+  }
+
+  void plan_operator(std::vector<Step>& steps, std::uint32_t i, const Operator& op) {
+    const std::string_view type = network_.type_of(op), domain = network_.domain_of(op);
+    if (type == "Constant" && domain.empty()) return plan_constant(op);
+    const OperatorRow* row = find_row(domain, type);
+    if (row == nullptr) return miss(op, "the engine has no kernel for it");
+    const auto inputs = network_.inputs(op), outputs = network_.outputs(op);
+    const bool overwrite = in_place(inputs.empty() ? kNoTensor : inputs[0], type, 1);
+    const Preparation preparation(network_, shapes_, op, plan_.numbers, setting_.mode == network::Mode::train,
+                                  overwrite);
+    Result<Kernel> kernel = row->prepare(preparation);
+    if (!kernel) return miss(op, kernel.error().text());
+    if (overwrite) ++plan_.in_place;
+    Step step{.op = i, .kernel = std::move(*kernel)};
+    step.inputs.assign(inputs.begin(), inputs.end());
+    step.outputs.assign(outputs.begin(), outputs.end());
+    step.shape_arithmetic = row->shape_arithmetic;
+    step.scalars_stay = std::ranges::any_of(
+        scalar_rows_, [&](const OperatorRow& r) { return r.name == row->name && r.domain == row->domain; });
+    steps.push_back(std::move(step));
+  }
+
+  /// A Constant's tensor is a stored one like any other, under the attribute's own name.
+  void plan_constant(const Operator& op) {
+    const network::Attribute* value = network_.find(op, "value");
+    const auto outputs = network_.outputs(op);
+    if (outputs.size() != 1 || outputs[0] == kNoTensor) return;
+    if (value != nullptr && value->kind == network::Attribute::Kind::tensor) {
+      plan_.constants.push_back({outputs[0], static_cast<TensorId>(value->integer)});
+      return;
+    }
+    plan_given_constant(op, outputs[0]);
+  }
+
+  void plan_given_constant(const Operator& op, TensorId output) {
+    std::vector<network::Scalar> list;
+    bool scalar = true;
+    for (const network::Attribute& a : network_.attributes_of(op)) {
+      const std::string_view name = network_.view(a.name);
+      scalar = name == "value_int" || name == "value_float";
+      if (name == "value_int") list.push_back(network::Scalar::integer(a.integer));
+      if (name == "value_float") list.push_back(network::Scalar::real(a.real));
+      if (name == "value_ints")
+        for (const std::int64_t n : network_.integers_of(a)) list.push_back(network::Scalar::integer(n));
+      if (name == "value_floats")
+        for (const double x : network_.reals_of(a)) list.push_back(network::Scalar::real(x));
+    }
+    const auto type = scalar_type(shapes_.type(output));
+    if (!type) return miss(op, "constants of this type cannot be kept");
+    std::vector<std::int64_t> dims;
+    if (!scalar) dims.push_back(static_cast<std::int64_t>(list.size()));
+    plan_.known.push_back({output, made_of(list, dims, plan_.numbers.stored(*type))});
+    known_[index(output)] = true;
+  }
+
+  void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, const Fusion& fusion) {
+    const bool gated = fusion.kind == Fusion::Kind::silu || fusion.kind == Fusion::Kind::hard_swish;
+    const bool overwrite = gated && in_place(fusion.inputs[0], "HardSwish", 2);
+    const auto mask = std::make_shared<MaskUse>(MaskUse::as_given);
+    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, mask);
+    if (fusion.kind == Fusion::Kind::attention && fused.inputs[3] != kNoTensor)
+      plan_.masks.push_back({fused.inputs[3], mask});
+    if (fusion.kind == Fusion::Kind::linear && !fusion.turned) plan_.turned.push_back(fusion.inputs[1]);
+    if (overwrite) ++plan_.in_place;
+    ++plan_.recognised[std::string(name(fusion.kind))];
+    Step step{.op = i, .kernel = std::move(fused.kernel), .inputs = std::move(fused.inputs)};
+    const auto outputs = network_.outputs(op);
+    step.outputs.assign(outputs.begin(), outputs.end());
+    step.scalars_stay = true;
+    steps.push_back(std::move(step));
+  }
+
+  void miss(const Operator& op, std::string reason) {
+    const std::string_view type = network_.type_of(op), domain = network_.domain_of(op);
+    std::string name = domain.empty() ? std::string(type) : fmt::format("{}.{}", domain, type);
+    for (Unplanned& u : missing_)
+      if (u.op == name && u.reason == reason) {
+        ++u.nodes;
+        return;
+      }
+    missing_.push_back({std::move(name), 1, std::move(reason)});
+  }
+
+  /// What a body reads of the graphs around it is read by the operator that owns the body.
+  void add_captured(const Operator& op, std::vector<TensorId>& reads) const {
+    for (const network::Attribute& a : network_.attributes_of(op)) {
+      if (a.kind != network::Attribute::Kind::graph) continue;
+      const network::Graph& body = network_.graph(static_cast<GraphId>(a.integer));
+      for (const Operator& inner : body.operators) {
+        for (const TensorId id : network_.inputs(inner))
+          if (id != kNoTensor) reads.push_back(id);
+        add_captured(inner, reads);
+      }
+      for (const TensorId id : body.outputs)
+        if (id != kNoTensor) reads.push_back(id);
+    }
+  }
+
+  void set_releases() {
+    const auto& operators = network_.main().operators;
+    std::vector<bool> executed(operators.size(), false);
+    std::vector<std::vector<TensorId>> reads(operators.size());
+    std::vector<Step*> step_of(operators.size(), nullptr);
+    for (Step& step : plan_.graphs[0]) {
+      executed[step.op] = true;
+      step_of[step.op] = &step;
+      for (const TensorId id : step.inputs)
+        if (id != kNoTensor) reads[step.op].push_back(id);
+      add_captured(operators[step.op], reads[step.op]);
+    }
+    const std::vector<std::uint32_t> released = network::released_after(network_, executed, reads);
+    for (const Step& step : plan_.graphs[0])
+      for (const TensorId id : step.outputs) {
+        if (id == kNoTensor || released[index(id)] == network::kHeld) continue;
+        step_of[released[index(id)]]->releases.push_back(id);
+      }
+  }
+
+  void find_weights() {
+    std::set<TensorId> read;
+    for (const auto& steps : plan_.graphs)
+      for (const Step& step : steps)
+        for (const TensorId id : step.inputs) note_weight(id, read);
+    for (const network::Graph& graph : network_.graphs)
+      for (const TensorId id : graph.outputs) note_weight(id, read);
+    for (const auto& [output, stored] : plan_.constants)
+      if (!known_[index(output)]) read.insert(stored);
+    plan_.weights.assign(read.begin(), read.end());
+  }
+
+  void note_weight(TensorId id, std::set<TensorId>& read) const {
+    if (id == kNoTensor || known_[index(id)]) return;
+    const Role role = network_.tensor(id).role;
+    if (maker_[index(id)] == nullptr && (role == Role::parameter || role == Role::buffer)) read.insert(id);
+  }
+
+  const Network& network_;
+  const Shapes& shapes_;
+  const job::Setting& setting_;
+  std::vector<Unplanned>& missing_;
+  Plan plan_;
+  std::vector<Fusion> fusions_;
+  std::vector<bool> known_;
+  std::vector<std::uint32_t> uses_;
+  std::vector<const Operator*> maker_;
+  std::span<const OperatorRow> scalar_rows_;
+};
+
+}  // namespace
+
+Numbers numbers_of(network::Precision precision) {
+  switch (precision) {
+    case network::Precision::fp16: return {at::kHalf};
+    case network::Precision::bf16: return {at::kBFloat16};
+    default: return {at::kFloat};
+  }
+}
+
+Result<Plan> make_plan(const Network& network, const Shapes& shapes, const job::Setting& setting,
+                       std::vector<Unplanned>& missing) {
+  return Planner(network, shapes, setting, missing).run();
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,79 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/attention_mask.hpp"
+#include "engine/call.hpp"
+#include "job/job.hpp"
+#include "network/fusion.hpp"
+
+namespace plimsoll::engine {
+
+/// One call of a kernel.
+struct Step {
+  std::uint32_t op = 0;  ///< in its graph
+  Kernel kernel;
+  std::vector<network::TensorId> inputs;
+  std::vector<network::TensorId> outputs;
+  std::vector<network::TensorId> releases;  ///< what nothing needs any more after this step
+  bool shape_arithmetic = false;            ///< stays on the CPU where all its inputs do
+  bool scalars_stay = false;                ///< takes single numbers of the host as they are
+};
+
+/// A tensor whose contents are known before anything runs.
+struct KnownTensor {
+  network::TensorId tensor;
+  at::Tensor contents;  ///< on the CPU
+};
+
+/// An attention's mask, and how the attention uses it (settled once the weights are there).
+struct AttentionMask {
+  network::TensorId tensor;
+  std::shared_ptr<MaskUse> use;  ///< shared with the kernel, which a Step owns as a function
+};
+
+/// What executes a Network: steps in order, per graph. Refers to the Network it was made from.
+struct Plan {
+  const network::Network* network = nullptr;
+  Numbers numbers;
+  std::vector<std::vector<Step>> graphs;  ///< by GraphId
+  std::vector<KnownTensor> known;         ///< shape arithmetic that inference has done
+  /// Constants that are stored tensors: the operator's output, and the tensor of its attribute.
+  std::vector<std::pair<network::TensorId, network::TensorId>> constants;
+  std::vector<network::TensorId> weights;  ///< stored tensors that steps read, not known ones
+  std::vector<network::TensorId> turned;   ///< weights that the framework keeps the other way round
+  std::vector<AttentionMask> masks;
+  std::map<std::string, std::int64_t> recognised;
+  std::int64_t in_place = 0;
+};
+
+struct Unplanned {
+  std::string op;
+  std::int64_t nodes = 0;
+  std::string reason;
+};
+
+/// Fails where shapes cannot be inferred; operators that cannot be executed are listed in `missing`, and
+/// then the plan must not be run.
+[[nodiscard]] Result<Plan> make_plan(const network::Network& network, const network::Shapes& shapes,
+                                     const job::Setting& setting, std::vector<Unplanned>& missing);
+
+/// The element type that a setting computes in, in place of float32.
+[[nodiscard]] Numbers numbers_of(network::Precision precision);
+
+/// The kernel of a recognised group of operators, and the tensors it reads, in the kernel's order.
+struct FusedKernel {
+  Kernel kernel;
+  std::vector<network::TensorId> inputs;
+};
+/// `mask` is looked at whenever the kernel of an attention runs.
+[[nodiscard]] FusedKernel fused_kernel(const network::Fusion& fusion, const network::Shapes& shapes,
+                                       bool in_place, const std::shared_ptr<MaskUse>& mask);
+/// "attention", "gelu", …
+[[nodiscard]] std::string_view name(network::Fusion::Kind kind);
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,277 @@
+#include <algorithm>
+#include <array>
+
+#include "job/fields.hpp"
+#include "job/job.hpp"
+#include "job/network_json.hpp"
+#include "network/shape.hpp"
+
+namespace plimsoll::job {
+namespace {
+
+using network::TensorId;
+
+constexpr int kLevels = 12;  // document, network, graphs, graph, operators, operator, attributes, …
+constexpr double kYear = 365.0 * 24 * 3600;
+
+Json tensor_number(TensorId id) {
+  return static_cast<std::int64_t>(id);
+}
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text_json(text));
+  return list;
+}
+
+Json binding_json(const network::Binding& binding) {
+  Json symbols = Json::array(), inputs = Json::array();
+  for (const network::BoundSymbol& symbol : binding.symbols)
+    symbols.push_back(
+        {{"name", text_json(symbol.name)}, {"value", symbol.value}, {"assumed", symbol.assumed}});
+  for (const network::Binding::InputShape& input : binding.inputs)
+    inputs.push_back({{"tensor", tensor_number(input.tensor)}, {"dims", input.dims}});
+  return {{"symbols", std::move(symbols)}, {"inputs", std::move(inputs)}};
+}
+
+Json setting_json(const Setting& setting) {
+  return {{"mode", network::name(setting.mode)},
+          {"precision", network::name(setting.precision)},
+          {"optimizer", network::name(setting.optimizer)},
+          {"loss", name(setting.loss)},
+          {"in_place", name(setting.in_place)},
+          {"learning_rate", real_json(setting.learning_rate)},
+          {"channels_last", setting.channels_last},
+          {"captured", setting.captured},
+          {"literal", setting.literal},
+          {"fold", setting.fold},
+          {"deterministic", setting.deterministic},
+          {"seed", setting.seed},
+          {"frozen", texts_json(setting.frozen)},
+          {"checkpoints", texts_json(setting.checkpoints)},
+          {"threads", setting.threads}};
+}
+
+Json protocol_json(const Protocol& protocol) {
+  const Scenario& scenario = protocol.scenario;
+  return {{"seconds", real_json(protocol.seconds)},
+          {"relative_width", real_json(protocol.relative_width)},
+          {"confidence", real_json(protocol.confidence)},
+          {"least_samples", protocol.least_samples},
+          {"most_samples", protocol.most_samples},
+          {"layers", protocol.layers},
+          {"energy_seconds", real_json(protocol.energy_seconds)},
+          {"trace", text_json(protocol.trace)},
+          {"scenario",
+           {{"arrival", name(scenario.arrival)},
+            {"queries", scenario.queries},
+            {"samples_per_query", scenario.samples_per_query},
+            {"queries_per_second", real_json(scenario.queries_per_second)},
+            {"samples", scenario.samples}}}};
+}
+
+Json weights_json(const std::vector<WeightLocation>& weights) {
+  Json list = Json::array();
+  for (const WeightLocation& weight : weights)
+    list.push_back({{"tensor", tensor_number(weight.tensor)},
+                    {"file", weight.file},
+                    {"offset", weight.offset},
+                    {"bytes", weight.bytes}});
+  return list;
+}
+
+Json data_json(const Data& data) {
+  return {{"file", text_json(data.file)},
+          {"inputs", text_json(data.inputs)},
+          {"labels", text_json(data.labels)},
+          {"test_inputs", text_json(data.test_inputs)},
+          {"test_labels", text_json(data.test_labels)},
+          {"epochs", data.epochs},
+          {"shuffle", data.shuffle}};
+}
+
+/// A path for the kernel: a NUL would cut it short.
+std::string path_text(const Fields& fields, std::string_view key) {
+  std::string path = fields.text(key);
+  if (path.find('\0') != path.npos) fields.complain(key, "is not a path");
+  return path;
+}
+
+TensorId read_tensor(const Fields& fields, const network::Network& network) {
+  return static_cast<TensorId>(
+      fields.whole("tensor", 0, static_cast<std::int64_t>(network.tensors.size()) - 1));
+}
+
+network::Binding read_binding(const Fields& fields, const network::Network& network) {
+  network::Binding binding;
+  fields.each("symbols", [&](const Fields& symbol) {
+    binding.symbols.push_back({symbol.text("name"), symbol.whole("value"), symbol.flag("assumed")});
+  });
+  if (binding.symbols.size() != network.symbols.size())
+    fields.complain("symbols", fmt::format("has {} of the network's {} symbols", binding.symbols.size(),
+                                           network.symbols.size()));
+  fields.each("inputs", [&](const Fields& input) {
+    binding.inputs.push_back({read_tensor(input, network), input.wholes("dims", 0)});
+    if (binding.inputs.back().dims.size() > network::kMaxRank)
+      input.complain("dims", fmt::format("has more than {} extents", network::kMaxRank));
+  });
+  return binding;
+}
+
+Setting read_setting(const Fields& fields) {
+  return {.mode = fields.choice("mode", network::mode_named),
+          .precision = fields.choice("precision", network::precision_named),
+          .optimizer = fields.choice("optimizer", network::optimizer_named),
+          .loss = fields.choice("loss", loss_named),
+          .in_place = fields.choice("in_place", in_place_named),
+          .learning_rate = fields.not_negative("learning_rate"),
+          .channels_last = fields.flag("channels_last"),
+          .captured = fields.flag("captured"),
+          .literal = fields.flag("literal"),
+          .fold = fields.flag("fold"),
+          .deterministic = fields.flag("deterministic"),
+          .seed = fields.natural("seed"),
+          .frozen = fields.texts("frozen"),
+          .checkpoints = fields.texts("checkpoints"),
+          .threads = fields.whole("threads", 0, 1 << 16)};
+}
+
+double read_seconds(const Fields& fields, std::string_view key) {
+  const double seconds = fields.not_negative(key);
+  if (seconds > kYear) fields.complain(key, "is more than a year");
+  return seconds;
+}
+
+Scenario read_scenario(const Fields& fields) {
+  Scenario scenario{.arrival = fields.choice("arrival", arrival_named),
+                    .queries = fields.whole("queries"),
+                    .samples_per_query = fields.whole("samples_per_query", 1),
+                    .queries_per_second = fields.not_negative("queries_per_second"),
+                    .samples = fields.whole("samples")};
+  if (scenario.arrival == Arrival::server && scenario.queries_per_second <= 0)
+    fields.complain("queries_per_second", "is not above 0, which a server needs");
+  return scenario;
+}
+
+Protocol read_protocol(const Fields& fields) {
+  Protocol protocol{.seconds = read_seconds(fields, "seconds"),
+                    .relative_width = fields.not_negative("relative_width"),
+                    .confidence = fields.not_negative("confidence"),
+                    .least_samples = fields.whole("least_samples", 1),
+                    .most_samples = fields.whole("most_samples", 1),
+                    .layers = fields.flag("layers"),
+                    .energy_seconds = read_seconds(fields, "energy_seconds"),
+                    .trace = path_text(fields, "trace"),
+                    .scenario = read_scenario(fields.section("scenario"))};
+  if (protocol.confidence <= 0 || protocol.confidence >= 1)
+    fields.complain("confidence", "is not between 0 and 1");
+  if (protocol.most_samples < protocol.least_samples)
+    fields.complain("most_samples", "is less than least_samples");
+  return protocol;
+}
+
+/// Of the tensor's contents, packed; nothing where its shape is not exact or its type has no size.
+std::optional<std::int64_t> contents_bytes(const network::Network& network, const network::Tensor& tensor) {
+  if (!tensor.has_shape || network::bits(tensor.type) == 0) return std::nullopt;
+  std::int64_t elements = 1;
+  for (const network::Dim dim : network.dims_of(tensor))
+    if (!dim.exact() || __builtin_mul_overflow(elements, dim.value(), &elements)) return std::nullopt;
+  return network::packed_bytes(tensor.type, elements);
+}
+
+std::vector<WeightLocation> read_weights(const Fields& fields, const Job& job) {
+  std::vector<WeightLocation> weights;
+  std::vector<bool> seen(job.network.tensors.size());
+  fields.each("weights", [&](const Fields& item) {
+    const WeightLocation weight{.tensor = read_tensor(item, job.network),
+                                .file = static_cast<std::uint32_t>(
+                                    item.whole("file", 0, static_cast<std::int64_t>(job.files.size()) - 1)),
+                                .offset = item.whole("offset"),
+                                .bytes = item.whole("bytes")};
+    if (!item.good()) return;
+    if (seen[static_cast<std::size_t>(weight.tensor)]) item.complain("tensor", "has a location already");
+    seen[static_cast<std::size_t>(weight.tensor)] = true;
+    if (contents_bytes(job.network, job.network.tensor(weight.tensor)) != weight.bytes)
+      item.complain("bytes", "is not what the tensor's type and shape take");
+    if (weight.offset > kMostWhole - weight.bytes) item.complain("offset", "lies beyond any file");
+    weights.push_back(weight);
+  });
+  return weights;
+}
+
+Data read_data(const Fields& fields) {
+  return {.file = path_text(fields, "file"),
+          .inputs = fields.text("inputs"),
+          .labels = fields.text("labels"),
+          .test_inputs = fields.text("test_inputs"),
+          .test_labels = fields.text("test_labels"),
+          .epochs = fields.whole("epochs", 1),
+          .shuffle = fields.flag("shuffle")};
+}
+
+/// "cpu", "cuda:0".
+std::string read_device(const Fields& fields) {
+  std::string device = fields.text("device");
+  const std::string_view prefix = "cuda:";
+  const bool numbered =
+      device.starts_with(prefix) && device.size() > prefix.size() && device.size() <= prefix.size() + 3 &&
+      std::ranges::all_of(device.substr(prefix.size()), [](char c) { return c >= '0' && c <= '9'; });
+  if (device != "cpu" && !numbered) fields.complain("device", "is neither \"cpu\" nor \"cuda:N\"");
+  return device;
+}
+
+Job read_fields(const Fields& fields) {
+  Job job;
+  if (fields.whole("version", 0) != kVersion) {
+    fields.complain("version",
+                    fmt::format("is not {}: plimsoll and its engine are of different versions", kVersion));
+    return job;
+  }
+  job.task = fields.choice("task", task_named);
+  const Fields network = fields.section("network");
+  if (!fields.good()) return job;
+  job.network = read_network(network);
+  if (!fields.good()) return job;
+  job.binding = read_binding(fields.section("binding"), job.network);
+  job.device = read_device(fields);
+  job.setting = read_setting(fields.section("setting"));
+  job.protocol = read_protocol(fields.section("protocol"));
+  job.files = fields.texts("files");
+  for (const std::string& file : job.files)
+    if (file.empty() || file.find('\0') != file.npos) fields.complain("files", "has an item that is no path");
+  job.weights = read_weights(fields, job);
+  job.random_weights = fields.flag("random_weights");
+  job.inputs_file = path_text(fields, "inputs_file");
+  job.outputs_file = path_text(fields, "outputs_file");
+  if (fields.has("data")) job.data = read_data(fields.section("data"));
+  return job;
+}
+
+}  // namespace
+
+std::string write(const Job& job) {
+  Json document = {{"version", kVersion},
+                   {"task", name(job.task)},
+                   {"network", network_json(job.network)},
+                   {"binding", binding_json(job.binding)},
+                   {"device", text_json(job.device)},
+                   {"setting", setting_json(job.setting)},
+                   {"protocol", protocol_json(job.protocol)},
+                   {"files", texts_json(job.files)},
+                   {"weights", weights_json(job.weights)},
+                   {"random_weights", job.random_weights},
+                   {"inputs_file", text_json(job.inputs_file)},
+                   {"outputs_file", text_json(job.outputs_file)}};
+  if (job.data) document["data"] = data_json(*job.data);
+  return dump(document);
+}
+
+Result<Job> read(std::string_view text) {
+  const Result<Json> document = parse_within(text, kMostJobBytes, kLevels);
+  if (!document) return std::unexpected(document.error());
+  std::optional<Error> error;
+  Job job = read_fields(Fields(*document, "", error));
+  if (error) return std::unexpected(std::move(*error));
+  return job;
+}
+
+}  // namespace plimsoll::job
