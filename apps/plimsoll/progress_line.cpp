@@ -30,7 +30,8 @@ ProgressLine::~ProgressLine() {
 }
 
 void ProgressLine::begin_row(std::string what) {
-  what_ = printable(what, 60);
+  // The bar and the time take some 60 columns.
+  what_ = printable(what, static_cast<std::size_t>(std::max(width_ - 60, 20)));
   ++row_;
   row_begun_ = Clock::now();
   drawn_.reset();

@@ -128,21 +128,23 @@ Table batches_table(const Measurement& measurement) {
 }
 
 Table latencies_table(const Measurement& measurement) {
-  Table table{{{"Batch", Align::right}, {"Queries", Align::right}, {"Samples/s", Align::right}}, {}};
+  Table table{{{"", Align::left}}, {}};
+  table.rows = {{"queries"}, {"samples/s"}};
   for (const measure::Percentile& percentile : measure::percentiles({}, measurement.protocol.confidence))
-    table.columns.push_back({fmt::format("{:g} %", percentile.percent), Align::right});
+    table.rows.push_back({fmt::format("{:g} %", percentile.percent)});
   for (const Row& row : measurement.rows) {
     if (!row.latencies) continue;
     const job::Latencies& l = *row.latencies;
-    std::vector<std::string> cells = {
-        std::to_string(row.batch), std::to_string(l.seconds.size()),
-        l.elapsed > 0 ? count_text(static_cast<double>(l.samples) / l.elapsed) : "unknown"};
+    table.columns.push_back({fmt::format("Batch {}", row.batch), Align::right});
+    table.rows[0].push_back(std::to_string(l.seconds.size()));
+    table.rows[1].push_back(l.elapsed > 0 ? count_text(static_cast<double>(l.samples) / l.elapsed)
+                                          : "unknown");
+    auto line = table.rows.begin() + 2;
     for (const measure::Percentile& percentile :
          measure::percentiles(l.seconds, measurement.protocol.confidence))
-      cells.push_back(percentile.seconds ? fmt::format("{} ({})", seconds_text(percentile.seconds->value),
-                                                       interval(percentile.seconds))
-                                         : "unknown");
-    table.rows.push_back(std::move(cells));
+      (line++)->push_back(percentile.seconds ? fmt::format("{} ({})", seconds_text(percentile.seconds->value),
+                                                           interval(percentile.seconds))
+                                             : "unknown");
   }
   return table;
 }
@@ -265,7 +267,7 @@ std::string detail(const Measurement& m, const TextStyle& style) {
   if (const Table batches = batches_table(m); !batches.rows.empty()) out += '\n' + to_text(batches, style);
   if (m.scene) {
     out += '\n' + scene_lines(m);
-  } else if (const Table latencies = latencies_table(m); !latencies.rows.empty()) {
+  } else if (const Table latencies = latencies_table(m); latencies.columns.size() > 1) {
     out += fmt::format("\n{}, latency from the scheduled time\n", job::name(m.protocol.scenario.arrival));
     out += to_text(latencies, style);
   }

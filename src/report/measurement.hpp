@@ -14,7 +14,7 @@ namespace plimsoll::report {
 
 /// One row per batch of one model on one device: the median with its interval, memory, energy, estimate.
 [[nodiscard]] Table batches_table(const measure::Measurement& measurement);
-/// Latencies of a scenario, a row per batch and a column per percentile.
+/// Latencies of a scenario, a column per batch and a row per percentile.
 [[nodiscard]] Table latencies_table(const measure::Measurement& measurement);
 /// Time by layer, in the order in which they ran.
 [[nodiscard]] Table layers_table(const job::Layers& layers);

@@ -156,7 +156,9 @@ class Session {
       for (const std::string& device : devices_) {
         measure::Measurement m = begin(model, device, instruments);
         for (const ReadyModel::Bound& bound : model.batches) {
-          progress.begin_row(fmt::format("{} on {}, batch {}", model.loaded.label, device, bound.batch));
+          progress.begin_row(fmt::format("{} on {}, batch {}",
+                                         std::filesystem::path(model.loaded.label).filename().string(),
+                                         device, bound.batch));
           auto row = measure::measure_row(job_for(model, bound, device, m.setting, m.protocol), bound.batch,
                                           instruments);
           if (!row) return out;
