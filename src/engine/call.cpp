@@ -72,6 +72,16 @@ std::optional<std::vector<std::int64_t>> Preparation::known_integers(std::size_t
   return known;
 }
 
+std::optional<std::vector<double>> Preparation::known_numbers(std::size_t input) const {
+  if (!has(input) || !shapes_.at(network_.inputs(op_)[input]).has_value) return std::nullopt;
+  std::vector<double> known;
+  for (const network::Scalar& s : shapes_.value(network_.inputs(op_)[input])) {
+    if (s.is_symbol()) return std::nullopt;
+    known.push_back(s.real());
+  }
+  return known;
+}
+
 bool Preparation::has_attribute(std::string_view name) const {
   return network_.find(op_, name) != nullptr;
 }

@@ -61,6 +61,7 @@ class Preparation {
   [[nodiscard]] std::optional<std::size_t> rank(std::size_t input) const;
   /// An input's contents where inference knows them.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> known_integers(std::size_t input) const;
+  [[nodiscard]] std::optional<std::vector<double>> known_numbers(std::size_t input) const;
 
   [[nodiscard]] bool has_attribute(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
@@ -126,17 +127,24 @@ struct OperatorRow {
 
 // The rows, by subject; each in a file of its own under engine/operators/.
 [[nodiscard]] std::span<const OperatorRow> elementwise_rows();
+[[nodiscard]] std::span<const OperatorRow> activation_rows();
 [[nodiscard]] std::span<const OperatorRow> convolution_rows();
+[[nodiscard]] std::span<const OperatorRow> pooling_rows();
 [[nodiscard]] std::span<const OperatorRow> product_rows();
 [[nodiscard]] std::span<const OperatorRow> normalization_rows();
 [[nodiscard]] std::span<const OperatorRow> reduction_rows();
+[[nodiscard]] std::span<const OperatorRow> loss_rows();
 [[nodiscard]] std::span<const OperatorRow> movement_rows();
+[[nodiscard]] std::span<const OperatorRow> image_rows();
 [[nodiscard]] std::span<const OperatorRow> shape_rows();
 [[nodiscard]] std::span<const OperatorRow> selection_rows();
+[[nodiscard]] std::span<const OperatorRow> detection_rows();
 [[nodiscard]] std::span<const OperatorRow> recurrent_rows();
 [[nodiscard]] std::span<const OperatorRow> quantization_rows();
 [[nodiscard]] std::span<const OperatorRow> random_rows();
+[[nodiscard]] std::span<const OperatorRow> signal_rows();
 [[nodiscard]] std::span<const OperatorRow> control_rows();
+[[nodiscard]] std::span<const OperatorRow> sequence_rows();
 [[nodiscard]] std::span<const OperatorRow> attention_rows();
 
 }  // namespace plimsoll::engine
