@@ -31,6 +31,7 @@ struct Command {
 
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
+void add_measure(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_runs(CLI::App& app, Invocation& invocation);

@@ -17,6 +17,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"weigh", add_weigh},
     {"estimate", add_estimate},
+    {"measure", add_measure},
     {"oom", add_oom},
     {"replay", add_replay},
     {"inspect", add_inspect},
