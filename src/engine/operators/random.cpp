@@ -26,10 +26,10 @@ Result<Kernel> prepare_dropout(const Preparation& p) {
       if (mask_wanted) c.out(1, at::ones(c.in(0).sizes(), c.in(0).options().dtype(at::kBool)));
     };
   const auto known = p.known_numbers(1);
-  std::optional<double> ratio = p.real("ratio", 0.5);
-  if (p.has(1)) ratio = known && known->size() == 1 ? std::optional(known->front()) : std::nullopt;
-  return [ratio, mask_wanted](Call& c) {
-    const double dropped = ratio ? *ratio : c.number(1);
+  const bool told = p.has(1) && !(known && known->size() == 1);  // only when it runs
+  const double ratio = !p.has(1) || told ? p.real("ratio", 0.5) : known->front();
+  return [ratio, told, mask_wanted](Call& c) {
+    const double dropped = told ? c.number(1) : ratio;
     if (!mask_wanted) return c.out(0, at::dropout(c.in(0), dropped, true));
     auto [kept, mask] = at::native_dropout(c.in(0), dropped, true);
     c.out(0, std::move(kept));
