@@ -28,7 +28,6 @@ constexpr std::size_t kChunk = std::size_t{64} << 10;
 constexpr std::size_t kFullestPipe = std::size_t{1}
                                      << 20;                // /proc/sys/fs/pipe-max-size, and the usual 64 KiB
 constexpr std::size_t kMostInput = std::size_t{64} << 10;  // what a fresh pipe holds
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 std::unexpected<Error> cannot(std::string_view what, int code, Error::Kind kind = Error::Kind::internal) {
   return std::unexpected(
@@ -56,8 +55,12 @@ class Capture {
   enum class Keep : bool { beginning, end };
 
   Capture(FileDescriptor source, std::size_t limit, Keep keep,
-          const std::function<void(std::string_view)>& on_line)
-      : source_(std::move(source)), limit_(limit), keep_(keep), on_line_(on_line) {}
+          const std::function<void(std::string_view)>& on_line, std::size_t longest_line)
+      : source_(std::move(source)),
+        limit_(limit),
+        keep_(keep),
+        on_line_(on_line),
+        longest_line_(longest_line) {}
 
   [[nodiscard]] bool open() const { return static_cast<bool>(source_); }
   [[nodiscard]] int descriptor() const { return source_.get(); }  ///< -1, which poll ignores, once closed
@@ -118,7 +121,7 @@ class Capture {
       text.remove_prefix(end + 1);
     }
     line_.append(text);
-    if (line_.size() >= kLongestLine) {
+    if (line_.size() >= longest_line_) {
       on_line_(line_);
       line_.clear();
     }
@@ -128,6 +131,7 @@ class Capture {
   std::size_t limit_;
   Keep keep_;
   const std::function<void(std::string_view)>& on_line_;
+  std::size_t longest_line_;
   std::string kept_;
   std::string line_;
   bool truncated_ = false;
@@ -225,8 +229,10 @@ class Child {
   bool reaped_ = false;
 };
 
-/// Reads both streams until the child has ended or `deadline` has passed; true where it has ended.
-bool watch(const Child& child, Capture& output, Capture& error, Clock::time_point deadline) {
+/// Reads both streams until the child has ended, `deadline` has passed or `should_end` says so; true where it
+/// has ended.
+bool watch(const Child& child, Capture& output, Capture& error, Clock::time_point deadline,
+           const std::function<bool()>& should_end = {}) {
   milliseconds pause{1};  // after both streams ended the child usually follows within the millisecond
   while (true) {
     const auto now = Clock::now();
@@ -243,6 +249,7 @@ bool watch(const Child& child, Capture& output, Capture& error, Clock::time_poin
     output.drain();
     error.drain();
     if (ended) return true;
+    if (should_end && should_end()) return child.has_ended();
   }
 }
 
@@ -261,6 +268,7 @@ std::optional<std::string_view> search_path_of(const ProcessOptions& options) {
 
 std::string ProcessOutput::outcome() const {
   if (timed_out) return "ran longer than allowed and was ended";
+  if (ended_early) return "was ended early";
   if (signal != 0) return fmt::format("was ended by signal {} ({})", signal, ::strsignal(signal));
   return fmt::format("exited with code {}", exit_code);
 }
@@ -326,14 +334,15 @@ Result<ProcessOutput> run(const ProcessOptions& options) {
   output_pipe->write_end.reset();
   error_pipe->write_end.reset();
   Capture output(std::move(output_pipe->read_end), options.output_limit, Capture::Keep::beginning,
-                 options.on_output_line);
+                 options.on_output_line, options.longest_line);
   Capture error(std::move(error_pipe->read_end), options.error_limit, Capture::Keep::end,
-                options.on_error_line);
+                options.on_error_line, options.longest_line);
 
   ProcessOutput result;
   const auto deadline = options.timeout ? started + *options.timeout : Clock::time_point::max();
-  if (!watch(child, output, error, deadline)) {
-    result.timed_out = true;
+  if (!watch(child, output, error, deadline, options.should_end)) {
+    result.timed_out = Clock::now() >= deadline;
+    result.ended_early = !result.timed_out;
     child.signal_group(SIGTERM);
     watch(child, output, error, Clock::now() + options.grace);
     child.signal_group(SIGKILL);  // also for children that outlive a leader which obeyed

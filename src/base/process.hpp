@@ -28,9 +28,13 @@ struct ProcessOptions {
   std::size_t output_limit = std::size_t{64} << 20;
   std::size_t error_limit = std::size_t{1} << 20;
   /// Called, in the caller's thread, for every line as it comes, without its newline. Limits do not touch
-  /// them; a line longer than 1 MiB comes in pieces.
+  /// them; a line longer than `longest_line` comes in pieces.
   std::function<void(std::string_view)> on_output_line = {};
   std::function<void(std::string_view)> on_error_line = {};
+  std::size_t longest_line = std::size_t{1} << 20;
+  /// Asked, in the caller's thread, after the lines that came and every 20 ms or so; true: the program is
+  /// ended as on timeout.
+  std::function<bool()> should_end = {};
 };
 
 struct ProcessOutput {
@@ -41,10 +45,12 @@ struct ProcessOutput {
   int exit_code = 0;  ///< meaningful only where signal is 0
   int signal = 0;     ///< that ended it; 0: it ended by itself
   bool timed_out = false;
+  bool ended_early = false;  ///< should_end said so
   std::chrono::nanoseconds elapsed{};
 
-  [[nodiscard]] bool succeeded() const { return signal == 0 && exit_code == 0 && !timed_out; }
-  /// "exited with code 3", "was ended by signal 9 (Killed)", "ran longer than allowed and was ended".
+  [[nodiscard]] bool succeeded() const { return signal == 0 && exit_code == 0 && !timed_out && !ended_early; }
+  /// "exited with code 3", "was ended by signal 9 (Killed)", "ran longer than allowed and was ended", "was
+  /// ended early".
   [[nodiscard]] std::string outcome() const;
 };
 

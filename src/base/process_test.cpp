@@ -202,5 +202,27 @@ TEST(Process, ReadsWhatItIsGiven) {
   EXPECT_FALSE(run({.argv = {"cat"}, .input = std::string(1 << 20, 'x')}));
 }
 
+TEST(Process, EndsWhenTheCallerSaysSo) {
+  bool seen = false;
+  const auto result = run({.argv = {"/bin/sh", "-c", "echo begun; sleep 60 & wait"},
+                           .on_output_line = [&seen](std::string_view line) { seen = line == "begun"; },
+                           .should_end = [&seen] { return seen; }});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_TRUE(result->ended_early);
+  EXPECT_FALSE(result->timed_out);
+  EXPECT_FALSE(result->succeeded());
+  EXPECT_EQ(result->outcome(), "was ended early");
+  EXPECT_LT(result->elapsed, std::chrono::seconds(30));
+}
+
+TEST(Process, LongLinesComeWholeWhereTheCallerAllowsThem) {
+  std::vector<std::size_t> lengths;
+  const auto result = run({.argv = {"/bin/sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x"},
+                           .on_output_line = [&](std::string_view line) { lengths.push_back(line.size()); },
+                           .longest_line = 4'000'000});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(lengths, std::vector<std::size_t>{3'000'000});
+}
+
 }  // namespace
 }  // namespace plimsoll

@@ -26,12 +26,10 @@ class CountingAllocator final : public at::Allocator {
   explicit CountingAllocator(at::Allocator* inner) : inner_(inner) {}
 
 #if TORCH_VERSION_MAJOR >= 2
-  at::DataPtr allocate(std::size_t bytes) override { return counted(bytes); }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override {
-    std::memcpy(to, from, bytes);
-  }
+  at::DataPtr allocate(std::size_t size) override { return counted(size); }
+  void copy_data(void* to, const void* from, std::size_t size) const override { std::memcpy(to, from, size); }
 #else
-  at::DataPtr allocate(std::size_t bytes) const override { return counted(bytes); }
+  at::DataPtr allocate(std::size_t size) const override { return counted(size); }
 #endif
 
   CpuBytes bytes;

@@ -89,7 +89,7 @@ Executor::Executor(Plan plan, at::Device device)
 void Executor::keep(TensorId id, at::Tensor tensor) {
   values_[index(id)] = Value{.tensor = std::move(tensor)};
   kept_[index(id)] = true;
-  on_device_[index(id)] = {};
+  on_device_[index(id)] = at::Tensor();
   for (const auto& [output, stored] : plan_.constants)
     if (stored == id && output != id) keep(output, values_[index(id)].tensor);
 }
@@ -109,7 +109,7 @@ void Executor::run_step(const Step& step, const network::Graph& graph) {
   step.kernel(call);
   for (const TensorId id : step.releases) {
     values_[index(id)] = {};
-    on_device_[index(id)] = {};
+    on_device_[index(id)] = at::Tensor();
   }
 }
 
@@ -148,7 +148,7 @@ void Executor::clear() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (kept_[i]) continue;
     values_[i] = {};
-    on_device_[i] = {};
+    on_device_[i] = at::Tensor();
   }
 }
 
@@ -161,14 +161,14 @@ namespace {
 /// What the mask does, and whether it does so for every query: "none" where it changes nothing, "causal"
 /// where each query sees itself and what is before it.
 MaskUse use_of(const at::Tensor& mask) {
-  const at::Tensor allowed = mask.scalar_type() == at::kBool ? mask : mask == 0;
-  if (mask.scalar_type() != at::kBool && !at::Tensor(allowed.logical_or(mask <= -1e4)).all().item<bool>())
-    return MaskUse::as_given;
-  if (allowed.all().item<bool>()) return MaskUse::none;
+  const bool truth = mask.scalar_type() == at::kBool;
+  const at::Tensor allowed = truth ? mask : mask.eq(0);
+  if (!truth && !allowed.logical_or(mask.le(-1e4)).all().item().toBool()) return MaskUse::as_given;
+  if (allowed.all().item().toBool()) return MaskUse::none;
   if (allowed.dim() < 2 || allowed.size(-1) != allowed.size(-2)) return MaskUse::as_given;
   const at::Tensor triangle =
       at::ones({allowed.size(-2), allowed.size(-1)}, allowed.options().dtype(at::kBool)).tril();
-  return allowed.eq(triangle).all().item<bool>() ? MaskUse::causal : MaskUse::as_given;
+  return allowed.eq(triangle).all().item().toBool() ? MaskUse::causal : MaskUse::as_given;
 }
 
 }  // namespace

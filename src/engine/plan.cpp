@@ -208,6 +208,7 @@ class Planner {
     Step step{.op = i, .kernel = std::move(fused.kernel), .inputs = std::move(fused.inputs)};
     const auto outputs = network_.outputs(op);
     step.outputs.assign(outputs.begin(), outputs.end());
+    step.label = name(fusion.kind);
     step.scalars_stay = true;
     steps.push_back(std::move(step));
   }

@@ -17,11 +17,12 @@ namespace plimsoll::engine {
 struct Step {
   std::uint32_t op = 0;  ///< in its graph
   Kernel kernel;
-  std::vector<network::TensorId> inputs;
-  std::vector<network::TensorId> outputs;
-  std::vector<network::TensorId> releases;  ///< what nothing needs any more after this step
-  bool shape_arithmetic = false;            ///< stays on the CPU where all its inputs do
-  bool scalars_stay = false;                ///< takes single numbers of the host as they are
+  std::vector<network::TensorId> inputs = {};
+  std::vector<network::TensorId> outputs = {};
+  std::vector<network::TensorId> releases = {};  ///< what nothing needs any more after this step
+  std::string label = {};                        ///< of a recognised kernel: "attention"
+  bool shape_arithmetic = false;                 ///< stays on the CPU where all its inputs do
+  bool scalars_stay = false;                     ///< takes single numbers of the host as they are
 };
 
 /// A tensor whose contents are known before anything runs.

@@ -74,6 +74,11 @@ struct Window {  ///< "window": steady passes begin or end now; the energy betwe
   bool operator==(const Window&) const = default;
 };
 
+struct Sample {  ///< "sample": of paced timing (Protocol::paced), as it comes
+  double seconds = 0;
+  bool operator==(const Sample&) const = default;
+};
+
 struct Memory {
   std::int64_t peak_allocated_bytes = 0;
   std::optional<std::int64_t> peak_reserved_bytes, peak_requested_bytes;
@@ -145,7 +150,7 @@ struct Done {  ///< "done", last of a job that went well
 };
 
 using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
-                            Latencies, Epoch, DoesNotFit, Failure, Done>;
+                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

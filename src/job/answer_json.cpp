@@ -127,6 +127,13 @@ Window read_window(const Fields& f) {
   return {f.flag("begin"), f.whole("passes"), f.not_negative("seconds")};
 }
 
+Json json(const Sample& a) {
+  return Line("sample").real("seconds", a.seconds).done();
+}
+Sample read_sample(const Fields& f) {
+  return {f.not_negative("seconds")};
+}
+
 Json json(const Memory& a) {
   return Line("memory")
       .add("peak_allocated_bytes", a.peak_allocated_bytes)
@@ -272,7 +279,8 @@ constexpr std::array kKinds = {
     Kind{"window", answer<read_window>},     Kind{"layers", answer<read_layers>},
     Kind{"measured", answer<read_measured>}, Kind{"latencies", answer<read_latencies>},
     Kind{"epoch", answer<read_epoch>},       Kind{"does-not-fit", answer<read_does_not_fit>},
-    Kind{"error", answer<read_failure>},     Kind{"done", answer<read_done>}};
+    Kind{"error", answer<read_failure>},     Kind{"done", answer<read_done>},
+    Kind{"sample", answer<read_sample>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

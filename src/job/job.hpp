@@ -87,7 +87,10 @@ struct Protocol {
   std::int64_t most_samples = 10'000;
   bool layers = false;        ///< time by layer, too
   double energy_seconds = 0;  ///< a window of steady passes for the energy counter; 0: none
-  std::string trace;          ///< file for the allocator's events; empty: none
+  /// Every sample waits for a line on standard input, its end ends the timing; to take turns with another
+  /// program. No stopping rule then.
+  bool paced = false;
+  std::string trace;  ///< file for the allocator's events; empty: none
   Scenario scenario;
   friend bool operator==(const Protocol&, const Protocol&) = default;
 };

@@ -60,6 +60,7 @@ Json protocol_json(const Protocol& protocol) {
           {"most_samples", protocol.most_samples},
           {"layers", protocol.layers},
           {"energy_seconds", real_json(protocol.energy_seconds)},
+          {"paced", protocol.paced},
           {"trace", text_json(protocol.trace)},
           {"scenario",
            {{"arrival", name(scenario.arrival)},
@@ -160,6 +161,7 @@ Protocol read_protocol(const Fields& fields) {
                     .most_samples = fields.whole("most_samples", 1),
                     .layers = fields.flag("layers"),
                     .energy_seconds = read_seconds(fields, "energy_seconds"),
+                    .paced = fields.flag("paced"),
                     .trace = path_text(fields, "trace"),
                     .scenario = read_scenario(fields.section("scenario"))};
   if (protocol.confidence <= 0 || protocol.confidence >= 1)

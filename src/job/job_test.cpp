@@ -95,6 +95,7 @@ TEST(Job, EveryFieldComesBack) {
                   .most_samples = 50,
                   .layers = true,
                   .energy_seconds = 3,
+                  .paced = true,
                   .trace = "trace.json",
                   .scenario = {Arrival::server, 100, 2, 12.5, 400}};
   job.files = {"/tmp/a", "/tmp/b\xff"};

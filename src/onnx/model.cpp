@@ -53,6 +53,21 @@ Result<WeightBytes> Model::bytes_of(network::TensorId id) {
   return out;
 }
 
+Result<std::optional<WeightPlace>> Model::place_of(network::TensorId id) {
+  const WeightData* const weight = find_weight(id);
+  const bool external = weight != nullptr && weight->storage == Storage::external;
+  const bool raw = weight != nullptr && weight->storage == Storage::raw;
+  if (weight != nullptr && weight->storage != Storage::none && !external && !raw) return std::nullopt;
+  const Result<WeightBytes> contents = bytes_of(id);
+  if (!contents) return std::unexpected(contents.error());
+  if (raw && path_.empty()) return std::nullopt;
+  if (raw)
+    return WeightPlace{path_, contents->view.data() - file_.bytes().data(), std::ssize(contents->view)};
+  auto path = resolve_location(*folder_, weight->location);  // bytes_of found it before
+  if (!path) return std::unexpected(std::move(path).error());
+  return WeightPlace{std::move(*path), weight->offset, weight->length};
+}
+
 Result<std::span<const std::byte>> Model::external_bytes(const WeightData& weight) {
   if (!folder_) return fail("its contents are in another file, and this model was not read from a folder");
   auto found = external_files_.find(weight.location);

@@ -45,6 +45,14 @@ struct WeightBytes {
   std::vector<std::byte> owned;
 };
 
+/// Where in which file a weight's contents lie as in memory.
+struct WeightPlace {
+  std::filesystem::path file;
+  std::int64_t offset = 0;
+  std::int64_t length = 0;
+  friend bool operator==(const WeightPlace&, const WeightPlace&) = default;
+};
+
 /// An ONNX file: its Network, and where the weights' bytes are. Weights are not read until asked for.
 class Model {
  public:
@@ -60,12 +68,16 @@ class Model {
   /// The contents of one weight; maps the external file on first use. Fails where they were left out, where
   /// the external file is missing or too short, or lies (symbolic links followed) outside the model's folder.
   [[nodiscard]] Result<WeightBytes> bytes_of(network::TensorId id);
+  /// For a program that maps the file itself. Nothing where the contents stand in typed fields and must be
+  /// gathered (bytes_of), or the model was read from memory. Fails as bytes_of does.
+  [[nodiscard]] Result<std::optional<WeightPlace>> place_of(network::TensorId id);
 
  private:
   friend class ModelReader;
   [[nodiscard]] Result<std::span<const std::byte>> external_bytes(const WeightData& weight);
 
   MappedFile file_;
+  std::filesystem::path path_;                   // empty for a model read from memory
   std::optional<std::filesystem::path> folder_;  // none for a model read from memory
   std::map<std::string, MappedFile, std::less<>> external_files_;
 };

@@ -71,9 +71,10 @@ class ModelReader {
     return model;
   }
 
-  static void own(Model& model, MappedFile file, std::filesystem::path folder) {
+  static void own(Model& model, MappedFile file, const std::filesystem::path& path) {
     model.file_ = std::move(file);
-    model.folder_ = std::move(folder);
+    model.folder_ = path.has_parent_path() ? path.parent_path() : ".";
+    model.path_ = path;
   }
 
  private:
@@ -158,7 +159,7 @@ Result<Model> read(const std::filesystem::path& path) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file) return std::unexpected(std::move(file).error().within(path.string()));
   Result<Model> model = read_bytes(file->bytes(), path.string());
-  if (model) ModelReader::own(*model, std::move(*file), path.has_parent_path() ? path.parent_path() : ".");
+  if (model) ModelReader::own(*model, std::move(*file), path);
   return model;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.hpp"
 #include "onnx/test_model.hpp"
 
 namespace plimsoll::onnx::test {
@@ -114,6 +115,32 @@ TEST(Reader, GivesWeightsBytesOnDemand) {
   EXPECT_THAT(m->bytes_of(find(m->network, "out")).error().text(), HasSubstr("left out"));
   EXPECT_EQ(m->find_weight(find(m->network, "far"))->offset, 8);
   EXPECT_FALSE(m->bytes_of(find(m->network, "far")));
+}
+
+TEST(Reader, TellsWhereInWhichFileWeightsLie) {
+  namespace f = schema::tensor;
+  const auto folder = TemporaryDirectory::make();
+  ASSERT_TRUE(folder);
+  const auto path = folder->path() / "m.onnx";
+  ASSERT_TRUE(write_file(folder->path() / "weights.bin", "01234567abcdefgh"));
+  ASSERT_TRUE(write_file(
+      path, model(graph(
+                {.initializers = {tensor("raw", 3, {3}, raw("abc")),
+                                  tensor("typed", 6, {1}, number_field(f::kInt32s, 1)), tensor("out", 1, {2}),
+                                  tensor("far", 1, {2}, external("weights.bin", "8", "8"))}}))));
+  Result<Model> m = read(path);
+  ASSERT_TRUE(m) << m.error().text();
+  const auto raw_place = m->place_of(find(m->network, "raw"));
+  ASSERT_TRUE(raw_place && *raw_place);
+  EXPECT_EQ((*raw_place)->file, path);
+  EXPECT_EQ(read_file(path, 1 << 20)->substr(static_cast<std::size_t>((*raw_place)->offset), 3), "abc");
+  EXPECT_EQ((*raw_place)->length, 3);
+  const auto far = m->place_of(find(m->network, "far"));
+  ASSERT_TRUE(far && *far) << far.error().text();
+  EXPECT_EQ((*far)->file.filename(), "weights.bin");
+  EXPECT_EQ((*far)->offset, 8);
+  EXPECT_EQ(m->place_of(find(m->network, "typed")).value(), std::nullopt);
+  EXPECT_THAT(m->place_of(find(m->network, "out")).error().text(), HasSubstr("left out"));
 }
 
 TEST(Reader, MakesAttributeTensorsBuffers) {

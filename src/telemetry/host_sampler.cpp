@@ -20,7 +20,6 @@ Channel host(std::string_view name, std::string unit, std::string source) {
 }
 
 constexpr std::size_t kMostDevices = 4096;  // names remembered
-constexpr std::size_t kMostPackages = 64;
 
 }  // namespace
 
@@ -49,22 +48,9 @@ HostSampler::HostSampler(fs::path proc, fs::path sys)
     pressures_.push_back({.file = KeptFile(proc_ / "pressure" / kind),
                           .channel = host(fmt::format("{}_pressure", kind), "1",
                                           fmt::format("/proc/pressure/{} some", kind))});
-  find_packages();
-}
-
-void HostSampler::find_packages() {
-  // Only root may read the counters on most systems (CVE-2020-8694); then there are none.
-  for (std::size_t zone = 0; zone < kMostPackages; ++zone) {
-    const fs::path folder = sys_ / "class/powercap" / fmt::format("intel-rapl:{}", zone);
-    const auto name = read_file(folder / "name", 256);
-    if (!name || !name->starts_with("package-")) continue;
-    const auto number = Words(std::string_view(*name).substr(8)).number();
-    KeptFile energy(folder / "energy_uj");
-    if (!number || !energy.open()) continue;
-    const auto range = read_file(folder / "max_energy_range_uj", 256);
-    packages_.push_back({.energy = std::move(energy),
-                         .range = range ? Words(*range).number().value_or(0) : 0,
-                         .channel = host(fmt::format("package/{}/energy", *number), "J", "RAPL")});
+  for (PackageEnergy& energy : find_packages(sys_)) {
+    Channel channel = host(fmt::format("package/{}/energy", energy.number()), "J", "RAPL");
+    packages_.push_back({.energy = std::move(energy), .channel = std::move(channel)});
   }
 }
 
@@ -88,10 +74,7 @@ void HostSampler::sample(const Moment& moment, ReadBuffer& buffer, Recorder& rec
         if (const auto rate = pressure.rate.per_second(static_cast<double>(*waited) * 1e-6, moment.elapsed))
           recorder.put(pressure.channel, std::min(*rate, 1.0));
   if (moment.reads(package_due_))
-    for (Package& package : packages_)
-      if (const auto energy = Words(package.energy.read(buffer)).number())
-        recorder.put(package.channel,
-                     static_cast<double>(package.total.advance(*energy, package.range)) * 1e-6);
+    for (Package& package : packages_) recorder.put(package.channel, package.energy.joules(buffer));
 }
 
 void HostSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {

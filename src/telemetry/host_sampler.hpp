@@ -7,6 +7,7 @@
 #include "telemetry/cgroup.hpp"
 #include "telemetry/counter.hpp"
 #include "telemetry/kept_file.hpp"
+#include "telemetry/package_energy.hpp"
 #include "telemetry/recorder.hpp"
 #include "telemetry/sources.hpp"
 
@@ -26,13 +27,10 @@ class HostSampler {
     Rate rate = {};
   };
   struct Package {
-    KeptFile energy;
-    std::uint64_t range = 0;  ///< microjoules, after which the counter begins again
+    PackageEnergy energy;
     Channel channel;
-    Total total = {};
   };
 
-  void find_packages();
   void sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
   void sample_memory(ReadBuffer& buffer, Recorder& recorder);
   void sample_disks(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);

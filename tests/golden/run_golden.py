@@ -5,6 +5,7 @@ usage: run_golden.py PLIMSOLL CASE.test
 
 A case is a text file:
     # why it is there
+    env PLIMSOLL_ENGINE=./fake_engine.py    a variable of the environment (optional)
     plimsoll inspect tiny.onnx --layers     the command, run in tests/fixtures
     head 12                                 only the first 12 lines of standard output (optional)
     exit 0
@@ -22,7 +23,7 @@ fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../fixtures
 def read_case(path):
     with open(path, encoding='utf-8', newline='') as file:
         lines = file.read().split('\n')
-    case = {'comments': [], 'head': None, 'exit': 0, 'stdout': [], 'stderr': []}
+    case = {'comments': [], 'env': {}, 'head': None, 'exit': 0, 'stdout': [], 'stderr': []}
     part = None
     for line in lines:
         if line in ('---- stdout', '---- stderr'):
@@ -31,6 +32,9 @@ def read_case(path):
             case[part].append(line)
         elif line.startswith('#'):
             case['comments'].append(line)
+        elif line.startswith('env '):
+            name, _, value = line[4:].partition('=')
+            case['env'][name] = value
         elif line.startswith('plimsoll '):
             case['command'] = line
         elif line.startswith('head '):
@@ -53,6 +57,7 @@ def run(case):
     for name in ('LD_LIBRARY_PATH', 'ASAN_OPTIONS', 'TMPDIR'):
         if name in os.environ:
             environment[name] = os.environ[name]
+    environment |= case['env']
     done = subprocess.run([program] + arguments, cwd=fixtures, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=60)
     # CSV ends its lines with CR LF; a case shows the CR, so that it can be seen and edited.
@@ -63,7 +68,8 @@ def run(case):
 
 
 def write_case(path, case, got):
-    text = ''.join(line + '\n' for line in case['comments']) + case['command'] + '\n'
+    text = ''.join(line + '\n' for line in case['comments'])
+    text += ''.join(f'env {name}={value}\n' for name, value in case['env'].items()) + case['command'] + '\n'
     if case['head'] is not None:
         text += f"head {case['head']}\n"
     text += f"exit {got['exit']}\n---- stdout\n{got['stdout']}"

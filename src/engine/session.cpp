@@ -1,0 +1,119 @@
+#include "engine/session.hpp"
+
+#include <chrono>
+
+#include "engine/checkpoint.hpp"
+#include "engine/folding.hpp"
+#include "engine/precision.hpp"
+
+namespace plimsoll::engine {
+namespace {
+
+double since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// False, and answered, where operators cannot be executed.
+Result<bool> plan(Session& session, const Emit& emit, std::optional<Plan>& made) {
+  const job::Job& job = session.job;
+  network::InferOptions options;
+  options.allow_unknown_operators = true;
+  Result<network::Shapes> shapes = network::infer(job.network, job.binding, options);
+  if (!shapes) return std::unexpected(std::move(shapes).error());
+  session.shapes = std::move(*shapes);
+  std::vector<Unplanned> missing;
+  Result<Plan> planned = make_plan(job.network, session.shapes, job.setting, missing);
+  if (!planned) return std::unexpected(std::move(planned).error());
+  if (!missing.empty()) {
+    job::Unsupported answer;
+    for (Unplanned& m : missing) answer.operators.push_back({std::move(m.op), m.nodes, std::move(m.reason)});
+    emit(answer);
+    return false;
+  }
+  made = std::move(*planned);
+  return true;
+}
+
+void tell_prepared(const Plan& plan, std::int64_t folded, const Emit& emit) {
+  job::Prepared prepared;
+  for (const auto& steps : plan.graphs) prepared.operators += static_cast<std::int64_t>(steps.size());
+  prepared.recognised = plan.recognised;
+  prepared.in_place = plan.in_place;
+  prepared.folded = folded;
+  emit(prepared);
+}
+
+std::int64_t parameters_in(const Session& session) {
+  std::int64_t parameters = 0;
+  for (const network::TensorId id : session.executor->plan().weights)
+    if (session.job.network.tensor(id).role == network::Role::parameter)
+      parameters += session.executor->kept(id).numel();
+  return parameters;
+}
+
+}  // namespace
+
+Result<bool> open_session(Session& session, const Emit& emit) {
+  const job::Job& job = session.job;
+  session.phase = "context";
+  Result<std::unique_ptr<Device>> device = open_device(job.device, job.setting.threads);
+  if (!device) return std::unexpected(std::move(device).error());
+  session.device = std::move(*device);
+  emit(session.device->describe());
+  set_float32_arithmetic(job.setting.precision);
+  set_deterministic(job.setting.deterministic);
+  seed_generators(job.setting.seed);
+
+  std::optional<Plan> made;
+  Result<bool> possible = plan(session, emit, made);
+  if (!possible || !*possible) return possible;
+  Result<std::vector<HostWeight>> weights = read_weights(job, *made, session.shapes);
+  if (!weights) return std::unexpected(std::move(weights).error());
+  std::int64_t folded = 0;
+  if (job.setting.fold && job.setting.mode == network::Mode::infer)
+    folded = fold_normalizations(*made, *weights);
+  tell_prepared(*made, folded, emit);
+  if (job.task == job::Task::check) return true;
+
+  if (!job.protocol.trace.empty()) session.device->start_trace();
+  emit(job::Context{.device_bytes = {}, .resident_bytes = resident_memory().now});
+  session.phase = "loading";
+  session.executor = std::make_unique<Executor>(std::move(*made), session.device->torch_device());
+  const std::int64_t before = session.device->allocated_bytes();
+  std::int64_t on_host = 0;  // weights that stay where they were read
+  if (session.device->torch_device().is_cpu())
+    for (const HostWeight& w : *weights) on_host += static_cast<std::int64_t>(w.contents.nbytes());
+  session.device->synchronize();
+  const auto begin = std::chrono::steady_clock::now();
+  place_weights(std::move(*weights), job, *session.executor);
+  session.device->synchronize();
+  const double seconds = since(begin);
+  session.executor->settle_masks();
+  emit(job::Loaded{.seconds = seconds,
+                   .bytes = session.device->allocated_bytes() - before + on_host,
+                   .parameters = parameters_in(session),
+                   .reserved_bytes = session.device->reserved_bytes(),
+                   .resident_bytes = resident_memory().now,
+                   .random = job.random_weights && job.weights.empty()});
+  if (job.setting.mode == network::Mode::train)
+    if (Status set = set_checkpoints(*session.executor, job.setting.checkpoints); !set)
+      return std::unexpected(std::move(set).error());
+  return true;
+}
+
+Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mode mode,
+                                             job::Setting& setting) {
+  setting = session.job.setting;
+  setting.mode = mode;
+  std::vector<Unplanned> missing;
+  Result<Plan> planned = make_plan(session.job.network, session.shapes, setting, missing);
+  if (!planned) return std::unexpected(std::move(planned).error());
+  if (!missing.empty())
+    return fail("{} cannot be executed in this mode: {}", missing[0].op, missing[0].reason);
+  auto executor = std::make_unique<Executor>(std::move(*planned), session.device->torch_device());
+  for (const network::TensorId id : executor->plan().weights) executor->keep(id, session.executor->kept(id));
+  executor->settle_masks();
+  return executor;
+}
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "engine/device.hpp"
+#include "engine/executor.hpp"
+#include "engine/timing.hpp"
+#include "engine/weights.hpp"
+
+namespace plimsoll::engine {
+
+/// A network ready to run: planned, its weights on the device.
+struct Session {
+  const job::Job& job;
+  network::Shapes shapes;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Executor> executor;
+  std::string phase;  ///< what is being done, for the answer where memory runs out
+};
+
+/// Opens the device, plans, loads; answers hello, prepared or unsupported, context, loaded on the way.
+/// Nothing where operators cannot be executed: that has been answered.
+[[nodiscard]] Result<bool> open_session(Session& session, const Emit& emit);
+
+/// A plan for the job's network in another mode that uses the same weights: for testing what is trained.
+[[nodiscard]] Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mode mode,
+                                                           job::Setting& setting);
+
+// The tasks.
+[[nodiscard]] Status measure(Session& session, const Emit& emit);
+[[nodiscard]] Status compute(Session& session, const Emit& emit);
+[[nodiscard]] Status train(Session& session, const Emit& emit);
+
+}  // namespace plimsoll::engine

@@ -1,0 +1,36 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/device.hpp"
+#include "engine/executor.hpp"
+#include "job/job.hpp"
+
+namespace plimsoll::engine {
+
+/// A weight as it lies on the host before it is brought to the device.
+struct HostWeight {
+  network::TensorId tensor;
+  at::Tensor contents;
+};
+
+/// The weights a plan reads: bytes of mapped files (copied once, into place), or drawn with the job's seed. A
+/// weight that is nowhere is an error, unless random ones are asked for.
+[[nodiscard]] Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Plan& plan,
+                                                           const network::Shapes& shapes);
+
+/// Brings them to the device in the types of the setting; parameters that are trained ask for gradients.
+void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor);
+
+/// The parameters that a training changes, in the network's order.
+[[nodiscard]] std::vector<at::Tensor> trained_parameters(const job::Job& job, const Executor& executor,
+                                                         std::vector<std::string>* names = nullptr);
+
+/// Inputs drawn with the seed: normal numbers, and whole numbers that are valid where they are used as
+/// indices. Extents are those of the binding.
+using GivenInputs = std::vector<std::pair<network::TensorId, at::Tensor>>;
+[[nodiscard]] Result<GivenInputs> random_inputs(const job::Job& job, const network::Shapes& shapes,
+                                                at::Device device);
+
+}  // namespace plimsoll::engine
