@@ -10,8 +10,8 @@ Result<Batches> Batches::load(const std::string& model, const InspectOptions& op
   return Batches(model, options, std::move(*loaded));
 }
 
-std::int64_t Batches::batch_in(const network::Shapes& shapes) const {
-  for (const network::TensorId id : loaded_.network.main().inputs)
+std::int64_t batch_in(const network::Network& network, const network::Shapes& shapes) {
+  for (const network::TensorId id : network.main().inputs)
     if (shapes.ranked(id) && !shapes.dims(id).empty() && shapes.dims(id).front().exact())
       return std::max<std::int64_t>(shapes.dims(id).front().value(), 1);
   return 1;

@@ -8,6 +8,9 @@
 
 namespace plimsoll {
 
+/// The batch that shapes were inferred for: the first extent of the first input.
+[[nodiscard]] std::int64_t batch_in(const network::Network& network, const network::Shapes& shapes);
+
 /// A network read once and inferred for one batch after another.
 class Batches {
  public:
@@ -15,8 +18,9 @@ class Batches {
 
   /// batch 0: as the options say, or assumed.
   [[nodiscard]] Result<network::Shapes> shapes(std::int64_t batch) const;
-  /// The batch that the shapes were inferred for: the first extent of the first input.
-  [[nodiscard]] std::int64_t batch_in(const network::Shapes& shapes) const;
+  [[nodiscard]] std::int64_t batch_in(const network::Shapes& shapes) const {
+    return plimsoll::batch_in(loaded_.network, shapes);
+  }
   [[nodiscard]] const network::Network& network() const { return loaded_.network; }
   [[nodiscard]] estimate::Counts count(const network::Shapes& shapes) const {
     return estimate::count(loaded_.network, shapes, options_.conventions);

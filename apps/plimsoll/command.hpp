@@ -31,6 +31,7 @@ struct Command {
 
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
+void add_measure(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_runs(CLI::App& app, Invocation& invocation);
@@ -41,6 +42,7 @@ void add_devices(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_cuda_facts(CLI::App& app, Invocation& invocation);
+void add_engine_job(CLI::App& app, Invocation& invocation);
 void add_top(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);
 

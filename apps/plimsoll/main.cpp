@@ -17,6 +17,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"weigh", add_weigh},
     {"estimate", add_estimate},
+    {"measure", add_measure},
     {"oom", add_oom},
     {"replay", add_replay},
     {"inspect", add_inspect},
@@ -28,6 +29,7 @@ constexpr Command kCommands[] = {
     {"devices", add_devices},
     {"export", add_export},
     {"cuda-facts", add_cuda_facts},
+    {"engine-job", add_engine_job},
     {"completion", add_completion},
 };
 

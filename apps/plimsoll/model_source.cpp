@@ -21,7 +21,7 @@ bool looks_like_path(std::string_view spec) {
   return spec.ends_with(".onnx") || spec.find('/') != std::string_view::npos;
 }
 
-Result<LoadedModel> load_file(const std::filesystem::path& path, std::string label) {
+Result<LoadedModel> load_file(const std::filesystem::path& path, std::string label, bool keep_file) {
   Result<onnx::Model> model = onnx::read(path);
   if (!model) return std::unexpected(std::move(model).error());
   if (model->network.main().operators.empty())
@@ -29,7 +29,12 @@ Result<LoadedModel> load_file(const std::filesystem::path& path, std::string lab
   LoadedModel loaded;
   loaded.label = std::move(label);
   loaded.notes = std::move(model->notes);
-  loaded.network = std::move(model->network);
+  if (keep_file) {
+    loaded.network = model->network;
+    loaded.file = std::move(*model);
+  } else {
+    loaded.network = std::move(model->network);
+  }
   return loaded;
 }
 
@@ -40,7 +45,7 @@ Result<LoadedModel> load_model(const ModelRequest& request) {
   std::error_code ignored;
   const bool is_file = std::filesystem::exists(spec, ignored);
   if (is_file || looks_like_path(spec))
-    if (is_file || !names_python(spec)) return load_file(spec, spec);
+    if (is_file || !names_python(spec)) return load_file(spec, spec, request.keep_file);
   if (network::zoo::names_zoo_model(spec)) {
     Result<network::Network> built = network::zoo::build(spec, request.mode);
     if (!built) return std::unexpected(std::move(built).error());
@@ -52,9 +57,10 @@ Result<LoadedModel> load_model(const ModelRequest& request) {
   if (names_python(spec)) {
     Result<PythonModel> handed = export_python_model(request);
     if (!handed) return std::unexpected(std::move(handed).error());
-    Result<LoadedModel> loaded = load_file(handed->path, spec);
+    Result<LoadedModel> loaded = load_file(handed->path, spec, request.keep_file);
     if (!loaded) return loaded;
     loaded->inputs_used = true;
+    loaded->folder = std::move(handed->folder);
     for (std::string& note : handed->notes) loaded->notes.push_back(std::move(note));
     return loaded;
   }

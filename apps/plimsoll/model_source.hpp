@@ -1,13 +1,16 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
+#include "onnx/model.hpp"
 
 namespace plimsoll {
 
@@ -15,7 +18,8 @@ namespace plimsoll {
 struct ModelRequest {
   std::string spec;
   network::Mode mode = network::Mode::infer;
-  std::vector<std::string> inputs;  ///< --input, as given
+  std::vector<std::string> inputs = {};  ///< --input, as given
+  bool keep_file = false;                ///< for the sake of its weights
 };
 
 struct LoadedModel {
@@ -23,6 +27,10 @@ struct LoadedModel {
   network::Network network;
   std::vector<std::string> notes;
   bool inputs_used = false;  ///< --input went into making the model and must not be bound again
+  /// Where it was to be kept: the file, with a Network of its own, and the folder of one that was handed
+  /// over.
+  std::optional<onnx::Model> file = {};
+  std::optional<TemporaryDirectory> folder = {};
 };
 
 [[nodiscard]] Result<LoadedModel> load_model(const ModelRequest& request);

@@ -186,7 +186,7 @@ Conditions ConditionsWatch::finish() {
   gpu_->after = state();
   const auto used = library_->process_utilization(gpu_->index, utilized_until_[gpu_->index]);
   for (OtherProcess& other : gpu_->others) {
-    if (!used) break;
+    if (!used || used->empty()) break;  // none of anybody: the driver does not sample, or not so often
     double sum = 0;
     int samples = 0;
     for (const nvml::ProcessUtilization& sample : *used)

@@ -22,8 +22,8 @@ class ConditionsWatch {
   explicit ConditionsWatch(const nvml::Library* library) : ConditionsWatch(library, Roots{}) {}
   ConditionsWatch(const nvml::Library* library, Roots roots);
 
-  /// Finds the GPU by the UUID that the engine tells (without one, the only GPU), and looks at it for the first
-  /// time.
+  /// Finds the GPU by the UUID that the engine tells (without one, the only GPU), and looks at it for the
+  /// first time.
   void greeted(const job::Hello& hello);
   /// Reads what is due. `hot`: steady passes run now.
   void sample(double elapsed_seconds, bool hot);

@@ -56,8 +56,9 @@ class Conversation {
     if (wrong_) return;
     Result<job::Answer> answer = job::read_answer(line);
     if (!answer) {
-      wrong_ = internal(fmt::format("said what is no answer: {} ({})", quote(line.substr(0, kLongestShown)),
-                                    answer.error().text()));
+      const std::string reason = answer.error().text();
+      wrong_ = internal(fmt::format("said what is no answer: {}{}", quote(line.substr(0, kLongestShown)),
+                                    reason.starts_with("not JSON") ? "" : fmt::format(" ({})", reason)));
       return;
     }
     if (!greeted_ && !std::holds_alternative<job::Hello>(*answer) && !is_last(*answer)) {

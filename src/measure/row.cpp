@@ -85,7 +85,10 @@ class Recording {
   void take(const job::DoesNotFit& answer) {
     row_.does_not_fit = answer;
     // A GPU so full that not even a context fits: the engine could not ask it for its name.
-    if (!watch_.gpu()) watch_.greeted({.device = job_.device});
+    if (watch_.gpu()) return;
+    job::Hello nameless;
+    nameless.device = job_.device;
+    watch_.greeted(nameless);
   }
   void take(const job::Progress& progress) {
     phase_ = progress.phase;

@@ -99,6 +99,12 @@ class Finder {
     }
     if (storage == onnx::Storage::strings) return {};  // an engine that needs them says that it cannot
     auto place = model_->place_of(id);
+    if (!place && storage == onnx::Storage::external) {
+      // The file beside the model was not handed over, as `plimsoll export` leaves it.
+      if (why_.empty()) why_ = fmt::format(" ({})", place.error().message);
+      if (!network_.tensor(id).has_value) missing_.push_back(id);
+      return {};
+    }
     if (!place) return std::unexpected(std::move(place).error());
     if (*place) {
       stored_ = true;
@@ -150,8 +156,9 @@ class Finder {
     const std::string more =
         missing_.size() > names.size() ? fmt::format(" and {} more", missing_.size() - names.size()) : "";
     return std::unexpected(Error{
-        .message = fmt::format("the contents of {} weights are missing: {}{}", missing_.size(),
-                               fmt::join(names, ", "), more),
+        .message = fmt::format("{} {} no contents: {}{}{}", missing_.size(),
+                               missing_.size() == 1 ? "weight has" : "weights have", fmt::join(names, ", "),
+                               more, why_),
         .where = request_.file.empty() ? "" : printable(request_.file.string()),
         .hint =
             "--random-weights measures with random ones; --weights FILE.safetensors takes them from a file"});
@@ -180,6 +187,7 @@ class Finder {
   std::map<std::string, job::StoredArray> arrays_;
   std::set<TensorId> done_;
   std::vector<TensorId> missing_;
+  std::string why_;  // the first of them is
   std::size_t used_ = 0;
   bool stored_ = false;
   std::filesystem::path gathered_path_;

@@ -1,0 +1,307 @@
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "batches.hpp"
+#include "command.hpp"
+#include "hardware/this_machine.hpp"
+#include "measure/engine_program.hpp"
+#include "measure/row.hpp"
+#include "measure_options.hpp"
+#include "nvml/library.hpp"
+#include "progress_line.hpp"
+#include "report/measurement.hpp"
+#include "run/signals.hpp"
+
+namespace plimsoll {
+namespace {
+
+constexpr double kEnergySeconds = 3;
+constexpr double kStarting =
+    10;  // seconds: libraries, weights, the first pass; a guess for the progress line
+
+/// A model, bound to each batch, with its weights found: all that can be wrong with it is found before the
+/// first engine is started.
+struct ReadyModel {
+  LoadedModel loaded;
+  measure::Weights weights;
+  struct Bound {
+    std::int64_t batch;
+    network::Binding binding;
+  };
+  std::vector<Bound> batches;
+  std::vector<std::string> notes;
+};
+
+Status check_patch(const network::Network& network, const network::Shapes& shapes,
+                   const measure::Scene& scene) {
+  for (const network::TensorId id : network.main().inputs) {
+    const auto dims = shapes.dims(id);
+    if (!shapes.ranked(id) || dims.size() != 4) continue;
+    if (dims[2].is(scene.patch_height) && dims[3].is(scene.patch_width)) return {};
+    return fail("takes images of {}; patches are {}x{}", shapes.text(id), scene.patch_width,
+                scene.patch_height);
+  }
+  return fail("takes no images, so there is nothing to cut a scene for");
+}
+
+Result<ReadyModel::Bound> bind_batch(const LoadedModel& loaded, BindingOptions given, std::int64_t batch,
+                                     const std::optional<measure::Scene>& scene) {
+  given.batch = batch;
+  const Result<network::BindingRequest> request = given.request(!loaded.inputs_used);
+  if (!request) return std::unexpected(request.error());
+  Result<network::Binding> binding = network::bind(loaded.network, *request);
+  if (!binding) return std::unexpected(std::move(binding).error());
+  const Result<network::Shapes> shapes = network::infer(loaded.network, *binding);
+  if (!shapes) return std::unexpected(shapes.error());
+  if (scene) PLIMSOLL_TRY(check_patch(loaded.network, *shapes, *scene));
+  return ReadyModel::Bound{batch_in(loaded.network, *shapes), std::move(*binding)};
+}
+
+void add_notes(ReadyModel& ready, const MeasureOptions& options) {
+  ready.notes = ready.loaded.notes;
+  if (ready.weights.random)
+    ready.notes.push_back(
+        fmt::format("random weights, seed {}: where data decides how much is computed, "
+                    "trained ones may take another time",
+                    options.setting.seed));
+  for (std::string& note : ready.weights.notes) ready.notes.push_back(std::move(note));
+  if (!ready.batches.empty())
+    for (const network::BoundSymbol& symbol : ready.batches.front().binding.symbols)
+      if (symbol.assumed)
+        ready.notes.push_back(
+            fmt::format("{} was not given; {} is assumed", printable(symbol.name), symbol.value));
+}
+
+Result<ReadyModel> make_ready(const std::string& model, const MeasureOptions& options,
+                              const std::optional<measure::Scene>& scene) {
+  const auto named = [&model](Error error) { return std::unexpected(std::move(error).within(model)); };
+  Result<LoadedModel> loaded = load_model({model, options.setting.mode, options.binding.inputs, true});
+  if (!loaded) return std::unexpected(std::move(loaded).error());
+  ReadyModel ready{std::move(*loaded), {}, {}, {}};
+  for (const std::int64_t batch : options.batches.empty() ? std::vector<std::int64_t>{0} : options.batches) {
+    Result<ReadyModel::Bound> bound = bind_batch(ready.loaded, options.binding, batch, scene);
+    if (!bound) return named(std::move(bound).error());
+    ready.batches.push_back(std::move(*bound));
+  }
+  Result<measure::Weights> weights = measure::find_weights(
+      ready.loaded.network, ready.loaded.file ? &*ready.loaded.file : nullptr, options.weights);
+  if (!weights) return named(std::move(weights).error());
+  ready.weights = std::move(*weights);
+  add_notes(ready, options);
+  return ready;
+}
+
+job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound, const std::string& device,
+                 const job::Setting& setting, const job::Protocol& protocol) {
+  job::Job job;
+  job.network = model.loaded.network;
+  job.binding = bound.binding;
+  job.device = device;
+  job.setting = setting;
+  job.protocol = protocol;
+  job.files = model.weights.files;
+  job.weights = model.weights.locations;
+  job.random_weights = model.weights.random;
+  return job;
+}
+
+/// Takes Ctrl-C and its like while rows are measured; the engine has a process group of its own.
+class Interruption {
+ public:
+  explicit Interruption(running::SignalSource source) : source_(std::move(source)) {}
+  [[nodiscard]] bool came() {
+    for (const int signal : source_.take()) {
+      if (signal == SIGTSTP) ::raise(SIGSTOP);  // Ctrl-Z; the engine goes on
+      if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) signal_ = signal;
+    }
+    return signal_ != 0;
+  }
+  [[nodiscard]] int signal() const { return signal_; }
+
+ private:
+  running::SignalSource source_;
+  int signal_ = 0;
+};
+
+/// Everything that is to be measured, in order.
+class Session {
+ public:
+  Session(const MeasureOptions& options, std::vector<ReadyModel> models, std::vector<std::string> devices,
+          job::Protocol protocol, std::optional<measure::Scene> scene)
+      : options_(options),
+        models_(std::move(models)),
+        devices_(std::move(devices)),
+        protocol_(std::move(protocol)),
+        scene_(scene) {}
+
+  [[nodiscard]] std::size_t rows() const {
+    std::size_t count = 0;
+    for (const ReadyModel& model : models_) count += model.batches.size() * devices_.size();
+    return count;
+  }
+
+  /// Until done or interrupted.
+  std::vector<measure::Measurement> measure(measure::Instruments instruments, Interruption& interruption) {
+    ProgressLine progress(static_cast<std::int64_t>(rows()), kStarting + protocol_.seconds);
+    instruments.on_progress = [&](const job::Progress& p) { progress.show(p); };
+    instruments.interrupted = [&] { return interruption.came(); };
+    std::vector<measure::Measurement> out;
+    for (const ReadyModel& model : models_)
+      for (const std::string& device : devices_) {
+        measure::Measurement m = begin(model, device, instruments);
+        for (const ReadyModel::Bound& bound : model.batches) {
+          progress.begin_row(fmt::format("{} on {}, batch {}",
+                                         std::filesystem::path(model.loaded.label).filename().string(),
+                                         device, bound.batch));
+          auto row = measure::measure_row(job_for(model, bound, device, m.setting, m.protocol), bound.batch,
+                                          instruments);
+          if (!row) return out;
+          progress.end_row();
+          m.rows.push_back(std::move(*row));
+        }
+        out.push_back(std::move(m));
+      }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] measure::Measurement begin(const ReadyModel& model, const std::string& device,
+                                           const measure::Instruments& instruments) const {
+    measure::Measurement m{.model = model.loaded.label,
+                           .device = device,
+                           .setting = options_.setting,
+                           .protocol = protocol_,
+                           .weights = model.weights.source,
+                           .scene = scene_,
+                           .rows = {},
+                           .notes = model.notes};
+    m.protocol.energy_seconds = options_.energy_seconds.value_or(
+        measure::energy_can_be_read(device, instruments.nvml) ? kEnergySeconds : 0);
+    return m;
+  }
+
+  const MeasureOptions& options_;
+  std::vector<ReadyModel> models_;
+  std::vector<std::string> devices_;
+  job::Protocol protocol_;
+  std::optional<measure::Scene> scene_;
+};
+
+void print(const std::vector<measure::Measurement>& measurements, const MeasureOptions& options,
+           const report::TextStyle& style) {
+  if (options.csv) {
+    fmt::print("{}", report::to_csv(report::measurement_csv(measurements)));
+  } else if (!options.json) {
+    fmt::print("{}", report::measurement_text(measurements, style));
+  } else if (measurements.size() == 1) {
+    fmt::print("{}\n", report::to_json(measurements.front()).dump());
+  } else {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const measure::Measurement& m : measurements) list.push_back(report::to_json(m));
+    fmt::print("{}\n", nlohmann::ordered_json{{"measurements", std::move(list)}}.dump());
+  }
+}
+
+/// A row that failed is told on standard error, the others stand. Where all failed there is no answer.
+Result<int> conclude(const std::vector<measure::Measurement>& measurements, const MeasureOptions& options,
+                     const report::TextStyle& style) {
+  std::vector<Error> failures;
+  bool fits = true, answered = false;
+  for (const measure::Measurement& m : measurements)
+    for (const measure::Row& row : m.rows) {
+      fits = fits && !row.does_not_fit;
+      answered = answered || !row.failure;
+      if (row.failure)
+        failures.push_back(
+            Error(*row.failure).within(fmt::format("{} on {}, batch {}", m.model, m.device, row.batch)));
+    }
+  if (!answered && !failures.empty()) return std::unexpected(failures.front());
+  print(measurements, options, style);
+  for (const Error& failure : failures) {
+    fmt::print(stderr, "plimsoll: {}\n", printable(failure.text()));
+    if (!failure.hint.empty()) fmt::print(stderr, "  {}\n", printable(failure.hint));
+  }
+  if (failures.empty()) return fits ? 0 : 1;
+  switch (failures.front().kind) {
+    case Error::Kind::bad_input: return 2;
+    case Error::Kind::machine_lacks: return 3;
+    case Error::Kind::internal: break;
+  }
+  return 4;
+}
+
+Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
+  const auto devices = options.checked_devices(has_gpu ? "cuda:0" : "cpu");
+  if (!devices) return std::unexpected(devices.error());
+  const auto scene = options.checked_scene();
+  if (!scene) return std::unexpected(scene.error());
+  Result<job::Protocol> protocol = options.checked_protocol(*scene);
+  if (!protocol) return std::unexpected(std::move(protocol).error());
+  if (options.json && options.csv) return fail("--json and --csv exclude each other");
+  std::vector<ReadyModel> models;
+  for (const std::string& model : options.models) {
+    Result<ReadyModel> ready = make_ready(model, options, *scene);
+    if (!ready) return std::unexpected(std::move(ready).error());
+    models.push_back(std::move(*ready));
+  }
+  if (!protocol->trace.empty()) protocol->trace = std::filesystem::absolute(protocol->trace).string();
+  Session session(options, std::move(models), *devices, std::move(*protocol), *scene);
+  if (!options.protocol.trace.empty() && session.rows() > 1)
+    return fail("--trace writes one file: name one model, one device and one batch");
+  return session;
+}
+
+Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
+  const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
+  const nvml::Library* const library = nvml ? nvml->get() : nullptr;
+  const auto gpus = library != nullptr ? library->device_count() : Result<unsigned>(0);
+  Result<Session> session = prepare(options, gpus && *gpus > 0);
+  if (!session) return std::unexpected(std::move(session).error());
+  const Result<std::filesystem::path> engine = measure::find_engine(measure::EngineSearch::of_this_process());
+  if (!engine) return std::unexpected(engine.error());
+  const Result<hardware::ThisMachine> machine = hardware::this_machine();
+  Result<running::SignalSource> signals = running::SignalSource::open();
+  if (!signals) return std::unexpected(std::move(signals).error());
+  Interruption interruption(std::move(*signals));
+
+  const std::vector<measure::Measurement> measurements =
+      session->measure({.engine = *engine,
+                        .limits = {std::chrono::duration<double>(options.timeout),
+                                   std::chrono::duration<double>(options.silence)},
+                        .nvml = library,
+                        .machine = machine ? &*machine : nullptr},
+                       interruption);
+  if (interruption.signal() != 0) {
+    fmt::print(stderr, "plimsoll: interrupted; the engine was ended\n");
+    return 128 + interruption.signal();
+  }
+  return conclude(measurements, options, style);
+}
+
+}  // namespace
+
+void add_measure(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<MeasureOptions>();
+  CLI::App* command = app.add_subcommand(
+      "measure", "Run networks on this machine: memory and time to load and to run, by batch");
+  options->add_to(*command);
+  command->footer(
+      "Examples:\n"
+      "  plimsoll measure resnet50 --batch 1,2,4                       on the first GPU, or the CPU\n"
+      "  plimsoll measure resnet50 vgg16 --device cpu,cuda:0 --mode train --optimizer adam\n"
+      "  plimsoll measure model.onnx --batch 8 --layers\n"
+      "  plimsoll measure resnet50 --scenario server --qps 200 --time-limit 60\n"
+      "  plimsoll measure mobilenet_v2 --scene 4512x4512 --patch 224 --batch 16\n"
+      "Runs plimsoll-engine, in a fresh process for each row. Exit code 1: some row does not fit.");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
+  });
+}
+
+}  // namespace plimsoll

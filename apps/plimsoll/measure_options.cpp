@@ -1,0 +1,210 @@
+#include "measure_options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "inspect_model.hpp"
+#include "setting_options.hpp"
+
+namespace plimsoll {
+namespace {
+
+constexpr double kDay = 24.0 * 3600;
+constexpr std::int64_t kSamplesOfMultiStream = 8;  // MLPerf Inference's rules for its edge category
+
+CLI::Validator between(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        double value = 0;
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const bool fits =
+            problem == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
+        return fits ? std::string() : fmt::format("'{}' is no number from {:g} to {:g}", text, least, most);
+      },
+      "");
+}
+
+Result<std::string> device_named(const std::string& word) {
+  if (word == "cpu" || word == "this-cpu") return "cpu";
+  if (word == "cuda" || word == "gpu") return "cuda:0";
+  unsigned number = 0;
+  if (word.starts_with("cuda:")) {
+    const std::string_view digits = std::string_view(word).substr(5);
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (problem == std::errc() && end == digits.data() + digits.size() && number < 1000)
+      return fmt::format("cuda:{}", number);
+  }
+  return std::unexpected(
+      Error{fmt::format("'{}' is no device that can be measured on", word), "",
+            "cpu, cuda or cuda:N; `plimsoll estimate` answers for devices that are not here"});
+}
+
+/// "4512x4512"; one number stands for both where `square`.
+Result<std::pair<std::int64_t, std::int64_t>> parse_size(const std::string& text, bool square,
+                                                         std::string_view option) {
+  constexpr std::int64_t kMost = 1 << 24;
+  const Result<std::vector<std::int64_t>> parsed = parse_shape(text);
+  if (parsed && std::ranges::all_of(*parsed, [](std::int64_t n) { return n > 0 && n <= kMost; })) {
+    if (parsed->size() == 2) return std::pair((*parsed)[0], (*parsed)[1]);
+    if (parsed->size() == 1 && square) return std::pair((*parsed)[0], (*parsed)[0]);
+  }
+  return fail("{} {} is no size: {}", option, text,
+              square ? "224, or 224x224" : "WIDTHxHEIGHT, as 4512x4512");
+}
+
+}  // namespace
+
+void MeasureOptions::add_to(CLI::App& command) {
+  command.add_option("models", models, "ONNX files, zoo names, or FILE.py:function")
+      ->required()
+      ->option_text("MODEL …");
+  binding.add_to(command, batches);
+  add_devices_option(command, devices, "cpu, cuda or cuda:N (default: the first GPU, else the CPU)");
+  add_run_options(command);
+  add_protocol_options(command);
+  add_scenario_options(command);
+  command.add_flag("--json", json, "One JSON document, raw samples included");
+  command.add_flag("--csv", csv, "One line per model, device and batch");
+}
+
+void MeasureOptions::add_run_options(CLI::App& command) {
+  add_mode_option(command, setting.mode);
+  add_precision_option(command, setting.precision);
+  add_optimizer_option(command, setting.optimizer);
+  static const std::map<std::string, job::Loss> kLosses = {{"cross-entropy", job::Loss::cross_entropy},
+                                                           {"mean-square", job::Loss::mean_square},
+                                                           {"none", job::Loss::none}};
+  takes_one_of(command.add_option("--loss", setting.loss, "cross-entropy (default), mean-square, none")
+                   ->option_text("LOSS"),
+               kLosses);
+  static const std::map<std::string, job::InPlace> kInPlace = {
+      {"auto", job::InPlace::automatic}, {"always", job::InPlace::always}, {"never", job::InPlace::never}};
+  takes_one_of(
+      command
+          .add_option("--inplace", setting.in_place, "Activations in place: auto (default), always, never")
+          ->option_text("WHEN"),
+      kInPlace);
+  command.add_option("--weights", weights.file, "Take weights from a safetensors file, by name")
+      ->option_text("FILE");
+  command.add_flag("--random-weights", weights.random,
+                   "Draw parameters at random; what a zoo name has anyway");
+  command.add_option("--seed", setting.seed, "Of random weights, inputs and Dropout (0)")->option_text("N");
+  command.add_flag("--channels-last", setting.channels_last, "Images as NHWC in memory");
+  command.add_flag("--capture", setting.captured,
+                   "Run as a CUDA graph: the pass, or the whole training step");
+  command.add_flag("--literal", setting.literal, "Every operator by itself, none recognised as one kernel");
+  command.add_flag("--fold", setting.fold, "Fold BatchNorm into the convolution before it; inference");
+  command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
+      ->delimiter(',')
+      ->option_text("PREFIX,…");
+  command.add_option("--checkpoint", setting.checkpoints, "Compute activations between these layers again")
+      ->delimiter(',')
+      ->option_text("NAME,…");
+  command.add_option("--threads", setting.threads, "Of the CPU (0: all cores)")
+      ->check(between(0, 65536))
+      ->option_text("N");
+}
+
+void MeasureOptions::add_protocol_options(CLI::App& command) {
+  command.add_option("--time-limit", protocol.seconds, "Seconds of hot passes per row, at most (10)")
+      ->check(between(0.001, kDay))
+      ->option_text("SECONDS");
+  command
+      .add_option("--width", protocol.relative_width,
+                  "Stop when the median's interval is so narrow (0.02 of it)")
+      ->check(between(0, 10))
+      ->option_text("SHARE");
+  command.add_option("--confidence", protocol.confidence, "Of all intervals (0.95)")
+      ->check(between(0.5, 0.9999))
+      ->option_text("SHARE");
+  command.add_flag("--layers", protocol.layers, "Time by layer, too");
+  command
+      .add_option("--energy", energy_seconds,
+                  "Seconds of steady passes for the energy counter (3 where there is one; 0: none)")
+      ->check(between(0, kDay))
+      ->option_text("SECONDS");
+  command
+      .add_option("--trace", protocol.trace,
+                  "Write the allocator's events: FILE; one model, device and batch")
+      ->option_text("FILE");
+  command.add_option("--timeout", timeout, "Seconds that the engine may take for one row in all (3600)")
+      ->check(between(0.1, 30 * kDay))
+      ->option_text("SECONDS");
+  command.add_option("--silence", silence, "Seconds without a word after which it counts as hung (300)")
+      ->check(between(0.1, 30 * kDay))
+      ->option_text("SECONDS");
+}
+
+void MeasureOptions::add_scenario_options(CLI::App& command) {
+  static const std::map<std::string, job::Arrival> kArrivals = {
+      {"single-stream", job::Arrival::single_stream},
+      {"multi-stream", job::Arrival::multi_stream},
+      {"server", job::Arrival::server},
+      {"offline", job::Arrival::offline}};
+  takes_one_of(
+      command
+          .add_option("--scenario", protocol.scenario.arrival,
+                      "Queries as MLPerf Inference sends them: single-stream, multi-stream, server, offline")
+          ->option_text("SCENARIO"),
+      kArrivals);
+  command.add_option("--qps", protocol.scenario.queries_per_second, "server: queries a second, on average")
+      ->check(between(1e-6, 1e9))
+      ->option_text("N");
+  command
+      .add_option("--queries", protocol.scenario.queries,
+                  "How many (default: as many as --time-limit allows)")
+      ->check(between(1, 1e9))
+      ->option_text("N");
+  command.add_option("--scene", scene, "Time for one image cut in patches: WIDTHxHEIGHT")
+      ->option_text("SIZE");
+  command.add_option("--patch", patch, "Size of a patch of --scene: 224, or 224x224")->option_text("SIZE");
+}
+
+Result<std::vector<std::string>> MeasureOptions::checked_devices(std::string_view otherwise) const {
+  std::vector<std::string> out;
+  for (const std::string& word : devices) {
+    Result<std::string> device = device_named(word);
+    if (!device) return std::unexpected(std::move(device).error());
+    if (std::ranges::find(out, *device) == out.end()) out.push_back(std::move(*device));
+  }
+  if (out.empty()) out.emplace_back(otherwise);
+  if (setting.captured && std::ranges::find(out, "cpu") != out.end())
+    return fail("--capture makes a CUDA graph; the CPU has none");
+  return out;
+}
+
+Result<std::optional<measure::Scene>> MeasureOptions::checked_scene() const {
+  if (scene.empty() && patch.empty()) return std::nullopt;
+  if (scene.empty() || patch.empty()) return fail("--scene and --patch belong together");
+  const auto whole = parse_size(scene, false, "--scene");
+  if (!whole) return std::unexpected(whole.error());
+  const auto part = parse_size(patch, true, "--patch");
+  if (!part) return std::unexpected(part.error());
+  const measure::Scene out{whole->first, whole->second, part->first, part->second};
+  if (out.patches() == 0) return fail("a patch of {} is larger than the scene of {}", patch, scene);
+  return out;
+}
+
+Result<job::Protocol> MeasureOptions::checked_protocol(const std::optional<measure::Scene>& of) const {
+  job::Protocol out = protocol;
+  job::Scenario& s = out.scenario;
+  if (of) {
+    if (s.arrival != job::Arrival::none && s.arrival != job::Arrival::offline)
+      return fail("--scene is an offline scenario: its patches are all there at once");
+    s.arrival = job::Arrival::offline;
+    s.samples = of->patches();
+  }
+  if (s.arrival == job::Arrival::none && (s.queries > 0 || s.queries_per_second > 0))
+    return fail("--queries and --qps go with a --scenario");
+  if (s.arrival == job::Arrival::server && s.queries_per_second <= 0)
+    return fail("--scenario server needs --qps: how many queries a second come on average");
+  if (s.arrival != job::Arrival::server && s.queries_per_second > 0)
+    return fail("--qps goes with --scenario server");
+  if (s.arrival != job::Arrival::none && setting.mode == network::Mode::train)
+    return fail("a scenario is of inference; --mode train has none");
+  if (s.arrival == job::Arrival::multi_stream) s.samples_per_query = kSamplesOfMultiStream;
+  return out;
+}
+
+}  // namespace plimsoll

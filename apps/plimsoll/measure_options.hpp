@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "job/job.hpp"
+#include "measure/measurement.hpp"
+#include "measure/weights.hpp"
+#include "model_source.hpp"
+
+namespace plimsoll {
+
+/// The options of `plimsoll measure`, and what they come to.
+struct MeasureOptions {
+  std::vector<std::string> models;
+  BindingOptions binding;
+  std::vector<std::int64_t> batches;
+  std::vector<std::string> devices;
+  job::Setting setting;
+  job::Protocol protocol;
+  measure::WeightsRequest weights;
+  std::optional<double> energy_seconds;
+  std::string scene, patch;
+  double timeout = 3600;
+  double silence = 300;
+  bool json = false;
+  bool csv = false;
+
+  void add_to(CLI::App& command);
+  /// "cpu" and "cuda:N"; `otherwise` where none is named.
+  [[nodiscard]] Result<std::vector<std::string>> checked_devices(std::string_view otherwise) const;
+  [[nodiscard]] Result<std::optional<measure::Scene>> checked_scene() const;
+  /// The protocol with the scenario that --scenario, --qps, --queries and --scene mean together.
+  [[nodiscard]] Result<job::Protocol> checked_protocol(const std::optional<measure::Scene>& of) const;
+
+ private:
+  void add_run_options(CLI::App& command);
+  void add_protocol_options(CLI::App& command);
+  void add_scenario_options(CLI::App& command);
+};
+
+}  // namespace plimsoll
