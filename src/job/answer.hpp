@@ -13,12 +13,12 @@
 /// are bytes, times seconds. What is not known is absent.
 namespace plimsoll::job {
 
-struct Hello {         ///< "hello", first
-  std::string torch;   ///< "1.13.1"
-  std::string device;  ///< "cpu", "cuda:0"
-  std::string device_name;
-  std::optional<std::string> cuda, cudnn;
-  std::optional<std::string> gpu_uuid;
+struct Hello {              ///< "hello", first
+  std::string torch = {};   ///< "1.13.1"
+  std::string device = {};  ///< "cpu", "cuda:0"
+  std::string device_name = {};
+  std::optional<std::string> cuda = {}, cudnn = {};
+  std::optional<std::string> gpu_uuid = {};
   std::int64_t threads = 0;
   std::int64_t process = 0;
   bool operator==(const Hello&) const = default;
