@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <utility>
 
 #include "inspect_model.hpp"
 #include "setting_options.hpp"
@@ -153,7 +153,7 @@ void MeasureOptions::add_scenario_options(CLI::App& command) {
       ->option_text("N");
   command
       .add_option("--queries", protocol.scenario.queries,
-                  "How many (default: as many as --time-limit allows)")
+                  "How many (as many as --time-limit allows); offline: samples (32 batches)")
       ->check(between(1, 1e9))
       ->option_text("N");
   command.add_option("--scene", scene, "Time for one image cut in patches: WIDTHxHEIGHT")
@@ -203,6 +203,8 @@ Result<job::Protocol> MeasureOptions::checked_protocol(const std::optional<measu
     return fail("--qps goes with --scenario server");
   if (s.arrival != job::Arrival::none && setting.mode == network::Mode::train)
     return fail("a scenario is of inference; --mode train has none");
+  // Offline is one query; how many samples it has is what can be asked for.
+  if (s.arrival == job::Arrival::offline && !of) s.samples = std::exchange(s.queries, 0);
   if (s.arrival == job::Arrival::multi_stream) s.samples_per_query = kSamplesOfMultiStream;
   return out;
 }

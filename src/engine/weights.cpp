@@ -27,6 +27,12 @@ std::size_t index(TensorId id) {
 Result<std::vector<std::int64_t>> extents(const network::Network& network, const network::Shapes& shapes,
                                           TensorId id) {
   std::vector<std::int64_t> dims;
+  // A tensor inside an attribute takes no part in inference, but is declared.
+  const network::Tensor& tensor = network.tensor(id);
+  if (!shapes.ranked(id) && tensor.has_shape) {
+    for (const network::Dim d : network.dims_of(tensor)) dims.push_back(d.value());
+    return dims;
+  }
   if (!shapes.ranked(id)) return fail("the rank of '{}' is not known", network.name_of(id));
   for (const network::Dim d : shapes.dims(id)) {
     if (!d.exact()) return fail("the shape of '{}' is not known: {}", network.name_of(id), shapes.text(id));
@@ -99,7 +105,8 @@ class WeightReader {
   }
 
   Result<at::Tensor> read(TensorId id) {
-    const auto type = scalar_type(shapes_.type(id));
+    const DataType declared = job_.network.tensor(id).type;
+    const auto type = scalar_type(declared == DataType::undefined ? shapes_.type(id) : declared);
     if (!type)
       return fail("the weight '{}' has the type {}, which this LibTorch does not have",
                   job_.network.name_of(id), network::name(shapes_.type(id)));

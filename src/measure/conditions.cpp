@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <thread>
 
 #include <fmt/ranges.h>
@@ -19,6 +20,7 @@ constexpr double kPeriod = 0.5;        // seconds; a driver takes about a millis
 constexpr double kOthersPeriod = 5;    // who else is there costs the driver more
 constexpr double kClockChange = 0.05;  // a clock that moves by more makes a median of little meaning
 constexpr double kOtherCores = 0.1;    // of all cores, kept busy by others
+constexpr double kLeastWatched = 1;    // seconds; the kernel counts in ticks of 10 ms
 constexpr double kActive = 0.005;      // of the SMs' time, by others
 
 template <class T>
@@ -95,6 +97,7 @@ void ConditionsWatch::find_gpu(const job::Hello& hello) {
 
 void ConditionsWatch::greeted(const job::Hello& hello) {
   engine_ = hello.process;
+  busy_begin_ = busy();
   if (library_ == nullptr || !hello.device.starts_with("cuda")) return;
   find_gpu(hello);
   if (!gpu_) return;
@@ -141,14 +144,15 @@ void ConditionsWatch::find_others() {
   }
 }
 
-std::optional<ConditionsWatch::Busy> ConditionsWatch::busy(double elapsed_seconds) {
+std::optional<ConditionsWatch::Busy> ConditionsWatch::busy() const {
   const auto all = read_file(roots_.proc / "stat", 1 << 20);
   const auto ticks = all ? telemetry::parse_busy_ticks(*all) : std::nullopt;
   const auto own = read_file(roots_.proc / std::to_string(engine_) / "stat", 4096);
   const auto process = own ? telemetry::parse_process_stat(*own) : std::nullopt;
   if (!ticks || !process) return std::nullopt;
   const auto per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return Busy{elapsed_seconds, static_cast<double>(*ticks) / per_second,
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return Busy{std::chrono::duration<double>(now).count(), static_cast<double>(*ticks) / per_second,
               static_cast<double>(process->own_ticks) / per_second};
 }
 
@@ -157,11 +161,7 @@ void ConditionsWatch::sample(double elapsed_seconds, bool hot) {
   if (engine_ == 0 || (elapsed_seconds < next_ && !turned)) return;
   was_hot_ = hot;
   next_ = elapsed_seconds + kPeriod;
-  if (hot) {
-    const auto now = busy(elapsed_seconds);
-    if (now && !hot_begin_) hot_begin_ = now;
-    if (now) hot_end_ = now;
-  }
+  if (const auto now = busy()) busy_end_ = now;
   if (!gpu_) return;
   if (elapsed_seconds >= next_others_) {
     find_others();
@@ -178,9 +178,9 @@ void ConditionsWatch::sample(double elapsed_seconds, bool hot) {
 
 Conditions ConditionsWatch::finish() {
   host_.frequency = frequency(roots_.sys, host_.cores);
-  if (hot_begin_ && hot_end_ && hot_end_->seconds - hot_begin_->seconds >= kPeriod) {
-    const double others = (hot_end_->all - hot_begin_->all) - (hot_end_->own - hot_begin_->own);
-    host_.other_cores = std::max(0.0, others / (hot_end_->seconds - hot_begin_->seconds));
+  if (busy_begin_ && busy_end_ && busy_end_->seconds - busy_begin_->seconds >= kLeastWatched) {
+    const double others = (busy_end_->all - busy_begin_->all) - (busy_end_->own - busy_begin_->own);
+    host_.other_cores = std::max(0.0, others / (busy_end_->seconds - busy_begin_->seconds));
   }
   if (!gpu_) return {host_, {}};
   gpu_->after = state();

@@ -7,7 +7,6 @@
 
 #include "measure/measurement.hpp"
 #include "nvml/library.hpp"
-#include "telemetry/kept_file.hpp"
 
 namespace plimsoll::measure {
 
@@ -39,7 +38,7 @@ class ConditionsWatch {
   void find_gpu(const job::Hello& hello);
   [[nodiscard]] GpuState state() const;
   void find_others();
-  [[nodiscard]] std::optional<Busy> busy(double elapsed_seconds);
+  [[nodiscard]] std::optional<Busy> busy() const;
   [[nodiscard]] std::string process_name(std::uint32_t pid) const;
 
   const nvml::Library* library_;
@@ -51,8 +50,7 @@ class ConditionsWatch {
   std::int64_t engine_ = 0;
   double next_ = 0, next_others_ = 0;
   bool was_hot_ = false;
-  std::optional<Busy> hot_begin_, hot_end_;
-  telemetry::ReadBuffer buffer_{};
+  std::optional<Busy> busy_begin_, busy_end_;
 };
 
 /// Why conditions make a figure doubtful; empty where nothing speaks against it.

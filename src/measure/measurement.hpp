@@ -50,7 +50,7 @@ struct HostConditions {
   int cores = 0;
   std::optional<double> load_average = {};  ///< of the minute before
   std::optional<double> frequency = {};     ///< Hz, mean over the cores, at the end
-  std::optional<double> other_cores = {};   ///< cores that other programs kept busy while steady passes ran
+  std::optional<double> other_cores = {};   ///< cores that other programs kept busy meanwhile
   friend bool operator==(const HostConditions&, const HostConditions&) = default;
 };
 

@@ -80,7 +80,11 @@ class Recording {
   void take(const job::Context& context) { row_.context = context; }
   void take(const job::Loaded& loaded) { row_.loaded = loaded; }
   void take(const job::Layers& layers) { row_.layers = layers; }
-  void take(const job::Measured& measured) { row_.measured = measured; }
+  void take(const job::Measured& measured) {
+    row_.measured = measured;
+    phase_ = "measured";
+    turn();
+  }
   void take(const job::Latencies& latencies) { row_.latencies = latencies; }
   void take(const job::DoesNotFit& answer) {
     row_.does_not_fit = answer;

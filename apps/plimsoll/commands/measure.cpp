@@ -22,8 +22,10 @@ namespace plimsoll {
 namespace {
 
 constexpr double kEnergySeconds = 3;
-constexpr double kStarting =
-    10;  // seconds: libraries, weights, the first pass; a guess for the progress line
+/// Seconds for libraries, weights and the first pass; a guess for the progress line.
+constexpr double kStarting = 10;
+/// Of an offline scenario where nobody says how many samples there are.
+constexpr std::int64_t kOfflineBatches = 32;
 
 /// A model, bound to each batch, with its weights found: all that can be wrong with it is found before the
 /// first engine is started.
@@ -105,6 +107,8 @@ job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound, const 
   job.device = device;
   job.setting = setting;
   job.protocol = protocol;
+  if (protocol.scenario.arrival == job::Arrival::offline && protocol.scenario.samples == 0)
+    job.protocol.scenario.samples = kOfflineBatches * bound.batch;
   job.files = model.weights.files;
   job.weights = model.weights.locations;
   job.random_weights = model.weights.random;
