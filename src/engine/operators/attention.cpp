@@ -164,8 +164,6 @@ Result<Kernel> prepare_rotary_embedding(const Preparation& p) {
   };
 }
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"Attention", prepare_attention},
     {"RotaryEmbedding", prepare_rotary_embedding},

@@ -177,7 +177,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
     {"Col2Im", prepare_col_to_image},
     {"DepthToSpace", prepare_depth_to_space},
     {"GridSample", prepare_grid_sample},
-    {"Pad", prepare_pad, "", true},
+    {"Pad", prepare_pad, "", kShapes},
     {"Resize", prepare_resize},
     {"SpaceToDepth", prepare_space_to_depth},
     {"Upsample", prepare_upsample},

@@ -105,8 +105,6 @@ Result<Kernel> prepare_cum_sum(const Preparation& p) {
       };
 }
 
-constexpr bool kShapes = true;  // OperatorRow::shape_arithmetic
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"ArgMax", prepare_arg<true>},
     {"ArgMin", prepare_arg<false>},
