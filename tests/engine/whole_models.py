@@ -1,11 +1,12 @@
 """Whole models through the engine: exported with their weights by torchvision, they must give PyTorch's outputs.
 
-PLIMSOLL_COMPUTE names the program that computes an ONNX model (tests/engine/compute.cpp).
+PLIMSOLL_PROGRAMS names the folder with plimsoll, which writes the engine's jobs, and plimsoll-engine.
 """
 import contextlib
 import functools
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -14,13 +15,14 @@ import pytest
 torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
 
-COMPUTE = os.environ.get("PLIMSOLL_COMPUTE", "build/engine/tests/engine/compute")
+PROGRAMS = pathlib.Path(os.environ.get("PLIMSOLL_PROGRAMS", "build/engine/apps"))
 MOST_DIFFERENCE = 1e-4  # relative to the largest number of an output
 LEAST_MATCHED = 0.95
 LEAST_OVERLAP = 0.99
 OPSET = 17
 
-torch.set_num_threads(2)
+THREADS = 2  # alike on both sides: another number adds in another order
+torch.set_num_threads(THREADS)
 TYPES = {torch.float32: "F32", torch.int64: "I64"}
 
 
@@ -61,15 +63,24 @@ def settled(model, *inputs):
     return model.eval()
 
 
-def computed(folder, model, inputs, output_names, folding, literal=False, opset=OPSET):
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+def computed(folder, model, inputs, output_names, folding, opset=OPSET):
     """The model's outputs as the engine computes them, by name."""
     names = [f"input_{i}" for i in range(len(inputs))]
     torch.onnx.export(model, inputs, str(folder / "model.onnx"), input_names=names, output_names=output_names,
                       opset_version=opset, do_constant_folding=folding)
     write_safetensors(folder / "inputs.safetensors", dict(zip(names, inputs)))
-    command = [COMPUTE, folder / "model.onnx", folder / "inputs.safetensors", folder / "outputs.safetensors"]
-    done = subprocess.run(command + (["literal"] if literal else []), capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    run(PROGRAMS / "plimsoll", "engine-job", folder / "model.onnx", "-o", folder / "job.json")
+    job = json.loads((folder / "job.json").read_text())
+    job.update(task="compute", inputs_file=str(folder / "inputs.safetensors"),
+               outputs_file=str(folder / "outputs.safetensors"))
+    job["setting"]["threads"] = THREADS
+    (folder / "job.json").write_text(json.dumps(job))
+    run(PROGRAMS / "plimsoll-engine", folder / "job.json")
     return read_safetensors(folder / "outputs.safetensors")
 
 

@@ -120,7 +120,7 @@ Result<Kernel> prepare_gelu(const Preparation& p) {
 
 /// x times the sigmoid of alpha x.
 Result<Kernel> prepare_swish(const Preparation& p) {
-  const bool microsoft = p.network().domain_of(p.op()) == "com.microsoft";
+  const bool microsoft = p.network().domain_of(p.op()) == kMicrosoft;
   const double alpha = p.real("alpha", microsoft ? 1.702 : 1.0);
   if (alpha == 1.0)
     return maybe_in_place(p, [](const Tensor& x) { return at::silu(x); }, [](Tensor& x) { at::silu_(x); });
@@ -190,11 +190,9 @@ Result<Kernel> prepare_biased_gelu(const Preparation&) {
   };
 }
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"Celu", prepare_celu},
-    {"Clip", prepare_clip, "", true},
+    {"Clip", prepare_clip, "", kShapes},
     {"Elu", prepare_elu},
     {"Gelu", prepare_gelu},
     {"HardSigmoid", prepare_hard_sigmoid},

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/softmax.h>
@@ -26,18 +27,19 @@ struct Attention {
   bool causal = false;
 };
 
-/// Which keys each query may look at: none after it, where the last of both belong together.
-Tensor allowed(const Tensor& query, const Tensor& key) {
-  const std::int64_t rows = query.size(-2), columns = key.size(-2);
-  return at::ones({rows, columns}, query.options().dtype(at::kBool)).tril(columns - rows);
+/// Which keys each query may look at: those that came before, and as many of the new ones as it has before
+/// it.
+Tensor allowed(const Tensor& query, const Tensor& key, std::int64_t before) {
+  return at::ones({query.size(-2), key.size(-2)}, query.options().dtype(at::kBool)).tril(before);
 }
 
-/// query, key, value: batch, heads, tokens, width. The mask is added, or truth values.
+/// query, key, value: batch, heads, tokens, width; `before`: keys older than the first query. The mask is
+/// added, or truth values.
 Tensor attend(const Attention& a, const Tensor& query, const Tensor& key, const Tensor& value,
-              const Tensor& mask) {
+              const Tensor& mask, std::int64_t before = 0) {
   const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
 #ifdef PLIMSOLL_HAS_ATTENTION
-  if (a.softcap == 0 && !(a.causal && (mask.defined() || query.size(-2) != key.size(-2)))) {
+  if (a.softcap == 0 && !(a.causal && (mask.defined() || before != 0))) {
     c10::optional<Tensor> given;
     if (mask.defined()) given = mask;
     return at::scaled_dot_product_attention(query, key, value, given, 0, a.causal, scale);
@@ -46,7 +48,7 @@ Tensor attend(const Attention& a, const Tensor& query, const Tensor& key, const 
   Tensor scores = query.mul(scale).matmul(key.transpose(-2, -1));
   if (a.softcap != 0) scores = scores.div(a.softcap).tanh().mul(a.softcap);
   constexpr double kNever = -std::numeric_limits<double>::infinity();
-  if (a.causal) scores = scores.masked_fill(allowed(query, key).logical_not(), kNever);
+  if (a.causal) scores = scores.masked_fill(allowed(query, key, before).logical_not(), kNever);
   if (mask.defined())
     scores =
         mask.scalar_type() == at::kBool ? scores.masked_fill(mask.logical_not(), kNever) : scores.add(mask);
@@ -66,9 +68,20 @@ Tensor shared_among(const Tensor& x, std::int64_t heads) {
   return x.size(1) == heads ? x : x.repeat_interleave(heads / x.size(1), 1);
 }
 
+/// Keys that a mask says nothing about are not looked at.
+Tensor widened(const Tensor& mask, std::int64_t keys) {
+  if (!mask.defined() || mask.size(-1) >= keys) return mask;
+  const bool truth = mask.scalar_type() == at::kBool;
+  return at::constant_pad_nd(mask, {0, keys - mask.size(-1)},
+                             truth ? 0 : -std::numeric_limits<double>::infinity());
+}
+
 /// ONNX's own, from operator set 23 on.
 Result<Kernel> prepare_attention(const Preparation& p) {
   if (p.wants(3)) return fail("the scores as an output cannot be executed");
+  if (p.has(6)) return fail("a cache that is partly filled cannot be executed");
+  if (p.integer("left_window_size", -1) >= 0 || p.integer("right_window_size", -1) >= 0)
+    return fail("attention within a window cannot be executed");
   const Attention a{p.real("scale", 0), p.real("softcap", 0), p.integer("is_causal", 0) != 0};
   return [a, heads = p.integer("q_num_heads", 0), kv_heads = p.integer("kv_num_heads", 0),
           present = p.wants(1) || p.wants(2)](Call& c) {
@@ -76,8 +89,9 @@ Result<Kernel> prepare_attention(const Preparation& p) {
     Tensor key = split_heads(c.in(1), kv_heads), value = split_heads(c.in(2), kv_heads);
     if (c.has(4)) key = at::cat({c.in(4), key}, 2);
     if (c.has(5)) value = at::cat({c.in(5), value}, 2);
-    const Tensor result = attend(a, query, shared_among(key, query.size(1)),
-                                 shared_among(value, query.size(1)), optional_input(c, 3));
+    const Tensor result =
+        attend(a, query, shared_among(key, query.size(1)), shared_among(value, query.size(1)),
+               widened(optional_input(c, 3), key.size(2)), c.has(4) ? c.in(4).size(2) : 0);
     c.out(0, c.in(0).dim() == 4 ? result : join_heads(result));
     if (!present) return;
     c.out(1, std::move(key));
@@ -136,20 +150,19 @@ Result<Kernel> prepare_rotary_embedding(const Preparation& p) {
           interleaved = p.integer("interleaved", 0) != 0](Call& c) {
     const Tensor& given = c.in(0);
     const Tensor x = split_heads(given, heads);
-    const auto of_tokens = [&c](const Tensor& cache) {
+    const std::int64_t turned = width > 0 ? width : x.size(-1);
+    const auto of_tokens = [&c, turned](const Tensor& whole) {
+      const Tensor cache = whole.narrow(-1, 0, turned / 2);
       const Tensor rows = c.has(3) ? cache.index_select(0, c.in(3).reshape({-1}))
                                          .reshape({c.in(3).size(0), c.in(3).size(1), cache.size(-1)})
                                    : cache;
       return rows.unsqueeze(1);
     };
-    const std::int64_t turned = width > 0 ? width : x.size(-1);
     Tensor y = rotated(x.narrow(-1, 0, turned), of_tokens(c.in(1)), of_tokens(c.in(2)), interleaved);
     if (turned < x.size(-1)) y = at::cat({y, x.narrow(-1, turned, x.size(-1) - turned)}, -1);
     c.out(0, given.dim() == 4 ? y : join_heads(y));
   };
 }
-
-constexpr std::string_view kMicrosoft = "com.microsoft";
 
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"Attention", prepare_attention},

@@ -211,8 +211,7 @@ Line line_of(const RoiAlign& r, const Tensor& low, const Tensor& high, std::int6
   return {at.clamp(0, static_cast<double>(extent - 1)).mul(2 / last).sub(1), inside};
 }
 
-/// The same with ATen's kernels, for devices and gradients: regions of one image sample an expanded view of
-/// it.
+/// Regions of one image sample an expanded view of it.
 Tensor aligned_of_image(const RoiAlign& r, const Tensor& image, const Tensor& rois) {
   const Line y = line_of(r, rois.select(1, 1), rois.select(1, 3), r.height, image.size(1));
   const Line x = line_of(r, rois.select(1, 0), rois.select(1, 2), r.width, image.size(2));
@@ -222,17 +221,33 @@ Tensor aligned_of_image(const RoiAlign& r, const Tensor& image, const Tensor& ro
                                 -1);
   const Tensor inside = y.inside.unsqueeze(2).logical_and(x.inside.unsqueeze(1)).unsqueeze(1);
   constexpr std::int64_t kBilinear = 0, kBorder = 1;
-  const Tensor samples =
+  Tensor samples =
       at::grid_sampler_2d(image.unsqueeze(0).expand({count, -1, -1, -1}), grid, kBilinear, kBorder, true);
-  return at::avg_pool2d(samples.mul(inside), {r.samples, r.samples});
+  return at::avg_pool2d(samples.mul_(inside), {r.samples, r.samples});
 }
 
+/// The same with ATen's kernels, for devices and gradients. The samples are several times as many as the
+/// results: they are taken for a part of the regions at a time, so as not to decide the peak of memory.
 Tensor aligned_on_device(const RoiAlign& r, const Tensor& x, const Tensor& rois, const Tensor& batch) {
-  if (x.size(0) == 1) return aligned_of_image(r, x.select(0, 0), rois);
+  constexpr std::int64_t kMostSamples = std::int64_t{8} << 20;
+  const std::int64_t each = x.size(1) * r.height * r.width * r.samples * r.samples;
+  const std::int64_t part = std::max<std::int64_t>(1, kMostSamples / std::max<std::int64_t>(1, each));
   Tensor result = at::empty({rois.size(0), x.size(1), r.height, r.width}, x.options());
+  const auto align = [&](const Tensor& image, const Tensor& own, Tensor into) {
+    for (std::int64_t from = 0; from < own.size(0); from += part) {
+      const std::int64_t count = std::min(part, own.size(0) - from);
+      into.narrow(0, from, count).copy_(aligned_of_image(r, image, own.narrow(0, from, count)));
+    }
+  };
+  if (x.size(0) == 1) {
+    align(x.select(0, 0), rois, result);
+    return result;
+  }
   for (std::int64_t image = 0; image < x.size(0); ++image) {
-    const Tensor own = batch.eq(image).nonzero().squeeze(1);
-    result = result.index_copy(0, own, aligned_of_image(r, x.select(0, image), rois.index_select(0, own)));
+    const Tensor which = batch.eq(image).nonzero().squeeze(1);
+    Tensor own = at::empty({which.size(0), x.size(1), r.height, r.width}, x.options());
+    align(x.select(0, image), rois.index_select(0, which), own);
+    result = result.index_copy(0, which, own);
   }
   return result;
 }

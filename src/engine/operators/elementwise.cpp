@@ -8,8 +8,6 @@ namespace plimsoll::engine {
 namespace {
 
 using at::Tensor;
-constexpr bool kShapes = true;  // OperatorRow::shape_arithmetic
-
 // Before operator set 7 the second operand was aligned with the first from `axis` on, not from the right.
 Tensor aligned(const Tensor& y, std::int64_t axis, std::int64_t rank) {
   const std::int64_t trailing = rank - wrapped(axis, rank) - y.dim();

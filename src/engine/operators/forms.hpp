@@ -12,6 +12,11 @@ namespace plimsoll::engine {
 
 using Integers = std::vector<std::int64_t>;
 
+// For the last two columns of a row.
+inline constexpr std::string_view kMicrosoft =
+    "com.microsoft";                   ///< the domain of ONNX Runtime's own operators
+inline constexpr bool kShapes = true;  ///< shape_arithmetic
+
 /// One input, one output: `{"Abs", unary<&at::abs>}`.
 template <auto function>
 Result<Kernel> unary(const Preparation&) {

@@ -2,7 +2,9 @@
 #include <array>
 #include <string>
 
+#include <ATen/ops/affine_grid_generator.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/col2im.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/grid_sampler.h>
 #include <ATen/ops/pad.h>
@@ -147,11 +149,35 @@ Result<Kernel> prepare_center_crop_pad(const Preparation& p) {
   };
 }
 
+Result<Kernel> prepare_affine_grid(const Preparation& p) {
+  return [corners = p.integer("align_corners", 0) != 0](Call& c) {
+    c.out(0, at::affine_grid_generator(c.in(0), c.integers(1), corners));
+  };
+}
+
+/// Columns of patches put together again to images of two extents.
+Result<Kernel> prepare_col_to_image(const Preparation& p) {
+  const Integers pads = p.has_attribute("pads") ? p.integers("pads") : Integers{0, 0, 0, 0};
+  const auto extents = p.known_integers(1);
+  if (pads.size() != 4 || (extents && extents->size() != 2))
+    return fail("Col2Im of other than two extents cannot be executed");
+  if (pads[0] != pads[2] || pads[1] != pads[3]) return fail("Col2Im with unlike pads cannot be executed");
+  const auto pair = [&p](std::string_view name) {
+    return p.has_attribute(name) ? p.integers(name) : Integers{1, 1};
+  };
+  return
+      [pads = Integers{pads[0], pads[1]}, dilations = pair("dilations"), strides = pair("strides")](Call& c) {
+        c.out(0, at::col2im(c.in(0), c.integers(1), c.integers(2), dilations, pads, strides));
+      };
+}
+
 constexpr auto kRows = std::to_array<OperatorRow>({
+    {"AffineGrid", prepare_affine_grid},
     {"CenterCropPad", prepare_center_crop_pad},
+    {"Col2Im", prepare_col_to_image},
     {"DepthToSpace", prepare_depth_to_space},
     {"GridSample", prepare_grid_sample},
-    {"Pad", prepare_pad, "", true},
+    {"Pad", prepare_pad, "", kShapes},
     {"Resize", prepare_resize},
     {"SpaceToDepth", prepare_space_to_depth},
     {"Upsample", prepare_upsample},

@@ -184,8 +184,6 @@ Result<Kernel> prepare_identity(const Preparation&) {
   };
 }
 
-constexpr bool kShapes = true;  // OperatorRow::shape_arithmetic
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"Concat", prepare_concat, "", kShapes},
     {"Expand", prepare_expand, "", kShapes},

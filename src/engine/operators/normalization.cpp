@@ -163,8 +163,6 @@ Tensor hardmax(const Tensor& x, std::int64_t axis) {
   return at::zeros_like(x).scatter(axis, x.argmax(axis, true), 1);
 }
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"BatchNormalization", prepare_batch_norm},
     {"GroupNormalization", prepare_group_norm},

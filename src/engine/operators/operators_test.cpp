@@ -7,7 +7,9 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/gelu.h>
 #include <ATen/ops/group_norm.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
@@ -29,11 +31,13 @@ struct OneOperator {
   std::int64_t opset = 17;
   std::size_t outputs = 1;
   network::Mode mode = network::Mode::infer;
+  std::string_view domain = "";
 
   /// An undefined tensor is an input left out.
   [[nodiscard]] std::vector<Tensor> on(std::vector<Tensor> inputs) const {
     network::Builder builder("one operator");
     builder.opset("", opset);
+    builder.opset("com.microsoft", 1);
     std::vector<TensorId> ids, made;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].defined()) {
@@ -46,7 +50,7 @@ struct OneOperator {
                                   std::span<const network::Dim>(dims)));
     }
     for (std::size_t i = 0; i < outputs; ++i) made.push_back(builder.tensor(fmt::format("out{}", i)));
-    builder.add(type, "", "", ids, made, attributes);
+    builder.add(type, domain, "", ids, made, attributes);
     for (const TensorId id : made) builder.output(id);
     const network::Network n = std::move(builder).finish();
 
@@ -194,6 +198,32 @@ TEST(Operators, GroupNormalizationScalesGroupsBeforeOperatorSet21) {
   EXPECT_TRUE(at::allclose(norm.on({x, scale, shift})[0], truth));
   norm.opset = 21;
   EXPECT_TRUE(at::allclose(norm.on({x, each(scale), each(shift)})[0], truth));
+}
+
+TEST(Operators, FusedOnesAreTheirParts) {
+  at::manual_seed(3);
+  const auto microsoft = [](std::string_view type, std::vector<AttributeValue> attributes) {
+    return OneOperator{.type = type, .attributes = std::move(attributes), .domain = "com.microsoft"};
+  };
+  const auto alike = [](const Tensor& a, const Tensor& b) { return at::allclose(a, b, 1e-4, 1e-5); };
+  const Tensor x = at::randn({2, 3, 8}), y = at::randn({2, 3, 8}), bias = at::randn({8}),
+               scale = at::randn({8});
+  EXPECT_TRUE(alike(microsoft("BiasGelu", {}).on({x, bias})[0], at::gelu(x.add(bias))));
+  EXPECT_TRUE(alike(microsoft("FastGelu", {}).on({x, bias})[0], at::gelu(x.add(bias), "tanh")));
+  EXPECT_TRUE(alike(microsoft("QuickGelu", {}).on({x})[0], x.mul(x.mul(1.702).sigmoid())));
+  EXPECT_TRUE(alike(microsoft("FusedMatMul", {{"alpha", 0.5}, {"transB", 1}}).on({x, y})[0],
+                    x.matmul(y.transpose(1, 2)).mul(0.5)));
+  const Tensor sum = x.add(y);
+  EXPECT_TRUE(alike(microsoft("SkipLayerNormalization", {{"epsilon", 1e-5}}).on({x, y, scale, bias})[0],
+                    at::layer_norm(sum, {8}, scale, bias)));
+  const Tensor roots = sum.pow(2).mean(-1, true).add(1e-5).sqrt();
+  EXPECT_TRUE(alike(microsoft("SkipSimplifiedLayerNormalization", {{"epsilon", 1e-5}}).on({x, y, scale})[0],
+                    sum.div(roots).mul(scale)));
+  const OneOperator attention = microsoft("MultiHeadAttention", {{"num_heads", 2}});
+  const Tensor weight = at::randn({8, 24}), all = x.matmul(weight);
+  const std::vector<Tensor> parts = all.chunk(3, -1);
+  EXPECT_TRUE(alike(microsoft("Attention", {{"num_heads", 2}}).on({x, weight, at::zeros({24})})[0],
+                    attention.on({parts[0], parts[1], parts[2]})[0]));
 }
 
 TEST(Operators, AttentionSharesHeadsAndLooksBack) {

@@ -121,12 +121,15 @@ Tensor average_pooled(const Window& window, const Tensor& x, bool count_padding)
   return mean.div(average_pool(window, place(window, at::ones(one_plane, x.options()), 0), false));
 }
 
+bool dilated(const Window& window) {
+  return std::ranges::any_of(window.dilations, [](std::int64_t d) { return d != 1; });
+}
+
 Result<Kernel> prepare_average_pool(const Preparation& p) {
   const Window window = window_of(p);
   if (window.kernel.empty() || window.kernel.size() > 3)
     return fail("windows of {} extents cannot be executed", window.kernel.size());
-  if (std::ranges::any_of(window.dilations, [](std::int64_t d) { return d != 1; }))
-    return fail("LibTorch has no average pool with dilation");
+  if (dilated(window)) return fail("LibTorch has no such pool with dilation");
   return [window, count_padding = p.integer("count_include_pad", 0) != 0](Call& c) {
     c.out(0, average_pooled(window, c.in(0), count_padding));
   };
@@ -136,6 +139,7 @@ Result<Kernel> prepare_lp_pool(const Preparation& p) {
   const Window window = window_of(p);
   if (window.kernel.empty() || window.kernel.size() > 3)
     return fail("windows of {} extents cannot be executed", window.kernel.size());
+  if (dilated(window)) return fail("LibTorch has no such pool with dilation");
   double elements = 1;
   for (const std::int64_t k : window.kernel) elements *= static_cast<double>(k);
   return [window, elements, power = static_cast<double>(p.integer("p", 2))](Call& c) {

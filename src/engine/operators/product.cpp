@@ -71,7 +71,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
     {"Einsum", prepare_einsum},
     {"Gemm", prepare_gemm},
     {"MatMul", binary<[](const Tensor& a, const Tensor& b) { return a.matmul(b); }>},
-    {"FusedMatMul", prepare_fused_matmul, "com.microsoft"},
+    {"FusedMatMul", prepare_fused_matmul, kMicrosoft},
 });
 
 }  // namespace

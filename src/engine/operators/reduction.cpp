@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include <ATen/ops/arange.h>
@@ -53,6 +54,15 @@ Tensor norm(const Tensor& x, const Integers& axes, bool keep, int order) {
   return x.to(at::kDouble).norm(order, axes, keep).to(x.scalar_type());
 }
 
+/// The largest of no elements is the smallest number there is, and the reverse; ATen refuses them.
+template <bool largest>
+Tensor extreme(const Tensor& x, const Integers& axes, bool keep) {
+  if (x.numel() == 0 && is_floating(x))
+    return sum(x, axes, keep)
+        .fill_(largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity());
+  return largest ? x.amax(axes, keep) : x.amin(axes, keep);
+}
+
 Tensor log_sum_exp(const Tensor& x, const Integers& axes, bool keep) {
   if (is_floating(x)) return x.logsumexp(axes, keep);
   return x.to(at::kDouble).logsumexp(axes, keep).to(x.scalar_type());
@@ -95,8 +105,6 @@ Result<Kernel> prepare_cum_sum(const Preparation& p) {
       };
 }
 
-constexpr bool kShapes = true;  // OperatorRow::shape_arithmetic
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"ArgMax", prepare_arg<true>},
     {"ArgMin", prepare_arg<false>},
@@ -105,11 +113,9 @@ constexpr auto kRows = std::to_array<OperatorRow>({
     {"ReduceL2", reduced<[](const Tensor& x, const Integers& a, bool k) { return norm(x, a, k, 2); }>},
     {"ReduceLogSum", reduced<[](const Tensor& x, const Integers& a, bool k) { return sum(x, a, k).log(); }>},
     {"ReduceLogSumExp", reduced<log_sum_exp>},
-    {"ReduceMax", reduced<[](const Tensor& x, const Integers& a, bool k) { return x.amax(a, k); }>, "",
-     kShapes},
+    {"ReduceMax", reduced<extreme<true>>, "", kShapes},
     {"ReduceMean", reduced<mean>, "", kShapes},
-    {"ReduceMin", reduced<[](const Tensor& x, const Integers& a, bool k) { return x.amin(a, k); }>, "",
-     kShapes},
+    {"ReduceMin", reduced<extreme<false>>, "", kShapes},
     {"ReduceProd", reduced<product>, "", kShapes},
     {"ReduceSum", reduced<sum>, "", kShapes},
     {"ReduceSumSquare",

@@ -204,8 +204,6 @@ Result<Kernel> prepare_unique(const Preparation& p) {
   };
 }
 
-constexpr bool kShapes = true;  // OperatorRow::shape_arithmetic
-
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"Compress", prepare_compress},
     {"Gather", prepare_gather, "", kShapes},

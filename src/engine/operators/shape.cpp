@@ -61,41 +61,9 @@ Result<Kernel> prepare_constant_of_shape(const Preparation& p) {
   };
 }
 
-/// The forms with numbers in the attribute itself, and small tensors. A stored tensor is a weight, which the
-/// executor brings.
-Result<Kernel> prepare_constant(const Preparation& p) {
-  std::vector<at::Scalar> numbers;
-  Integers shape;
-  at::ScalarType type = at::kLong;
-  const auto list = [&](const auto& values) {
-    numbers.assign(values.begin(), values.end());
-    shape = {static_cast<std::int64_t>(values.size())};
-  };
-  if (p.has_attribute("value_int")) {
-    numbers = {p.integer("value_int", 0)};
-  } else if (p.has_attribute("value_ints")) {
-    list(p.integers("value_ints"));
-  } else if (p.has_attribute("value_float")) {
-    numbers = {p.real("value_float", 0)};
-    type = p.numbers().stored(at::kFloat);
-  } else if (p.has_attribute("value_floats")) {
-    list(p.reals("value_floats"));
-    type = p.numbers().stored(at::kFloat);
-  } else {
-    return fail("a constant without numbers (of strings, or sparse) cannot be executed");
-  }
-  return [=](Call& c) {
-    Tensor t = at::empty({static_cast<std::int64_t>(numbers.size())}, at::TensorOptions(at::kDouble));
-    const bool whole = type == at::kLong;
-    if (whole) t = t.to(at::kLong);
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (whole)
-        t.data_ptr<std::int64_t>()[i] = numbers[i].toLong();
-      else
-        t.data_ptr<double>()[i] = numbers[i].toDouble();
-    }
-    c.out(0, t.to(type).reshape(shape).to(c.device()));
-  };
+/// Never called: the plan keeps a constant as it keeps a weight. The row says that it can be executed.
+Result<Kernel> prepare_constant(const Preparation&) {
+  return fail("a constant is kept, not computed");
 }
 
 /// Whole numbers exactly, others in double precision.
@@ -129,8 +97,6 @@ Result<Kernel> prepare_eye_like(const Preparation& p) {
     c.out(0, std::move(eye));
   };
 }
-
-constexpr bool kShapes = true;  // OperatorRow::shape_arithmetic
 
 constexpr auto kRows = std::to_array<OperatorRow>({
     {"Constant", prepare_constant, "", kShapes},
