@@ -46,7 +46,7 @@ class Recording {
     if (job.device == "cpu") counter_ = cpu_counter();
   }
 
-  void take(const job::Answer& answer) {
+  void hear(const job::Answer& answer) {
     std::visit([this](const auto& a) { take(a); }, answer);
   }
   void turn() { watch_.sample(elapsed(), is_steady(phase_)); }
@@ -106,6 +106,7 @@ class Recording {
       row_.energy = meter_.end(window);
   }
   void take(const job::Epoch&) {}
+  void take(const job::Sample&) {}
   void take(const job::Done&) { phase_.clear(); }
 
   void doubt_width() {
@@ -166,7 +167,7 @@ std::optional<Row> measure_row(const job::Job& job, std::int64_t batch, const In
   Recording recording(job, batch, instruments);
   const Result<EngineEnd> end =
       run_engine(instruments.engine, job, instruments.limits,
-                 {.on_answer = [&](const job::Answer& answer) { recording.take(answer); },
+                 {.on_answer = [&](const job::Answer& answer) { recording.hear(answer); },
                   .on_turn = [&] { recording.turn(); },
                   .interrupted = instruments.interrupted});
   if (end && *end == EngineEnd::interrupted) return std::nullopt;
