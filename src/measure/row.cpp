@@ -113,10 +113,12 @@ class Recording {
     if (!row_.seconds || !row_.measured || row_.measured->stopped == "narrow") return;
     const auto width = relative_width(*row_.seconds);
     if (width && *width <= job_.protocol.relative_width) return;
+    const std::size_t samples = row_.measured->samples.size();
     row_.doubts.push_back(
-        width ? fmt::format("the median's interval is {:.1f} % wide when the {} ran out", 100 * *width,
+        width ? fmt::format("the median's interval was still {:.1f} % wide when the {} ran out", 100 * *width,
                             row_.measured->stopped == "samples" ? "number of samples" : "time")
-              : fmt::format("{} samples are too few for an interval", row_.measured->samples.size()));
+              : fmt::format("{} too few for an interval: a longer --time-limit gives more",
+                            samples == 1 ? "1 sample is" : fmt::format("{} samples are", samples)));
   }
 
   /// Of the CPU nothing is said: its libraries' own memory is in no model yet.
