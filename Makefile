@@ -18,7 +18,7 @@ build: ## build the program: build/release/apps/plimsoll
 	@scripts/build release plimsoll
 
 test: ## build with warnings as errors and run every test (CTEST_ARGS="-R name")
-	@scripts/bootstrap --preset dev build test
+	@scripts/bootstrap --preset dev build engine test
 	@scripts/build dev
 	@echo "== testing (dev)"
 	@ctest --preset dev --parallel $(JOBS) $(CTEST_ARGS)
@@ -46,10 +46,13 @@ fuzz: ## feed the readers with nonsense for FUZZ_SECONDS (60)
 	@scripts/build fuzz fuzzers
 	@scripts/fuzz
 
-engine: ## build plimsoll-engine, which runs networks on LibTorch
-	@if [ ! -d apps/engine ]; then echo "there is no engine yet: apps/engine is not part of this version"; exit 2; fi
-	@scripts/bootstrap build engine
-	@scripts/build release plimsoll-engine
+engine: ## build plimsoll-engine on Debian's LibTorch, or TORCH=FOLDER of an installed PyTorch
+	@if [ -z "$(TORCH)" ]; then scripts/bootstrap --preset engine build engine; else scripts/bootstrap build; fi
+	@scripts/build engine --configure-only
+	@cmake build/engine -DPLIMSOLL_TORCH="$(TORCH)" >/dev/null
+	@scripts/build engine plimsoll-engine
+	@mkdir -p build/release/apps && ln -sf ../../engine/apps/plimsoll-engine build/release/apps/plimsoll-engine
+	@echo "== build/release/apps/plimsoll-engine, where plimsoll looks for it"
 
 bench: ## run the benchmarks and print their tables
 	@if [ ! -e bench/CMakeLists.txt ]; then echo "there are no benchmarks yet"; exit 2; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One training of the collocation study, printing its speed for `plimsoll run`.
 
-usage: [STUDY_MEETING=FOLDER STUDY_MEMBERS=N] collocated_training.py small|medium|large SECONDS
+usage: [STUDY_MEETING=FOLDER STUDY_MEMBERS=N] [STUDY_STEPS=FOLDER] collocated_training.py small|medium|large SECONDS
 
 Trains on random data made once on the GPU, so that nothing but the GPU is measured. The first steps (cuDNN's search,
 memory) are not timed. Where several are one group, all begin to measure together and go on training until
@@ -61,6 +61,9 @@ def main():
         step()
     torch.cuda.synchronize()
     meet("begin")
+    # For who compares windows of one run: how many steps were done when.
+    folder = os.environ.get("STUDY_STEPS")
+    notes = open(os.path.join(folder, str(os.getpid())), "w") if folder else None
     begin = last = time.monotonic()
     steps = since = 0
     while time.monotonic() - begin < options.seconds:
@@ -68,9 +71,13 @@ def main():
             loss = step()
         torch.cuda.synchronize()
         steps, since, now = steps + 5, since + 5, time.monotonic()
+        if notes:
+            notes.write(f"{now:.6f} {steps}\n")
         if now - last >= 1:
             print(f"plimsoll: metric steps_per_second {since / (now - last):.4f} step {steps}", flush=True)
             since, last = 0, now
+    if notes:
+        notes.close()
     rate = steps / (time.monotonic() - begin)
     meet("end")
     print(f"plimsoll: metric loss {loss.item():.5f} step {steps}")

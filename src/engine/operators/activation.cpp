@@ -90,15 +90,15 @@ Result<Kernel> prepare_thresholded_relu(const Preparation& p) {
   return [alpha = p.real("alpha", 1.0)](Call& c) { c.out(0, at::threshold(c.in(0), alpha, 0)); };
 }
 
-/// The slope broadcasts from the right; PyTorch's own, which has one slope per channel, is used where it is
-/// so exported: C x 1 x 1, or a single one.
-Result<Kernel> prepare_prelu(const Preparation&) {
-  return [](Call& c) {
+/// The slope broadcasts from the right (before operator set 7: one per channel). PyTorch's own, which has one
+/// slope per channel or one in all, is used where it is so exported: C x 1 x 1.
+Result<Kernel> prepare_prelu(const Preparation& p) {
+  return [per_channel = p.opset() < 7](Call& c) {
     const Tensor& x = c.in(0);
     const Tensor& slope = c.in(1);
-    const bool per_channel = x.dim() >= 2 && slope.dim() == x.dim() - 1 && slope.numel() == slope.size(0) &&
-                             (slope.numel() == x.size(1) || slope.numel() == 1);
-    if (is_floating(x) && (per_channel || slope.numel() == 1)) return c.out(0, x.prelu(slope.reshape({-1})));
+    const bool channels = x.dim() >= 2 && slope.numel() == x.size(1) && slope.dim() > 0 &&
+                          (per_channel || (slope.dim() == x.dim() - 1 && slope.size(0) == slope.numel()));
+    if (is_floating(x) && (channels || slope.numel() == 1)) return c.out(0, x.prelu(slope.reshape({-1})));
     c.out(0, at::where(x.ge(0), x, x.mul(slope)));
   };
 }

@@ -37,8 +37,11 @@ Tensor attend(const Attention& a, const Tensor& query, const Tensor& key, const 
               const Tensor& mask) {
   const double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(query.size(-1)));
 #ifdef PLIMSOLL_HAS_ATTENTION
-  if (a.softcap == 0 && !(a.causal && (mask.defined() || query.size(-2) != key.size(-2))))
-    return at::scaled_dot_product_attention(query, key, value, mask, 0, a.causal, scale);
+  if (a.softcap == 0 && !(a.causal && (mask.defined() || query.size(-2) != key.size(-2)))) {
+    c10::optional<Tensor> given;
+    if (mask.defined()) given = mask;
+    return at::scaled_dot_product_attention(query, key, value, given, 0, a.causal, scale);
+  }
 #endif
   Tensor scores = query.mul(scale).matmul(key.transpose(-2, -1));
   if (a.softcap != 0) scores = scores.div(a.softcap).tanh().mul(a.softcap);

@@ -34,6 +34,7 @@ struct Resize {
 struct Axis {
   std::int64_t before = 1, after = 1;
   double scale = 1;
+  double length = 1;        ///< of the result before it is rounded to whole elements
   double from = 0, to = 1;  ///< of tf_crop_and_resize
   [[nodiscard]] bool kept() const { return before == after && scale == 1; }
 };
@@ -42,7 +43,7 @@ struct Axis {
 double source(const Resize& r, const Axis& a, std::int64_t i) {
   const auto x = static_cast<double>(i);
   const auto before = static_cast<double>(a.before), after = static_cast<double>(a.after);
-  if (r.coordinates == "align_corners") return a.after == 1 ? 0 : x * (before - 1) / (after - 1);
+  if (r.coordinates == "align_corners") return a.length <= 1 ? 0 : x * (before - 1) / (a.length - 1);
   if (r.coordinates == "asymmetric") return x / a.scale;
   if (r.coordinates == "pytorch_half_pixel") return a.after > 1 ? (x + 0.5) / a.scale - 0.5 : 0;
   if (r.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / a.scale;
@@ -131,6 +132,10 @@ Tensor as_aten(const Resize& r, const Tensor& x, const std::vector<Axis>& axes, 
   const Integers sizes = {axes[2].after, axes[3].after};
   const bool half_pixel = r.coordinates == "half_pixel" || r.coordinates == "pytorch_half_pixel";
   const bool corners = r.coordinates == "align_corners";
+  // ATen counts whole elements between the corners, ONNX the exact length.
+  if (corners &&
+      (axes[2].length != static_cast<double>(sizes[0]) || axes[3].length != static_cast<double>(sizes[1])))
+    return {};
   const bool usual = (half_pixel && axes[2].after > 1 && axes[3].after > 1) || corners;
   c10::optional<double> rows, columns;
   if (by_scale && !corners) {
@@ -182,6 +187,7 @@ void keep_proportions(const Resize& r, std::vector<Axis>& axes, const Integers& 
     Axis& a = axes[static_cast<std::size_t>(axis)];
     a.scale = scale;
     a.after = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(a.before) + 0.5));
+    a.length = static_cast<double>(a.after);
   }
 }
 
@@ -221,7 +227,8 @@ void run(const Resize& r, const Inputs& inputs, Call& c) {
     }
     const auto before = static_cast<double>(a.before);
     a.scale = by_scale ? scales[i] : static_cast<double>(sizes[i]) / before;
-    a.after = by_scale ? static_cast<std::int64_t>(std::floor(before * (a.to - a.from) * a.scale)) : sizes[i];
+    a.length = by_scale ? before * (a.to - a.from) * a.scale : static_cast<double>(sizes[i]);
+    a.after = static_cast<std::int64_t>(std::floor(a.length));
   }
   if (!by_scale) keep_proportions(r, axes, along);
   c.out(0, resized(r, x, axes, by_scale));
