@@ -40,6 +40,12 @@ bool is_layer(std::string_view type) {
   return std::ranges::find(kLayers, type) != kLayers.end();
 }
 
+/// Arithmetic takes a single number of the host as it is, without a tensor of the device.
+bool takes_numbers(std::string_view type) {
+  static constexpr std::array<std::string_view, 5> kArithmetic = {"Add", "Div", "Mul", "Pow", "Sub"};
+  return std::ranges::find(kArithmetic, type) != kArithmetic.end();
+}
+
 class Planner {
  public:
   Planner(const Network& network, const Shapes& shapes, const job::Setting& setting,
@@ -50,8 +56,7 @@ class Planner {
         missing_(missing),
         known_(network.tensors.size(), false),
         uses_(network.tensors.size(), 0),
-        maker_(network.tensors.size(), nullptr),
-        scalar_rows_(elementwise_rows()) {
+        maker_(network.tensors.size(), nullptr) {
     plan_.network = &network;
     plan_.numbers = numbers_of(setting.precision);
     plan_.graphs.resize(network.graphs.size());
@@ -78,7 +83,7 @@ class Planner {
       const auto type = scalar_type(entry.type);
       if (!type || network_.tensor(id).role == Role::parameter || network_.tensor(id).role == Role::input)
         continue;
-      if (entry.dims.count > 1 || (entry.dims.count == 1 && network::is_float(entry.type))) continue;
+      if (entry.dims.count > 0 && network::is_float(entry.type)) continue;  // data of the device
       std::vector<std::int64_t> dims;
       for (const network::Dim d : shapes_.dims(id))
         if (d.exact()) dims.push_back(d.value());
@@ -157,8 +162,7 @@ class Planner {
     step.inputs.assign(inputs.begin(), inputs.end());
     step.outputs.assign(outputs.begin(), outputs.end());
     step.shape_arithmetic = row->shape_arithmetic;
-    step.scalars_stay = std::ranges::any_of(
-        scalar_rows_, [&](const OperatorRow& r) { return r.name == row->name && r.domain == row->domain; });
+    step.scalars_stay = domain.empty() && takes_numbers(type);
     steps.push_back(std::move(step));
   }
 
@@ -286,7 +290,6 @@ class Planner {
   std::vector<bool> known_;
   std::vector<std::uint32_t> uses_;
   std::vector<const Operator*> maker_;
-  std::span<const OperatorRow> scalar_rows_;
 };
 
 }  // namespace
