@@ -112,8 +112,11 @@ class Planner {
   void count_uses() {
     for (const network::Graph& graph : network_.graphs) {
       for (const Operator& op : graph.operators) {
+        // What inference has computed already reads nothing: the extents of a tensor, most of all.
+        const bool done = std::ranges::all_of(
+            network_.outputs(op), [&](TensorId id) { return id == kNoTensor || known_[index(id)]; });
         for (const TensorId id : network_.inputs(op))
-          if (id != kNoTensor) ++uses_[index(id)];
+          if (id != kNoTensor && !done) ++uses_[index(id)];
         for (const TensorId id : network_.outputs(op))
           if (id != kNoTensor) maker_[index(id)] = &op;
       }
@@ -199,11 +202,67 @@ class Planner {
     known_[index(output)] = true;
   }
 
-  void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, const Fusion& fusion) {
+  /// What a tensor of heads was before it was split, and by which operators.
+  struct Unsplit {
+    TensorId tensor = kNoTensor;
+    std::int64_t heads = 0;
+    std::vector<const Operator*> by;
+  };
+
+  [[nodiscard]] std::vector<std::int64_t> exact_dims(TensorId id) const {
+    std::vector<std::int64_t> dims;
+    if (shapes_.ranked(id))
+      for (const network::Dim d : shapes_.dims(id)) dims.push_back(d.exact() ? d.value() : -1);
+    return dims;
+  }
+
+  /// Modules write "split in heads" as a view that merges batch and heads, which an exported graph can only
+  /// copy: Reshape to tokens, batch x heads, width; Transpose; Reshape to batch, heads, tokens, width.
+  [[nodiscard]] std::optional<Unsplit> before_split(TensorId id) const {
+    const std::vector<std::int64_t> split = exact_dims(id);
+    Unsplit found{.tensor = id};
+    for (const std::string_view type : {"Reshape", "Transpose", "Reshape"}) {
+      const Operator* maker = maker_[index(found.tensor)];
+      if (maker == nullptr || network_.type_of(*maker) != type || uses_[index(found.tensor)] != 1)
+        return std::nullopt;
+      found.by.push_back(maker);
+      found.tensor = network_.inputs(*maker)[0];
+    }
+    const network::Attribute* order = network_.find(*found.by[1], "perm");
+    static constexpr std::array<std::int64_t, 3> kExchanged = {1, 0, 2};
+    if (order == nullptr || !std::ranges::equal(network_.integers_of(*order), kExchanged))
+      return std::nullopt;
+    const std::vector<std::int64_t> whole = exact_dims(found.tensor);
+    if (split.size() != 4 || whole.size() != 3 || split[0] != whole[1] || split[2] != whole[0] ||
+        split[1] * split[3] != whole[2])
+      return std::nullopt;
+    found.heads = split[1];
+    return found;
+  }
+
+  /// Where query, key and value are all split so, the kernel reads them before; the splitting is dropped.
+  std::int64_t read_before_split(std::vector<Step>& steps, Fusion& fusion) {
+    std::array<std::optional<Unsplit>, 3> found;
+    for (std::size_t i = 0; i < 3; ++i) {
+      found[i] = before_split(fusion.inputs[i]);
+      if (!found[i] || found[i]->heads != found[0]->heads) return 0;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      fusion.inputs[i] = found[i]->tensor;
+      std::erase_if(steps, [&](const Step& step) {
+        const Operator* op = &network_.main().operators[step.op];
+        return std::ranges::find(found[i]->by, op) != found[i]->by.end();
+      });
+    }
+    return found[0]->heads;
+  }
+
+  void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, Fusion fusion) {
+    const std::int64_t heads = fusion.kind == Fusion::Kind::attention ? read_before_split(steps, fusion) : 0;
     const bool gated = fusion.kind == Fusion::Kind::silu || fusion.kind == Fusion::Kind::hard_swish;
     const bool overwrite = gated && in_place(fusion.inputs[0], "HardSwish", 2);
     const auto mask = std::make_shared<MaskUse>(MaskUse::as_given);
-    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, mask);
+    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, mask, heads);
     if (fusion.kind == Fusion::Kind::attention && fused.inputs[3] != kNoTensor)
       plan_.masks.push_back({fused.inputs[3], mask});
     if (fusion.kind == Fusion::Kind::linear && !fusion.turned) plan_.turned.push_back(fusion.inputs[1]);
