@@ -57,6 +57,7 @@ Tensor attend(const Attention& a, const Tensor& query, const Tensor& key, const 
 
 /// batch, tokens, heads x width -> batch, heads, tokens, width.
 Tensor split_heads(const Tensor& x, std::int64_t heads) {
+  TORCH_CHECK(x.dim() == 4 || heads > 0, "the number of heads is not given");
   return x.dim() == 4 ? x : x.unflatten(2, {heads, x.size(2) / heads}).transpose(1, 2);
 }
 Tensor join_heads(const Tensor& x) {
@@ -65,6 +66,7 @@ Tensor join_heads(const Tensor& x) {
 
 /// Fewer heads of keys and values than of queries: each serves several.
 Tensor shared_among(const Tensor& x, std::int64_t heads) {
+  TORCH_CHECK(x.size(1) > 0 && heads % x.size(1) == 0, "heads of queries that share no head of keys");
   return x.size(1) == heads ? x : x.repeat_interleave(heads / x.size(1), 1);
 }
 
@@ -128,8 +130,8 @@ Result<Kernel> prepare_projected_attention(const Preparation& p) {
   const Attention a{p.real("scale", 0), 0, p.integer("unidirectional", 0) != 0};
   return [a, heads = p.integer("num_heads", 1)](Call& c) {
     const std::vector<Tensor> x = at::linear(c.in(0), c.in(1).t(), optional_input(c, 2)).chunk(3, -1);
-    c.out(0, join_heads(attend(a, split_heads(x[0], heads), split_heads(x[1], heads),
-                               split_heads(x[2], heads), {})));
+    c.out(0, join_heads(attend(a, split_heads(x.at(0), heads), split_heads(x.at(1), heads),
+                               split_heads(x.at(2), heads), {})));
   };
 }
 
@@ -137,8 +139,8 @@ Result<Kernel> prepare_projected_attention(const Preparation& p) {
 /// apart.
 Tensor rotated(const Tensor& x, const Tensor& cosine, const Tensor& sine, bool interleaved) {
   const std::vector<Tensor> halves = x.chunk(2, -1);
-  const Tensor first = interleaved ? x.slice(-1, 0, x.size(-1), 2) : halves[0];
-  const Tensor second = interleaved ? x.slice(-1, 1, x.size(-1), 2) : halves[1];
+  const Tensor first = interleaved ? x.slice(-1, 0, x.size(-1), 2) : halves.at(0);
+  const Tensor second = interleaved ? x.slice(-1, 1, x.size(-1), 2) : halves.at(1);
   const Tensor real = first.mul(cosine).sub(second.mul(sine));
   const Tensor imaginary = second.mul(cosine).add(first.mul(sine));
   if (interleaved) return at::stack({real, imaginary}, -1).flatten(-2);

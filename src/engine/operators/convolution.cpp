@@ -41,6 +41,8 @@ struct Transposed {
                       window.automatic == Window::Automatic::same_lower;
     if (output_shape.empty() && !same) return padding_of(window, extents, kernel);
     const Integers strides = strides_of(window, rank), dilations = dilations_of(window, rank);
+    TORCH_CHECK(extents.size() == rank && extra.size() == rank, "an image of other extents than the window");
+    TORCH_CHECK(output_shape.empty() || output_shape.size() >= rank, "output_shape has too few extents");
     Padding padding{Integers(rank, 0), Integers(rank, 0)};
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t full = strides[i] * (extents[i] - 1) + extra[i] + (kernel[i] - 1) * dilations[i] + 1;

@@ -41,7 +41,6 @@ float overlap(const Box& a, const Box& b) {
 }
 
 struct Suppression {
-  bool centre = false;
   std::int64_t most = 0;  ///< kept per class
   float least_overlap = 0;
   std::optional<float> least_score;
@@ -50,7 +49,8 @@ struct Suppression {
   [[nodiscard]] Integers kept(const std::vector<Box>& boxes, const float* scores) const {
     Integers order;
     for (std::size_t i = 0; i < boxes.size(); ++i)
-      if (!least_score || scores[i] > *least_score) order.push_back(static_cast<std::int64_t>(i));
+      if (!std::isnan(scores[i]) && (!least_score || scores[i] > *least_score))
+        order.push_back(static_cast<std::int64_t>(i));
     std::ranges::stable_sort(order,
                              [scores](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
     std::vector<char> dropped(order.size(), 0);
@@ -72,8 +72,10 @@ Result<Kernel> prepare_non_max_suppression(const Preparation& p) {
   return [centre = p.integer("center_point_box", 0) != 0](Call& c) {
     const Tensor boxes = c.where_it_lies(0).to(at::kCPU, at::kFloat).contiguous();
     const Tensor scores = c.where_it_lies(1).to(at::kCPU, at::kFloat).contiguous();
+    TORCH_CHECK(boxes.dim() == 3 && boxes.size(2) == 4 && scores.dim() == 3 &&
+                    scores.size(0) == boxes.size(0) && scores.size(2) == boxes.size(1),
+                "boxes and scores of other shapes than NonMaxSuppression takes");
     Suppression s;
-    s.centre = centre;
     if (c.has(2)) s.most = c.integers(2).at(0);
     if (c.has(3)) s.least_overlap = static_cast<float>(c.number(3));
     if (c.has(4)) s.least_score = static_cast<float>(c.number(4));
@@ -110,7 +112,8 @@ struct Corners {
 
 Corners corners_at(float y, float x, std::int64_t height, std::int64_t width) {
   Corners corners;
-  if (y < -1 || x < -1 || y > static_cast<float>(height) || x > static_cast<float>(width)) return corners;
+  const bool inside = y >= -1 && x >= -1 && y <= static_cast<float>(height) && x <= static_cast<float>(width);
+  if (!inside) return corners;  // what is not a number, too
   const auto split = [](float v, std::int64_t extent) {
     v = std::max(v, 0.F);
     auto low = static_cast<std::int64_t>(v);
@@ -145,8 +148,12 @@ Region region_at(const RoiAlign& r, const float* four) {
   }
   g.cell_height = height / static_cast<float>(r.height);
   g.cell_width = width / static_cast<float>(r.width);
-  g.rows = r.samples > 0 ? r.samples : static_cast<std::int64_t>(std::ceil(g.cell_height));
-  g.columns = r.samples > 0 ? r.samples : static_cast<std::int64_t>(std::ceil(g.cell_width));
+  static constexpr float kMost = 4096;  // no image has more pixels in one cell
+  const auto pixels = [](float cell) {
+    return cell > 0 ? static_cast<std::int64_t>(std::min(std::ceil(cell), kMost)) : 0;
+  };
+  g.rows = r.samples > 0 ? r.samples : pixels(g.cell_height);
+  g.columns = r.samples > 0 ? r.samples : pixels(g.cell_width);
   return g;
 }
 
@@ -164,6 +171,10 @@ float pooled(const float* plane, std::span<const Corners> samples, bool largest)
 /// As torchvision does on the CPU: the samples of an output are found once, then used for every channel.
 Tensor aligned_on_host(const RoiAlign& r, const Tensor& x, const Tensor& rois, const Tensor& batch) {
   const std::int64_t channels = x.size(1), height = x.size(2), width = x.size(3), plane = height * width;
+  TORCH_CHECK(rois.dim() == 2 && rois.size(1) == 4 && batch.numel() == rois.size(0) && plane > 0,
+              "regions of other shapes than RoiAlign takes");
+  TORCH_CHECK(batch.ge(0).logical_and(batch.lt(x.size(0))).all().item<bool>(),
+              "a region of an image beyond the last");
   const std::int64_t outputs = r.height * r.width;
   Tensor result = at::empty({rois.size(0), channels, r.height, r.width}, x.options());
   at::parallel_for(0, rois.size(0), 1, [&](std::int64_t first, std::int64_t last) {
@@ -261,6 +272,7 @@ Result<Kernel> prepare_roi_align(const Preparation& p) {
   r.half_pixel = p.text("coordinate_transformation_mode",
                         p.opset() < 16 ? "output_half_pixel" : "half_pixel") == "half_pixel";
   r.largest = p.text("mode", "avg") == "max";
+  if (r.height < 1 || r.width < 1 || r.samples < 0) return fail("regions of no elements");
   return [r](Call& c) {
     const Tensor& x = c.in(0);
     const bool learns = at::GradMode::is_enabled() && x.requires_grad();

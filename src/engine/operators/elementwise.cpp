@@ -8,6 +8,7 @@ namespace plimsoll::engine {
 namespace {
 
 using at::Tensor;
+
 // Before operator set 7 the second operand was aligned with the first from `axis` on, not from the right.
 Tensor aligned(const Tensor& y, std::int64_t axis, std::int64_t rank) {
   const std::int64_t trailing = rank - wrapped(axis, rank) - y.dim();

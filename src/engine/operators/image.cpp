@@ -20,6 +20,7 @@ using at::Tensor;
 /// Blocks of channels become blocks of the image: depth first (DCR) or column first (CRD).
 Result<Kernel> prepare_depth_to_space(const Preparation& p) {
   const bool columns_first = p.text("mode", "DCR") == "CRD";
+  if (p.integer("blocksize", 1) < 1) return fail("blocks of {} elements", p.integer("blocksize", 1));
   return [columns_first, b = p.integer("blocksize", 1)](Call& c) {
     const Tensor& x = c.in(0);
     const std::int64_t n = x.size(0), depth = x.size(1) / (b * b), h = x.size(2), w = x.size(3);
@@ -30,6 +31,7 @@ Result<Kernel> prepare_depth_to_space(const Preparation& p) {
 }
 
 Result<Kernel> prepare_space_to_depth(const Preparation& p) {
+  if (p.integer("blocksize", 1) < 1) return fail("blocks of {} elements", p.integer("blocksize", 1));
   return [b = p.integer("blocksize", 1)](Call& c) {
     const Tensor& x = c.in(0);
     const std::int64_t n = x.size(0), depth = x.size(1), h = x.size(2) / b, w = x.size(3) / b;

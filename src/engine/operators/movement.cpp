@@ -98,7 +98,7 @@ Result<Kernel> prepare_concat(const Preparation& p) {
 }
 
 Result<Kernel> prepare_split(const Preparation& p) {
-  const auto parts = static_cast<std::int64_t>(p.outputs());
+  const auto parts = std::max<std::int64_t>(1, static_cast<std::int64_t>(p.outputs()));
   return [parts, sizes = IntegerList(p, "split", 1), axis = p.integer("axis", 0)](Call& c) {
     const Tensor& x = c.in(0);
     Integers each = sizes.read(c);
@@ -142,6 +142,7 @@ Result<Kernel> prepare_slice(const Preparation& p) {
         "starts, ends, axes and steps of a slice differ in number");
     for (std::size_t i = 0; i < along.size(); ++i) {
       const std::int64_t step = by.empty() ? 1 : by[i], axis = wrapped(along[i], x.dim());
+      TORCH_CHECK(step != 0, "a slice with a step of zero");
       x = step > 0 ? x.slice(axis, from[i], to[i], step) : sliced_backward(x, axis, from[i], to[i], step);
     }
     c.out(0, std::move(x));
@@ -167,7 +168,7 @@ Result<Kernel> prepare_reverse_sequence(const Preparation& p) {
     const Tensor& x = c.in(0);
     const auto along = [&x](const Tensor& t, std::int64_t axis) {
       Integers shape(static_cast<std::size_t>(x.dim()), 1);
-      shape[static_cast<std::size_t>(axis)] = t.numel();
+      shape.at(static_cast<std::size_t>(axis)) = t.numel();
       return t.reshape(shape);
     };
     const Tensor lengths = along(c.in(1).to(at::kLong), batch);

@@ -79,6 +79,7 @@ Result<Kernel> prepare_group_norm(const Preparation& p) {
   return [groups = p.integer("num_groups", 1), epsilon = p.real("epsilon", 1e-5)](Call& c) {
     const Tensor& x = c.in(0);
     const auto per_channel = [&x](const Tensor& t) {
+      TORCH_CHECK(t.dim() == 1 && t.numel() > 0, "a scale and a shift for each group or channel");
       return t.size(0) == x.size(1) ? t : t.repeat_interleave(x.size(1) / t.size(0));
     };
     c.out(0, at::group_norm(x, groups, per_channel(c.in(1)), per_channel(c.in(2)), epsilon));

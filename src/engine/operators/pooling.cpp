@@ -70,14 +70,15 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(const Window& w, const Placed& 
 
 /// ATen counts within one channel's plane, ONNX through the whole tensor, rows first or columns first.
 Tensor onnx_indices(const Tensor& indices, const Tensor& x, bool columns_first) {
-  const std::int64_t plane = x.numel() / (x.size(0) * x.size(1));
+  const std::int64_t planes_in_all = x.size(0) * x.size(1);
+  const std::int64_t plane = planes_in_all == 0 ? 0 : x.numel() / planes_in_all;
   Tensor within = indices;
   if (columns_first && x.dim() == 4)
     within = indices.remainder(x.size(3)).mul(x.size(2)).add(indices.div(x.size(3), "floor"));
   Integers shape(static_cast<std::size_t>(x.dim()), 1);
   shape[0] = x.size(0);
   shape[1] = x.size(1);
-  const Tensor planes = at::arange(x.size(0) * x.size(1), indices.options()).mul(plane).reshape(shape);
+  const Tensor planes = at::arange(planes_in_all, indices.options()).mul(plane).reshape(shape);
   return within.add(planes);
 }
 
@@ -189,7 +190,7 @@ Result<Kernel> prepare_max_unpool(const Preparation& p) {
     if (!c.has(2)) return c.out(0, image);
     const Integers wanted = c.integers(2);
     Padding more{Integers(rank, 0), Integers(rank, 0)};
-    for (std::size_t i = 0; i < rank; ++i) more.end[i] = wanted[i + 2] - pooled[i + 2];
+    for (std::size_t i = 0; i < rank; ++i) more.end[i] = wanted.at(i + 2) - pooled[i + 2];
     c.out(0, padded(image, more, 0));
   };
 }

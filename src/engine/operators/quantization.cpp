@@ -26,7 +26,7 @@ Tensor along(const Tensor& parameter, const Tensor& x, std::int64_t axis, std::i
   const std::int64_t at = wrapped(axis, x.dim());
   if (block > 0) return parameter.repeat_interleave(block, at).narrow(at, 0, x.size(at));
   Integers shape(static_cast<std::size_t>(x.dim()), 1);
-  shape[static_cast<std::size_t>(at)] = parameter.numel();
+  shape.at(static_cast<std::size_t>(at)) = parameter.numel();
   return parameter.reshape(shape);
 }
 

@@ -117,10 +117,10 @@ class Step {
     const auto seen = [this](const Tensor& sum, std::int64_t which, const Tensor& memory) {
       return weights_.peepholes.defined() ? sum.add(gate(weights_.peepholes, which).mul(memory)) : sum;
     };
-    const Tensor in = act(0, seen(gates[0], 0, last.memory));
-    const Tensor forget = cell_.couples_forget ? in.neg().add(1) : act(0, seen(gates[2], 2, last.memory));
-    Tensor memory = forget.mul(last.memory).add(in.mul(act(1, gates[3])));
-    const Tensor out = act(0, seen(gates[1], 1, memory));
+    const Tensor in = act(0, seen(gates.at(0), 0, last.memory));
+    const Tensor forget = cell_.couples_forget ? in.neg().add(1) : act(0, seen(gates.at(2), 2, last.memory));
+    Tensor memory = forget.mul(last.memory).add(in.mul(act(1, gates.at(3))));
+    const Tensor out = act(0, seen(gates.at(1), 1, memory));
     return {out.mul(activations_[2](memory)), std::move(memory)};
   }
 
@@ -161,8 +161,8 @@ Tensor reordered(const Cell& cell, const Tensor& gates) {
   if (cell.kind == Cell::Kind::rnn) return gates;
   const bool lstm = cell.kind == Cell::Kind::lstm;
   const std::vector<Tensor> parts = gates.chunk(lstm ? 4 : 3, 0);
-  if (lstm) return at::cat({parts[0], parts[2], parts[3], parts[1]}, 0);
-  return at::cat({parts[1], parts[0], parts[2]}, 0);
+  if (lstm) return at::cat({parts.at(0), parts.at(2), parts.at(3), parts.at(1)}, 0);
+  return at::cat({parts.at(1), parts.at(0), parts.at(2)}, 0);
 }
 
 /// PyTorch's own kernels (cuDNN's on a GPU), where the cell is one of PyTorch's modules.
@@ -217,8 +217,8 @@ std::vector<Weights> weights_of(const Cell& cell, Call& c) {
     Weights w{c.in(1).select(0, at), c.in(2).select(0, at), {}, {}, {}};
     if (c.has(3)) {
       const std::vector<Tensor> biases = c.in(3).select(0, at).chunk(2, 0);
-      w.input_bias = biases[0];
-      w.recurrent_bias = biases[1];
+      w.input_bias = biases.at(0);
+      w.recurrent_bias = biases.at(1);
     }
     if (c.has(7)) w.peepholes = c.in(7).select(0, at);
     weights.push_back(std::move(w));

@@ -17,6 +17,8 @@ namespace {
 using at::Tensor;
 using Reals = std::vector<double>;
 
+constexpr double kLongest = 1U << 31U;  // of one extent
+
 enum class Interpolation : std::uint8_t { nearest, linear, cubic };
 
 struct Resize {
@@ -115,7 +117,7 @@ Tensor resized_along(const Resize& r, const Tensor& image, std::int64_t axis, co
     beyond.push_back(x < 0 || x > static_cast<double>(a.before - 1) ? 1 : 0);
   }
   Integers shape(static_cast<std::size_t>(image.dim()), 1);
-  shape[static_cast<std::size_t>(axis)] = a.after;
+  shape.at(static_cast<std::size_t>(axis)) = a.after;
   Tensor result;
   for (std::size_t k = 0; k < taps; ++k) {
     Tensor term = image.index_select(axis, on_device_of(image, indices[k]));
@@ -180,11 +182,11 @@ void keep_proportions(const Resize& r, std::vector<Axis>& axes, const Integers& 
   const bool larger = r.policy == "not_smaller";
   double scale = larger ? 0 : std::numeric_limits<double>::infinity();
   for (const std::int64_t axis : along) {
-    const double s = axes[static_cast<std::size_t>(axis)].scale;
+    const double s = axes.at(static_cast<std::size_t>(axis)).scale;
     scale = larger ? std::max(scale, s) : std::min(scale, s);
   }
   for (const std::int64_t axis : along) {
-    Axis& a = axes[static_cast<std::size_t>(axis)];
+    Axis& a = axes.at(static_cast<std::size_t>(axis));
     a.scale = scale;
     a.after = static_cast<std::int64_t>(std::floor(scale * static_cast<double>(a.before) + 0.5));
     a.length = static_cast<double>(a.after);
@@ -220,7 +222,7 @@ void run(const Resize& r, const Inputs& inputs, Call& c) {
   TORCH_CHECK((by_scale ? scales.size() : sizes.size()) == along.size(), "as many scales or sizes as axes");
   TORCH_CHECK(region.empty() || region.size() == 2 * along.size(), "two ends of the region for each axis");
   for (std::size_t i = 0; i < along.size(); ++i) {
-    Axis& a = axes[static_cast<std::size_t>(along[i])];
+    Axis& a = axes.at(static_cast<std::size_t>(along[i]));
     if (!region.empty()) {
       a.from = region[i];
       a.to = region[i + along.size()];
@@ -228,6 +230,8 @@ void run(const Resize& r, const Inputs& inputs, Call& c) {
     const auto before = static_cast<double>(a.before);
     a.scale = by_scale ? scales[i] : static_cast<double>(sizes[i]) / before;
     a.length = by_scale ? before * (a.to - a.from) * a.scale : static_cast<double>(sizes[i]);
+    TORCH_CHECK(a.before > 0 && a.length >= 0 && a.length < kLongest, "an extent of ", a.before,
+                " resized to ", a.length);
     a.after = static_cast<std::int64_t>(std::floor(a.length));
   }
   if (!by_scale) keep_proportions(r, axes, along);

@@ -76,7 +76,7 @@ IndexList tuple_indices(const Tensor& tuples, std::int64_t batch) {
   const std::int64_t rank = tuples.dim() - 1;
   for (std::int64_t axis = 0; axis < batch; ++axis) {
     Integers shape(static_cast<std::size_t>(rank), 1);
-    shape[static_cast<std::size_t>(axis)] = tuples.size(axis);
+    shape.at(static_cast<std::size_t>(axis)) = tuples.size(axis);
     indices.push_back(at::arange(tuples.size(axis), tuples.options()).reshape(shape));
   }
   for (std::int64_t i = 0; i < tuples.size(-1); ++i) indices.push_back(tuples.select(-1, i));
@@ -118,6 +118,8 @@ Result<Kernel> prepare_scatter_elements(const Preparation& p) {
 
 /// Each tuple as one number that counts through the axes it names.
 Tensor flat_indices(const Tensor& tuples, at::IntArrayRef sizes) {
+  TORCH_CHECK(tuples.size(-1) > 0 && tuples.size(-1) <= static_cast<std::int64_t>(sizes.size()),
+              "indices of more axes than there are");
   Tensor flat;
   for (std::int64_t i = 0; i < tuples.size(-1); ++i) {
     const std::int64_t extent = sizes[static_cast<std::size_t>(i)];
@@ -161,7 +163,7 @@ Result<Kernel> prepare_one_hot(const Preparation& p) {
     const Tensor index = counted_from_start(c.in(0), depth);
     const std::int64_t at = wrapped(axis, index.dim() + 1);
     Integers shape(static_cast<std::size_t>(index.dim() + 1), 1);
-    shape[static_cast<std::size_t>(at)] = depth;
+    shape.at(static_cast<std::size_t>(at)) = depth;
     const Tensor classes = at::arange(depth, index.options()).reshape(shape);
     const Tensor& values = c.in(2);
     c.out(0, at::where(index.unsqueeze(at).eq(classes), values.select(0, 1), values.select(0, 0)));

@@ -74,6 +74,7 @@ Result<Kernel> prepare_window(const Preparation& p) {
 
 /// Triangles whose corners are spaced evenly in mels, on the bins of a transform.
 Tensor mel_weights(std::int64_t bands, std::int64_t length, double rate, double low, double high) {
+  TORCH_CHECK(bands > 0 && bands < 1 << 20 && length > 0, "bands or a length that no transform has");
   const auto to_mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double step = (to_mel(high) - to_mel(low)) / static_cast<double>(bands + 2);
   Integers corners;
@@ -82,8 +83,7 @@ Tensor mel_weights(std::int64_t bands, std::int64_t length, double rate, double 
     corners.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
   }
   const std::int64_t bins = length / 2 + 1;
-  TORCH_CHECK(bands > 0 && corners.front() >= 0 && corners.back() <= bins,
-              "frequencies beyond the transform's");
+  TORCH_CHECK(corners.front() >= 0 && corners.back() <= bins, "frequencies beyond the transform's");
   Tensor weights = at::zeros({bins, bands}, at::TensorOptions(at::kDouble));
   const auto set = [&](std::int64_t bin, std::int64_t band, double value) {
     if (bin < bins) weights.data_ptr<double>()[bin * bands + band] = value;

@@ -25,16 +25,28 @@ Window window_of(const Preparation& p) {
   return w;
 }
 
+namespace {
+
+Integers one_each(const Integers& given, std::size_t rank) {
+  if (given.empty()) return Integers(rank, 1);
+  TORCH_CHECK(given.size() == rank && std::ranges::all_of(given, [](std::int64_t n) { return n > 0; }),
+              "a positive stride and dilation for each extent of the window");
+  return given;
+}
+
+}  // namespace
+
 Integers strides_of(const Window& window, std::size_t rank) {
-  return window.strides.empty() ? Integers(rank, 1) : window.strides;
+  return one_each(window.strides, rank);
 }
 
 Integers dilations_of(const Window& window, std::size_t rank) {
-  return window.dilations.empty() ? Integers(rank, 1) : window.dilations;
+  return one_each(window.dilations, rank);
 }
 
 Padding padding_of(const Window& window, at::IntArrayRef extents, at::IntArrayRef kernel) {
   const std::size_t rank = kernel.size();
+  TORCH_CHECK(extents.size() == rank, "a window of ", rank, " extents over ", extents.size());
   Padding padding{Integers(rank, 0), Integers(rank, 0)};
   if (window.automatic == Window::Automatic::valid) return padding;
   if (window.automatic == Window::Automatic::none) {
