@@ -220,7 +220,7 @@ class Planner {
   /// copy: Reshape to tokens, batch x heads, width; Transpose; Reshape to batch, heads, tokens, width.
   [[nodiscard]] std::optional<Unsplit> before_split(TensorId id) const {
     const std::vector<std::int64_t> split = exact_dims(id);
-    Unsplit found{.tensor = id};
+    Unsplit found{.tensor = id, .heads = 0, .by = {}};
     for (const std::string_view type : {"Reshape", "Transpose", "Reshape"}) {
       const Operator* maker = maker_[index(found.tensor)];
       if (maker == nullptr || network_.type_of(*maker) != type || uses_[index(found.tensor)] != 1)
