@@ -37,7 +37,7 @@ struct SourceRow {
   std::string_view why;
 };
 inline constexpr std::array kSources = {
-    SourceRow{Source::process_cpu, 0.1, "the kernel counts in ticks of 10 ms"},
+    SourceRow{Source::process_cpu, 0.2, "the kernel counts in ticks of 10 ms; a file per process"},
     SourceRow{Source::process_tree, 0.2, "where the machine began a process since; else every second"},
     SourceRow{Source::process_memory, 1,
               "resident; the kernel walks the page tables for shared pages, so less often"},
@@ -49,7 +49,8 @@ inline constexpr std::array kSources = {
     SourceRow{Source::host_pressure, 1, "the kernel averages over 2 s"},
     SourceRow{Source::cgroup, 0.5, ""},
     SourceRow{Source::package_energy, 0.1, ""},
-    SourceRow{Source::gpu_activity, 0.2, "a driver takes 0.3 ms; windows below 0.1 s say little"},
+    SourceRow{Source::gpu_activity, 0.5,
+              "a driver takes 0.3 ms; it averages over the time since, so nothing is lost"},
     SourceRow{Source::gpu_costly_activity, 10, "a driver takes 1.5 ms for the graphics activity"},
     SourceRow{Source::gpu_power, 0.02, "the board measures about 50 times a second"},
     SourceRow{Source::gpu_energy, 10,
