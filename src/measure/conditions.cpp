@@ -115,6 +115,16 @@ GpuState ConditionsWatch::state() const {
   return out;
 }
 
+std::optional<std::int64_t> ConditionsWatch::engine_bytes() const {
+  if (!gpu_) return std::nullopt;
+  const auto now = library_->processes(gpu_->index);
+  if (!now) return std::nullopt;
+  const auto engine = std::ranges::find_if(
+      *now, [this](const nvml::Process& p) { return static_cast<std::int64_t>(p.pid) == engine_; });
+  if (engine == now->end() || !engine->used) return std::nullopt;
+  return engine->used->count();
+}
+
 std::string ConditionsWatch::process_name(std::uint32_t pid) const {
   const auto name = read_file(roots_.proc / std::to_string(pid) / "comm", 256);
   return name ? printable(std::string_view(*name).substr(0, name->find('\n'))) : "";

@@ -30,6 +30,8 @@ class ConditionsWatch {
 
   [[nodiscard]] std::optional<unsigned> gpu() const;
   [[nodiscard]] bool sliced() const { return gpu_ && gpu_->sliced; }
+  /// What the engine takes on the GPU now, context included, as the driver tells it.
+  [[nodiscard]] std::optional<std::int64_t> engine_bytes() const;
 
  private:
   struct Busy {

@@ -77,11 +77,16 @@ class Recording {
   void take(const job::Unsupported& unsupported) { row_.failure = error_of(unsupported); }
   void take(const job::Failure& failure) { row_.failure = error_of(failure); }
   void take(const job::Prepared& prepared) { row_.prepared = prepared; }
-  void take(const job::Context& context) { row_.context = context; }
+  void take(const job::Context& context) {
+    row_.context = context;
+    if (!context.device_bytes) row_.context->device_bytes = watch_.engine_bytes();
+  }
   void take(const job::Loaded& loaded) { row_.loaded = loaded; }
   void take(const job::Layers& layers) { row_.layers = layers; }
   void take(const job::Measured& measured) {
     row_.measured = measured;
+    // The driver's own figure, while the engine is still there: it keeps what it has reserved.
+    if (!measured.memory.device_used_bytes) row_.measured->memory.device_used_bytes = watch_.engine_bytes();
     phase_ = "measured";
     turn();
   }
