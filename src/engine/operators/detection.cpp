@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <string>
 
@@ -53,15 +54,23 @@ struct Suppression {
         order.push_back(static_cast<std::int64_t>(i));
     std::ranges::stable_sort(order,
                              [scores](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
-    std::vector<char> dropped(order.size(), 0);
+    // Kept boxes by their left side: only those that reach a box's columns can overlap it. Classes are kept
+    // apart by shifting their boxes, so that most of them do not.
+    std::multimap<float, std::size_t> by_left;
+    float widest = 0;
     Integers keep;
-    for (std::size_t i = 0; i < order.size() && static_cast<std::int64_t>(keep.size()) < most; ++i) {
-      if (dropped[i] != 0) continue;
-      keep.push_back(order[i]);
-      const Box& best = boxes[static_cast<std::size_t>(order[i])];
-      for (std::size_t j = i + 1; j < order.size(); ++j)
-        if (dropped[j] == 0 && overlap(best, boxes[static_cast<std::size_t>(order[j])]) > least_overlap)
-          dropped[j] = 1;
+    for (const std::int64_t candidate : order) {
+      if (static_cast<std::int64_t>(keep.size()) >= most) break;
+      const Box& box = boxes[static_cast<std::size_t>(candidate)];
+      const auto end = by_left.upper_bound(box.right);
+      const bool dropped = std::any_of(by_left.lower_bound(box.left - widest), end, [&](const auto& near) {
+        return overlap(boxes[near.second], box) > least_overlap;
+      });
+      if (dropped) continue;
+      keep.push_back(candidate);
+      if (!(box.right - box.left >= 0)) continue;  // not a number: overlaps nothing
+      widest = std::max(widest, box.right - box.left);
+      by_left.emplace(box.left, static_cast<std::size_t>(candidate));
     }
     return keep;
   }
