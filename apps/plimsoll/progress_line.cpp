@@ -29,7 +29,7 @@ ProgressLine::~ProgressLine() {
   if (shown_ && drawn_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void ProgressLine::begin_row(std::string what) {
+void ProgressLine::begin_row(const std::string& what) {
   // The bar and the time take some 60 columns.
   what_ = printable(what, static_cast<std::size_t>(std::max(width_ - 60, 20)));
   ++row_;

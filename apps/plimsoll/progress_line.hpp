@@ -18,7 +18,7 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine();
 
-  void begin_row(std::string what);  ///< "resnet50 on cuda:0, batch 2"
+  void begin_row(const std::string& what);  ///< "resnet50 on cuda:0, batch 2"
   void show(const job::Progress& progress);
   void end_row();
 

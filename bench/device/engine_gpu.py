@@ -204,7 +204,7 @@ def main():
         parser.add_argument(name)
     parser.add_argument("--memory")
     parser.add_argument("cases", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     known = recorded(options.memory)
     print(f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}, {torch.cuda.get_device_name()}; {PAIRS} pairs")
     print(f"{'case':32} {'engine ms':>9} {'torch ms':>9}   ratio (95 % interval)   torch eager   peak allocated, against recorded")

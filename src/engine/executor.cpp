@@ -14,6 +14,9 @@ using network::GraphId;
 using network::kNoTensor;
 using network::TensorId;
 
+/// Tensors of the host up to this size are computed once; more are taken for data.
+constexpr std::size_t kMostNumberBytes = std::size_t{1} << 20;
+
 /// One step's view of the values.
 class StepCall final : public Call {
  public:
@@ -230,6 +233,12 @@ void Executor::settle_masks() {
     for (const TensorId id : steps[i].inputs)
       if (id != kNoTensor && uses[index(id)] > 0) --uses[index(id)];
   }
+  drop(dropped);
+  clear();
+}
+
+void Executor::drop(const std::vector<bool>& dropped) {
+  std::vector<Step>& steps = plan_.graphs[0];
   std::vector<Step> left;
   std::vector<TensorId> releases;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -239,6 +248,38 @@ void Executor::settle_masks() {
     left.back().releases = std::exchange(releases, {});
   }
   steps = std::move(left);
+}
+
+void Executor::settle_numbers() {
+  std::vector<Step>& steps = plan_.graphs[0];
+  std::vector<bool> dropped(steps.size(), false);
+  const auto is_number = [&](TensorId id) {
+    if (id == kNoTensor) return true;
+    const at::Tensor& tensor = values_[index(id)].tensor;
+    return kept_[index(id)] && tensor.defined() && tensor.is_cpu() && tensor.nbytes() <= kMostNumberBytes &&
+           !tensor.requires_grad();
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    if (!step.shape_arithmetic || !std::ranges::all_of(step.inputs, is_number)) continue;
+    running_ = &plan_.network->main().operators[step.op];
+    StepCall call(*this, step);
+    step.kernel(call);
+    const bool small = std::ranges::all_of(step.outputs, [&](TensorId id) {
+      if (id == kNoTensor) return true;
+      const Value& v = values_[index(id)];
+      return !v.is_sequence && v.tensor.defined() && v.tensor.is_cpu() &&
+             v.tensor.nbytes() <= kMostNumberBytes;
+    });
+    if (!small) continue;
+    for (const TensorId id : step.outputs)
+      if (id != kNoTensor) keep(id, values_[index(id)].tensor);
+    dropped[i] = true;
+  }
+  running_ = nullptr;
+  // What is kept for all passes is not released in one.
+  for (Step& step : steps) std::erase_if(step.releases, [&](TensorId id) { return kept_[index(id)]; });
+  drop(dropped);
   clear();
 }
 

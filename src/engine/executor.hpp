@@ -23,6 +23,10 @@ class Executor {
   void keep(network::TensorId id, at::Tensor tensor);
   [[nodiscard]] const at::Tensor& kept(network::TensorId id) const { return values_[index(id)].tensor; }
 
+  /// Computes, once and for all, small tensors of the host that depend on nothing but others of them: shape
+  /// arithmetic beyond what inference knows. Weights must be there.
+  void settle_numbers();
+
   /// Finds how each recognised attention uses its mask, where that does not depend on the graph's inputs:
   /// computes the mask once, and drops the steps that only made it. Weights must be there.
   void settle_masks();
@@ -53,6 +57,8 @@ class Executor {
   void fill_constants();
   [[nodiscard]] const at::Tensor& on_device(network::TensorId id, bool scalars_stay);
   [[nodiscard]] std::vector<Value> collect(const network::Graph& graph);
+  /// Removes steps; what they were to release is released by the next that is left.
+  void drop(const std::vector<bool>& dropped);
   [[nodiscard]] bool depends_on_input(network::TensorId id, std::vector<bool>& needed) const;
 
   Plan plan_;

@@ -57,20 +57,35 @@ std::optional<double> known_scale(const Fusion& fusion, const network::Shapes& s
   return scale;
 }
 
+/// Tokens, batch, width as batch, heads, tokens, width of a head: a view.
+at::Tensor split(const at::Tensor& x, std::int64_t heads) {
+  if (heads == 0) return x;
+  return x.unflatten(2, {heads, x.size(2) / heads}).permute({1, 2, 0, 3});
+}
+
 FusedKernel attention_kernel(const Fusion& fusion, const network::Shapes& shapes,
-                             std::shared_ptr<MaskUse> use) {
+                             std::shared_ptr<MaskUse> use, std::int64_t heads) {
   const TensorId mask = fusion.allowed != kNoTensor ? fusion.allowed : fusion.mask;
   FusedKernel fused;
   fused.inputs = {fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], mask};
   std::optional<double> scale = known_scale(fusion, shapes);
   if (!scale) fused.inputs.insert(fused.inputs.end(), {fusion.scales[0], fusion.scales[1]});
-  fused.kernel = [scale, use = std::move(use)](Call& c) mutable {
+  fused.kernel = [scale, heads, use = std::move(use)](Call& c) mutable {
     if (!scale) scale = c.number(4) * c.number(5);
     std::optional<at::Tensor> given;
     if (*use == MaskUse::as_given && c.has(3)) given = c.in(3);
-    c.out(0, attention(c.in(0), c.in(1), c.in(2), given, *use == MaskUse::causal, *scale));
+    const at::Tensor q = split(c.in(0), heads), k = split(c.in(1), heads), v = split(c.in(2), heads);
+    c.out(0, attention(q, k, v, given, *use == MaskUse::causal, *scale));
   };
   return fused;
+}
+
+/// A layer over the last dimension does not care about the order of those before it: of a tensor whose first
+/// two are exchanged in memory it is taken in memory's order, without a copy.
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  if (x.dim() != 3 || x.is_contiguous() || !x.transpose(0, 1).is_contiguous())
+    return bias.defined() ? at::linear(x, weight, bias) : at::linear(x, weight);
+  return linear(x.transpose(0, 1), weight, bias).transpose(0, 1);
 }
 
 /// The weight is kept a row per output whichever way the graph stores it (weights.cpp), as the framework
@@ -80,7 +95,7 @@ FusedKernel linear_kernel(const Fusion& fusion) {
   fused.inputs = {fusion.inputs[0], fusion.inputs[1], fusion.inputs[2]};
   fused.kernel = [turned = fusion.turned](Call& c) {
     const at::Tensor weight = turned ? c.in(1) : c.in(1).t();
-    c.out(0, c.has(2) ? at::linear(c.in(0), weight, c.in(2)) : at::linear(c.in(0), weight));
+    c.out(0, linear(c.in(0), weight, c.has(2) ? c.in(2) : at::Tensor()));
   };
   return fused;
 }
@@ -111,9 +126,9 @@ Kernel gated_kernel(Kind kind, bool in_place) {
 }  // namespace
 
 FusedKernel fused_kernel(const Fusion& fusion, const network::Shapes& shapes, bool in_place,
-                         const std::shared_ptr<MaskUse>& mask) {
+                         const std::shared_ptr<MaskUse>& mask, std::int64_t heads) {
   switch (fusion.kind) {
-    case Kind::attention: return attention_kernel(fusion, shapes, mask);
+    case Kind::attention: return attention_kernel(fusion, shapes, mask, heads);
     case Kind::linear: return linear_kernel(fusion);
     case Kind::layer_norm: return layer_norm_kernel(fusion);
     case Kind::gelu: return {[](Call& c) { c.out(0, at::gelu(c.in(0))); }, {fusion.inputs[0]}};

@@ -85,10 +85,12 @@ Status measure(Session& session, const Emit& emit) {
   Pass timed = work.pass;
   std::unique_ptr<Captured> captured;
   if (session.job.setting.captured) {
+    work.pass();
+    device.synchronize();
+    measured.memory = device.memory();  // a graph keeps a pool of its own besides, and its stream workspaces
     device.run_aside([&] {
       for (int i = 0; i < kPassesBeforeCapture; ++i) work.pass();
     });
-    measured.memory = device.memory();  // of the passes themselves; a graph keeps its own pool besides
     if (work.optimizer) work.optimizer->forget_gradients();
     Result<std::unique_ptr<Captured>> graph = device.capture(work.pass);
     if (!graph) return std::unexpected(std::move(graph).error());

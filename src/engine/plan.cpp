@@ -40,6 +40,12 @@ bool is_layer(std::string_view type) {
   return std::ranges::find(kLayers, type) != kLayers.end();
 }
 
+/// Arithmetic takes a single number of the host as it is, without a tensor of the device.
+bool takes_numbers(std::string_view type) {
+  static constexpr std::array<std::string_view, 5> kArithmetic = {"Add", "Div", "Mul", "Pow", "Sub"};
+  return std::ranges::find(kArithmetic, type) != kArithmetic.end();
+}
+
 class Planner {
  public:
   Planner(const Network& network, const Shapes& shapes, const job::Setting& setting,
@@ -50,8 +56,7 @@ class Planner {
         missing_(missing),
         known_(network.tensors.size(), false),
         uses_(network.tensors.size(), 0),
-        maker_(network.tensors.size(), nullptr),
-        scalar_rows_(elementwise_rows()) {
+        maker_(network.tensors.size(), nullptr) {
     plan_.network = &network;
     plan_.numbers = numbers_of(setting.precision);
     plan_.graphs.resize(network.graphs.size());
@@ -78,7 +83,7 @@ class Planner {
       const auto type = scalar_type(entry.type);
       if (!type || network_.tensor(id).role == Role::parameter || network_.tensor(id).role == Role::input)
         continue;
-      if (entry.dims.count > 1 || (entry.dims.count == 1 && network::is_float(entry.type))) continue;
+      if (entry.dims.count > 0 && network::is_float(entry.type)) continue;  // data of the device
       std::vector<std::int64_t> dims;
       for (const network::Dim d : shapes_.dims(id))
         if (d.exact()) dims.push_back(d.value());
@@ -107,8 +112,11 @@ class Planner {
   void count_uses() {
     for (const network::Graph& graph : network_.graphs) {
       for (const Operator& op : graph.operators) {
+        // What inference has computed already reads nothing: the extents of a tensor, most of all.
+        const bool done = std::ranges::all_of(
+            network_.outputs(op), [&](TensorId id) { return id == kNoTensor || known_[index(id)]; });
         for (const TensorId id : network_.inputs(op))
-          if (id != kNoTensor) ++uses_[index(id)];
+          if (id != kNoTensor && !done) ++uses_[index(id)];
         for (const TensorId id : network_.outputs(op))
           if (id != kNoTensor) maker_[index(id)] = &op;
       }
@@ -157,8 +165,7 @@ class Planner {
     step.inputs.assign(inputs.begin(), inputs.end());
     step.outputs.assign(outputs.begin(), outputs.end());
     step.shape_arithmetic = row->shape_arithmetic;
-    step.scalars_stay = std::ranges::any_of(
-        scalar_rows_, [&](const OperatorRow& r) { return r.name == row->name && r.domain == row->domain; });
+    step.scalars_stay = domain.empty() && takes_numbers(type);
     steps.push_back(std::move(step));
   }
 
@@ -195,11 +202,67 @@ class Planner {
     known_[index(output)] = true;
   }
 
-  void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, const Fusion& fusion) {
+  /// What a tensor of heads was before it was split, and by which operators.
+  struct Unsplit {
+    TensorId tensor = kNoTensor;
+    std::int64_t heads = 0;
+    std::vector<const Operator*> by;
+  };
+
+  [[nodiscard]] std::vector<std::int64_t> exact_dims(TensorId id) const {
+    std::vector<std::int64_t> dims;
+    if (shapes_.ranked(id))
+      for (const network::Dim d : shapes_.dims(id)) dims.push_back(d.exact() ? d.value() : -1);
+    return dims;
+  }
+
+  /// Modules write "split in heads" as a view that merges batch and heads, which an exported graph can only
+  /// copy: Reshape to tokens, batch x heads, width; Transpose; Reshape to batch, heads, tokens, width.
+  [[nodiscard]] std::optional<Unsplit> before_split(TensorId id) const {
+    const std::vector<std::int64_t> split = exact_dims(id);
+    Unsplit found{.tensor = id, .heads = 0, .by = {}};
+    for (const std::string_view type : {"Reshape", "Transpose", "Reshape"}) {
+      const Operator* maker = maker_[index(found.tensor)];
+      if (maker == nullptr || network_.type_of(*maker) != type || uses_[index(found.tensor)] != 1)
+        return std::nullopt;
+      found.by.push_back(maker);
+      found.tensor = network_.inputs(*maker)[0];
+    }
+    const network::Attribute* order = network_.find(*found.by[1], "perm");
+    static constexpr std::array<std::int64_t, 3> kExchanged = {1, 0, 2};
+    if (order == nullptr || !std::ranges::equal(network_.integers_of(*order), kExchanged))
+      return std::nullopt;
+    const std::vector<std::int64_t> whole = exact_dims(found.tensor);
+    if (split.size() != 4 || whole.size() != 3 || split[0] != whole[1] || split[2] != whole[0] ||
+        split[1] * split[3] != whole[2])
+      return std::nullopt;
+    found.heads = split[1];
+    return found;
+  }
+
+  /// Where query, key and value are all split so, the kernel reads them before; the splitting is dropped.
+  std::int64_t read_before_split(std::vector<Step>& steps, Fusion& fusion) {
+    std::array<std::optional<Unsplit>, 3> found;
+    for (std::size_t i = 0; i < 3; ++i) {
+      found[i] = before_split(fusion.inputs[i]);
+      if (!found[i] || found[i]->heads != found[0]->heads) return 0;
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      fusion.inputs[i] = found[i]->tensor;
+      std::erase_if(steps, [&](const Step& step) {
+        const Operator* op = &network_.main().operators[step.op];
+        return std::ranges::find(found[i]->by, op) != found[i]->by.end();
+      });
+    }
+    return found[0]->heads;
+  }
+
+  void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, Fusion fusion) {
+    const std::int64_t heads = fusion.kind == Fusion::Kind::attention ? read_before_split(steps, fusion) : 0;
     const bool gated = fusion.kind == Fusion::Kind::silu || fusion.kind == Fusion::Kind::hard_swish;
     const bool overwrite = gated && in_place(fusion.inputs[0], "HardSwish", 2);
     const auto mask = std::make_shared<MaskUse>(MaskUse::as_given);
-    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, mask);
+    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, mask, heads);
     if (fusion.kind == Fusion::Kind::attention && fused.inputs[3] != kNoTensor)
       plan_.masks.push_back({fused.inputs[3], mask});
     if (fusion.kind == Fusion::Kind::linear && !fusion.turned) plan_.turned.push_back(fusion.inputs[1]);
@@ -286,7 +349,6 @@ class Planner {
   std::vector<bool> known_;
   std::vector<std::uint32_t> uses_;
   std::vector<const Operator*> maker_;
-  std::span<const OperatorRow> scalar_rows_;
 };
 
 }  // namespace

@@ -71,9 +71,11 @@ struct FusedKernel {
   Kernel kernel;
   std::vector<network::TensorId> inputs;
 };
-/// `mask` is looked at whenever the kernel of an attention runs.
+/// `mask` is looked at whenever the kernel of an attention runs. `heads`: its inputs are tokens, batch,
+/// width, still to be split in so many heads; 0: they are split.
 [[nodiscard]] FusedKernel fused_kernel(const network::Fusion& fusion, const network::Shapes& shapes,
-                                       bool in_place, const std::shared_ptr<MaskUse>& mask);
+                                       bool in_place, const std::shared_ptr<MaskUse>& mask,
+                                       std::int64_t heads = 0);
 /// "attention", "gelu", …
 [[nodiscard]] std::string_view name(network::Fusion::Kind kind);
 

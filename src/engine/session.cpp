@@ -88,9 +88,12 @@ Result<bool> open_session(Session& session, const Emit& emit) {
   place_weights(std::move(*weights), job, *session.executor);
   session.device->synchronize();
   const double seconds = since(begin);
-  session.executor->settle_masks();
+  const std::int64_t bytes = session.device->allocated_bytes() - before + on_host;
+  session.executor->settle_numbers();
+  // A framework that records a graph cannot look at what its tensors hold, so there masks are used as given.
+  if (!job.setting.captured) session.executor->settle_masks();
   emit(job::Loaded{.seconds = seconds,
-                   .bytes = session.device->allocated_bytes() - before + on_host,
+                   .bytes = bytes,
                    .parameters = parameters_in(session),
                    .reserved_bytes = session.device->reserved_bytes(),
                    .resident_bytes = resident_memory().now,
@@ -112,6 +115,7 @@ Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mo
     return fail("{} cannot be executed in this mode: {}", missing[0].op, missing[0].reason);
   auto executor = std::make_unique<Executor>(std::move(*planned), session.device->torch_device());
   for (const network::TensorId id : executor->plan().weights) executor->keep(id, session.executor->kept(id));
+  executor->settle_numbers();
   executor->settle_masks();
   return executor;
 }

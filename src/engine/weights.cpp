@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
@@ -42,7 +43,18 @@ Result<std::vector<std::int64_t>> extents(const network::Network& network, const
 }
 
 /// How a weight without contents is drawn, by how it is used.
-enum class Drawing : std::uint8_t { spread, ones, zeros };
+enum class Drawing : std::uint8_t { spread, ones, zeros, positions };
+
+/// A stored row of indices into a table that has as many rows or more: positions.
+bool indexes_positions(const network::Network& network, const network::Operator& op) {
+  const auto inputs = network.inputs(op);
+  if (network.type_of(op) != "Gather" || inputs.size() < 2) return false;
+  const network::Tensor &table = network.tensor(inputs[0]), &indices = network.tensor(inputs[1]);
+  if (!table.has_shape || !indices.has_shape || indices.role == Role::computed) return false;
+  const auto rows = network.dims_of(table), row = network.dims_of(indices);
+  return !rows.empty() && !row.empty() && rows[0].exact() && row.back().exact() && row.back().value() > 1 &&
+         row.back().value() <= rows[0].value();
+}
 
 /// Scales and variances of normalisations are ones, means zeros; all else is spread.
 std::vector<Drawing> drawings(const network::Network& network) {
@@ -65,6 +77,7 @@ std::vector<Drawing> drawings(const network::Network& network) {
       const std::string_view type = network.type_of(op);
       if (type == "Identity" && !inputs.empty() && !network.outputs(op).empty())
         behind_identity[static_cast<std::uint32_t>(network.outputs(op)[0])] = inputs[0];
+      if (indexes_positions(network, op)) found[index(inputs[1])] = Drawing::positions;
       for (const Use& use : kUses) {
         if (use.type != type || use.input >= inputs.size() || inputs[use.input] == kNoTensor) continue;
         TensorId id = inputs[use.input];
@@ -87,6 +100,8 @@ at::Tensor drawn(const std::vector<std::int64_t>& dims, at::ScalarType type, Dra
                  at::Generator& generator) {
   if (type == at::kBool) return drawn_mask(dims);
   const auto options = at::TensorOptions().dtype(type);
+  if (drawing == Drawing::positions && !at::isFloatingType(type))
+    return at::arange(dims.back(), options).expand(dims).contiguous();
   if (!at::isFloatingType(type) || drawing == Drawing::zeros) return at::zeros(dims, options);
   if (drawing == Drawing::ones) return at::ones(dims, options);
   std::int64_t fan_in = 1;

@@ -8,7 +8,25 @@
 namespace plimsoll::job {
 namespace {
 
-using namespace network;
+using network::Attribute;
+using network::Builder;
+using network::DataType;
+using network::Dim;
+using network::Graph;
+using network::GraphId;
+using network::Network;
+using network::Operator;
+using network::Role;
+using network::Scalar;
+using network::Shape;
+using network::SymbolId;
+using network::Tensor;
+using network::TensorId;
+using network::kDataTypes;
+using network::kMaxRank;
+using network::kMaxValueElements;
+using network::kNoTensor;
+using network::kUnbounded;
 
 constexpr int kDeepestBody = 64;  // as the ONNX reader allows
 
@@ -61,7 +79,7 @@ class NetworkReader {
 
   void read_tensor(const Fields& fields) {
     const TensorId id = builder_.tensor(fields.text("name"));
-    const auto type = data_type_from_number(fields.whole("type", 0, kDataTypes - 1));
+    const auto type = network::data_type_from_number(fields.whole("type", 0, kDataTypes - 1));
     builder_.declare(id, type.value_or(DataType::undefined));
     builder_.set_role(id, fields.choice("role", role_named));
     if (fields.has("dims")) read_dims(fields, id);

@@ -6,7 +6,19 @@
 namespace plimsoll::job {
 namespace {
 
-using namespace network;
+using network::Attribute;
+using network::Dim;
+using network::Graph;
+using network::Network;
+using network::Operator;
+using network::Opset;
+using network::Scalar;
+using network::Symbol;
+using network::SymbolId;
+using network::Tensor;
+using network::TensorId;
+using network::kNoTensor;
+using network::kUnbounded;
 
 Json symbol_json(std::int64_t id) {
   return {{"symbol", id}};

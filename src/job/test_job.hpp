@@ -1,5 +1,6 @@
 #pragma once
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -41,10 +42,11 @@ inline network::Network odd_network() {
   const TensorId outputs[] = {b.tensor("y"), kNoTensor, b.tensor("")};
   const std::string_view words[] = {"a", "", "c\xff"};
   const double scales[] = {0.5, 1.0 / 3, 3};
+  const std::vector<std::int64_t> order = {2, 0, 1};
   const AttributeValue attributes[] = {{"axis", -1},
                                        {"alpha", 0.25},
                                        {"mode", "linear"},
-                                       {"perm", {2, 0, 1}},
+                                       {"perm", order},
                                        {"scales", std::span<const double>(scales)},
                                        {"words", std::span<const std::string_view>(words)},
                                        {"value", table}};

@@ -2,8 +2,11 @@
 
 #include <csignal>
 #include <deque>
+#include <fstream>
 #include <optional>
 #include <string>
+
+#include <unistd.h>
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
@@ -38,6 +41,15 @@ std::optional<std::int64_t> memory_of_machine(std::string_view key) {
   return kib ? std::optional(static_cast<std::int64_t>(*kib * 1024)) : std::nullopt;
 }
 
+/// Where memory runs out the kernel shall end the engine, not a program that has nothing to do with it. Only
+/// a child of ours: the number is what the engine says.
+void offer_to_kernel(std::int64_t engine) {
+  const auto text = read_file(fmt::format("/proc/{}/stat", engine), 4096);
+  const auto process = text ? telemetry::parse_process_stat(*text) : std::nullopt;
+  if (!process || process->parent != ::getpid()) return;
+  std::ofstream(fmt::format("/proc/{}/oom_score_adj", engine)) << 1000;
+}
+
 Error internal(std::string message, std::string hint = {}) {
   return {.message = std::move(message),
           .where = "plimsoll-engine",
@@ -66,6 +78,7 @@ class Conversation {
       return;
     }
     greeted_ = true;
+    if (const auto* hello = std::get_if<job::Hello>(&*answer)) offer_to_kernel(hello->process);
     if (const auto* progress = std::get_if<job::Progress>(&*answer)) phase_ = progress->phase;
     finished_ = finished_ || is_last(*answer);
     if (listener_.on_answer) listener_.on_answer(*answer);

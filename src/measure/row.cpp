@@ -46,7 +46,7 @@ class Recording {
     if (job.device == "cpu") counter_ = cpu_counter();
   }
 
-  void take(const job::Answer& answer) {
+  void hear(const job::Answer& answer) {
     std::visit([this](const auto& a) { take(a); }, answer);
   }
   void turn() { watch_.sample(elapsed(), is_steady(phase_)); }
@@ -106,16 +106,19 @@ class Recording {
       row_.energy = meter_.end(window);
   }
   void take(const job::Epoch&) {}
+  void take(const job::Sample&) {}
   void take(const job::Done&) { phase_.clear(); }
 
   void doubt_width() {
     if (!row_.seconds || !row_.measured || row_.measured->stopped == "narrow") return;
     const auto width = relative_width(*row_.seconds);
     if (width && *width <= job_.protocol.relative_width) return;
+    const std::size_t samples = row_.measured->samples.size();
     row_.doubts.push_back(
-        width ? fmt::format("the median's interval is {:.1f} % wide when the {} ran out", 100 * *width,
+        width ? fmt::format("the median's interval was still {:.1f} % wide when the {} ran out", 100 * *width,
                             row_.measured->stopped == "samples" ? "number of samples" : "time")
-              : fmt::format("{} samples are too few for an interval", row_.measured->samples.size()));
+              : fmt::format("{} too few for an interval: a longer --time-limit gives more",
+                            samples == 1 ? "1 sample is" : fmt::format("{} samples are", samples)));
   }
 
   /// Of the CPU nothing is said: its libraries' own memory is in no model yet.
@@ -166,7 +169,7 @@ std::optional<Row> measure_row(const job::Job& job, std::int64_t batch, const In
   Recording recording(job, batch, instruments);
   const Result<EngineEnd> end =
       run_engine(instruments.engine, job, instruments.limits,
-                 {.on_answer = [&](const job::Answer& answer) { recording.take(answer); },
+                 {.on_answer = [&](const job::Answer& answer) { recording.hear(answer); },
                   .on_turn = [&] { recording.turn(); },
                   .interrupted = instruments.interrupted});
   if (end && *end == EngineEnd::interrupted) return std::nullopt;

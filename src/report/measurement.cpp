@@ -169,7 +169,10 @@ std::string does_not_fit_text(const Row& row) {
   if (!d.phase.empty())
     out += fmt::format(" (while {})", d.phase == "context" ? "the context was made" : printable(d.phase, 40));
   std::vector<std::string> parts;
-  if (d.asked_bytes) parts.push_back(fmt::format("asked for {}", bytes_text(*d.asked_bytes)));
+  if (d.asked_bytes)
+    parts.push_back(fmt::format("asked for {}", bytes_text(*d.asked_bytes)));
+  else if (!d.message.empty())
+    parts.push_back(printable(d.message, 200));
   if (d.free_bytes && d.total_bytes)
     parts.push_back(fmt::format("{} of {} were free", bytes_text(*d.free_bytes), bytes_text(*d.total_bytes)));
   else if (d.free_bytes)
@@ -180,7 +183,6 @@ std::string does_not_fit_text(const Row& row) {
     for (const measure::OtherProcess& other : row.conditions.gpu->others) others.push_back(who(other));
     parts.push_back(fmt::format("on the GPU beside it: {}", fmt::join(others, ", ")));
   }
-  if (parts.empty()) parts.push_back(printable(d.message, 200));
   return fmt::format("{}: {}", out, fmt::join(parts, "; "));
 }
 

@@ -106,6 +106,18 @@ for mode in ('infer', 'train'):
 several = ask('estimate', 'resnet18', '--batch', '1,2', '--device', 't4', '--json')
 check(several, {'estimates': [ESTIMATE]}, 'estimate of two batches')
 ask('estimate', 'gpt3', '--device', 't4', '--json', code=1)
+os.environ.update(PLIMSOLL_ENGINE='./fake_engine.py', PLIMSOLL_NVML_LIBRARY='/nonexistent')
+MEASURE = {'device': text, 'load': {'seconds': number, 'bytes': integer},
+           'rows': [{'batch': integer, 'seconds': {'median': number, 'low': number, 'high': number, 'samples': [number]},
+                     'peak_allocated_bytes': integer, 'peak_reserved_bytes': (int, type(None)), 'device_used_bytes': (int, type(None)),
+                     'joules': (float, type(None)), 'estimate': (dict, type(None)), 'error': (dict, type(None))}]}
+measured = ask('measure', 'tiny.onnx', '--batch', '1,2,4', '--device', 'cpu', '--json')
+check(measured, MEASURE, 'measure')
+expect([row['batch'] for row in measured['rows']] == [1, 2, 4], 'measure: a row for each batch')
+check(ask('measure', 'tiny.onnx', 'resnet18', '--batch', '1', '--device', 'cpu', '--json'), {'measurements': [MEASURE]},
+      'measure of two models')
+for variable in ('PLIMSOLL_ENGINE', 'PLIMSOLL_NVML_LIBRARY'):
+    del os.environ[variable]
 check(ask('zoo', '--json'), [{'name': text, 'parameters': integer, 'macs': integer}], 'zoo')
 check(ask('zoo', 'resnet50', '--json'), {'name': text, 'options': [{'name': text}]}, 'zoo resnet50')
 ask('devices', 'h200', '--json')

@@ -42,8 +42,12 @@ Result<Kernel> broadcast_over(const Preparation& p) {
   };
 }
 
+/// The result is laid out as the first operand is. Of a sum of tokens with those of an attention, whose first
+/// dimensions are exchanged in memory, that is the one in order, as attention kernels of the framework leave
+/// it.
 Tensor add(const Tensor& x, const Tensor& y) {
-  return x.add(y);
+  return x.dim() == 3 && !x.is_contiguous() && y.is_contiguous() && x.sizes() == y.sizes() ? y.add(x)
+                                                                                           : x.add(y);
 }
 void add_over(Tensor& x, const Tensor& y) {
   x.add_(y);
