@@ -128,6 +128,14 @@ TEST(Operators, RoiAlignHasOneResultOnHostsAndForGradients) {
   }
 }
 
+TEST(Operators, NumbersThatOnlyARunShowsAreCheckedThen) {
+  const auto list = [](std::int64_t n) { return at::full({1}, n, at::kLong); };
+  const OneOperator slice{.type = "Slice", .attributes = {}};
+  EXPECT_ANY_THROW((void)slice.on({at::randn({4}), list(0), list(4), list(0), list(0)}));
+  const OneOperator align{.type = "RoiAlign", .attributes = {{"output_height", 2}, {"output_width", 2}}};
+  EXPECT_ANY_THROW((void)align.on({at::randn({1, 1, 4, 4}), at::ones({1, 4}), list(7)}));
+}
+
 TEST(Operators, SequencesEndByTheirLength) {
   at::manual_seed(3);
   const Tensor x = at::randn({4, 2, 3}), w = at::randn({2, 20, 3}), r = at::randn({2, 20, 5});
