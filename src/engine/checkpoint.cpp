@@ -6,34 +6,22 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
-#include <ATen/ops/zeros.h>
 #include <c10/core/GradMode.h>
 #include <torch/csrc/autograd/autograd.h>
-#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
 
 namespace plimsoll::engine {
 namespace {
 
 using network::kNoTensor;
 using network::TensorId;
-using torch::autograd::AutogradContext;
-using torch::autograd::Function;
 using torch::autograd::variable_list;
 
 /// Steps [begin, end), what they read from before and what is read of them after.
 struct Segment {
   std::size_t begin = 0, end = 0;
   std::vector<TensorId> reads, makes;
-};
-
-/// What a segment needs to run again.
-struct Again {
-  Executor* executor = nullptr;
-  const Segment* segment = nullptr;
-  std::vector<Value> others;      ///< of `reads`: what carries no gradient
-  std::vector<TensorId> carried;  ///< of `reads`: the inputs of the function, in order
-  std::vector<TensorId> made;     ///< of `makes`: its results, in order
-  at::Tensor random_state;
 };
 
 bool carries(const Value& v) {
@@ -44,78 +32,89 @@ at::Generator generator_of(const Executor& executor) {
   return at::globalContext().defaultGenerator(executor.device());
 }
 
-struct Recomputed : Function<Recomputed> {
-  static variable_list forward(AutogradContext* context, const at::Tensor& /*asks for a gradient*/,
-                               Again* again, const variable_list& inputs) {
-    context->saved_data["again"] = reinterpret_cast<std::int64_t>(again);
-    context->save_for_backward(inputs);
-    again->random_state = generator_of(*again->executor).get_state();
-    again->executor->run_steps(again->segment->begin, again->segment->end);
-    variable_list results;
-    for (const TensorId id : again->segment->makes)
-      if (const Value& v = again->executor->value(id); carries(v)) {
-        again->made.push_back(id);
-        results.push_back(v.tensor);
-      }
-    return results;
+/// A segment in the backward pass: runs its steps again, this time for their gradients.
+class Recomputation final : public torch::autograd::Node {
+ public:
+  Recomputation(Executor& executor, const Segment& segment)
+      : executor_(executor), segment_(segment), random_state_(generator_of(executor).get_state()) {
+    for (const TensorId id : segment.reads) {
+      const Value& v = executor.value(id);
+      if (carries(v))
+        inputs_.push_back(v.tensor);
+      else
+        others_.push_back(v);
+      is_carried_.push_back(carries(v));
+    }
+    set_next_edges(torch::autograd::collect_next_edges(inputs_));
   }
 
-  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    // Owned from here on: the backward pass runs once.
-    const std::unique_ptr<Again> again(reinterpret_cast<Again*>(context->saved_data["again"].toInt()));
-    Executor& executor = *again->executor;
+  variable_list apply(variable_list&& gradients) override {
     variable_list inputs;
-    for (const at::Tensor& saved : context->get_saved_variables()) {
+    for (const at::Tensor& saved : inputs_) {
       inputs.push_back(saved.detach());
       inputs.back().requires_grad_(saved.requires_grad());
     }
-    std::size_t carried = 0, other = 0;
-    for (const TensorId id : again->segment->reads) {
-      const bool is_carried = carried < again->carried.size() && again->carried[carried] == id;
-      executor.value(id) = is_carried ? Value{.tensor = inputs[carried++]} : again->others[other++];
-    }
-    at::Generator generator = generator_of(executor);
+    put_back(inputs);
+    at::Generator generator = generator_of(executor_);
     const at::Tensor after = generator.get_state();
-    generator.set_state(again->random_state);
+    generator.set_state(random_state_);
     variable_list results, wanted;
     {
       const at::AutoGradMode with_gradients(true);
-      executor.run_steps(again->segment->begin, again->segment->end);
-      for (std::size_t i = 0; i < again->made.size(); ++i) {
-        const at::Tensor made = executor.value(again->made[i]).tensor;
-        if (!gradients[i].defined() || !made.requires_grad()) continue;
-        results.push_back(made);
+      executor_.run_steps(segment_.begin, segment_.end);
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        const at::Tensor again = executor_.value(made[i]).tensor;
+        if (!gradients[i].defined() || !again.requires_grad()) continue;
+        results.push_back(again);
         wanted.push_back(gradients[i]);
       }
     }
     generator.set_state(after);
-    executor.clear();
-    torch::autograd::backward(results, wanted);
-    variable_list back = {at::Tensor(), at::Tensor()};
+    executor_.clear();
+    if (!results.empty()) torch::autograd::backward(results, wanted);
+    variable_list back;
     for (const at::Tensor& input : inputs) back.push_back(input.grad());
     return back;
   }
+  void release_variables() override {
+    inputs_.clear();
+    others_.clear();
+  }
+
+  std::vector<TensorId> made;  ///< the results that carry gradients, in the order of their edges
+
+ private:
+  void put_back(const variable_list& inputs) {
+    std::size_t carried = 0, other = 0;
+    for (std::size_t i = 0; i < segment_.reads.size(); ++i)
+      executor_.value(segment_.reads[i]) =
+          is_carried_[i] ? Value{.tensor = inputs[carried++]} : others_[other++];
+  }
+
+  Executor& executor_;
+  const Segment& segment_;
+  variable_list inputs_;
+  std::vector<Value> others_;
+  std::vector<bool> is_carried_;
+  at::Tensor random_state_;
 };
 
-/// Runs a segment as one function of what carries gradients into it.
-void run_segment(Executor& executor, const Segment& segment, const at::Tensor& asking) {
-  auto again = std::make_unique<Again>();
-  again->executor = &executor;
-  again->segment = &segment;
-  variable_list inputs;
-  for (const TensorId id : segment.reads) {
-    const Value& v = executor.value(id);
-    if (carries(v)) {
-      again->carried.push_back(id);
-      inputs.push_back(v.tensor);
-    } else {
-      again->others.push_back(v);
-    }
+/// Runs a segment without gradients; what it made leads back to its recomputation.
+void run_segment(Executor& executor, const Segment& segment) {
+  // Shared, since the graph of the backward pass owns it together with every result.
+  const auto node = std::make_shared<Recomputation>(executor, segment);
+  {
+    const at::AutoGradMode without_gradients(false);
+    executor.run_steps(segment.begin, segment.end);
   }
-  Again* run =
-      again.release();  // backward() takes it; a pass without one leaks it, so only training comes here
-  const variable_list results = Recomputed::apply(asking, run, inputs);
-  for (std::size_t i = 0; i < results.size(); ++i) executor.value(run->made[i]).tensor = results[i];
+  for (const TensorId id : segment.makes) {
+    Value& v = executor.value(id);
+    if (!carries(v)) continue;
+    node->made.push_back(id);
+    at::Tensor result = v.tensor.detach();  // a view of an input must not become the input itself
+    torch::autograd::set_history(result, node);
+    v.tensor = result;
+  }
 }
 
 std::vector<Segment> segments_of(Executor& executor, const std::vector<std::size_t>& starts) {
@@ -173,13 +172,11 @@ Status set_checkpoints(Executor& executor, const std::vector<std::string>& layer
   starts.erase(repeated.begin(), repeated.end());
   if (starts.empty()) return {};
   auto segments = std::make_shared<std::vector<Segment>>(segments_of(executor, starts));
-  // A function whose inputs ask for no gradient (images) would have results that ask for none either.
-  const at::Tensor asking = at::zeros({}, at::TensorOptions().device(executor.device())).requires_grad_(true);
-  executor.run_main = [&executor, segments, asking] {
+  executor.run_main = [&executor, segments] {
     executor.run_steps(0, segments->front().begin);
     for (const Segment& segment : *segments) {
       if (c10::GradMode::is_enabled())
-        run_segment(executor, segment, asking);
+        run_segment(executor, segment);
       else
         executor.run_steps(segment.begin, segment.end);
     }

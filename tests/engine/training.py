@@ -123,12 +123,12 @@ def test_lenet_learns_fashion_mnist_and_repeats_itself(tmp_path):
     write_arrays(tmp_path / "data", {"inputs": images_of("train"), "labels": labels_of("train"),
                                      "test_inputs": images_of("t10k"), "test_labels": labels_of("t10k")})
 
-    def learn(epochs, examples=None):
+    def learn(epochs):
         data = {"file": str(tmp_path / "data"), "inputs": "inputs", "labels": "labels", "test_inputs": "test_inputs",
                 "test_labels": "test_labels", "epochs": epochs, "shuffle": True}
         answers = engine(tmp_path, str(tmp_path / "lenet.onnx"),
                          {"task": "train", "data": data,
-                          "setting": {"optimizer": "adam", "learning_rate": 0.001, "seed": 7}})
+                          "setting": {"optimizer": "adam", "learning_rate": 0.002, "seed": 7}})
         return [a for a in answers if a["type"] == "epoch"]
 
     epochs = learn(5)
