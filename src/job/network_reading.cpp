@@ -14,6 +14,11 @@ using network::DataType;
 using network::Dim;
 using network::Graph;
 using network::GraphId;
+using network::kDataTypes;
+using network::kMaxRank;
+using network::kMaxValueElements;
+using network::kNoTensor;
+using network::kUnbounded;
 using network::Network;
 using network::Operator;
 using network::Role;
@@ -22,11 +27,6 @@ using network::Shape;
 using network::SymbolId;
 using network::Tensor;
 using network::TensorId;
-using network::kDataTypes;
-using network::kMaxRank;
-using network::kMaxValueElements;
-using network::kNoTensor;
-using network::kUnbounded;
 
 constexpr int kDeepestBody = 64;  // as the ONNX reader allows
 

@@ -9,6 +9,8 @@ namespace {
 using network::Attribute;
 using network::Dim;
 using network::Graph;
+using network::kNoTensor;
+using network::kUnbounded;
 using network::Network;
 using network::Operator;
 using network::Opset;
@@ -17,8 +19,6 @@ using network::Symbol;
 using network::SymbolId;
 using network::Tensor;
 using network::TensorId;
-using network::kNoTensor;
-using network::kUnbounded;
 
 Json symbol_json(std::int64_t id) {
   return {{"symbol", id}};

@@ -2,7 +2,6 @@
 import gzip
 import json
 import os
-import struct
 import subprocess
 
 import numpy
@@ -10,32 +9,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
+from arrays import read_safetensors, write_safetensors
 
 PLIMSOLL, ENGINE = os.environ["PLIMSOLL_BINARY"], os.environ["PLIMSOLL_ENGINE_BINARY"]
 FASHION = "/usr/share/datasets/fashion-mnist"
-TYPES = {"float32": "F32", "int64": "I64", "uint8": "U8"}
-
-
-def write_arrays(path, arrays):
-    header, offset = {}, 0
-    for name, array in arrays.items():
-        header[name] = {"dtype": TYPES[str(array.dtype)], "shape": list(array.shape),
-                        "data_offsets": [offset, offset + array.nbytes]}
-        offset += array.nbytes
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for array in arrays.values():
-            file.write(numpy.ascontiguousarray(array).tobytes())
-
-
-def read_arrays(path):
-    with open(path, "rb") as file:
-        length, = struct.unpack("<Q", file.read(8))
-        header, contents = json.loads(file.read(length)), file.read()
-    kinds = {v: k for k, v in TYPES.items()}
-    return {name: numpy.frombuffer(contents[slice(*at["data_offsets"])], kinds[at["dtype"]]).reshape(at["shape"])
-            for name, at in header.items() if name != "__metadata__"}
 
 
 def engine(folder, model, changes, *options):
@@ -95,32 +72,32 @@ def test_gradients_are_pytorchs(tmp_path, checkpoints):
     module.load_state_dict(state)  # exporting runs the module, which moves BatchNorm's statistics
     loss = torch.nn.functional.cross_entropy(module(images), labels)
     loss.backward()
-    write_arrays(tmp_path / "in", {"input": images.numpy(), "labels": labels.numpy()})
+    write_safetensors(tmp_path / "in", {"input": images, "labels": labels})
     engine(tmp_path, str(tmp_path / "small.onnx"),
            {"task": "compute", "inputs_file": str(tmp_path / "in"), "outputs_file": str(tmp_path / "out"),
             "setting": {"checkpoints": checkpoints}})
-    found = read_arrays(tmp_path / "out")
+    found = read_safetensors(tmp_path / "out")
     assert abs(float(found["loss"]) - loss.item()) < 1e-4 * abs(loss.item())
     for name, parameter in module.named_parameters():
-        wanted, got = parameter.grad.numpy(), found[f"gradient/{name}"]
-        assert numpy.abs(got - wanted).max() <= 1e-4 * numpy.abs(wanted).max(), name
+        wanted, got = parameter.grad, found[f"gradient/{name}"]
+        assert (got - wanted).abs().max() <= 1e-4 * wanted.abs().max(), name
 
 
 def images_of(name):
     with gzip.open(f"{FASHION}/{name}-images-idx3-ubyte.gz") as file:
-        return numpy.frombuffer(file.read(), numpy.uint8, offset=16).reshape(-1, 1, 28, 28)
+        return torch.from_numpy(numpy.frombuffer(file.read(), numpy.uint8, offset=16).copy()).reshape(-1, 1, 28, 28)
 
 
 def labels_of(name):
     with gzip.open(f"{FASHION}/{name}-labels-idx1-ubyte.gz") as file:
-        return numpy.frombuffer(file.read(), numpy.uint8, offset=8).astype(numpy.int64)
+        return torch.from_numpy(numpy.frombuffer(file.read(), numpy.uint8, offset=8).astype(numpy.int64))
 
 
 @pytest.mark.skipif(not os.path.isdir(FASHION), reason="the package dataset-fashion-mnist is not installed")
 def test_lenet_learns_fashion_mnist_and_repeats_itself(tmp_path):
     torch.manual_seed(0)
     export(lenet().train(), torch.randn(100, 1, 28, 28), str(tmp_path / "lenet.onnx"))
-    write_arrays(tmp_path / "data", {"inputs": images_of("train"), "labels": labels_of("train"),
+    write_safetensors(tmp_path / "data", {"inputs": images_of("train"), "labels": labels_of("train"),
                                      "test_inputs": images_of("t10k"), "test_labels": labels_of("t10k")})
 
     def learn(epochs):

@@ -6,20 +6,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "network/test_network.hpp"
 #include "hardware/catalogue.hpp"
+#include "network/test_network.hpp"
 #include "network/zoo/zoo.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
 using namespace network::test_network;
-using network::Builder;
-using network::TensorId;
 using hardware::Device;
+using network::Builder;
 using network::Mode;
 using network::Optimizer;
 using network::Precision;
+using network::TensorId;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;

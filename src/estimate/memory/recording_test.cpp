@@ -15,10 +15,10 @@ namespace {
 
 using namespace network::test_network;
 using network::Builder;
-using network::TensorId;
 using network::Mode;
 using network::Optimizer;
 using network::Precision;
+using network::TensorId;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
