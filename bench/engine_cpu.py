@@ -98,7 +98,8 @@ class Engine:
 
     def close(self):
         self.process.stdin.close()
-        self.process.communicate()
+        self.process.stdout.read()
+        self.process.wait()
 
 
 def torch_pass(module, example, training):

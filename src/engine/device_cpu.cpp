@@ -3,6 +3,7 @@
 #include <thread>
 
 #include <ATen/Parallel.h>
+#include <malloc.h>
 #include <torch/csrc/api/include/torch/version.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@ namespace plimsoll::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kLargestOnHeap = 32 << 20;  // bytes; the most that glibc takes
+constexpr int kKeptOnHeap = 1 << 30;
 
 class HostMarker final : public Marker {
  public:
@@ -37,6 +41,10 @@ std::string processor_name() {
 class Cpu final : public Device {
  public:
   explicit Cpu(std::int64_t threads) : bytes_(count_cpu_bytes()) {
+    // A small process has nothing above its tensors on the heap, so that glibc gives every pass's memory back
+    // and takes it again, page by page. An interpreter with its own allocations in between does not see that.
+    mallopt(M_MMAP_THRESHOLD, kLargestOnHeap);
+    mallopt(M_TRIM_THRESHOLD, kKeptOnHeap);
     at::set_num_threads(static_cast<int>(threads > 0 ? threads : std::thread::hardware_concurrency()));
   }
 
