@@ -20,6 +20,8 @@ os.environ["OMP_WAIT_POLICY"] = "passive"  # threads that wait for work must not
 import torch
 import torchvision
 
+from engine_process import PacedEngine
+
 LIMIT = 1.02
 CASES = ["resnet50/1", "resnet50/8", "mobilenet_v2/1", "mobilenet_v2/8", "vit_b_16/1", "vit_b_16/8", "bert/1", "bert/8",
          "train/resnet18/8"]
@@ -65,41 +67,19 @@ def module_and_input(name, batch):
     return getattr(torchvision.models, name)(weights=None), torch.randn(batch, 3, 224, 224)
 
 
-class Engine:
-    """plimsoll-engine, one pass per line sent to it."""
-
-    def __init__(self, plimsoll, engine, folder, module, example, training):
-        model, job = os.path.join(folder, "model.onnx"), os.path.join(folder, "job.json")
-        mode = torch.onnx.TrainingMode.TRAINING if training else torch.onnx.TrainingMode.EVAL
-        torch.onnx.export(module, example, model, opset_version=16, do_constant_folding=False, training=mode)
-        subprocess.run([plimsoll, "engine-job", model, "-o", job] + (["--train"] if training else []), check=True)
-        with open(job) as file:
-            text = json.load(file)
-        text["setting"].update(threads=torch.get_num_threads(), optimizer="momentum", learning_rate=1e-3)
-        text["protocol"]["paced"] = True
-        with open(job, "w") as file:
-            json.dump(text, file)
-        self.process = subprocess.Popen([engine, job], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.wait("progress", lambda answer: answer["phase"] == "paced")
-
-    def wait(self, kind, fits=lambda answer: True):
-        for line in self.process.stdout:
-            answer = json.loads(line)
-            if answer["type"] in ("error", "does-not-fit", "unsupported"):
-                sys.exit(f"plimsoll-engine: {line}")
-            if answer["type"] == kind and fits(answer):
-                return answer
-        sys.exit("plimsoll-engine ended")
-
-    def sample(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return self.wait("sample")["seconds"]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        self.process.wait()
+def started(plimsoll, engine, folder, module, example, training):
+    """The engine with what PyTorch exports of the module."""
+    model, job = os.path.join(folder, "model.onnx"), os.path.join(folder, "job.json")
+    mode = torch.onnx.TrainingMode.TRAINING if training else torch.onnx.TrainingMode.EVAL
+    torch.onnx.export(module, example, model, opset_version=16, do_constant_folding=False, training=mode)
+    subprocess.run([plimsoll, "engine-job", model, "-o", job] + (["--train"] if training else []), check=True)
+    with open(job) as file:
+        text = json.load(file)
+    text["setting"].update(threads=torch.get_num_threads(), optimizer="momentum", learning_rate=1e-3)
+    text["protocol"]["paced"] = True
+    with open(job, "w") as file:
+        json.dump(text, file)
+    return PacedEngine(engine, job)
 
 
 def torch_pass(module, example, training):
@@ -142,7 +122,7 @@ def compare(case, plimsoll, engine, pairs):
     module, example = module_and_input(name, batch)
     module.train(training)
     with tempfile.TemporaryDirectory() as folder:
-        peer = Engine(plimsoll, engine, folder, module, example, training)
+        peer = started(plimsoll, engine, folder, module, example, training)
         work = torch_pass(module, example, training)
         for _ in range(3):
             work(), peer.sample()

@@ -12,11 +12,13 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 
 import torch
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from engine_process import PacedEngine
 
 PAIRS = 21
 LEAST_SAMPLE = 0.02  # seconds; more passes per sample where one is shorter
@@ -38,41 +40,16 @@ def module_and_input(name, batch):
     return getattr(torchvision.models, name)(weights=None), torch.randn(batch, 3, 224, 224)
 
 
-class Engine:
-    def __init__(self, program, jobs, name, batch, mode, log, **setting):
-        with open(os.path.join(jobs, f"{name}.{batch}.{mode}.json")) as file:
-            job = json.load(file)
-        job["device"] = "cuda:0"
-        job["setting"].update(setting)
-        job["protocol"]["paced"] = True
-        path = f"/tmp/{name}.{batch}.{mode}.job.json"
-        with open(path, "w") as file:
-            json.dump(job, file)
-        self.log = log
-        self.process = subprocess.Popen([program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.prepared = self.wait("prepared")
-        self.loaded = self.wait("loaded")
-        self.wait("progress", lambda answer: answer["phase"] == "paced")
-
-    def wait(self, kind, fits=lambda answer: True):
-        for line in self.process.stdout:
-            answer = json.loads(line)
-            if answer["type"] in ("error", "does-not-fit", "unsupported"):
-                raise RuntimeError(line.strip())
-            if answer["type"] == kind and fits(answer):
-                return answer
-        raise RuntimeError("plimsoll-engine ended")
-
-    def sample(self):
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return self.wait("sample")["seconds"]
-
-    def close(self):
-        self.process.stdin.close()
-        measured = self.wait("measured")
-        self.process.wait()
-        return measured
+def started(program, jobs, name, batch, mode, **setting):
+    with open(os.path.join(jobs, f"{name}.{batch}.{mode}.json")) as file:
+        job = json.load(file)
+    job["device"] = "cuda:0"
+    job["setting"].update(setting)
+    job["protocol"]["paced"] = True
+    path = f"/tmp/{name}.{batch}.{mode}.job.json"
+    with open(path, "w") as file:
+        json.dump(job, file)
+    return PacedEngine(program, path)
 
 
 def events(work, passes):
@@ -151,8 +128,8 @@ def turns(engine, theirs, clock):
 def inference(options, case, known):
     name, batch, dtype = case.split("/")
     batch = int(batch)
-    engine = Engine(options.engine, options.jobs, name, batch, "infer", case, captured=True,
-                    precision="fp32" if dtype == "float32" else "bf16")
+    engine = started(options.engine, options.jobs, name, batch, "infer", captured=True,
+                     precision="fp32" if dtype == "float32" else "bf16")
     work, before = torch_work(name, batch, False, getattr(torch, dtype))
     for _ in range(3):
         work()
@@ -169,7 +146,7 @@ def inference(options, case, known):
 def training(options, case, known, capture):
     _, name, batch = case.split("/")
     batch = int(batch)
-    engine = Engine(options.engine, options.jobs, name, batch, "train", case, captured=capture, optimizer="momentum")
+    engine = started(options.engine, options.jobs, name, batch, "train", captured=capture, optimizer="momentum")
     work, before = torch_work(name, batch, True)
     for _ in range(3):
         work()

@@ -122,7 +122,7 @@ class Learning {
       job::Epoch told{
           .epoch = epoch, .losses = learn(optimizer, shuffling, epoch), .seconds = 0, .accuracy = {}};
       session_.device->synchronize();
-      told.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      told.seconds = seconds_since(begin);
       if (test_.inputs.defined()) told.accuracy = accuracy();
       emit_(told);
     }

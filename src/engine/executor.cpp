@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/ones.h>
 #include <c10/util/Exception.h>
-
-#include "base/printable.hpp"
 
 namespace plimsoll::engine {
 
@@ -23,7 +20,7 @@ class StepCall final : public Call {
   StepCall(Executor& executor, const Step& step) : executor_(executor), step_(step) {
     const auto on_host = [&](TensorId id) {
       if (id == kNoTensor) return true;
-      const Value& v = executor.values_[Executor::index(id)];
+      const Value& v = executor.values_[index(id)];
       return v.is_sequence || !v.tensor.defined() || v.tensor.is_cpu();
     };
     device_ = step.shape_arithmetic && std::ranges::all_of(step.inputs, on_host) ? at::Device(at::kCPU)
@@ -60,19 +57,16 @@ class StepCall final : public Call {
     const network::Graph& body = executor_.plan_.network->graph(id);
     TORCH_CHECK(inputs.size() == body.inputs.size(), "a body of ", body.inputs.size(), " inputs is given ",
                 inputs.size());
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      executor_.values_[Executor::index(body.inputs[i])] = inputs[i];
+    for (std::size_t i = 0; i < inputs.size(); ++i) executor_.values_[index(body.inputs[i])] = inputs[i];
     executor_.run_graph(id);
     return executor_.collect(body);
   }
 
  private:
-  [[nodiscard]] const Value& value(std::size_t i) const {
-    return executor_.values_[Executor::index(step_.inputs[i])];
-  }
+  [[nodiscard]] const Value& value(std::size_t i) const { return executor_.values_[index(step_.inputs[i])]; }
   void set(std::size_t i, Value value) {
     if (i < step_.outputs.size() && step_.outputs[i] != kNoTensor)
-      executor_.values_[Executor::index(step_.outputs[i])] = std::move(value);
+      executor_.values_[index(step_.outputs[i])] = std::move(value);
   }
 
   Executor& executor_;

@@ -51,10 +51,8 @@ class Executor {
 
  private:
   friend class StepCall;
-  [[nodiscard]] static std::size_t index(network::TensorId id) { return static_cast<std::size_t>(id); }
   void run_step(const Step& step, const network::Graph& graph);
   void run_graph(network::GraphId id);
-  void fill_constants();
   [[nodiscard]] const at::Tensor& on_device(network::TensorId id, bool scalars_stay);
   [[nodiscard]] std::vector<Value> collect(const network::Graph& graph);
   /// Removes steps; what they were to release is released by the next that is left.

@@ -22,10 +22,6 @@ using network::Role;
 using network::Shapes;
 using network::TensorId;
 
-std::size_t index(TensorId id) {
-  return static_cast<std::size_t>(id);
-}
-
 /// Activations that networks write over their input where they can.
 bool overwrites(std::string_view type) {
   static constexpr std::array<std::string_view, 9> kActivations = {

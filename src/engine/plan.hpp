@@ -13,6 +13,11 @@
 
 namespace plimsoll::engine {
 
+/// Where a tensor stands in tables by tensor.
+[[nodiscard]] inline std::size_t index(network::TensorId id) {
+  return static_cast<std::size_t>(id);
+}
+
 /// One call of a kernel.
 struct Step {
   std::uint32_t op = 0;  ///< in its graph

@@ -1,17 +1,11 @@
 #include "engine/session.hpp"
 
-#include <chrono>
-
 #include "engine/checkpoint.hpp"
 #include "engine/folding.hpp"
 #include "engine/precision.hpp"
 
 namespace plimsoll::engine {
 namespace {
-
-double since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 /// False, and answered, where operators cannot be executed.
 Result<bool> plan(Session& session, const Emit& emit, std::optional<Plan>& made) {
@@ -87,7 +81,7 @@ Result<bool> open_session(Session& session, const Emit& emit) {
   const auto begin = std::chrono::steady_clock::now();
   place_weights(std::move(*weights), job, *session.executor);
   session.device->synchronize();
-  const double seconds = since(begin);
+  const double seconds = seconds_since(begin);
   const std::int64_t bytes = session.device->allocated_bytes() - before + on_host;
   session.executor->settle_numbers();
   // A framework that records a graph cannot look at what its tensors hold, so there masks are used as given.

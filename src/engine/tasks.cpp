@@ -5,7 +5,6 @@
 
 #include <c10/util/Exception.h>
 
-#include "base/text.hpp"
 #include "engine/session.hpp"
 
 namespace plimsoll::engine {

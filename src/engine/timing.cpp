@@ -12,10 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 /// A sample is at least this long: the device's clock ticks in half microseconds, and what a synchronisation
 /// costs is spread over the passes between two.
 constexpr double kLeastDeviceSample = 0.02, kLeastHostSample = 0.0005;
@@ -28,7 +24,7 @@ class Telling {
  public:
   Telling(const Emit& emit, std::string phase) : emit_(emit), phase_(std::move(phase)) {}
   void at(double done, std::optional<double> left) {
-    if (told_ && since(*told_) < kBetweenProgress) return;
+    if (told_ && seconds_since(*told_) < kBetweenProgress) return;
     told_ = Clock::now();
     emit_(job::Progress{.phase = phase_, .done = std::clamp(done, 0.0, 1.0), .seconds_left = left});
   }
@@ -66,12 +62,16 @@ void time_paced(Device& device, const Pass& pass, Marker& begin, Marker& end, co
 
 }  // namespace
 
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 double time_cold(Device& device, const Pass& pass) {
   device.synchronize();
   const auto begin = Clock::now();
   pass();
   device.synchronize();
-  return since(begin);
+  return seconds_since(begin);
 }
 
 void time_hot(Device& device, const Pass& pass, const job::Protocol& protocol, const Emit& emit,
@@ -95,7 +95,7 @@ void time_hot(Device& device, const Pass& pass, const job::Protocol& protocol, c
   const auto begin = Clock::now();
   while (true) {
     all.push_back(time_passes(device, pass, *begin_marker, *end_marker, measured.passes_per_sample));
-    const double elapsed = since(begin);
+    const double elapsed = seconds_since(begin);
     telling.at(elapsed / protocol.seconds, std::max(0.0, protocol.seconds - elapsed));
     if (all.size() < look && elapsed < protocol.seconds && all.size() < rule.most_samples) continue;
     look = next_look(all.size());
@@ -121,13 +121,13 @@ void run_window(Device& device, const Pass& pass, double seconds, const Emit& em
     for (std::int64_t i = 0; i < between; ++i) pass();
     passes += between;
     device.synchronize();
-    const double elapsed = since(begin);
+    const double elapsed = seconds_since(begin);
     if (elapsed >= seconds) break;
     if (elapsed - last < 0.05) between *= 2;  // few waits, so that the device stays busy
     last = elapsed;
     telling.at(elapsed / seconds, seconds - elapsed);
   }
-  emit(job::Window{.begin = false, .passes = passes, .seconds = since(begin)});
+  emit(job::Window{.begin = false, .passes = passes, .seconds = seconds_since(begin)});
 }
 
 job::Layers time_layers(Device& device, const Pass& pass, Executor& executor, const Emit& emit) {

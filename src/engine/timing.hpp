@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 
 #include "engine/device.hpp"
@@ -12,6 +13,9 @@ namespace plimsoll::engine {
 using Emit = std::function<void(const job::Answer&)>;
 /// One pass, or one training step; does not wait for the device.
 using Pass = std::function<void()>;
+
+/// On the host's clock that never jumps.
+[[nodiscard]] double seconds_since(std::chrono::steady_clock::time_point begin);
 
 /// The first pass, alone: seconds on the host's clock until the device has finished.
 [[nodiscard]] double time_cold(Device& device, const Pass& pass);

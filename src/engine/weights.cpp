@@ -21,10 +21,6 @@ using network::kNoTensor;
 using network::Role;
 using network::TensorId;
 
-std::size_t index(TensorId id) {
-  return static_cast<std::size_t>(id);
-}
-
 Result<std::vector<std::int64_t>> extents(const network::Network& network, const network::Shapes& shapes,
                                           TensorId id) {
   std::vector<std::int64_t> dims;
