@@ -37,8 +37,9 @@ struct SourceRow {
   std::string_view why;
 };
 inline constexpr std::array kSources = {
-    SourceRow{Source::process_cpu, 0.2, "the kernel counts in ticks of 10 ms; a file per process"},
-    SourceRow{Source::process_tree, 0.2, "where the machine began a process since; else every second"},
+    SourceRow{Source::process_cpu, 0.5,
+              "the kernel counts in ticks of 10 ms: a share of 2 %; a file per process"},
+    SourceRow{Source::process_tree, 0.5, "where the machine began a process since; else every second"},
     SourceRow{Source::process_memory, 1,
               "resident; the kernel walks the page tables for shared pages, so less often"},
     SourceRow{Source::process_io, 1, "written back by the kernel in seconds"},
@@ -49,7 +50,7 @@ inline constexpr std::array kSources = {
     SourceRow{Source::host_pressure, 1, "the kernel averages over 2 s"},
     SourceRow{Source::cgroup, 0.5, ""},
     SourceRow{Source::package_energy, 0.1, ""},
-    SourceRow{Source::gpu_activity, 0.5,
+    SourceRow{Source::gpu_activity, 1,
               "a driver takes 0.3 ms; it averages over the time since, so nothing is lost"},
     SourceRow{Source::gpu_costly_activity, 10, "a driver takes 1.5 ms for the graphics activity"},
     SourceRow{Source::gpu_power, 0.02, "the board measures about 50 times a second"},
@@ -60,7 +61,7 @@ inline constexpr std::array kSources = {
     SourceRow{Source::gpu_utilization, 1, "the driver averages over 1/6 s to 1 s"},
     SourceRow{Source::gpu_temperature, 1, ""},
     SourceRow{
-        Source::gpu_sharing, 1,
+        Source::gpu_sharing, 2,
         "a driver takes 2 ms; it samples processes over 1/6 s to 1 s and keeps the samples until asked"},
     SourceRow{Source::gpu_slices, 10, "MIG slices change only by hand"},
 };

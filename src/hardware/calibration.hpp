@@ -1,0 +1,129 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/device.hpp"
+
+namespace plimsoll::hardware {
+
+/// Families of kernels that frameworks run, by what decides their time. kOperatorClasses says what the
+/// extents of each mean, in order.
+enum class OperatorClass : std::uint8_t {
+  convolution,  ///< of all channels together; 1x1 ones too
+  grouped,      ///< convolution in groups of several channels
+  depthwise,    ///< a group per channel
+  matrix,       ///< x[m,k] times weight[n,k] turned, with bias: a linear layer
+  batched,      ///< a[b,m,k] times b[b,k,n]
+  attention,
+  batch_norm,           ///< with stored statistics
+  batch_norm_training,  ///< with the batch's
+  layer_norm,
+  group_norm,
+  softmax,
+  max_pool,
+  average_pool,
+  global_pool,  ///< mean over all positions
+  unary,        ///< ReLU-like: one value read and one written per element
+  function,     ///< GELU, SiLU, exp: the same with a function
+  binary,       ///< two read, one written
+  broadcast,    ///< binary with one value per channel
+  row_sum,      ///< over the contiguous dimension
+  column_sum,   ///< over the others, as a bias's gradient
+  embedding,
+  copy,       ///< contiguous
+  transpose,  ///< copy of a turned view
+  optimizer_sgd,
+  optimizer_momentum,
+  optimizer_adam,
+};
+inline constexpr int kOperatorClasses = 26;
+
+enum class Direction : std::uint8_t { forward, backward_input, backward_weight };
+inline constexpr int kDirections = 3;
+
+inline constexpr std::size_t kMaxExtents = 9;
+using Extents = std::array<std::int64_t, kMaxExtents>;  ///< unused ones are 0
+
+/// What the extents of a class mean, in the order in which they stand.
+struct OperatorClassRow {
+  OperatorClass operator_class;
+  std::string_view name;     ///< in files: "batch-norm"
+  std::string_view extents;  ///< their names, a space between
+  bool weighted;             ///< the backward pass divides: for the input, and for the weight
+};
+[[nodiscard]] std::span<const OperatorClassRow> operator_classes();
+[[nodiscard]] std::string_view name(OperatorClass operator_class);
+[[nodiscard]] std::optional<OperatorClass> operator_class_named(std::string_view name);
+[[nodiscard]] std::string_view name(Direction direction);  ///< "forward", "backward-input"
+[[nodiscard]] std::optional<Direction> direction_named(std::string_view name);
+
+/// Which kernel, on what.
+struct OperatorCase {
+  OperatorClass operator_class = OperatorClass::unary;
+  Direction direction = Direction::forward;
+  /// Of products and their like: what they compute in (tf32, fp32, bf16, fp16). Of others: the elements'.
+  Arithmetic arithmetic = Arithmetic::fp32;
+  Extents extents{};
+  friend auto operator<=>(const OperatorCase&, const OperatorCase&) = default;
+};
+
+/// What a kernel has to do at least: its FLOPs, and its bytes where nothing is cached. Pure formulas over the
+/// extents; at least 0, and saturating instead of overflowing.
+struct OperatorWork {
+  double flops = 0;
+  double bytes = 0;
+};
+[[nodiscard]] OperatorWork work_of(const OperatorCase& c);
+
+/// One measured case. Activations warm in the cache where they fit, weights cold, as in a network's pass.
+struct OperatorPoint {
+  OperatorCase what;
+  double seconds = 0;                    ///< median, of the device's own time per call
+  double spread = 0;                     ///< half of the median's 95 % interval, as a share of it
+  std::optional<double> workspace = {};  ///< B beside inputs and results; convolutions and attention
+  std::optional<double> joules = {};
+  friend bool operator==(const OperatorPoint&, const OperatorPoint&) = default;
+};
+
+/// A ceiling that a probe measured.
+struct Ceiling {
+  std::string
+      name;       ///< "memory-read", "product-bf16", "copy-to-device-pinned", "launch-kernel", "idle-power"
+  Figure figure;  ///< in SI base units
+  std::string unit;               ///< "B/s", "FLOP/s", "s", "W", "J/B"
+  double spread = 0;              ///< half of the median's 95 % interval, as a share of it
+  std::optional<double> at = {};  ///< working set or size of copy in B, where the figure depends on it
+  std::optional<double> share_of_peak = {};  ///< of the datasheet's
+  friend bool operator==(const Ceiling&, const Ceiling&) = default;
+};
+
+/// How well the efficiency of one class follows from its neighbours: each point predicted from the others.
+struct ClassFit {
+  OperatorClass operator_class = OperatorClass::unary;
+  Direction direction = Direction::forward;
+  Arithmetic arithmetic = Arithmetic::fp32;
+  std::int64_t points = 0;
+  double efficiency = 0;  ///< geometric mean of floor / measured
+  double residual = 0;    ///< median of |log(predicted / measured)|
+  double residual_90 = 0;
+  friend bool operator==(const ClassFit&, const ClassFit&) = default;
+};
+
+/// What was measured on a device: `plimsoll probe` writes it, estimates read it.
+struct Calibration {
+  std::string date;                        ///< ISO
+  std::vector<std::string> versions = {};  ///< "PyTorch 2.11", "CUDA 13.0", "driver 580.95"
+  std::vector<std::string> remarks = {};   ///< "another process was on the GPU", "clocks moved by 8 %"
+  std::vector<Ceiling> ceilings = {};
+  std::vector<OperatorPoint> points = {};  ///< sorted by case
+  std::vector<ClassFit> fits = {};
+  std::optional<Figure> eager_launch = {};  ///< s that the host needs per operator, run eagerly
+  friend bool operator==(const Calibration&, const Calibration&) = default;
+};
+
+}  // namespace plimsoll::hardware
