@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "job/operator_case.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
@@ -20,6 +21,7 @@ enum class Task : std::uint8_t {
   compute,  ///< one pass over given inputs; results go to a file (safetensors)
   train,    ///< epochs over a given data set; losses and accuracies are told
   measure,  ///< time and memory of one setting
+  calibrate,  ///< times of single operators; no network
 };
 
 enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
@@ -122,6 +124,7 @@ struct Job {
   std::string inputs_file;
   std::string outputs_file;
   std::optional<Data> data;  ///< train
+  std::vector<OperatorCase> cases = {};  ///< calibrate; of the rest only the device and its threads count
 };
 
 /// A job as JSON text, and back. Reading checks every index, name and number.
