@@ -148,11 +148,12 @@ class Cuda final : public Device {
     if (!shared_) allocator::emptyCache();
     auto made = std::make_unique<CapturedGraph>();
     const c10::cuda::CUDAStreamGuard on_side(aside_);
-    made->graph.capture_begin(shared_ ? shared_->graph.pool() : at::cuda::MempoolId_t{0, 0});
+    const at::cuda::MempoolId_t pool = shared_ ? shared_->graph.pool() : at::cuda::graph_pool_handle();
+    made->graph.capture_begin(pool);
     try {
       work();
     } catch (const c10::Error& error) {
-      abandon(made->graph);
+      abandon(made->graph, pool);
       return fail("cannot be captured: {}", error.what_without_backtrace());
     }
     made->graph.capture_end();
@@ -184,13 +185,18 @@ class Cuda final : public Device {
     return allocator::getDeviceStats(index_);
   }
 
-  /// Ends a capture that failed; the library complains of that too.
-  static void abandon(at::cuda::CUDAGraph& graph) {
+  /// Ends a capture that failed, of which the library complains, too; then the allocator still has to be told
+  /// that nothing is recorded any more.
+  void abandon(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool) const {
     try {
       graph.capture_end();
     } catch (const c10::Error&) {
-      static_cast<void>(cudaGetLastError());
+      try {
+        allocator::endAllocateToPool(index_, pool);
+      } catch (const c10::Error&) {  // it was
+      }
     }
+    static_cast<void>(cudaGetLastError());
   }
 
   c10::DeviceIndex index_;

@@ -13,7 +13,7 @@
 namespace plimsoll::engine {
 
 at::Tensor scaled_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                     const std::optional<at::Tensor>& mask, bool causal, double scale) {
+                            const std::optional<at::Tensor>& mask, bool causal, double scale) {
 #if TORCH_VERSION_MAJOR >= 2
   return at::scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale);
 #else

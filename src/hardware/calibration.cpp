@@ -103,8 +103,8 @@ Tally attention(const Values& e, bool backward) {
 
 Tally pool(const Values& e, double index_bytes) {
   const double padding = std::floor((e[4] - 1) / 2);
-  const double outputs = e[0] * e[1] * window_positions(e[2], e[4], padding, e[5]) *
-                         window_positions(e[3], e[4], padding, e[5]);
+  const double outputs =
+      e[0] * e[1] * window_positions(e[2], e[4], padding, e[5]) * window_positions(e[3], e[4], padding, e[5]);
   return {outputs * e[4] * e[4], e[0] * e[1] * e[2] * e[3] + outputs, outputs * index_bytes};
 }
 

@@ -82,8 +82,8 @@ struct Sample {  ///< "sample": of paced timing (Protocol::paced), as it comes
 
 struct Point {  ///< "point": the time of one operator, of a calibration
   OperatorCase what;
-  std::optional<double> seconds;  ///< median, of the device's own time per call
-  std::optional<double> spread;   ///< half of the median's 95 % interval, as a share of it
+  std::optional<double> seconds;                ///< median, of the device's own time per call
+  std::optional<double> spread;                 ///< half of the median's 95 % interval, as a share of it
   std::optional<std::int64_t> workspace_bytes;  ///< beside inputs and results
   std::optional<std::string> failure;           ///< why there is no time
   bool operator==(const Point&) const = default;

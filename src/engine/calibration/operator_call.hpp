@@ -15,7 +15,6 @@ namespace plimsoll::engine {
 /// where they fit.
 using OperatorCall = std::function<std::vector<at::Tensor>()>;
 
-
 /// Puts a case's inputs on the device and sets what float32 products are computed in (of the whole process).
 /// An error where no such operator is known or extents make no sense; throws what the library throws.
 [[nodiscard]] Result<OperatorCall> prepare_call(const job::OperatorCase& c, at::Device device);

@@ -75,7 +75,8 @@ Function softmax(const Ingredients& make, Extents e) {
 
 struct Pool {
   std::array<std::int64_t, 2> kernel, stride, padding;
-  explicit Pool(Extents e) : kernel{e[4], e[4]}, stride{e[5], e[5]}, padding{(e[4] - 1) / 2, (e[4] - 1) / 2} {}
+  explicit Pool(Extents e)
+      : kernel{e[4], e[4]}, stride{e[5], e[5]}, padding{(e[4] - 1) / 2, (e[4] - 1) / 2} {}
 };
 Function max_pool(const Ingredients& make, Extents e) {
   return {{make.values({e[0], e[1], e[2], e[3]})}, [p = Pool(e)](const std::vector<Tensor>& in) {
@@ -119,8 +120,10 @@ Function transpose(const Ingredients& make, Extents e) {
 }
 
 OperatorCall embedding(const Ingredients& make, Extents e) {
-  return [indices = make.indices(e[0], e[2]), tables = make.weights({e[2], e[1]})]() mutable
-             -> std::vector<Tensor> { return {at::embedding(tables.next(), indices)}; };
+  return [indices = make.indices(e[0], e[2]),
+          tables = make.weights({e[2], e[1]})]() mutable -> std::vector<Tensor> {
+    return {at::embedding(tables.next(), indices)};
+  };
 }
 OperatorCall embedding_backward(const Ingredients& make, Extents e) {
   const Tensor table = make.values({e[2], e[1]}), indices = make.indices(e[0], e[2]);
