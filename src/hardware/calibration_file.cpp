@@ -115,8 +115,10 @@ void read_group(JsonSection section, Calibration& calibration) {
 /// As many significant digits as a measurement has; JSON writes no more than needed.
 double rounded(double value, int digits = 4) {
   if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(std::fabs(value))));
-  return std::round(value * scale) / scale;
+  const int last = static_cast<int>(std::floor(std::log10(std::fabs(value)))) - digits + 1;
+  // Powers of ten are exact, their reciprocals are not.
+  const double scale = std::pow(10.0, std::abs(last));
+  return last < 0 ? std::round(value * scale) / scale : std::round(value / scale) * scale;
 }
 /// Whole numbers are shorter without a point.
 Ordered short_number(double value) {
