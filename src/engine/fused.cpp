@@ -100,6 +100,10 @@ Kernel gated_kernel(Kind kind, bool in_place) {
 
 }  // namespace
 
+Kernel projection_kernel() {
+  return [](Call& c) { c.out(0, linear(c.in(0).flatten(2), c.in(1), c.in(2))); };
+}
+
 FusedKernel fused_kernel(const Fusion& fusion, const network::Shapes& shapes, bool in_place,
                          const std::shared_ptr<MaskUse>& mask, std::int64_t heads) {
   switch (fusion.kind) {
