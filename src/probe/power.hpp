@@ -8,7 +8,7 @@
 #include "base/units.hpp"
 #include "hardware/calibration.hpp"
 #include "nvml/library.hpp"
-#include "probe/cuda_run.hpp"
+#include "probe/gpu_run.hpp"
 
 namespace plimsoll::probe {
 

@@ -1,4 +1,4 @@
-#include "probe/cuda_run.hpp"
+#include "probe/gpu_run.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/files.hpp"
-#include "probe/cuda_program.hpp"
+#include "probe/gpu_program.hpp"
 
 namespace plimsoll::probe {
 namespace {

@@ -1,4 +1,4 @@
-#include "probe/cuda_run.hpp"
+#include "probe/gpu_run.hpp"
 
 #include <algorithm>
 #include <deque>
