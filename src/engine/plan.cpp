@@ -122,10 +122,10 @@ class Planner {
   }
 
   [[nodiscard]] bool in_place(TensorId input, std::string_view type, std::uint32_t readers) const {
-    if (setting_.in_place == job::InPlace::never || !overwrites(type) || input == kNoTensor) return false;
+    if (setting_.in_place == network::InPlace::never || !overwrites(type) || input == kNoTensor) return false;
     const Operator* maker = maker_[index(input)];
     if (maker == nullptr || uses_[index(input)] > readers) return false;
-    return setting_.in_place == job::InPlace::always || is_layer(network_.type_of(*maker));
+    return setting_.in_place == network::InPlace::always || is_layer(network_.type_of(*maker));
   }
 
   void plan_graph(std::size_t g) {

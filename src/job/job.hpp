@@ -22,19 +22,11 @@ enum class Task : std::uint8_t {
   measure,  ///< time and memory of one setting
 };
 
-enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
-/// ONNX does not say which operators a framework runs in place: automatic is ReLU-like ones directly after a
-/// convolution, normalisation or addition.
-enum class InPlace : std::uint8_t { automatic, always, never };
 enum class Arrival : std::uint8_t { none, single_stream, multi_stream, server, offline };
 
 [[nodiscard]] std::string_view name(Task task);
-[[nodiscard]] std::string_view name(Loss loss);        ///< "cross-entropy"
-[[nodiscard]] std::string_view name(InPlace choice);   ///< "auto"
 [[nodiscard]] std::string_view name(Arrival arrival);  ///< "single-stream"
 [[nodiscard]] std::optional<Task> task_named(std::string_view name);
-[[nodiscard]] std::optional<Loss> loss_named(std::string_view name);
-[[nodiscard]] std::optional<InPlace> in_place_named(std::string_view name);
 [[nodiscard]] std::optional<Arrival> arrival_named(std::string_view name);
 
 /// Where the bytes of one stored tensor lie, as in memory: little endian, packed.
@@ -52,8 +44,8 @@ struct Setting {
   network::Mode mode = network::Mode::infer;
   network::Precision precision = network::Precision::fp32;
   network::Optimizer optimizer = network::Optimizer::sgd;
-  Loss loss = Loss::cross_entropy;
-  InPlace in_place = InPlace::automatic;
+  network::Loss loss = network::Loss::cross_entropy;
+  network::InPlace in_place = network::InPlace::automatic;
   double learning_rate = 0.01;
   bool channels_last = false;
   bool captured = false;  ///< as a CUDA graph: inference, or the whole training step

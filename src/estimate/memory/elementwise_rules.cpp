@@ -22,11 +22,11 @@ bool follows_a_layer(Lowering& l, TensorId input) {
 }
 
 bool runs_in_place(Lowering& l, TensorId input, const MemoryRule& rule) {
-  if (!rule.in_place || l.options().in_place == InPlace::never) return false;
+  if (!rule.in_place || l.options().in_place == network::InPlace::never) return false;
   // The gate and its product both read a gated activation's input.
   const std::uint32_t readers = rule.name == "Silu" ? 2 : 1;
   if (l.uses(input) > readers || l.is_network_weight(input)) return false;
-  return l.options().in_place == InPlace::always || follows_a_layer(l, input);
+  return l.options().in_place == network::InPlace::always || follows_a_layer(l, input);
 }
 
 bool same_extents(const Value& a, const Value& b) {

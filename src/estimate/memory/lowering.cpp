@@ -444,7 +444,7 @@ void Lowering::lower_operator(std::uint32_t index, const Operator& op, const Fus
 }
 
 void Lowering::lower_loss() {
-  if (options_.loss == Loss::none || network_.main().outputs.empty()) return;
+  if (options_.loss == network::Loss::none || network_.main().outputs.empty()) return;
   op_ = kLossCall;
   const ValueId out = bound_[at_index(network_.main().outputs.front())];
   if (out == kNoValue || !network::is_float(at(out).type)) return;
@@ -453,7 +453,7 @@ void Lowering::lower_loss() {
   const std::int64_t bytes = at(x).bytes();
   const ValueId inner = make_like(x, at(x).type);  // the squares, or the log-probabilities
   program_.values[static_cast<std::size_t>(inner)].needs_gradient = needs_gradient(x);
-  if (options_.loss == Loss::mean_square) {
+  if (options_.loss == network::Loss::mean_square) {
     save(x);
     // x², then 2x, then the product with what came back
     backward_scratch(bytes);

@@ -13,15 +13,11 @@
 
 namespace plimsoll::estimate {
 
-/// ONNX does not say which operators a framework runs in place.
-enum class InPlace : std::uint8_t { automatic, always, never };
-enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
-
 struct LoweringOptions {
   network::Mode mode = network::Mode::infer;
   network::Precision precision = network::Precision::fp32;
-  Loss loss = Loss::cross_entropy;
-  InPlace in_place = InPlace::automatic;
+  network::Loss loss = network::Loss::cross_entropy;
+  network::InPlace in_place = network::InPlace::automatic;
   std::int64_t multiprocessors = 132;    ///< of the GPU: how far its reductions split
   bool gpu = true;                       ///< false: no library workspaces
   bool key_value_cache = true;           ///< causal attention copies its keys and values into a cache
