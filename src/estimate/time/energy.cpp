@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "estimate/time/roofline.hpp"
-#include "hardware/operator_curve.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -19,26 +18,26 @@ using hardware::Ceiling;
 constexpr double kIdleShare = 0.12, kProductShare = 0.75, kMemoryShare = 0.6;
 
 /// The best one of that name.
-const Ceiling* find(const hardware::OperatorCurves& curves, std::string_view name) {
+const Ceiling* find(const hardware::Calibration& calibration, std::string_view name) {
   const Ceiling* best = nullptr;
-  for (const Ceiling& c : curves.ceilings())
+  for (const Ceiling& c : calibration.ceilings)
     if (c.name == name && (best == nullptr || c.figure.value > best->figure.value)) best = &c;
   return best;
 }
 
 /// The one of the largest working set: main memory's, not a cache's.
-const Ceiling* main_memory(const hardware::OperatorCurves& curves, std::string_view name) {
+const Ceiling* main_memory(const hardware::Calibration& calibration, std::string_view name) {
   const Ceiling* last = nullptr;
-  for (const Ceiling& c : curves.ceilings())
+  for (const Ceiling& c : calibration.ceilings)
     if (c.name == name && (last == nullptr || c.at.value_or(0) > last->at.value_or(0))) last = &c;
   return last;
 }
 
 /// What a FLOP takes beside the idle power, by the load of that format that was measured.
-std::optional<double> joules_per_flop(const hardware::OperatorCurves& curves, std::string_view format,
+std::optional<double> joules_per_flop(const hardware::Calibration& calibration, std::string_view format,
                                       double idle) {
-  const Ceiling* energy = find(curves, fmt::format("energy-product-{}", format));
-  const Ceiling* rate = find(curves, fmt::format("product-{}", format));
+  const Ceiling* energy = find(calibration, fmt::format("energy-product-{}", format));
+  const Ceiling* rate = find(calibration, fmt::format("product-{}", format));
   if (energy == nullptr || rate == nullptr) return std::nullopt;
   return std::max(energy->figure.value - idle / rate->figure.value, 0.0);
 }
@@ -51,19 +50,20 @@ void EnergySum::add(const hardware::OperatorWork& work, Arithmetic arithmetic, S
   seconds_ += seconds;
 }
 
-std::optional<Joules> EnergySum::joules(const hardware::Device& device,
-                                        const hardware::OperatorCurves* curves) const {
-  const Ceiling* idle = curves == nullptr ? nullptr : find(*curves, "idle-power");
-  const Ceiling* memory = curves == nullptr ? nullptr : find(*curves, "energy-memory-triad");
-  const Ceiling* bandwidth = curves == nullptr ? nullptr : main_memory(*curves, "memory-triad");
+std::optional<Joules> EnergySum::joules(const hardware::Device& device, bool calibrated) const {
+  const hardware::Calibration* calibration =
+      calibrated && device.calibration ? &*device.calibration : nullptr;
+  const Ceiling* idle = calibration == nullptr ? nullptr : find(*calibration, "idle-power");
+  const Ceiling* memory = calibration == nullptr ? nullptr : find(*calibration, "energy-memory-triad");
+  const Ceiling* bandwidth = calibration == nullptr ? nullptr : main_memory(*calibration, "memory-triad");
   const std::optional<double> half =
-      idle == nullptr ? std::nullopt : joules_per_flop(*curves, "bf16", idle->figure.value);
+      idle == nullptr ? std::nullopt : joules_per_flop(*calibration, "bf16", idle->figure.value);
   const double most = device.power ? device.power->value * seconds_.value() : -1;
   if (idle != nullptr && memory != nullptr && bandwidth != nullptr && half) {
     const double idle_watts = idle->figure.value;
     double sum = idle_watts * seconds_.value();
     sum += bytes_ * std::max(memory->figure.value - idle_watts / bandwidth->figure.value, 0.0);
-    const std::optional<double> full = joules_per_flop(*curves, "fp32", idle_watts);
+    const std::optional<double> full = joules_per_flop(*calibration, "fp32", idle_watts);
     for (int i = 0; i < hardware::kArithmetics; ++i) {
       const auto arithmetic = static_cast<Arithmetic>(i);
       const bool vector_units = arithmetic == Arithmetic::fp32 || arithmetic == Arithmetic::fp64;

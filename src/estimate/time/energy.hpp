@@ -6,10 +6,6 @@
 #include "hardware/calibration.hpp"
 #include "hardware/device.hpp"
 
-namespace plimsoll::hardware {
-class OperatorCurves;
-}
-
 namespace plimsoll::estimate {
 
 /// What a pass takes of the power supply: what the device draws idle, and something per FLOP and per byte. By
@@ -18,8 +14,7 @@ class EnergySum {
  public:
   void add(const hardware::OperatorWork& work, hardware::Arithmetic arithmetic, Seconds seconds);
   /// Nothing where the device has neither.
-  [[nodiscard]] std::optional<Joules> joules(const hardware::Device& device,
-                                             const hardware::OperatorCurves* curves) const;
+  [[nodiscard]] std::optional<Joules> joules(const hardware::Device& device, bool calibrated) const;
 
  private:
   std::array<double, hardware::kArithmetics> flops_{};

@@ -88,7 +88,6 @@ class Clock {
   [[nodiscard]] Bottleneck bottleneck() const { return largest(by_bottleneck_); }
   [[nodiscard]] Seconds eager() const { return Seconds(device_free_); }
   [[nodiscard]] const EnergySum& energy() const { return energy_; }
-  EnergySum& energy() { return energy_; }
 
  private:
   const hardware::Device& device_;
@@ -143,17 +142,17 @@ double written_bytes(const Program& program, const Call& call) {
   return bytes;
 }
 
-const hardware::Ceiling* find_ceiling(const hardware::OperatorCurves* curves, std::string_view name) {
-  if (curves == nullptr) return nullptr;
+const hardware::Ceiling* find_ceiling(const hardware::Device& device, std::string_view name) {
+  if (!device.calibration) return nullptr;
   const hardware::Ceiling* best = nullptr;
-  for (const hardware::Ceiling& c : curves->ceilings())
+  for (const hardware::Ceiling& c : device.calibration->ceilings)
     if (c.name == name && (best == nullptr || c.figure.value > best->figure.value)) best = &c;
   return best;
 }
 
 /// Weights go from the host's memory, which is rarely pinned, tensor by tensor.
-std::optional<Seconds> load_time(const Program& program, const hardware::OperatorCurves* curves) {
-  const hardware::Ceiling* rate = find_ceiling(curves, "copy-to-device-pageable");
+std::optional<Seconds> load_time(const Program& program, const hardware::Device& device) {
+  const hardware::Ceiling* rate = find_ceiling(device, "copy-to-device-pageable");
   if (rate == nullptr) return std::nullopt;
   double bytes = 0;
   for (const StorageId id : program.resident)
@@ -182,7 +181,8 @@ Result<TimeEstimate> estimate_time(const network::Network& network, const networ
   out.provenance = curves == nullptr ? hardware::Provenance::datasheet : hardware::Provenance::calibrated;
   const double common = curves == nullptr ? kCommonRooflineError : kCommonError;
   Clock clock(device, curves);
-  if (curves != nullptr && curves->eager_launch()) clock.set_eager_launch(*curves->eager_launch());
+  if (curves != nullptr && device.calibration && device.calibration->eager_launch)
+    clock.set_eager_launch(device.calibration->eager_launch->value);
   if (device.kind != hardware::DeviceKind::gpu) clock.set_eager_launch(0);
   const bool training = options.mode == network::Mode::train;
   for (const Call& call : program.calls) {
@@ -223,8 +223,8 @@ Result<TimeEstimate> estimate_time(const network::Network& network, const networ
   Clock::set_interval(out.seconds.value(), clock.variance(), common, out.low, out.high);
   out.eager = clock.eager();
   out.bottleneck = clock.bottleneck();
-  out.joules = clock.energy().joules(device, curves);
-  out.load = load_time(program, curves);
+  out.joules = clock.energy().joules(device, curves != nullptr);
+  out.load = load_time(program, device);
   return out;
 }
 

@@ -25,9 +25,9 @@ enum class Bottleneck : std::uint8_t { compute, memory, launch };
 /// computing, writing results, at the rates that the device really reaches.
 struct LayerTime {
   std::uint32_t op = 0;  ///< in the main graph's operators; kLossCall, kOptimizerCall
-  Seconds forward, backward;
-  Seconds low, high;  ///< of both together, 95 %
-  Seconds read, compute, write;
+  Seconds forward = {}, backward = {};
+  Seconds low = {}, high = {};  ///< of both together, 95 %
+  Seconds read = {}, compute = {}, write = {};
   double flops = 0, bytes = 0;
   Bottleneck bottleneck = Bottleneck::memory;
   std::int64_t kernels = 0;
