@@ -159,7 +159,7 @@ void print_json(const running::SessionResult& result, const std::vector<Job>& jo
   out["sampling"] = {{"frames", result.frames}, {"cpu_seconds", result.sampler_cpu_seconds}};
   out["runs"] = nlohmann::ordered_json::array();
   for (const Ended& ended : result.ended) out["runs"].push_back(to_json(ended, jobs[ended.job]));
-  print_json(out);
+  plimsoll::print_json(out);
 }
 
 /// The command's own code, as it would have been without Plimsoll; 128 + N for a signal, as a shell says it.
