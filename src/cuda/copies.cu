@@ -53,15 +53,15 @@ void touch(unsigned char* memory, std::int64_t bytes) {
   });
 }
 
-/// 4^n times the smallest size that both have room for.
+/// The largest size that both have room for, twice over. What the host has may be unknown.
 std::int64_t largest(const Emit& emit) {
   const std::int64_t host = host_memory_available(), device = device_memory().free;
-  std::int64_t most = std::min(kLargest, device / 2);
-  if (host > 0) most = std::min(most, host / 4);
-  if (most < kLargest)
-    emit(Remark{left_out("copies of the largest sizes", 2 * kLargest, std::min(host, device),
-                         host < device ? "the host" : "the GPU")});
-  const auto sizes = sizes_between(kSmallest, kLargest, 4, most);
+  const bool host_is_less = host > 0 && host < device;
+  const std::int64_t free = host_is_less ? host : device;
+  if (free / 2 < kLargest)
+    emit(Remark{
+        left_out("copies of the largest sizes", 2 * kLargest, free, host_is_less ? "the host" : "the GPU")});
+  const auto sizes = sizes_between(kSmallest, kLargest, 4, free / 2);
   return sizes.empty() ? 0 : sizes.back();
 }
 

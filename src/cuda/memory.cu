@@ -8,7 +8,8 @@ namespace plimsoll::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocksPerMultiprocessor = 8;  // 2048 threads, as many as there can be
+constexpr int kBlocksPerMultiprocessor =
+    32;  // several rounds of those that run at once: no SM waits for another
 constexpr std::int64_t kKiB = 1024, kMiB = kKiB << 10, kGiB = kMiB << 10;
 
 // Inline assembly, because what the compiler makes of a plain load decides what is measured: it may take a

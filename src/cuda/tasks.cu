@@ -79,7 +79,9 @@ void run_task(const Job& job, const Emit& emit) {
 
 Outcome run(const Job& job, const Emit& emit) {
   try {
-    int devices = 0;
+    int driver = 0, devices = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+      return fail(emit, Outcome::machine_lacks, "there is no NVIDIA driver", "nvidia-smi tells more");
     check(cudaGetDeviceCount(&devices), "looking for GPUs");
     if (job.device >= devices)
       return fail(emit, Outcome::machine_lacks, "there is no CUDA device " + std::to_string(job.device),
@@ -89,7 +91,8 @@ Outcome run(const Job& job, const Emit& emit) {
     emit(Done{});
     return Outcome::done;
   } catch (const RuntimeError& error) {
-    return fail(emit, is_lack(error.code()) ? Outcome::machine_lacks : Outcome::internal, error.what(), "");
+    return fail(emit, is_lack(error.code()) ? Outcome::machine_lacks : Outcome::internal, error.what(),
+                "nvidia-smi tells more");
   } catch (const std::exception& error) {
     return fail(emit, Outcome::internal, error.what(), "");
   }

@@ -1,4 +1,4 @@
-#include "probe/cuda_program.hpp"
+#include "probe/gpu_program.hpp"
 
 namespace plimsoll::probe {
 namespace {
