@@ -73,12 +73,12 @@ std::optional<double> peak_of(const hardware::Device& device, std::string_view r
     const auto arithmetic = hardware::arithmetic_named(rate.substr(std::string_view("product-").size()));
     return arithmetic ? value(device.peak_of(*arithmetic)) : std::nullopt;
   }
-  if (rate.starts_with("memory-")) {
+  if (rate.starts_with("memory-") || rate == "stream-triad") {
     const double beyond =
         device.l2_cache ? std::max(kBeyondCaches, 4 * device.l2_cache->value) : kBeyondCaches;
     return at && *at < beyond ? std::nullopt : value(device.memory_bandwidth);
   }
-  if (rate == "full-power") return value(device.power);
+  if (rate == "load-power") return value(device.power);
   return std::nullopt;
 }
 
@@ -108,7 +108,7 @@ const hardware::Ceiling* ceiling_named(const std::vector<hardware::Ceiling>& cei
   for (const hardware::Ceiling& c : ceilings) {
     if (c.name != name) continue;
     const bool better = best == nullptr ? true
-                        : name.starts_with("memory-") && c.at != best->at
+                        : (name.starts_with("memory-") || name.starts_with("stream-")) && c.at != best->at
                             ? c.at.value_or(0) > best->at.value_or(0)
                         : is_time(c.unit) || c.unit.starts_with("J/") ? c.figure.value < best->figure.value
                                                                       : c.figure.value > best->figure.value;

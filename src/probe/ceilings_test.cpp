@@ -46,7 +46,7 @@ TEST(Ceilings, SharesOfThePeak) {
                     rate("memory-triad", "B/s", 9e12, 1e6, {1}),
                     rate("product-bf16", "FLOP/s", 791.2e12, 1e9, {1}),
                     rate("product-fp64", "FLOP/s", 6e13, 1e9, {1}),
-                    rate("full-power", "W", 1, {}, {1}, 686),
+                    rate("load-power", "W", 1, {}, {1}, 686),
                     rate("launch-kernel", "s", 1, {}, {2e-6}),
                     rate("memory-triad-one-thread", "B/s", 1e10, 1e10, {1})};
   const auto ceilings = ceilings_of(findings, device(), "plimsoll probe", "2026-01-02");

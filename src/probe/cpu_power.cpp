@@ -69,7 +69,7 @@ Status measure_product(const CpuHost& host, Crew& crew, Meter& meter, Findings& 
     crew.run([&](int thread) { blocks->multiply({a->data(), b->data(), c->data(), kSize}, thread); });
     flops += 2 * std::pow(static_cast<double>(kSize), 3);
   });
-  add(window, "full-power", "W", 1, findings);
+  add(window, "load-power", "W", 1, findings);
   add(window, "energy-product-fp32", "J/FLOP", flops, findings);
   return {};
 }

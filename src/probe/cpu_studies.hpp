@@ -27,7 +27,7 @@ struct CpuHost {
 using Progress = std::function<void(std::string_view what, double done)>;
 
 /// Sums of two arrays by one thread and by all, beside a STREAM triad over the same arrays (rates
-/// "memory-triad-one-thread" and "memory-triad").
+/// "stream-triad-one-thread" and "stream-triad").
 [[nodiscard]] Result<Findings> add_vectors(const CpuHost& host, std::span<const std::int64_t> elements,
                                            const Progress& progress);
 
@@ -42,7 +42,7 @@ using Progress = std::function<void(std::string_view what, double done)>;
 /// Rates "product-fp32" and "product-fp64", by the library or by the blocked product, whichever is faster.
 [[nodiscard]] Result<Findings> product_rates(const CpuHost& host, const Progress& progress);
 
-/// Rates "idle-power" and "full-power", and joules of a product and of a triad, where the processor's energy
+/// Rates "idle-power" and "load-power", and joules of a product and of a triad, where the processor's energy
 /// counter may be read.
 [[nodiscard]] Result<Findings> power_rates(const CpuHost& host, const Progress& progress);
 

@@ -35,7 +35,7 @@ TEST(CpuStudies, SumsAreRightAndTimedInParts) {
     EXPECT_GE(add.parts[1].samples.size(), 3u);
   }
   EXPECT_EQ(found->vector_adds.back().workers, Workers::all_threads);
-  EXPECT_EQ(found->rates.back().name, "memory-triad");
+  EXPECT_EQ(found->rates.back().name, "stream-triad");
   EXPECT_EQ(found->rates.back().at, 12.0 * 100'001);
   EXPECT_TRUE(std::ranges::is_sorted(told));
   EXPECT_LT(told.back(), 1);

@@ -143,7 +143,7 @@ Status add_one_size(const CpuHost& host, Crew& crew, Workers workers, std::int64
   PLIMSOLL_TRY(failed);
   findings.vector_adds.push_back(adding.result(workers, host.name));
   findings.rates.push_back(
-      adding.triad_rate(workers == Workers::one_thread ? "memory-triad-one-thread" : "memory-triad"));
+      adding.triad_rate(workers == Workers::one_thread ? "stream-triad-one-thread" : "stream-triad"));
   return {};
 }
 

@@ -8,8 +8,9 @@
 
 #include "base/printable.hpp"
 #include "measure/conditions.hpp"
-#include "probe/cuda_program.hpp"
-#include "probe/cuda_run.hpp"
+#include "probe/gpu_program.hpp"
+#include "probe/gpu_run.hpp"
+#include "probe/power.hpp"
 
 namespace plimsoll::probe {
 namespace {
@@ -65,51 +66,97 @@ std::string setup_of(const cuda::Device& told, const GpuHost& host) {
   return printable(out, 200);
 }
 
+/// One job after the other.
+class Surveying {
+ public:
+  Surveying(const GpuHost& host, std::filesystem::path program, const Progress& progress,
+            const std::function<bool()>& interrupted, std::size_t parts)
+      : host_(host), program_(std::move(program)), watch_(host.library), parts_(static_cast<double>(parts)) {
+    listener_.on_device = [this](const cuda::Device& device) {
+      watch_.begin(device);
+      out_.device = described(device, host_);
+      out_.setup = setup_of(device, host_);
+    };
+    listener_.on_progress = [this, &progress](const cuda::Progress& p) {
+      progress(p.phase, (part_ + std::clamp(p.done, 0.0, 1.0)) / parts_);
+    };
+    listener_.on_turn = [this] { watch_.look(); };
+    listener_.interrupted = [this, &interrupted] { return ended_ = ended_ || interrupted(); };
+  }
+  Surveying(const Surveying&) = delete;
+  Surveying& operator=(const Surveying&) = delete;
+
+  /// Ended by whoever listens, or because there is nothing to run on.
+  [[nodiscard]] bool ended() const { return ended_ || lacking_; }
+
+  void run(const cuda::Job& job) {
+    if (Result<CudaRun> run = run_cuda(program_, job, {}, listener_)) {
+      found_ = true;
+      if (run->failure) remark(*run->failure);
+      append(out_.findings, std::move(run->findings));
+    } else {
+      failed(run.error());
+    }
+    ++part_;
+  }
+  void run_power(int device) {
+    const Result<PowerFindings> power =
+        study_power(program_, *host_.library, {.device = device}, {}, listener_);
+    if (power) {
+      found_ = found_ || !power->loads.empty();
+      out_.findings.remarks.insert(out_.findings.remarks.end(), power->remarks.begin(), power->remarks.end());
+      out_.ceilings = power_ceilings(*power, host_.date);
+    } else {
+      failed(power.error());
+    }
+    ++part_;
+  }
+  [[nodiscard]] Result<SurveyedDevice> take() && {
+    if (!found_) return std::unexpected(failure_.value_or(Error{"nothing was found"}));
+    out_.doubts = watch_.doubts();
+    return std::move(out_);
+  }
+
+ private:
+  void remark(const Error& error) {
+    out_.findings.remarks.push_back(
+        fmt::format("{}{}{}", error.text(), error.hint.empty() ? "" : ". ", error.hint));
+  }
+  void failed(const Error& error) {
+    if (!failure_) failure_ = error;
+    // Without a GPU the other jobs would say the same.
+    lacking_ = lacking_ || error.kind == Error::Kind::machine_lacks;
+    remark(error);
+  }
+
+  const GpuHost& host_;
+  std::filesystem::path program_;
+  Watch watch_;
+  CudaListener listener_;
+  double part_ = 0, parts_;
+  SurveyedDevice out_;
+  std::optional<Error> failure_;
+  bool found_ = false, lacking_ = false, ended_ = false;
+};
+
 }  // namespace
 
-Result<SurveyedDevice> survey_gpu(const GpuHost& host, std::span<const cuda::Job> jobs,
-                                  const Progress& progress, const std::function<bool()>& interrupted) {
+Result<SurveyedDevice> survey_gpu(const GpuHost& host, const GpuStudies& studies, const Progress& progress,
+                                  const std::function<bool()>& interrupted) {
   const Result<std::filesystem::path> program = find_cuda_program();
   if (!program && host.library == nullptr)
-    return std::unexpected(
-        Error{host.no_driver, {}, "The CUDA studies need an NVIDIA driver.", Error::Kind::machine_lacks});
+    return std::unexpected(Error{fmt::format("no NVIDIA driver answers: {}", host.no_driver),
+                                 {},
+                                 "The studies of a GPU need its driver and plimsoll-cuda.",
+                                 Error::Kind::machine_lacks});
   PLIMSOLL_TRY(program);
-  SurveyedDevice out;
-  Watch watch(host.library);
-  bool found = false;
-  std::optional<Error> failure;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const CudaListener listener{.on_device =
-                                    [&](const cuda::Device& device) {
-                                      watch.begin(device);
-                                      out.device = described(device, host);
-                                      out.setup = setup_of(device, host);
-                                    },
-                                .on_progress =
-                                    [&](const cuda::Progress& p) {
-                                      progress(p.phase,
-                                               (static_cast<double>(i) + std::clamp(p.done, 0.0, 1.0)) /
-                                                   static_cast<double>(jobs.size()));
-                                    },
-                                .on_window = {},
-                                .on_turn = [&] { watch.look(); },
-                                .interrupted = interrupted};
-    Result<CudaRun> run = run_cuda(*program, jobs[i], {}, listener);
-    if (!run) {
-      failure = run.error();
-      // Without a GPU the other jobs would say the same.
-      if (run.error().kind == Error::Kind::machine_lacks) break;
-      out.findings.remarks.push_back(run.error().text());
-      continue;
-    }
-    found = true;
-    if (run->failure) out.findings.remarks.push_back(run->failure->text());
-    append(out.findings, std::move(run->findings));
-    if (run->interrupted) break;
-  }
-  if (!found) return std::unexpected(failure.value_or(Error{"nothing was asked of the GPU"}));
-  out.doubts = watch.doubts();
-  return out;
+  const bool power = studies.power && host.library != nullptr;
+  Surveying survey(host, *program, progress, interrupted, studies.jobs.size() + (power ? 1 : 0));
+  // Idle power first, while nothing has warmed the GPU up.
+  if (power) survey.run_power(studies.jobs.empty() ? 0 : studies.jobs.front().device);
+  for (const cuda::Job& job : studies.jobs)
+    if (!survey.ended()) survey.run(job);
+  return std::move(survey).take();
 }
 
 }  // namespace plimsoll::probe

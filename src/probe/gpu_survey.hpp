@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
-#include <span>
+#include <string>
+#include <vector>
 
 #include "cuda/job.hpp"
 #include "hardware/this_machine.hpp"
@@ -15,12 +16,19 @@ struct GpuHost {
   const nvml::Library* library = nullptr;          ///< null: no driver answers
   const hardware::ThisMachine* machine = nullptr;  ///< for the datasheet's figures
   std::string no_driver = {};                      ///< why `library` is null
+  std::string date = {};                           ///< ISO, of today
+};
+
+/// What to do there.
+struct GpuStudies {
+  std::vector<cuda::Job> jobs = {};
+  bool power = false;  ///< idle and under load, too
 };
 
 /// Runs plimsoll-cuda for one job after the other, watching the GPU's clocks and who else is on it. What a
 /// job that broke off had found stands, with a remark. Fails where there is no plimsoll-cuda, no driver or no
 /// GPU (machine_lacks), and where nothing was found at all.
-[[nodiscard]] Result<SurveyedDevice> survey_gpu(const GpuHost& host, std::span<const cuda::Job> jobs,
+[[nodiscard]] Result<SurveyedDevice> survey_gpu(const GpuHost& host, const GpuStudies& studies,
                                                 const Progress& progress,
                                                 const std::function<bool()>& interrupted);
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
@@ -57,15 +59,19 @@ Json product(const probe::MatrixProduct& p, std::string_view kind) {
           {"metrics", std::move(metrics)}};
 }
 
-Json rate(const probe::Rate& r, const SurveyedDevice& device, std::string_view kind) {
-  const auto value = probe::value_of(r);
-  if (!value) return nullptr;
-  const auto peak = probe::peak_of(device.device, r.name, r.at);
+/// With its samples, where it is not of a counter.
+Json ceiling(const hardware::Ceiling& c, const SurveyedDevice& device, std::string_view kind) {
+  const auto rate = std::ranges::find_if(device.findings.rates, [&](const probe::Rate& r) {
+    return r.name == c.name && r.at == c.at && r.unit == c.unit;
+  });
   Json out = {{"device", kind}};
-  out.update(metric(r.name, *value, r.unit, r.samples));
-  out["at_bytes"] = maybe(r.at);
-  out["peak"] = maybe(peak);
-  out["share_of_peak"] = peak ? Json(value->value / *peak) : Json(nullptr);
+  out.update(metric(c.name, {c.figure.value, c.spread}, c.unit,
+                    rate == device.findings.rates.end() ? std::vector<double>() : rate->samples));
+  out["at_bytes"] = maybe(c.at);
+  out["peak"] = maybe(probe::peak_of(device.device, c.name, c.at));
+  out["share_of_peak"] = maybe(c.share_of_peak);
+  out["source"] = printable(c.figure.source);
+  out["date"] = printable(c.figure.date);
   return out;
 }
 
@@ -97,8 +103,7 @@ Json to_json(const Survey& survey) {
     for (const probe::VectorAdd& add : device.findings.vector_adds)
       out["vecadd"].push_back(vector_add(add, kind));
     for (const probe::MatrixProduct& p : device.findings.products) out["matmul"].push_back(product(p, kind));
-    for (const probe::Rate& r : device.findings.rates)
-      if (Json row = rate(r, device, kind); !row.is_null()) out["ceilings"].push_back(std::move(row));
+    for (const hardware::Ceiling& c : device.ceilings) out["ceilings"].push_back(ceiling(c, device, kind));
   });
   out["no_gpu"] = survey.no_gpu ? Json{{"message", printable(survey.no_gpu->text())},
                                        {"hint", printable(survey.no_gpu->hint)}}

@@ -58,7 +58,7 @@ TEST(ProbeReport, CeilingsWithTheirShareOfThePeak) {
                                                "989 TFLOP/s", "79.9 %")));
   EXPECT_THAT(table.rows, Contains(ElementsAre("launch-kernel", "2.20 µs", "2.00 %", "–", "–", "–")));
   EXPECT_THAT(table.rows, Contains(ElementsAre("idle-power", "75.0 W", "–", "–", "–", "–")));
-  EXPECT_THAT(table.rows, Contains(ElementsAre("full-power", "690 W", "–", "–", "700 W", "98.6 %")));
+  EXPECT_THAT(table.rows, Contains(ElementsAre("load-power", "690 W", "–", "–", "700 W", "98.6 %")));
   EXPECT_THAT(table.rows, Contains(ElementsAre("energy-product-bf16", "0.885 pJ/FLOP", "–", "–", "–", "–")));
   std::set<std::string> names;
   for (const auto& row : table.rows) EXPECT_TRUE(names.insert(row[0]).second) << row[0];
@@ -70,8 +70,7 @@ TEST(ProbeReport, CurvesByWorkingSet) {
   EXPECT_EQ(table.columns[1].title, "read");
   EXPECT_EQ(table.columns[2].title, "read one thread");
   EXPECT_EQ(table.rows.front()[0], "32.0 KiB");
-  EXPECT_EQ(table.rows.back()[0], "1.12 GiB");  // the triad beside the largest sum
-  EXPECT_EQ(table.rows.back()[1], "–");
+  EXPECT_EQ(table.rows.back()[0], "1.00 GiB");
   EXPECT_EQ(curve_table(*survey.gpu, "copy-").rows.size(), 10u);
   EXPECT_TRUE(curve_table(*survey.cpu, "copy-").rows.empty());
 }
@@ -99,10 +98,10 @@ TEST(ProbeReport, WithoutAGpuItSaysWhy) {
 TEST(ProbeReport, AStudyAloneHasNoTableOfCeilings) {
   probe::Survey survey = made_up_survey();
   survey.gpu.reset();
-  std::erase_if(survey.cpu->findings.rates,
-                [](const probe::Rate& r) { return r.name != "memory-triad" || !r.at || *r.at < 12e6; });
+  std::erase_if(survey.cpu->findings.rates, [](const probe::Rate& r) { return r.name != "stream-triad"; });
   survey.cpu->findings.products.clear();
-  survey.cpu->ceilings = ceilings_of(survey.cpu->findings, survey.cpu->device, "", "");
+  survey.cpu->ceilings.clear();
+  complete_ceilings(*survey.cpu, "2026-01-02");
   const std::string text = survey_text(survey, {});
   EXPECT_THAT(text, HasSubstr("Sum of two arrays"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("ceilings")));
@@ -136,7 +135,7 @@ TEST(ProbeReport, OneLinePerFigureAsCsv) {
   EXPECT_THAT(csv.rows,
               Contains(ElementsAre("vecadd", "gpu", "gpu-managed", "many-blocks", "1000000", "elements",
                                    "allocate", "0.0001", "s", ::testing::_, "5", "", "true")));
-  EXPECT_THAT(csv.rows, Contains(ElementsAre("ceilings", "gpu", "", "", "", "", "full-power", "690.0", "W",
+  EXPECT_THAT(csv.rows, Contains(ElementsAre("ceilings", "gpu", "", "", "", "", "load-power", "690.0", "W",
                                              "0.0", "1", HasSubstr("0.98571"), "")));
   for (const auto& row : csv.rows) ASSERT_EQ(row.size(), csv.columns.size());
 }

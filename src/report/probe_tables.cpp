@@ -44,9 +44,9 @@ const probe::Rate* rate_at(const probe::Findings& findings, std::string_view nam
   return found == findings.rates.end() ? nullptr : &*found;
 }
 
-/// Those that depend on a size, or are measured by it.
-bool is_curve(std::string_view name) {
-  return name.starts_with(kMemory) || name.starts_with(kCopy);
+/// Measured beside a sum and told with it.
+bool is_beside(std::string_view name) {
+  return name.starts_with("stream-");
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ std::vector<std::string> vector_add_notes(const Survey& survey) {
     if (!reached) continue;
     const bool cpu = largest->place == probe::Place::cpu;
     const probe::Rate* const beside =
-        cpu ? rate_at(device->findings, "memory-triad",
+        cpu ? rate_at(device->findings, "stream-triad",
                       3.0 * sizeof(float) * static_cast<double>(largest->elements))
             : nullptr;
     std::optional<Value> limit = beside ? probe::value_of(*beside) : std::nullopt;
@@ -232,9 +232,8 @@ std::string survey_text(const Survey& survey, const TextStyle& style) {
         out += to_text(table, style);
       }
     // After a single study the few rates beside it have been told already.
-    const bool ceilings = std::ranges::any_of(device->ceilings, [](const hardware::Ceiling& c) {
-      return !is_curve(c.name) || c.name == "memory-read";
-    });
+    const bool ceilings =
+        std::ranges::any_of(device->ceilings, [](const hardware::Ceiling& c) { return !is_beside(c.name); });
     if (ceilings) {
       heading(fmt::format("{}: ceilings", kind));
       out += to_text(ceiling_table(*device), style);

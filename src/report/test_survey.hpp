@@ -43,7 +43,7 @@ inline void made_up_sums(probe::Findings& cpu, probe::Findings& gpu) {
                                           {{"allocate", bytes / 3e9}, {"kernel", bytes / 15e9}}));
     cpu.vector_adds.push_back(made_up_add(Place::cpu, Workers::all_threads, n,
                                           {{"allocate", bytes / 9e9}, {"kernel", bytes / 190e9}}));
-    cpu.rates.push_back({"memory-triad", "B/s", bytes, bytes, around(bytes / 200e9), {}});
+    cpu.rates.push_back({"stream-triad", "B/s", bytes, bytes, around(bytes / 200e9), {}});
     for (const auto& [workers, rate] : {std::pair{Workers::one_thread, 0.08e9},
                                         {Workers::one_block, 9e9},
                                         {Workers::many_blocks, 4100e9}}) {
@@ -119,7 +119,7 @@ inline void made_up_rates(probe::Findings& cpu, probe::Findings& gpu) {
   add(gpu, "launch-kernel", "s", 2.2e-6, {});
   add(gpu, "launch-graph", "s", 1.3e-6, {});
   gpu.rates.push_back({"idle-power", "W", 1, {}, {5}, 375});
-  gpu.rates.push_back({"full-power", "W", 1, {}, {5}, 3450});
+  gpu.rates.push_back({"load-power", "W", 1, {}, {5}, 3450});
   gpu.rates.push_back({"energy-product-bf16", "J/FLOP", 3.9e15, {}, {5}, 3450});
 }
 
@@ -161,8 +161,7 @@ inline probe::Survey made_up_survey() {
   made_up_products(out.gpu->findings, true, {6e12, 22e12, 52e12});
   out.gpu->findings.remarks.emplace_back("product-fp4 was left out: the chip has none");
   out.gpu->doubts.emplace_back("python (process 71) was on the GPU, too, 2.00 GiB of its memory");
-  for (probe::SurveyedDevice* device : {&*out.cpu, &*out.gpu})
-    device->ceilings = ceilings_of(device->findings, device->device, "plimsoll probe", out.date);
+  for (probe::SurveyedDevice* device : {&*out.cpu, &*out.gpu}) complete_ceilings(*device, out.date);
   return out;
 }
 

@@ -14,7 +14,6 @@
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
 #include "nvml/library.hpp"
-#include "probe/ceilings.hpp"
 #include "probe/cpu_studies.hpp"
 #include "probe/gpu_survey.hpp"
 #include "progress_line.hpp"
@@ -110,11 +109,12 @@ Result<SurveyedDevice> survey_cpu(const Options& options, const Subject& subject
 }
 
 Result<SurveyedDevice> survey_gpu(const Options& options, const Subject& subject,
-                                  const hardware::ThisMachine* machine, Interruption& interruption) {
-  std::vector<cuda::Job> jobs;
+                                  const hardware::ThisMachine* machine, const std::string& date,
+                                  Interruption& interruption) {
+  probe::GpuStudies studies{.power = subject.ceilings};
   const auto job = [&](cuda::Task task) -> cuda::Job& {
-    jobs.push_back({.task = task, .device = options.device});
-    return jobs.back();
+    studies.jobs.push_back({.task = task, .device = options.device});
+    return studies.jobs.back();
   };
   if (subject.ceilings) job(cuda::Task::ceilings);
   if (subject.vectors) job(cuda::Task::vecadd).elements = elements_of(options);
@@ -122,16 +122,13 @@ Result<SurveyedDevice> survey_gpu(const Options& options, const Subject& subject
   const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
   const probe::GpuHost host{.library = nvml ? nvml->get() : nullptr,
                             .machine = machine,
-                            .no_driver = nvml ? "" : nvml.error().text()};
-  ProgressLine line(1, kSecondsEach * static_cast<double>(jobs.size()));
+                            .no_driver = nvml ? "" : nvml.error().text(),
+                            .date = date};
+  ProgressLine line(1, kSecondsEach * static_cast<double>(studies.jobs.size()));
   line.begin_row("GPU");
   return probe::survey_gpu(
-      host, jobs, [&](std::string_view what, double done) { line.show({std::string(what), done, {}}); },
+      host, studies, [&](std::string_view what, double done) { line.show({std::string(what), done, {}}); },
       [&] { return interruption.came(); });
-}
-
-void add_ceilings(std::optional<SurveyedDevice>& device, const std::string& date) {
-  if (device) device->ceilings = ceilings_of(device->findings, device->device, "plimsoll probe", date);
 }
 
 /// A name for every chart in a folder that is made where it is not there.
@@ -156,11 +153,11 @@ Status print(const probe::Survey& survey, const Options& options, const report::
     fmt::print(stderr, "the page is in {}\n", printable(options.html));
   }
   if (options.json)
-    fmt::print("{}\n", to_json(survey).dump());
+    fmt::print("{}\n", report::to_json(survey).dump());
   else if (options.csv)
     fmt::print("{}", to_csv(report::survey_csv(survey)));
   else
-    fmt::print("{}", survey_text(survey, style));
+    fmt::print("{}", report::survey_text(survey, style));
   return {};
 }
 
@@ -187,7 +184,7 @@ Result<int> run(const Options& options, const Subject& subject, const report::Te
     Result<running::SignalSource> signals = running::SignalSource::open();
     PLIMSOLL_TRY(signals);
     Interruption interruption(std::move(*signals));
-    Result<SurveyedDevice> gpu = survey_gpu(options, subject, &*machine, interruption);
+    Result<SurveyedDevice> gpu = survey_gpu(options, subject, &*machine, survey.date, interruption);
     if (interruption.signal() != 0) {
       fmt::print(stderr, "plimsoll: interrupted; plimsoll-cuda was ended\n");
       return 128 + interruption.signal();
@@ -199,8 +196,8 @@ Result<int> run(const Options& options, const Subject& subject, const report::Te
     else
       survey.no_gpu = std::move(gpu).error();
   }
-  add_ceilings(survey.cpu, survey.date);
-  add_ceilings(survey.gpu, survey.date);
+  if (survey.cpu) complete_ceilings(*survey.cpu, survey.date);
+  if (survey.gpu) complete_ceilings(*survey.gpu, survey.date);
   PLIMSOLL_TRY(print(survey, options, style));
   if (all_right(survey)) return 0;
   fmt::print(stderr, "plimsoll: some results are wrong: this machine cannot be trusted\n");
