@@ -14,7 +14,7 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr double kWidth = 860, kLeft = 86, kTop = 44, kPlotHeight = 330, kPlotWidth = 500;
+constexpr double kWidth = 880, kLeft = 106, kTop = 44, kPlotHeight = 330, kPlotWidth = 490;
 constexpr double kRight = kLeft + kPlotWidth, kBottom = kTop + kPlotHeight;
 constexpr double kLegend = kRight + 18, kRow = 19, kKey = 26;
 constexpr double kLetter = 6.4;  // the width of an average letter of 12 px, to see what has room
@@ -112,7 +112,7 @@ class Drawing {
 
   [[nodiscard]] double height() const {
     const double legend = kTop + kRow * static_cast<double>(chart_.series.size());
-    return std::max(kBottom + 52, legend) + (chart_.note.empty() ? 0 : 22);
+    return std::max(kBottom + 54, legend) + (chart_.note.empty() ? 0 : 22);
   }
 
   void axes() {
@@ -120,7 +120,7 @@ class Drawing {
       const double x = across(tick.value);
       out_ += fmt::format("<line class=\"{}\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>\n",
                           tick.labelled ? "rule" : "rule minor", x, x, kTop, kBottom);
-      if (tick.labelled) label(x, kBottom + 17, "middle", tick_text(tick.value, chart_.x), "tick");
+      if (tick.labelled) label(x, kBottom + 20, "middle", tick_text(tick.value, chart_.x), "tick");
     }
     for (const Tick& tick : ticks_of(y_, chart_.y, 8)) {
       const double y = up(tick.value);
@@ -128,9 +128,9 @@ class Drawing {
                           tick.labelled ? "rule" : "rule minor", kLeft, kRight, y, y);
       if (tick.labelled) label(kLeft - 7, y + 4, "end", tick_text(tick.value, chart_.y), "tick");
     }
-    label((kLeft + kRight) / 2, kBottom + 40, "middle", chart_.x.title, "axis");
+    label((kLeft + kRight) / 2, kBottom + 42, "middle", chart_.x.title, "axis");
     out_ += fmt::format(
-        "<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(16 {:.0f}) "
+        "<text class=\"axis\" text-anchor=\"middle\" transform=\"translate(18 {:.0f}) "
         "rotate(-90)\">{}</text>\n",
         (kTop + kBottom) / 2, escape_html(chart_.y.title));
   }

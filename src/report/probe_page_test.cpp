@@ -138,7 +138,7 @@ TEST_F(ProbePageInABrowser, AFileIsAPicture) {
     say();)");
   ASSERT_TRUE(answer.is_object()) << answer;
   EXPECT_EQ(answer.value("error", ""), "");
-  EXPECT_EQ(answer.at("size").at(0), 860);
+  EXPECT_EQ(answer.at("size").at(0), 880);
   EXPECT_EQ(answer.at("ground"), "rgb(255, 255, 255)");
   EXPECT_THAT(answer.at("texts").get<std::vector<std::string>>(),
               ::testing::IsSupersetOf({"rows and columns", "rate (FLOP/s)", "8192", "1 TFLOP/s",

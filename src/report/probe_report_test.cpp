@@ -57,7 +57,7 @@ TEST(ProbeReport, CeilingsWithTheirShareOfThePeak) {
   EXPECT_THAT(table.rows, Contains(ElementsAre("product-bf16", "790 TFLOP/s", "2.00 %", "768 MiB",
                                                "989 TFLOP/s", "79.9 %")));
   EXPECT_THAT(table.rows, Contains(ElementsAre("launch-kernel", "2.20 µs", "2.00 %", "–", "–", "–")));
-  EXPECT_THAT(table.rows, Contains(ElementsAre("idle-power", "75.0 W", "–", "–", "–", "–")));
+  EXPECT_THAT(table.rows, Contains(ElementsAre("idle-power", "75 W", "–", "–", "–", "–")));
   EXPECT_THAT(table.rows, Contains(ElementsAre("load-power", "690 W", "–", "–", "700 W", "98.6 %")));
   EXPECT_THAT(table.rows, Contains(ElementsAre("energy-product-bf16", "0.885 pJ/FLOP", "–", "–", "–", "–")));
   std::set<std::string> names;
