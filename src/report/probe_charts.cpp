@@ -69,7 +69,7 @@ constexpr Workers kGpuWorkers[] = {Workers::one_thread, Workers::one_block, Work
 LogChart vector_chart(std::string name, std::string title, std::string note) {
   return {.name = std::move(name),
           .title = std::move(title),
-          .x = {.title = "elements of each array", .unit = "", .binary = false},
+          .x = {.title = "elements of each array (floats)", .unit = "", .binary = false},
           .y = {.title = "time (s)", .unit = "s", .binary = false},
           .series = {},
           .note = std::move(note)};
@@ -185,16 +185,31 @@ LogChart curve_chart(const SurveyedDevice& device, std::string_view prefix, std:
   return chart;
 }
 
-/// What is attainable at an intensity: the bandwidth's slope up to the ceiling of the units (Williams,
+/// What is attainable at an intensity: the bandwidth's slope, up to the ceiling of a precision (Williams,
 /// Waterman and Patterson, Roofline, 2009).
-void add_roof(LogChart& chart, std::string label, double bandwidth, double ceiling, double low, double high,
-              std::size_t color) {
-  const double ridge = ceiling / bandwidth;
-  LogSeries series{.label = std::move(label), .points = {}, .color = color, .mark = LogMark::limit};
-  if (ridge > low) series.points.push_back({low, low * bandwidth});
-  series.points.push_back({std::clamp(ridge, low, high), std::min(ceiling, high * bandwidth)});
-  if (ridge < high) series.points.push_back({high, ceiling});
-  chart.series.push_back(std::move(series));
+void add_roofs(LogChart& chart, const SurveyedDevice& device, const hardware::Ceiling& memory) {
+  constexpr double kLow = 0.01, kHigh = 1e4;
+  const double bandwidth = memory.figure.value;
+  LogSeries slope{.label = fmt::format("memory, {}", figure_text(bandwidth, "B/s")),
+                  .points = {{kLow, kLow * bandwidth}},
+                  .color = 7,
+                  .mark = LogMark::limit};
+  std::vector<LogSeries> roofs;
+  for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"}) {
+    const hardware::Ceiling* const c =
+        probe::ceiling_named(device.ceilings, fmt::format("product-{}", precision));
+    if (c == nullptr || !(c->figure.value > 0)) continue;
+    const LogPoint ridge{std::clamp(c->figure.value / bandwidth, kLow, kHigh), c->figure.value};
+    if (slope.points.size() < 2) slope.points.push_back(ridge);
+    if (ridge.x > slope.points.back().x) slope.points.back() = ridge;
+    roofs.push_back({.label = fmt::format("{}, {}", precision, figure_text(c->figure.value, "FLOP/s")),
+                     .points = {ridge, {kHigh, c->figure.value}},
+                     .color = roofs.size(),
+                     .mark = LogMark::limit});
+  }
+  if (roofs.empty()) return;
+  chart.series.push_back(std::move(slope));
+  chart.series.insert(chart.series.end(), roofs.begin(), roofs.end());
 }
 
 LogChart roofline(const SurveyedDevice& device) {
@@ -206,13 +221,7 @@ LogChart roofline(const SurveyedDevice& device) {
                  .note = "Intensity by what each method asks of memory; caches let some pass the slope."};
   const hardware::Ceiling* const memory = probe::ceiling_named(device.ceilings, "memory-triad");
   if (memory == nullptr) return chart;
-  constexpr double kLow = 0.01, kHigh = 1e4;
-  std::size_t color = 0;
-  for (const char* precision : {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"})
-    if (const hardware::Ceiling* c =
-            probe::ceiling_named(device.ceilings, fmt::format("product-{}", precision)))
-      add_roof(chart, fmt::format("{}, {}", precision, figure_text(c->figure.value, "FLOP/s")),
-               memory->figure.value, c->figure.value, kLow, kHigh, color++);
+  add_roofs(chart, device, *memory);
   if (chart.series.empty()) return chart;
   LogSeries sums{.label = "sums of arrays", .points = {}, .color = 6, .mark = LogMark::points};
   for (const VectorAdd& add : device.findings.vector_adds)
