@@ -25,7 +25,7 @@ void emit(const plimsoll::cuda::Answer& answer) {
   std::fflush(stdout);
 }
 
-int refuse(plimsoll::Error error) {
+int refuse(const plimsoll::Error& error) {
   emit(plimsoll::cuda::Failure{.message = error.text(), .hint = error.hint, .kind = "bad-input"});
   return static_cast<int>(plimsoll::cuda::Outcome::bad_input);
 }

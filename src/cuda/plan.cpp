@@ -48,8 +48,8 @@ double naive_bytes(std::int64_t size) {
 }
 double blocked_bytes(std::int64_t size, int tile) {
   // Tiles at the edges are read by as many as full ones.
-  const auto blocks = static_cast<double>((size + tile - 1) / tile);
-  return kFloat * (2 * square(size) * blocks + square(size));
+  const std::int64_t blocks = (size + tile - 1) / tile;
+  return kFloat * (2 * square(size) * static_cast<double>(blocks) + square(size));
 }
 double library_bytes(std::int64_t size) {
   return kFloat * 3 * square(size);

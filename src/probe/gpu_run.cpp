@@ -1,6 +1,5 @@
 #include "probe/gpu_run.hpp"
 
-#include <algorithm>
 #include <deque>
 #include <string>
 
@@ -18,8 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLastLines = 5;
 constexpr std::size_t kLongestShown = 300;
 constexpr std::size_t kLongestName = 200;
-constexpr std::chrono::duration<double> kLeaveTaking{10};  // between the last answer and its end
-constexpr std::size_t kMostAnswers = 20'000;               // a probe of everything has some hundreds
+constexpr std::size_t kMostAnswers = 20'000;  // a probe of everything has some hundreds
 
 Place place_of(cuda::Place place) {
   switch (place) {
@@ -94,8 +92,7 @@ class Conversation {
   [[nodiscard]] bool should_end() {
     if (listener_.on_turn) listener_.on_turn();
     if (listener_.interrupted && listener_.interrupted()) run_.interrupted = true;
-    const auto allowed = finished_ ? std::min(limits_.silence, kLeaveTaking) : limits_.silence;
-    if (Clock::now() - heard_at_ > allowed) silent_ = true;
+    if (Clock::now() - heard_at_ > (finished_ ? limits_.leave : limits_.silence)) silent_ = true;
     return run_.interrupted || silent_ || wrong_.has_value();
   }
 

@@ -16,6 +16,7 @@ namespace plimsoll::probe {
 struct CudaLimits {
   std::chrono::duration<double> whole{1800};
   std::chrono::duration<double> silence{180};
+  std::chrono::duration<double> leave{10};  ///< between its last answer and its end
 };
 
 /// What whoever runs it wants to hear meanwhile, all in the caller's thread.

@@ -146,7 +146,7 @@ TEST_F(CudaRunning, WhatWasFoundBeforeItBrokeStands) {
 
 TEST_F(CudaRunning, WhatItDoesAfterItsLastWordDoesNotMatter) {
   EXPECT_FALSE(run({kDevice, kRate, kDone, "kill -SEGV $$"})->failure);
-  limits_.silence = std::chrono::milliseconds(300);
+  limits_.leave = std::chrono::milliseconds(100);
   const Result<CudaRun> run = run_fake({.task = cuda::Task::matmul, .sizes = {256}}, "linger");
   ASSERT_TRUE(run) << run.error().text();
   EXPECT_FALSE(run->failure);
