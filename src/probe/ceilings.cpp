@@ -117,4 +117,9 @@ const hardware::Ceiling* ceiling_named(const std::vector<hardware::Ceiling>& cei
   return best;
 }
 
+bool on_curve(const hardware::Ceiling& ceiling) {
+  int exponent = 0;
+  return ceiling.at && *ceiling.at > 0 && std::frexp(*ceiling.at, &exponent) == 0.5;
+}
+
 }  // namespace plimsoll::probe

@@ -45,4 +45,8 @@ struct Value {
 [[nodiscard]] const hardware::Ceiling* ceiling_named(const std::vector<hardware::Ceiling>& ceilings,
                                                      std::string_view name);
 
+/// Whether it is one of a series over sizes, which are powers of two; what is measured beside a sum of arrays
+/// has the sum's own.
+[[nodiscard]] bool on_curve(const hardware::Ceiling& ceiling);
+
 }  // namespace plimsoll::probe

@@ -79,5 +79,12 @@ TEST(Ceilings, TheOneThatCounts) {
   EXPECT_EQ(ceiling_named(ceilings, "copy-to-host-pinned"), nullptr);
 }
 
+TEST(Ceilings, CurvesArePowersOfTwo) {
+  EXPECT_TRUE(on_curve({.name = {}, .figure = {}, .unit = {}, .at = 0x1p20}));
+  EXPECT_FALSE(on_curve({.name = {}, .figure = {}, .unit = {}, .at = 12e6}));
+  EXPECT_FALSE(on_curve({.name = {}, .figure = {}, .unit = {}, .at = 0}));
+  EXPECT_FALSE(on_curve({.name = {}, .figure = {}, .unit = {}}));
+}
+
 }  // namespace
 }  // namespace plimsoll::probe

@@ -160,7 +160,7 @@ LogChart curve_chart(const SurveyedDevice& device, std::string_view prefix, std:
                  .note = {}};
   std::vector<std::string> kinds;
   for (const hardware::Ceiling& c : device.ceilings) {
-    if (!c.at || !c.name.starts_with(prefix)) continue;
+    if (!c.name.starts_with(prefix) || !probe::on_curve(c)) continue;
     const bool one = c.name.ends_with(kOneThread);
     std::string kind =
         c.name.substr(prefix.size(), c.name.size() - prefix.size() - (one ? kOneThread.size() : 0));

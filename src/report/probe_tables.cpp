@@ -84,12 +84,11 @@ std::vector<std::string> vector_add_notes(const Survey& survey) {
     const std::optional<Value> reached = largest ? probe::bandwidth_of(*largest) : std::nullopt;
     if (!reached) continue;
     const bool cpu = largest->place == probe::Place::cpu;
-    const probe::Rate* const beside =
-        cpu ? rate_at(device->findings, "stream-triad",
-                      3.0 * sizeof(float) * static_cast<double>(largest->elements))
-            : nullptr;
+    const double each = sizeof(float) * static_cast<double>(largest->elements);
+    const probe::Rate* const beside = cpu ? rate_at(device->findings, "stream-triad", 3 * each)
+                                          : rate_at(device->findings, "memory-device-copy", 2 * each);
     std::optional<Value> limit = beside ? probe::value_of(*beside) : std::nullopt;
-    if (!cpu)
+    if (!cpu && !limit)
       if (const hardware::Ceiling* copy = probe::ceiling_named(device->ceilings, "memory-device-copy"))
         limit = Value{copy->figure.value, copy->spread};
     if (limit && limit->value > 0)
@@ -162,7 +161,7 @@ Table curve_table(const SurveyedDevice& device, std::string_view prefix) {
   std::vector<std::string> names;
   std::map<double, std::map<std::string, double>> by_size;
   for (const hardware::Ceiling& c : device.ceilings) {
-    if (!c.name.starts_with(prefix) || !c.at) continue;
+    if (!c.name.starts_with(prefix) || !probe::on_curve(c)) continue;
     if (std::ranges::find(names, c.name) == names.end()) names.push_back(c.name);
     by_size[*c.at].try_emplace(c.name, c.figure.value);
   }

@@ -233,18 +233,18 @@ void add_sizes(CLI::App& command, Options& options) {
       ->option_text("N,…");
 }
 
-CLI::App* add_study(CLI::App& command, const Shared& options, Invocation& invocation, const char* name,
-                    const char* description, const Subject& subject) {
+void add_study(CLI::App& command, const Shared& options, Invocation& invocation, const char* name,
+               const char* description, const Subject& subject, const char* example) {
   CLI::App* study = command.add_subcommand(name, description);
   add_common(*study, *options);
   if (subject.vectors) add_millions(*study, *options);
   if (subject.products) add_sizes(*study, *options);
+  study->footer(fmt::format("Example:\n  plimsoll probe {}", example));
   study->callback([options, subject, &invocation] {
     invocation.run = [options, subject, &invocation] {
       return run(*options, subject, output_style(invocation));
     };
   });
-  return study;
 }
 
 }  // namespace
@@ -257,12 +257,15 @@ void add_probe(CLI::App& app, Invocation& invocation) {
   add_millions(*command, *options);
   add_sizes(*command, *options);
   command->require_subcommand(0, 1);
-  add_study(*command, options, invocation, "cpu", "The CPU alone: all its studies", kCpu);
-  add_study(*command, options, invocation, "cuda", "The GPU alone: all its studies, by plimsoll-cuda", kCuda);
+  add_study(*command, options, invocation, "cpu", "The CPU alone: all its studies", kCpu,
+            "cpu --html machine.html");
+  add_study(*command, options, invocation, "cuda", "The GPU alone: all its studies, by plimsoll-cuda", kCuda,
+            "cuda --device 1 --json");
   add_study(*command, options, invocation, "vecadd",
-            "Sums of two arrays: on the CPU, copied, in unified memory", kVectors);
+            "Sums of two arrays: on the CPU, copied, in unified memory", kVectors,
+            "vecadd --millions 1,5,10,50,100 --svg charts");
   add_study(*command, options, invocation, "matmul", "Products of two matrices: naive, blocked, by a library",
-            kProducts);
+            kProducts, "matmul --sizes 256,1024,4096 --csv");
   command->footer(
       "Examples:\n"
       "  plimsoll probe                                   all of it, a few minutes\n"
