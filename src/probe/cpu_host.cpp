@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include <unistd.h>
 
 #include "probe/cpu_studies.hpp"
 
@@ -24,11 +27,24 @@ CpuHost cpu_host(std::string name) {
           .memory = Bytes::rounded(kShare * static_cast<double>(free.count()))};
 }
 
+CpuWatch::CpuWatch() : conditions_(nullptr) {
+  job::Hello hello;
+  hello.device = "cpu";
+  hello.process = ::getpid();
+  conditions_.greeted(hello);
+}
+
+std::vector<std::string> CpuWatch::doubts() {
+  conditions_.sample(0, true);  // the first look, and the last
+  return measure::doubts(conditions_.finish(), false);
+}
+
 void append(Findings& to, Findings from) {
   move_all(to.vector_adds, from.vector_adds);
   move_all(to.products, from.products);
   move_all(to.rates, from.rates);
-  move_all(to.remarks, from.remarks);
+  for (std::string& remark : from.remarks)  // two studies may have the same to say
+    if (std::ranges::find(to.remarks, remark) == to.remarks.end()) to.remarks.push_back(std::move(remark));
 }
 
 }  // namespace plimsoll::probe

@@ -232,6 +232,24 @@ std::string no_library(const Error& error) {
   return fmt::format("the CPU's products by a library were left out: {}. {}", error.text(), error.hint);
 }
 
+/// Opens it for as many threads as there are to use; remarks what is wrong with it.
+Result<Blas> open_library(const CpuHost& host, Findings& findings) {
+  Result<Blas> blas = Blas::open();
+  if (!blas) {
+    findings.remarks.push_back(no_library(blas.error()));
+    return blas;
+  }
+  blas->use_threads(host.cores.threads);
+#if defined(__x86_64__)
+  // An old OpenBLAS takes a processor that is newer than itself for one of 2004.
+  if (blas->name().find("Prescott") != std::string::npos && __builtin_cpu_supports("avx2"))
+    findings.remarks.emplace_back(
+        "OpenBLAS does not know this processor and takes its slowest kernels, in every program that uses it; "
+        "OPENBLAS_CORETYPE=Haswell, or SkylakeX where there is AVX-512, chooses faster ones");
+#endif
+  return blas;
+}
+
 }  // namespace
 
 Result<Findings> multiply_matrices(const CpuHost& host, std::span<const std::int64_t> sizes,
@@ -239,14 +257,9 @@ Result<Findings> multiply_matrices(const CpuHost& host, std::span<const std::int
   Findings findings;
   const Result<std::unique_ptr<Crew>> crew = Crew::gather(host.cores, host.cores.threads);
   PLIMSOLL_TRY(crew);
-  const Result<Blas> blas = Blas::open();
+  const Result<Blas> blas = open_library(host, findings);
   std::vector<Method> methods = {Method::naive, Method::blocked};
-  if (blas) {
-    blas->use_threads(host.cores.threads);
-    methods.push_back(Method::library);
-  } else {
-    findings.remarks.push_back(no_library(blas.error()));
-  }
+  if (blas) methods.push_back(Method::library);
   Multiplying multiplying(host, **crew, blas ? &*blas : nullptr);
   Findings small;  // measured to foresee what others take
   PLIMSOLL_TRY(multiply_one_size(host, multiplying, methods, kSmallest, small));
@@ -264,11 +277,7 @@ Result<Findings> product_rates(const CpuHost& host, const Progress& progress) {
   Findings findings;
   const Result<std::unique_ptr<Crew>> crew = Crew::gather(host.cores, host.cores.threads);
   PLIMSOLL_TRY(crew);
-  const Result<Blas> blas = Blas::open();
-  if (blas)
-    blas->use_threads(host.cores.threads);
-  else
-    findings.remarks.push_back(no_library(blas.error()));
+  const Result<Blas> blas = open_library(host, findings);
   const Blas* const library = blas ? &*blas : nullptr;
   progress("multiplying fp32", 0);
   PLIMSOLL_TRY(Rating<float>(host, **crew, library).add_to("product-fp32", findings));

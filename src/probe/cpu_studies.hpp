@@ -4,9 +4,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "measure/conditions.hpp"
 #include "probe/cores.hpp"
 #include "probe/study.hpp"
 
@@ -45,6 +47,17 @@ using Progress = std::function<void(std::string_view what, double done)>;
 /// Rates "idle-power" and "load-power", and joules of a product and of a triad, where the processor's energy
 /// counter may be read.
 [[nodiscard]] Result<Findings> power_rates(const CpuHost& host, const Progress& progress);
+
+/// Who else kept the processors busy between its beginning and the question.
+class CpuWatch {
+ public:
+  CpuWatch();
+  /// Empty where nothing speaks against the figures, or it is not known.
+  [[nodiscard]] std::vector<std::string> doubts();
+
+ private:
+  measure::ConditionsWatch conditions_;
+};
 
 /// Adds what another study found.
 void append(Findings& to, Findings from);

@@ -94,6 +94,7 @@ Result<SurveyedDevice> survey_cpu(const Options& options, const Subject& subject
   Findings& all = out.findings;
   const auto elements = elements_of(options);
   Studies studies((subject.ceilings ? 3 : 0) + (subject.vectors ? 1 : 0) + (subject.products ? 1 : 0));
+  probe::CpuWatch watch;
   // Idle power first, while nothing has warmed the processor up.
   if (subject.ceilings) {
     PLIMSOLL_TRY(studies.add("CPU power", all, [&](const auto& p) { return power_rates(host, p); }));
@@ -105,6 +106,7 @@ Result<SurveyedDevice> survey_cpu(const Options& options, const Subject& subject
   if (subject.products)
     PLIMSOLL_TRY(studies.add("CPU matrices", all,
                              [&](const auto& p) { return multiply_matrices(host, options.sizes, p); }));
+  out.doubts = watch.doubts();
   return out;
 }
 
