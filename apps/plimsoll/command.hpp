@@ -38,6 +38,7 @@ void add_estimate(CLI::App& app, Invocation& invocation);
 void add_measure(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
+void add_probe(CLI::App& app, Invocation& invocation);
 void add_runs(CLI::App& app, Invocation& invocation);
 void add_report(CLI::App& app, Invocation& invocation);
 void add_weigh(CLI::App& app, Invocation& invocation);

@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"weigh", add_weigh},
     {"estimate", add_estimate},
     {"measure", add_measure},
+    {"probe", add_probe},
     {"oom", add_oom},
     {"replay", add_replay},
     {"inspect", add_inspect},

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +9,7 @@
 #include "batches.hpp"
 #include "command.hpp"
 #include "hardware/this_machine.hpp"
+#include "interruption.hpp"
 #include "json_output.hpp"
 #include "measure/engine_program.hpp"
 #include "measure/row.hpp"
@@ -17,7 +17,6 @@
 #include "nvml/library.hpp"
 #include "progress_line.hpp"
 #include "report/measurement.hpp"
-#include "run/signals.hpp"
 
 namespace plimsoll {
 namespace {
@@ -115,24 +114,6 @@ job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound, const 
   job.random_weights = model.weights.random;
   return job;
 }
-
-/// Takes Ctrl-C and its like while rows are measured; the engine has a process group of its own.
-class Interruption {
- public:
-  explicit Interruption(running::SignalSource source) : source_(std::move(source)) {}
-  [[nodiscard]] bool came() {
-    for (const int signal : source_.take()) {
-      if (signal == SIGTSTP) ::raise(SIGSTOP);  // Ctrl-Z; the engine goes on
-      if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) signal_ = signal;
-    }
-    return signal_ != 0;
-  }
-  [[nodiscard]] int signal() const { return signal_; }
-
- private:
-  running::SignalSource source_;
-  int signal_ = 0;
-};
 
 /// Everything that is to be measured, in order.
 class Session {
