@@ -7,7 +7,7 @@
 namespace plimsoll::job {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTasks = {"check", "compute", "train", "measure"};
+constexpr std::array<std::string_view, 5> kTasks = {"check", "compute", "train", "measure", "calibrate"};
 constexpr std::array<std::string_view, 5> kArrivals = {"none", "single-stream", "multi-stream", "server",
                                                        "offline"};
 

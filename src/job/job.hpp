@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "job/operator_case.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
@@ -16,10 +17,11 @@ namespace plimsoll::job {
 inline constexpr int kVersion = 1;
 
 enum class Task : std::uint8_t {
-  check,    ///< say which operators cannot be executed, and stop
-  compute,  ///< one pass over given inputs; results go to a file (safetensors)
-  train,    ///< epochs over a given data set; losses and accuracies are told
-  measure,  ///< time and memory of one setting
+  check,      ///< say which operators cannot be executed, and stop
+  compute,    ///< one pass over given inputs; results go to a file (safetensors)
+  train,      ///< epochs over a given data set; losses and accuracies are told
+  measure,    ///< time and memory of one setting
+  calibrate,  ///< times of single operators; no network
 };
 
 enum class Arrival : std::uint8_t { none, single_stream, multi_stream, server, offline };
@@ -113,7 +115,8 @@ struct Job {
   /// the outputs by name and, in training mode, "gradient/NAME" per parameter and "loss".
   std::string inputs_file;
   std::string outputs_file;
-  std::optional<Data> data;  ///< train
+  std::optional<Data> data;              ///< train
+  std::vector<OperatorCase> cases = {};  ///< calibrate; of the rest only the device and its threads count
 };
 
 /// A job as JSON text, and back. Reading checks every index, name and number.

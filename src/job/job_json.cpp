@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "job/case_json.hpp"
 #include "job/fields.hpp"
 #include "job/job.hpp"
 #include "job/network_json.hpp"
@@ -88,6 +89,12 @@ Json data_json(const Data& data) {
           {"test_labels", text_json(data.test_labels)},
           {"epochs", data.epochs},
           {"shuffle", data.shuffle}};
+}
+
+Json cases_json(const std::vector<OperatorCase>& cases) {
+  Json list = Json::array();
+  for (const OperatorCase& c : cases) list.push_back(case_json(c));
+  return list;
 }
 
 /// A path for the kernel: a NUL would cut it short.
@@ -229,6 +236,12 @@ Job read_fields(const Fields& fields) {
     return job;
   }
   job.task = fields.choice("task", task_named);
+  if (job.task == Task::calibrate) {
+    job.device = read_device(fields);
+    job.setting = read_setting(fields.section("setting"));
+    fields.each("cases", [&job](const Fields& c) { job.cases.push_back(read_case(c)); });
+    return job;
+  }
   const Fields network = fields.section("network");
   if (!fields.good()) return job;
   job.network = read_network(network);
@@ -251,6 +264,12 @@ Job read_fields(const Fields& fields) {
 }  // namespace
 
 std::string write(const Job& job) {
+  if (job.task == Task::calibrate)
+    return dump({{"version", kVersion},
+                 {"task", name(job.task)},
+                 {"device", text_json(job.device)},
+                 {"setting", setting_json(job.setting)},
+                 {"cases", cases_json(job.cases)}});
   Json document = {{"version", kVersion},
                    {"task", name(job.task)},
                    {"network", network_json(job.network)},

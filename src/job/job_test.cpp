@@ -134,6 +134,30 @@ struct Replaced {
   const char* value;
   const char* message;
 };
+TEST(Job, ACalibrationHasCasesAndNoNetwork) {
+  Job job;
+  job.task = Task::calibrate;
+  job.device = "cuda:1";
+  job.setting.threads = 4;
+  job.cases = {{"matrix", "backward-weight", "tf32", {64, 128, 256, 0}},
+               {"unary", "forward", "bf16", {1 << 20}}};
+  const Result<Job> again = read(write(job));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->task, Task::calibrate);
+  EXPECT_EQ(again->device, "cuda:1");
+  EXPECT_EQ(again->setting, job.setting);
+  EXPECT_EQ(again->cases, job.cases);
+}
+
+TEST(Job, AnExtentThatIsNoExtentIsRefused) {
+  Job job;
+  job.task = Task::calibrate;
+  job.cases = {{"unary", "forward", "fp32", {-1}}};
+  const Result<Job> again = read(write(job));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().text(), HasSubstr("extents"));
+}
+
 class HostileJob : public testing::TestWithParam<Replaced> {};
 
 TEST_P(HostileJob, IsRefusedWithTheReason) {
