@@ -32,6 +32,10 @@ struct Command {
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
 void add_measure(CLI::App& app, Invocation& invocation);
+void add_choose(CLI::App& app, Invocation& invocation);
+void add_cost(CLI::App& app, Invocation& invocation);
+void add_training(CLI::App& app, Invocation& invocation);
+void add_ideal(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_runs(CLI::App& app, Invocation& invocation);

@@ -57,8 +57,8 @@ struct Split {
 struct ParallelSetting {
   Communication communication = Communication::ring;
   std::int64_t servers = 1;
-  Link link;
-  Bytes gradients;  ///< of the whole network
+  Link link = {};
+  Bytes gradients = {};  ///< of the whole network
   /// Share of the backward pass behind which the sum of gradients can hide: 0 none, 1 all of it.
   double overlap = 0;
   Split split = {};
@@ -68,12 +68,12 @@ struct ParallelStep {
   std::int64_t devices = 1;
   double local_batch = 0;  ///< of one replica
   double global_batch = 0;
-  Seconds compute;        ///< of one device, waiting of the pipeline excluded
-  Seconds bubble;         ///< the pipeline fills and drains
-  Seconds inner;          ///< communication within a replica: tensor sums, activations between stages
-  Seconds communication;  ///< sum of the gradients over the replicas
-  Seconds exposed;        ///< what of it nothing hides
-  Seconds step;
+  Seconds compute = {};        ///< of one device, waiting of the pipeline excluded
+  Seconds bubble = {};         ///< the pipeline fills and drains
+  Seconds inner = {};          ///< communication within a replica: tensor sums, activations between stages
+  Seconds communication = {};  ///< sum of the gradients over the replicas
+  Seconds exposed = {};        ///< what of it nothing hides
+  Seconds step = {};
   double samples_per_second = 0;
   double speedup = 1;     ///< against one device: samples per second
   double efficiency = 1;  ///< speedup over devices
