@@ -29,6 +29,10 @@ struct Command {
 };
 [[nodiscard]] std::span<const Command> commands();
 
+/// A new subcommand of `app`, which owns it. In a file of its own because whoever makes an App compiles the
+/// whole of CLI11 once more.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
+
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
 void add_measure(CLI::App& app, Invocation& invocation);

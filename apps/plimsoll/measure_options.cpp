@@ -72,6 +72,7 @@ void MeasureOptions::add_run_options(CLI::App& command) {
                    "Run as a CUDA graph: the pass, or the whole training step");
   command.add_flag("--literal", setting.literal, "Every operator by itself, none recognised as one kernel");
   command.add_flag("--fold", setting.fold, "Fold BatchNorm into the convolution before it; inference");
+  add_key_value_cache_option(command, setting.key_value_cache);
   command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
       ->delimiter(',')
       ->option_text("PREFIX,…");

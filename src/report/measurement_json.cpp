@@ -255,6 +255,7 @@ Json setting(const job::Setting& s) {
           {"captured", s.captured},
           {"literal", s.literal},
           {"fold", s.fold},
+          {"key_value_cache", s.key_value_cache},
           {"seed", s.seed},
           {"frozen", texts(s.frozen)},
           {"checkpoints", texts(s.checkpoints)}};

@@ -13,6 +13,7 @@
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "report/memory_report.hpp"
 #include "report/timeline_page.hpp"
 #include "setting_options.hpp"
@@ -141,11 +142,11 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
       return std::unexpected(written.error());
   }
   if (options.json && reports.size() == 1) {
-    fmt::print("{}\n", answer(reports.front()).dump());
+    print_json(answer(reports.front()));
   } else if (options.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& report : reports) rows.push_back(answer(report));
-    fmt::print("{}\n", nlohmann::ordered_json{{"estimates", std::move(rows)}}.dump());
+    print_json(nlohmann::ordered_json{{"estimates", std::move(rows)}});
   } else if (reports.size() == 1) {
     fmt::print("{}", report::memory_text(reports.front(), style));
   } else {
@@ -161,7 +162,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 void add_estimate(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("estimate", "Will it fit: what a network needs of a device's memory, and why");
+      add_command(app, "estimate", "Will it fit: what a network needs of a device's memory, and why");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
