@@ -36,8 +36,7 @@ void ChooseOptions::add_to(CLI::App& command) {
   command.add_option("model", model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
-  command.add_option("--input", inspect.binding.inputs, "Shape of an input: 1x3x224x224, or NAME=…")
-      ->option_text("SHAPE");
+  inspect.binding.add_shapes_to(command);
   add_devices_option(command, devices, "Only these: ids, `this`, or device files (default: the catalogue)");
   command.add_option("--depth", depths, "Depth multipliers to consider, as in 0.25,0.5,1")
       ->delimiter(',')

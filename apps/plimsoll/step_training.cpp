@@ -8,6 +8,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "json_output.hpp"
 #include "quantity.hpp"
 #include "report/scaling.hpp"
 
@@ -120,11 +121,10 @@ Result<int> StepTraining::print(bool json, const report::TextStyle& style) const
       out[i]["epoch_seconds"] = seconds(lengths[i].epoch);
       out[i]["training_seconds"] = seconds(lengths[i].all);
     }
-    fmt::print("{}\n", Json{{"scaling", scaling},
-                            {"communication", communication},
-                            {"overlap", parallel->overlap},
-                            {"rows", std::move(out)}}
-                           .dump());
+    print_json(Json{{"scaling", scaling},
+                    {"communication", communication},
+                    {"overlap", parallel->overlap},
+                    {"rows", std::move(out)}});
     return 0;
   }
   report::Table table = report::scaling_table(*rows);

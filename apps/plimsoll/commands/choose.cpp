@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
+#include "json_output.hpp"
 #include "report/choice.hpp"
 
 namespace plimsoll {
@@ -51,7 +52,7 @@ Result<int> run(const ChooseOptions& options, const report::TextStyle& style) {
       plan::choose(question, *devices, catalogue->devices(), *offers, forms->estimators());
   const report::ChoiceReport report{options.model, question, *imaging, choice, options.all, options.why};
   if (options.json)
-    fmt::print("{}\n", report::choice_json(report).dump());
+    print_json(report::choice_json(report));
   else
     fmt::print("{}", options.csv ? report::choice_csv(report) : report::choice_text(report, style));
   return choice.certain() ? 0 : 1;
@@ -62,7 +63,7 @@ Result<int> run(const ChooseOptions& options, const report::TextStyle& style) {
 void add_choose(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ChooseOptions>();
   CLI::App* command =
-      app.add_subcommand("choose", "Which device: every device of the catalogue against every limit");
+      add_command(app, "choose", "Which device: every device of the catalogue against every limit");
   options->add_to(*command);
   command->footer(
       "Examples:\n"

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "estimate/training.hpp"
 #include "hardware/catalogue.hpp"
+#include "json_output.hpp"
 #include "quantity.hpp"
 #include "report/scaling.hpp"
 
@@ -46,7 +47,7 @@ Result<int> print_rates(const Options& options, const report::TextStyle& style) 
   PLIMSOLL_TRY(catalogue);
   const auto rows = estimate::money_per_rate(*offers, catalogue->devices());
   if (options.json) {
-    fmt::print("{}\n", Json{{"money_per_rate", report::money_per_rate_json(rows)}}.dump());
+    print_json(Json{{"money_per_rate", report::money_per_rate_json(rows)}});
     return 0;
   }
   const report::Table table = report::money_per_rate_table(rows);
@@ -90,7 +91,7 @@ Result<int> print_offers(const Options& options, const report::TextStyle& style)
                     {"source", offer.source}});
   }
   if (options.json)
-    fmt::print("{}\n", Json{{"offers", std::move(rows)}}.dump());
+    print_json(Json{{"offers", std::move(rows)}});
   else
     fmt::print("{}", options.csv ? report::to_csv(table) : report::to_text(table, style));
   return 0;
@@ -177,7 +178,7 @@ Result<int> print_costs(const Options& options) {
     out["energy"] = *std::move(energy);
   }
   if (options.json) {
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return 0;
   }
   fmt::print("a pass       {}\na million    {}   samples\n", text(costs.per_pass), text(costs.per_million));
@@ -195,7 +196,7 @@ Result<int> print_costs(const Options& options) {
 void add_cost(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
+      add_command(app, "cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
   command->add_flag("--tflops", options->tflops, "Dollars per TFLOP/s of every offer");
   command->add_flag("--list", options->list, "The prices that are known, with dates and sources");
   command->add_option("--offer", options->offers, "Machines by name: p3.2xlarge, dgx-1v, …")

@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "setting_options.hpp"
 
 namespace plimsoll {
@@ -49,11 +50,10 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
         rows.push_back(row_of(*device, arithmetic, work));
   }
   if (options.json) {
-    fmt::print("{}\n", Json{{"model", model->loaded.label},
-                            {"macs", all.macs.low},
-                            {"flops", work.value()},
-                            {"rows", std::move(rows)}}
-                           .dump());
+    print_json(Json{{"model", model->loaded.label},
+                    {"macs", all.macs.low},
+                    {"flops", work.value()},
+                    {"rows", std::move(rows)}});
     return 0;
   }
   fmt::print("{}: {} multiply-adds, {} of them in a {}\n\n", model->loaded.label,
@@ -79,7 +79,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 void add_ideal(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("ideal", "The time of a pass at the rates that devices' makers publish");
+      add_command(app, "ideal", "The time of a pass at the rates that devices' makers publish");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");

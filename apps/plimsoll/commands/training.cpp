@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "hardware/catalogue.hpp"
+#include "json_output.hpp"
 #include "quantity.hpp"
 #include "step_training.hpp"
 
@@ -89,13 +90,12 @@ Result<int> run_long(const Options& options) {
   }
   const auto number = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
   if (options.json) {
-    fmt::print("{}\n", Json{{"flops", work->work.value()},
-                            {"seconds", time.time.value()},
-                            {"device_hours", time.device_hours},
-                            {"mfu", number(time.model_share)},
-                            {"hfu", number(time.hardware_share)},
-                            {"dollars", money ? Json(money->value()) : Json(nullptr)}}
-                           .dump());
+    print_json(Json{{"flops", work->work.value()},
+                    {"seconds", time.time.value()},
+                    {"device_hours", time.device_hours},
+                    {"mfu", number(time.model_share)},
+                    {"hfu", number(time.hardware_share)},
+                    {"dollars", money ? Json(money->value()) : Json(nullptr)}});
     return 0;
   }
   fmt::print("work     {}: {}\n", text(work->work), work->words);
@@ -113,8 +113,8 @@ Result<int> run_long(const Options& options) {
 
 void add_training(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "training", "How long a training takes: by its FLOPs, or by its step over many devices");
+  CLI::App* command = add_command(
+      app, "training", "How long a training takes: by its FLOPs, or by its step over many devices");
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
     return command->add_option(name, target, help)->option_text(unit)->group("By its FLOPs");
   };
