@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware/device.hpp"
+#include "hardware/arithmetic.hpp"
+#include "hardware/figure.hpp"
 
 namespace plimsoll::hardware {
 

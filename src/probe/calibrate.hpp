@@ -7,8 +7,10 @@
 
 #include "base/error.hpp"
 #include "hardware/calibration.hpp"
+#include "hardware/device.hpp"
 #include "measure/engine_run.hpp"
 #include "nvml/library.hpp"
+#include "probe/journal.hpp"
 
 namespace plimsoll::probe {
 
@@ -51,5 +53,8 @@ struct CalibrationOutcome {
 /// where it was interrupted. Fails where the engine cannot run at all.
 [[nodiscard]] Result<std::optional<CalibrationOutcome>> calibrate(const CalibrationRequest& request,
                                                                   const CalibrationListener& listener);
+
+/// The calibration that a journal holds, fitted; of one that was interrupted, too.
+[[nodiscard]] hardware::Calibration calibration_of(const Gathered& gathered, std::string date);
 
 }  // namespace plimsoll::probe

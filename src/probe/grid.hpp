@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "hardware/calibration.hpp"
+#include "hardware/device.hpp"
 
 namespace plimsoll::probe {
 
