@@ -36,6 +36,10 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
 void add_measure(CLI::App& app, Invocation& invocation);
+void add_choose(CLI::App& app, Invocation& invocation);
+void add_cost(CLI::App& app, Invocation& invocation);
+void add_training(CLI::App& app, Invocation& invocation);
+void add_ideal(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_probe(CLI::App& app, Invocation& invocation);

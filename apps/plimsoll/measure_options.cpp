@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "inspect_model.hpp"
+#include "quantity.hpp"
 #include "setting_options.hpp"
 
 namespace plimsoll {
@@ -38,19 +39,6 @@ Result<std::string> device_named(const std::string& word) {
   return std::unexpected(
       Error{fmt::format("'{}' is no device that can be measured on", word), "",
             "cpu, cuda or cuda:N; `plimsoll estimate` answers for devices that are not here"});
-}
-
-/// "4512x4512"; one number stands for both where `square`.
-Result<std::pair<std::int64_t, std::int64_t>> parse_size(const std::string& text, bool square,
-                                                         std::string_view option) {
-  constexpr std::int64_t kMost = 1 << 24;
-  const Result<std::vector<std::int64_t>> parsed = parse_shape(text);
-  if (parsed && std::ranges::all_of(*parsed, [](std::int64_t n) { return n > 0 && n <= kMost; })) {
-    if (parsed->size() == 2) return std::pair((*parsed)[0], (*parsed)[1]);
-    if (parsed->size() == 1 && square) return std::pair((*parsed)[0], (*parsed)[0]);
-  }
-  return fail("{} {} is no size: {}", option, text,
-              square ? "224, or 224x224" : "WIDTHxHEIGHT, as 4512x4512");
 }
 
 }  // namespace
