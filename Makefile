@@ -1,7 +1,7 @@
 # The few commands of the project. Each installs what it needs (scripts/packages.txt), builds what is out of date,
 # and works in a fresh clone without a step before it.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test asan lint format fuzz engine bench clean
+.PHONY: help demo build test asan lint format fuzz engine cuda bench clean
 MAKEFLAGS += --no-print-directory
 JOBS := $(shell nproc)
 CTEST_ARGS ?=
@@ -53,6 +53,12 @@ engine: ## build plimsoll-engine on Debian's LibTorch, or TORCH=FOLDER of an ins
 	@scripts/build engine plimsoll-engine
 	@mkdir -p build/release/apps && ln -sf ../../engine/apps/plimsoll-engine build/release/apps/plimsoll-engine
 	@echo "== build/release/apps/plimsoll-engine, where plimsoll looks for it"
+
+cuda: ## build plimsoll-cuda, which probes a GPU; needs CUDA's compiler, nvcc
+	@scripts/bootstrap build
+	@scripts/build cuda plimsoll-cuda
+	@mkdir -p build/release/apps && ln -sf ../../cuda/apps/plimsoll-cuda build/release/apps/plimsoll-cuda
+	@echo "== build/release/apps/plimsoll-cuda, where plimsoll looks for it"
 
 bench: ## run the benchmarks and print their tables
 	@if [ ! -e bench/CMakeLists.txt ]; then echo "there are no benchmarks yet"; exit 2; fi

@@ -1,16 +1,21 @@
 # Flags that every target gets: warnings, sanitizers, portability.
 add_library(plimsoll_options INTERFACE)
-target_compile_options(plimsoll_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+# Of C++ alone: nvcc's own options are others (cmake/cuda.cmake).
+function(plimsoll_compile_options)
+  foreach(option ${ARGN})
+    target_compile_options(plimsoll_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${option}>)
+  endforeach()
+endfunction()
+plimsoll_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 sees overlaps in std::string's own code that are not there (GCC bug 105651).
-  target_compile_options(plimsoll_options INTERFACE -Wno-restrict)
+  plimsoll_compile_options(-Wno-restrict)
 endif()
 if(PLIMSOLL_WERROR)
-  target_compile_options(plimsoll_options INTERFACE -Werror)
+  plimsoll_compile_options(-Werror)
 endif()
 if(PLIMSOLL_SANITIZE)
-  target_compile_options(plimsoll_options INTERFACE -fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer
-                                                    -fno-sanitize-recover=all)
+  plimsoll_compile_options(-fsanitize=${PLIMSOLL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(plimsoll_options INTERFACE -fsanitize=${PLIMSOLL_SANITIZE})
 endif()
 if(PLIMSOLL_PORTABLE)

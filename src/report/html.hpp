@@ -4,10 +4,15 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "report/table.hpp"
+
 namespace plimsoll::report {
 
 /// Text from anywhere as text of an HTML document, in an element or a quoted attribute.
 [[nodiscard]] std::string escape_html(std::string_view text);
+
+/// A table as an element that scrolls by itself where it is too wide; class "number" for what stands right.
+[[nodiscard]] std::string table_html(const Table& table);
 
 /// JSON within a script element: nothing in it may end the element or begin a comment.
 [[nodiscard]] std::string script_json(const nlohmann::ordered_json& json);

@@ -95,23 +95,6 @@ std::string last_lines(const Recording& recording) {
   return out + "</pre></details>\n";
 }
 
-std::string table_html(const Table& table) {
-  const auto kind = [&](std::size_t column) {
-    return table.columns[column].align == Align::right ? " class=\"number\"" : "";
-  };
-  std::string out = "<div class=\"wide\"><table><thead><tr>";
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    out += fmt::format("<th{}>{}</th>", kind(c), escape_html(table.columns[c].title));
-  out += "</tr></thead><tbody>\n";
-  for (const std::vector<std::string>& row : table.rows) {
-    out += "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c)
-      out += fmt::format("<td{}>{}</td>", kind(c), escape_html(row[c]));
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table></div>\n";
-}
-
 std::string facts_html(const RunReport& report) {
   std::string out = "<dl>";
   for (const Fact& fact : facts_of(report))

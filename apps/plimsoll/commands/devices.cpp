@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
+#include "json_output.hpp"
 #include "report/calibration.hpp"
 
 namespace plimsoll {
@@ -104,7 +105,7 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
   if (options.json) {
     Json out = Json::array();
     for (const Device& d : *devices) out.push_back(to_json(d));
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return 0;
   }
   using report::Align;
@@ -185,7 +186,7 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
   if (options.json) {
     Json out = to_json(*device);
     if (*calibration) out["calibration"] = report::calibration_json(**calibration);
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return 0;
   }
   print_one(*device, style);
@@ -216,7 +217,7 @@ Result<int> compare(const Options& options, const report::TextStyle& style) {
   const bool agree =
       options.within <= 0 || (worst != nullptr && std::fabs(worst->change()) <= options.within / 100);
   if (options.json) {
-    fmt::print("{}\n", report::differences_json(difference).dump());
+    print_json(report::differences_json(difference));
     return agree ? 0 : 1;
   }
   if (!difference.ceilings.empty())
@@ -251,8 +252,8 @@ void add_compare(CLI::App& devices, Invocation& invocation) {
 
 void add_devices(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "devices", "The devices known by name, with their figures and where those come from");
+  CLI::App* command =
+      add_command(app, "devices", "The devices known by name, with their figures and where those come from");
   command
       ->add_option("name", options->name,
                    "One of them, `this`, `this-cpu`, or a device file: every figure with its source")

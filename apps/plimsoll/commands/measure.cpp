@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
@@ -10,13 +9,14 @@
 #include "batches.hpp"
 #include "command.hpp"
 #include "hardware/this_machine.hpp"
+#include "interruption.hpp"
+#include "json_output.hpp"
 #include "measure/engine_program.hpp"
 #include "measure/row.hpp"
 #include "measure_options.hpp"
 #include "nvml/library.hpp"
 #include "progress_line.hpp"
 #include "report/measurement.hpp"
-#include "run/signals.hpp"
 
 namespace plimsoll {
 namespace {
@@ -115,24 +115,6 @@ job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound, const 
   return job;
 }
 
-/// Takes Ctrl-C and its like while rows are measured; the engine has a process group of its own.
-class Interruption {
- public:
-  explicit Interruption(running::SignalSource source) : source_(std::move(source)) {}
-  [[nodiscard]] bool came() {
-    for (const int signal : source_.take()) {
-      if (signal == SIGTSTP) ::raise(SIGSTOP);  // Ctrl-Z; the engine goes on
-      if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) signal_ = signal;
-    }
-    return signal_ != 0;
-  }
-  [[nodiscard]] int signal() const { return signal_; }
-
- private:
-  running::SignalSource source_;
-  int signal_ = 0;
-};
-
 /// Everything that is to be measured, in order.
 class Session {
  public:
@@ -204,11 +186,11 @@ void print(const std::vector<measure::Measurement>& measurements, const MeasureO
   } else if (!options.json) {
     fmt::print("{}", report::measurement_text(measurements, style));
   } else if (measurements.size() == 1) {
-    fmt::print("{}\n", report::to_json(measurements.front()).dump());
+    print_json(report::to_json(measurements.front()));
   } else {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const measure::Measurement& m : measurements) list.push_back(report::to_json(m));
-    fmt::print("{}\n", nlohmann::ordered_json{{"measurements", std::move(list)}}.dump());
+    print_json(nlohmann::ordered_json{{"measurements", std::move(list)}});
   }
 }
 
@@ -292,8 +274,8 @@ Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
 
 void add_measure(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<MeasureOptions>();
-  CLI::App* command = app.add_subcommand(
-      "measure", "Run networks on this machine: memory and time to load and to run, by batch");
+  CLI::App* command = add_command(
+      app, "measure", "Run networks on this machine: memory and time to load and to run, by batch");
   options->add_to(*command);
   command->footer(
       "Examples:\n"

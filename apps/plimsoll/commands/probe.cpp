@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "command.hpp"
+#include "cuda/job.hpp"
+#include "hardware/this_machine.hpp"
+#include "interruption.hpp"
+#include "nvml/library.hpp"
+#include "probe/cpu_studies.hpp"
+#include "probe/gpu_survey.hpp"
+#include "progress_line.hpp"
+#include "report/probe_charts.hpp"
+#include "report/probe_page.hpp"
+#include "report/probe_report.hpp"
+
+namespace plimsoll {
+namespace {
+
+using probe::Findings;
+using probe::SurveyedDevice;
+
+struct Options {
+  std::vector<double> millions = {1, 5, 10, 50, 100};
+  std::vector<std::int64_t> sizes = {256, 512, 1024, 2048, 4096, 8192};
+  int device = 0;
+  bool quick = false;
+  bool json = false, csv = false;
+  std::string svg, html;
+};
+
+/// What is asked for.
+struct Subject {
+  bool cpu = true, cuda = true;
+  bool vectors = true, products = true, ceilings = true;
+};
+constexpr Subject kAll{};
+constexpr Subject kCpu{.cuda = false};
+constexpr Subject kCuda{.cpu = false};
+constexpr Subject kVectors{.products = false, .ceilings = false};
+constexpr Subject kProducts{.vectors = false, .ceilings = false};
+
+constexpr double kQuick = 0.1;       ///< of the time that a figure may take otherwise
+constexpr double kSecondsEach = 20;  ///< for a study; a guess for the progress line
+constexpr double kMillion = 1e6;
+constexpr double kMostMillions = 20'000;  ///< three arrays of 80 GB
+
+std::vector<std::int64_t> elements_of(const Options& options) {
+  std::vector<std::int64_t> out;
+  for (const double millions : options.millions)
+    out.push_back(std::max<std::int64_t>(1, std::llround(millions * kMillion)));
+  return out;
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+/// One study after the other, each a row of the progress line.
+class Studies {
+ public:
+  explicit Studies(std::int64_t rows) : line_(rows, kSecondsEach) {}
+
+  template <class Study>
+  Status add(const std::string& title, Findings& findings, Study study) {
+    line_.begin_row(title);
+    Result<Findings> found = study(probe::Progress(
+        [this](std::string_view what, double done) { line_.show({std::string(what), done, {}}); }));
+    if (!found) return std::unexpected(std::move(found).error().within(title));
+    line_.end_row();
+    append(findings, std::move(*found));
+    return {};
+  }
+
+ private:
+  ProgressLine line_;
+};
+
+Result<SurveyedDevice> survey_cpu(const Options& options, const Subject& subject,
+                                  const hardware::Device& described) {
+  probe::CpuHost host = probe::cpu_host(described.name);
+  if (options.quick) host.patience = kQuick;
+  SurveyedDevice out{
+      .device = described,
+      .setup = fmt::format("{} thread{}", host.cores.threads, host.cores.threads == 1 ? "" : "s")};
+  Findings& all = out.findings;
+  const auto elements = elements_of(options);
+  Studies studies((subject.ceilings ? 3 : 0) + (subject.vectors ? 1 : 0) + (subject.products ? 1 : 0));
+  probe::CpuWatch watch;
+  // Idle power first, while nothing has warmed the processor up.
+  if (subject.ceilings) {
+    PLIMSOLL_TRY(studies.add("CPU power", all, [&](const auto& p) { return power_rates(host, p); }));
+    PLIMSOLL_TRY(studies.add("CPU memory", all, [&](const auto& p) { return memory_rates(host, p); }));
+    PLIMSOLL_TRY(studies.add("CPU products", all, [&](const auto& p) { return product_rates(host, p); }));
+  }
+  if (subject.vectors)
+    PLIMSOLL_TRY(studies.add("CPU sums", all, [&](const auto& p) { return add_vectors(host, elements, p); }));
+  if (subject.products)
+    PLIMSOLL_TRY(studies.add("CPU matrices", all,
+                             [&](const auto& p) { return multiply_matrices(host, options.sizes, p); }));
+  out.doubts = watch.doubts();
+  return out;
+}
+
+Result<SurveyedDevice> survey_gpu(const Options& options, const Subject& subject,
+                                  const hardware::ThisMachine* machine, const std::string& date,
+                                  Interruption& interruption) {
+  probe::GpuStudies studies{.power = subject.ceilings};
+  const auto job = [&](cuda::Task task) -> cuda::Job& {
+    studies.jobs.push_back({.task = task, .device = options.device});
+    return studies.jobs.back();
+  };
+  if (subject.ceilings) job(cuda::Task::ceilings);
+  if (subject.vectors) job(cuda::Task::vecadd).elements = elements_of(options);
+  if (subject.products) job(cuda::Task::matmul).sizes = options.sizes;
+  const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
+  const probe::GpuHost host{.library = nvml ? nvml->get() : nullptr,
+                            .machine = machine,
+                            .no_driver = nvml ? "" : nvml.error().text(),
+                            .date = date};
+  ProgressLine line(1, kSecondsEach * static_cast<double>(studies.jobs.size()));
+  line.begin_row("GPU");
+  return probe::survey_gpu(
+      host, studies, [&](std::string_view what, double done) { line.show({std::string(what), done, {}}); },
+      [&] { return interruption.came(); });
+}
+
+/// A name for every chart in a folder that is made where it is not there.
+Status write_charts(const std::filesystem::path& folder, const probe::Survey& survey) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed)
+    return std::unexpected(
+        Error{fmt::format("cannot make the folder: {}", failed.message()), folder.string()});
+  for (const report::LogChart& chart : report::survey_charts(survey)) {
+    const std::filesystem::path file = folder / (chart.name + ".svg");
+    PLIMSOLL_TRY(write_file(file, to_svg(chart, report::SvgUse::file)));
+    fmt::print(stderr, "a chart is in {}\n", printable(file.string()));
+  }
+  return {};
+}
+
+Status print(const probe::Survey& survey, const Options& options, const report::TextStyle& style) {
+  if (!options.svg.empty()) PLIMSOLL_TRY(write_charts(options.svg, survey));
+  if (!options.html.empty()) {
+    PLIMSOLL_TRY(write_file(options.html, report::survey_page(survey)));
+    fmt::print(stderr, "the page is in {}\n", printable(options.html));
+  }
+  if (options.json)
+    fmt::print("{}\n", report::to_json(survey).dump());
+  else if (options.csv)
+    fmt::print("{}", to_csv(report::survey_csv(survey)));
+  else
+    fmt::print("{}", report::survey_text(survey, style));
+  return {};
+}
+
+bool all_right(const probe::Survey& survey) {
+  const auto right = [](const std::optional<SurveyedDevice>& device) {
+    return !device || (std::ranges::all_of(device->findings.vector_adds, &probe::VectorAdd::right) &&
+                       std::ranges::all_of(device->findings.products, &probe::MatrixProduct::right));
+  };
+  return right(survey.cpu) && right(survey.gpu);
+}
+
+Result<int> run(const Options& options, const Subject& subject, const report::TextStyle& style) {
+  if (options.json && options.csv) return fail("--json and --csv exclude each other");
+  const Result<hardware::ThisMachine> machine = hardware::this_machine();
+  PLIMSOLL_TRY(machine);
+  probe::Survey survey{.date = today()};
+  if (subject.cpu) {
+    Result<SurveyedDevice> cpu = survey_cpu(options, subject, machine->cpu);
+    PLIMSOLL_TRY(cpu);
+    survey.cpu = std::move(*cpu);
+  }
+  if (subject.cuda) {
+    // Only now: the studies of the CPU end by Ctrl-C like any program.
+    Result<running::SignalSource> signals = running::SignalSource::open();
+    PLIMSOLL_TRY(signals);
+    Interruption interruption(std::move(*signals));
+    Result<SurveyedDevice> gpu = survey_gpu(options, subject, &*machine, survey.date, interruption);
+    if (interruption.signal() != 0) {
+      fmt::print(stderr, "plimsoll: interrupted; plimsoll-cuda was ended\n");
+      return 128 + interruption.signal();
+    }
+    if (gpu)
+      survey.gpu = std::move(*gpu);
+    else if (!subject.cpu)
+      return std::unexpected(std::move(gpu).error());
+    else
+      survey.no_gpu = std::move(gpu).error();
+  }
+  if (survey.cpu) complete_ceilings(*survey.cpu, survey.date);
+  if (survey.gpu) complete_ceilings(*survey.gpu, survey.date);
+  PLIMSOLL_TRY(print(survey, options, style));
+  if (all_right(survey)) return 0;
+  fmt::print(stderr, "plimsoll: some results are wrong: this machine cannot be trusted\n");
+  return 1;
+}
+
+using Shared = std::shared_ptr<Options>;
+
+void add_common(CLI::App& command, Options& options) {
+  command.add_option("--device", options.device, "The GPU, by its number (0)")
+      ->check(CLI::Range(0, cuda::kMostDevices - 1))
+      ->option_text("N");
+  command.add_flag("--quick", options.quick, "The CPU's figures in a tenth of the time, and rougher");
+  command.add_option("--svg", options.svg, "Write every chart as SVG into this folder")
+      ->option_text("FOLDER");
+  command.add_option("--html", options.html, "Write one page that opens without a network")
+      ->option_text("FILE");
+  command.add_flag("--json", options.json, "One JSON document, raw samples included");
+  command.add_flag("--csv", options.csv, "One line per figure");
+}
+
+void add_millions(CLI::App& command, Options& options) {
+  command.add_option("--millions", options.millions, "Millions of floats in each array (1,5,10,50,100)")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-6, kMostMillions))
+      ->option_text("K,…");
+}
+
+void add_sizes(CLI::App& command, Options& options) {
+  command.add_option("--sizes", options.sizes, "Rows and columns of the matrices (256 to 8192)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, cuda::kMostSize))
+      ->option_text("N,…");
+}
+
+void add_study(CLI::App& command, const Shared& options, Invocation& invocation, const char* name,
+               const char* description, const Subject& subject, const char* example) {
+  CLI::App* study = command.add_subcommand(name, description);
+  add_common(*study, *options);
+  if (subject.vectors) add_millions(*study, *options);
+  if (subject.products) add_sizes(*study, *options);
+  study->footer(fmt::format("Example:\n  plimsoll probe {}", example));
+  study->callback([options, subject, &invocation] {
+    invocation.run = [options, subject, &invocation] {
+      return run(*options, subject, output_style(invocation));
+    };
+  });
+}
+
+}  // namespace
+
+void add_probe(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("probe", "Measure what this machine can really do, beside its datasheet");
+  add_common(*command, *options);
+  add_millions(*command, *options);
+  add_sizes(*command, *options);
+  command->require_subcommand(0, 1);
+  add_study(*command, options, invocation, "cpu", "The CPU alone: all its studies", kCpu,
+            "cpu --html machine.html");
+  add_study(*command, options, invocation, "cuda", "The GPU alone: all its studies, by plimsoll-cuda", kCuda,
+            "cuda --device 1 --json");
+  add_study(*command, options, invocation, "vecadd",
+            "Sums of two arrays: on the CPU, copied, in unified memory", kVectors,
+            "vecadd --millions 1,5,10,50,100 --svg charts");
+  add_study(*command, options, invocation, "matmul", "Products of two matrices: naive, blocked, by a library",
+            kProducts, "matmul --sizes 256,1024,4096 --csv");
+  command->footer(
+      "Examples:\n"
+      "  plimsoll probe                                   all of it, a few minutes\n"
+      "  plimsoll probe cpu --html machine.html           the CPU's ceilings, with charts\n"
+      "  plimsoll probe vecadd --millions 1,5,10,50,100 --svg charts\n"
+      "  plimsoll probe matmul --sizes 256,1024,4096 --csv\n"
+      "Without a GPU the CPU's part runs, and the answer says why the rest did not.");
+  command->callback([options, command, &invocation] {
+    if (!command->get_subcommands().empty()) return;
+    invocation.run = [options, &invocation] { return run(*options, kAll, output_style(invocation)); };
+  });
+}
+
+}  // namespace plimsoll
