@@ -17,8 +17,6 @@ class Sources {
     return out;
   }
   [[nodiscard]] const Json& declared() const { return declared_; }
-
- private:
   std::string key_of(const Figure& figure) {
     Json source = {{"provenance", name(figure.provenance)}, {"source", figure.source}};
     if (!figure.date.empty()) source["date"] = figure.date;
@@ -28,6 +26,8 @@ class Sources {
     declared_[key] = std::move(source);
     return key;
   }
+
+ private:
   Json declared_ = Json::object();
 };
 
@@ -40,6 +40,15 @@ Json board_json(const Board& board, Sources& sources) {
   }
   if (board.peak_power) out["peak_power"] = sources.figure(*board.peak_power, "W");
   if (board.boot_time) out["boot_time"] = sources.figure(*board.boot_time, "s");
+  if (const auto& claim = board.updates_in_place) {
+    const Figure as_figure{0, claim->provenance, claim->source, claim->date};
+    out["updates_in_place"] = {{"value", claim->holds}, {"source", sources.key_of(as_figure)}};
+  }
+  if (!board.core.empty()) out["core"] = board.core;
+  if (board.clock) {
+    out["clock"] = sources.figure(*board.clock, "MHz");
+    out["clock"]["value"] = board.clock->value / 1e6;
+  }
   if (!board.framework.empty()) out["framework"] = board.framework;
   for (const Arithmetic a : board.precisions) out["precisions"].push_back(name(a));
   if (board.most_at_once) out["most_at_once"] = *board.most_at_once;

@@ -9,75 +9,108 @@
 namespace plimsoll::hardware {
 namespace {
 
-constexpr std::size_t kNeighbours = 16;
-constexpr double kRidge = 0.05;  ///< towards no trend, as a share of the neighbours' weight
-constexpr double kBeyond = 0.3;  ///< how far a trend may leave the neighbours' efficiencies, as a logarithm
-constexpr double kNearWorkspace = 1;  ///< doublings within which a workspace is believed
+constexpr std::size_t kNeighbours = 32;
+constexpr double kNoise = 0.03;        ///< of a point by itself, as a share of how much efficiencies vary
+constexpr double kLevel = 4;           ///< how free the neighbours' common level is, likewise
+constexpr double kLeastError = 0.005;  ///< of any prediction, as a logarithm
+constexpr double kNearWorkspace = 0.1;
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
-constexpr std::size_t kTerms = kCoordinates + 1;
-struct Equations {
-  std::array<std::array<double, kTerms>, kTerms> left{};
-  std::array<double, kTerms> right{};
+/// How much two efficiencies have in common, by their distance: Matérn's function with one derivative.
+double likeness(double squared_distance) {
+  const double d = std::sqrt(3 * squared_distance);
+  return (1 + d) * std::exp(-d);
+}
+
+using Vector = std::array<double, kNeighbours>;
+using Matrix = std::array<Vector, kNeighbours>;
+
+/// Cholesky's factor in place of the lower triangle. `noise` keeps the diagonal positive.
+void factorize(Matrix& m, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double sum = m[i][j];
+      for (std::size_t k = 0; k < j; ++k) sum -= m[i][k] * m[j][k];
+      m[i][j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / m[j][j];
+    }
+}
+/// Half of a solution: the factor's inverse times a vector. Its products with others are those with the
+/// inverse of the whole.
+void solve_lower(const Matrix& factor, std::size_t size, Vector& v) {
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t k = 0; k < i; ++k) v[i] -= factor[i][k] * v[k];
+    v[i] /= factor[i][i];
+  }
+}
+double dot(const Vector& a, const Vector& b, std::size_t size) {
+  double sum = 0;
+  for (std::size_t i = 0; i < size; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// What the best points of a class reach.
+struct Best {
+  double flops_per_second = 0, bytes_per_second = 0, seconds = INFINITY;
+
+  void see(const OperatorPoint& point) {
+    const OperatorWork work = work_of(point.what);
+    flops_per_second = std::max(flops_per_second, work.flops / point.seconds);
+    bytes_per_second = std::max(bytes_per_second, work.bytes / point.seconds);
+    seconds = std::min(seconds, point.seconds);
+  }
+  [[nodiscard]] double computing(const OperatorCase& c) const {
+    return flops_per_second > 0 ? work_of(c).flops / flops_per_second : 0;
+  }
+  [[nodiscard]] double moving(const OperatorCase& c) const {
+    return bytes_per_second > 0 ? work_of(c).bytes / bytes_per_second : 0;
+  }
+  /// No operator can be faster.
+  [[nodiscard]] double floor(const OperatorCase& c) const {
+    return std::max({computing(c), moving(c), seconds});
+  }
+  /// What is expected before any neighbour is asked: tiles are computed whole, and moving is not hidden.
+  [[nodiscard]] double expected(const OperatorCase& c) const {
+    return computing(c) * tile_padding(c) + moving(c) + seconds;
+  }
 };
 
-/// By Gauss, from the last unknown to the first, which it gives. Symmetric and, by the ridge, positive
-/// definite: no pivot has to be sought.
-double first_unknown(Equations& e, std::size_t terms) {
-  for (std::size_t column = terms; column-- > 1;) {
-    const double pivot = e.left[column][column];
-    for (std::size_t row = 0; row < column; ++row) {
-      const double factor = e.left[row][column] / pivot;
-      for (std::size_t i = 0; i <= column; ++i) e.left[row][i] -= factor * e.left[column][i];
-      e.right[row] -= factor * e.right[column];
-    }
-  }
-  return e.right[0] / e.left[0][0];
+bool same_group(const OperatorCase& a, const OperatorCase& b) {
+  return a.operator_class == b.operator_class && a.direction == b.direction && a.arithmetic == b.arithmetic;
 }
 
 }  // namespace
 
 struct OperatorCurves::Point {
-  OperatorPlace place;
-  double log_slowness = 0;  ///< log(seconds / floor)
-  double seconds = 0;
-  std::optional<double> workspace;
+  OperatorPlace place{};
+  double apart = 0;         ///< more, because it computes in another arithmetic
+  double log_slowness = 0;  ///< log(seconds / expected)
+  std::optional<double> workspace = {};
 };
 
 struct OperatorCurves::Curve {
   OperatorCase group;  ///< without extents
-  double flops_per_second = 0, bytes_per_second = 0, launch = 0;
-  std::size_t coordinates = 0;
-  std::vector<Point> points;
-  std::vector<OperatorCase> cases;  ///< of the points
-
-  [[nodiscard]] bool is_of(const OperatorCase& c) const {
-    return group.operator_class == c.operator_class && group.direction == c.direction &&
-           group.arithmetic == c.arithmetic;
-  }
-  [[nodiscard]] double floor(const OperatorCase& c) const {
-    const OperatorWork work = work_of(c);
-    const double computing = flops_per_second > 0 ? work.flops / flops_per_second : 0;
-    const double moving = bytes_per_second > 0 ? work.bytes / bytes_per_second : 0;
-    return std::max(computing, moving) + launch;
-  }
+  Best best = {};
+  double middle = 0;  ///< of the points' log_slowness
+  std::vector<OperatorPoint> measured = {};
+  std::vector<Point> points = {};  ///< the measured ones first, then those of other arithmetics
 
   struct Neighbour {
     double squared = 0;
-    std::size_t point = 0;
+    const Point* point = nullptr;
   };
   using Neighbours = std::array<Neighbour, kNeighbours>;
+
   /// The nearest first; how many there are.
   std::size_t nearest(const OperatorPlace& place, std::size_t skipped, Neighbours& found) const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i == skipped) continue;
-      const double squared = squared_distance(place, points[i].place);
+      const double squared = squared_distance(place, points[i].place) + points[i].apart * points[i].apart;
       if (count == kNeighbours && squared >= found[count - 1].squared) continue;
       if (count < kNeighbours) ++count;
       std::size_t at = count - 1;
       for (; at > 0 && found[at - 1].squared > squared; --at) found[at] = found[at - 1];
-      found[at] = {squared, i};
+      found[at] = {squared, &points[i]};
     }
     return count;
   }
@@ -85,67 +118,71 @@ struct OperatorCurves::Curve {
   [[nodiscard]] std::optional<Prediction> predict(const OperatorCase& c, std::size_t skipped = kNobody) const;
 };
 
+/// Kriging: the mean, given the neighbours, of efficiencies that are alike where cases are (Rasmussen and
+/// Williams, Gaussian Processes for Machine Learning, 2006, section 2.2).
 std::optional<Prediction> OperatorCurves::Curve::predict(const OperatorCase& c, std::size_t skipped) const {
-  const OperatorPlace place = place_of(c);
   Neighbours found;
-  const std::size_t count = nearest(place, skipped, found);
+  const std::size_t count = nearest(place_of(c), skipped, found);
   if (count == 0) return std::nullopt;
-  const double reach = 1.05 * std::sqrt(found[count - 1].squared) + 1e-9;
-  const std::size_t terms = coordinates + 1;
-  Equations equations;
-  double weights = 0, low = INFINITY, high = -INFINITY;
-  std::array<double, kNeighbours> weight{};
-  for (std::size_t n = 0; n < count; ++n) {
-    const Point& point = points[found[n].point];
-    const double share = std::sqrt(found[n].squared) / reach;
-    weight[n] = std::pow(1 - share * share * share, 3);  // Cleveland's tricube
-    weights += weight[n];
-    low = std::min(low, point.log_slowness);
-    high = std::max(high, point.log_slowness);
-    std::array<double, kTerms> row{1};
-    for (std::size_t i = 0; i < coordinates; ++i)
-      row[i + 1] = point.place.coordinates[i] - place.coordinates[i];
-    for (std::size_t i = 0; i < terms; ++i) {
-      for (std::size_t j = 0; j < terms; ++j) equations.left[i][j] += weight[n] * row[i] * row[j];
-      equations.right[i] += weight[n] * row[i] * point.log_slowness;
+  Matrix alike;
+  Vector to_target, slowness;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Point& one = *found[i].point;
+    for (std::size_t j = 0; j < i; ++j) {
+      const Point& other = *found[j].point;
+      const double apart = one.apart - other.apart;
+      alike[i][j] = likeness(squared_distance(one.place, other.place) + apart * apart) + kLevel;
     }
+    alike[i][i] = 1 + kLevel + kNoise;
+    to_target[i] = likeness(found[i].squared) + kLevel;
+    slowness[i] = one.log_slowness - middle;
   }
-  for (std::size_t i = 1; i < terms; ++i) equations.left[i][i] += kRidge * weights;
-  const double slowness = std::clamp(first_unknown(equations, terms), low - kBeyond, high + kBeyond);
-
-  double scatter = 0;
-  for (std::size_t n = 0; n < count; ++n) {
-    const double off = points[found[n].point].log_slowness - slowness;
-    scatter += weight[n] * off * off;
-  }
-  Prediction prediction{floor(c) * std::exp(slowness), std::sqrt(scatter / weights)};
-  if (found[0].squared <= kNearWorkspace * kNearWorkspace)
-    prediction.workspace = points[found[0].point].workspace;
+  factorize(alike, count);
+  solve_lower(alike, count, to_target);
+  solve_lower(alike, count, slowness);
+  const double mean = middle + dot(to_target, slowness, count);
+  const double variation = dot(slowness, slowness, count) / static_cast<double>(count);
+  const double unknown = std::max(0.0, 1 + kLevel + kNoise - dot(to_target, to_target, count));
+  Prediction prediction{best.expected(c) * std::exp(mean),
+                        std::hypot(std::sqrt(variation * unknown), kLeastError)};
+  if (found[0].squared <= kNearWorkspace * kNearWorkspace && found[0].point->apart == 0)
+    prediction.workspace = found[0].point->workspace;
   return prediction;
 }
 
 OperatorCurves::OperatorCurves(std::span<const OperatorPoint> points) {
   for (const OperatorPoint& point : points) {
-    auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return k.is_of(point.what); });
+    auto curve =
+        std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, point.what); });
     if (curve == curves_.end()) {
       OperatorCase group = point.what;
       group.extents = {};
-      curve = curves_.insert(curve, Curve{.group = group,
-                                          .launch = point.seconds,
-                                          .coordinates = coordinate_count(group.operator_class),
-                                          .points = {},
-                                          .cases = {}});
+      curve = curves_.insert(curve, Curve{.group = group});
     }
-    const OperatorWork work = work_of(point.what);
-    curve->flops_per_second = std::max(curve->flops_per_second, work.flops / point.seconds);
-    curve->bytes_per_second = std::max(curve->bytes_per_second, work.bytes / point.seconds);
-    curve->launch = std::min(curve->launch, point.seconds);
-    curve->points.push_back({place_of(point.what), 0, point.seconds, point.workspace});
-    curve->cases.push_back(point.what);
+    curve->best.see(point);
+    curve->measured.push_back(point);
+  }
+  for (Curve& curve : curves_) {
+    std::vector<double> slowness;
+    for (const OperatorPoint& point : curve.measured) {
+      slowness.push_back(std::log(point.seconds / curve.best.expected(point.what)));
+      curve.points.push_back({place_of(point.what), 0, slowness.back(), point.workspace});
+    }
+    std::ranges::nth_element(slowness, slowness.begin() + static_cast<std::ptrdiff_t>(slowness.size() / 2));
+    curve.middle = slowness[slowness.size() / 2];
   }
   for (Curve& curve : curves_)
-    for (std::size_t i = 0; i < curve.points.size(); ++i)
-      curve.points[i].log_slowness = std::log(curve.points[i].seconds / curve.floor(curve.cases[i]));
+    for (const Curve& other : curves_) {
+      const auto apart =
+          distance_of(curve.group.operator_class, curve.group.arithmetic, other.group.arithmetic);
+      if (&other == &curve || !apart || other.group.operator_class != curve.group.operator_class ||
+          other.group.direction != curve.group.direction)
+        continue;
+      for (std::size_t i = 0; i < other.measured.size(); ++i) {
+        curve.points.push_back(other.points[i]);
+        curve.points.back().apart = *apart;
+      }
+    }
 }
 
 OperatorCurves::OperatorCurves(const OperatorCurves&) = default;
@@ -155,7 +192,7 @@ OperatorCurves& OperatorCurves::operator=(OperatorCurves&&) noexcept = default;
 OperatorCurves::~OperatorCurves() = default;
 
 std::optional<Prediction> OperatorCurves::predict(const OperatorCase& c) const {
-  const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return k.is_of(c); });
+  const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, c); });
   return curve == curves_.end() ? std::nullopt : curve->predict(c);
 }
 
@@ -163,15 +200,16 @@ std::vector<ClassFit> OperatorCurves::fits() const {
   std::vector<ClassFit> fits;
   for (const Curve& curve : curves_) {
     ClassFit fit{curve.group.operator_class, curve.group.direction, curve.group.arithmetic,
-                 static_cast<std::int64_t>(curve.points.size())};
-    double slowness = 0;
+                 static_cast<std::int64_t>(curve.measured.size())};
+    double efficiency = 0;
     std::vector<double> errors;
-    for (std::size_t i = 0; i < curve.points.size(); ++i) {
-      slowness += curve.points[i].log_slowness;
-      const auto predicted = curve.predict(curve.cases[i], i);
-      if (predicted) errors.push_back(std::fabs(std::log(predicted->seconds / curve.points[i].seconds)));
+    for (std::size_t i = 0; i < curve.measured.size(); ++i) {
+      const OperatorPoint& point = curve.measured[i];
+      efficiency += std::log(curve.best.floor(point.what) / point.seconds);
+      if (const auto predicted = curve.predict(point.what, i))
+        errors.push_back(std::fabs(std::log(predicted->seconds / point.seconds)));
     }
-    fit.efficiency = std::exp(-slowness / static_cast<double>(curve.points.size()));
+    fit.efficiency = std::exp(efficiency / static_cast<double>(curve.measured.size()));
     if (!errors.empty()) {
       std::ranges::sort(errors);
       fit.residual = errors[errors.size() / 2];

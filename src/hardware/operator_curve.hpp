@@ -10,13 +10,13 @@ namespace plimsoll::hardware {
 /// How long an operator takes, as measured neighbours tell.
 struct Prediction {
   double seconds = 0;
-  double log_error = 0;  ///< about so far off, as a logarithm: how the neighbours scatter around their trend
-  std::optional<double> workspace = {};  ///< B, of the nearest point; nothing where none is near
+  double log_error = 0;                  ///< one standard deviation of the prediction's logarithm
+  std::optional<double> workspace = {};  ///< B, of a point that is nearly the same; nothing where none is
 };
 
-/// The efficiency of each class of operators as a function of its extents: of the measured points, those most
-/// alike (the same kernel and stride, the same alignment, extents that differ by the fewest doublings) give a
-/// linear trend of log(time / floor), the floor being what the best of the class reach in FLOP/s and B/s.
+/// The efficiency of each class of operators as a function of its extents: the measured points most alike
+/// tell how much slower than expected the class is there. What is expected follows from the FLOP/s and B/s
+/// that the best of the class reach, so that between and beyond the points times grow with the work.
 class OperatorCurves {
  public:
   explicit OperatorCurves(std::span<const OperatorPoint> points);

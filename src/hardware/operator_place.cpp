@@ -1,90 +1,177 @@
 #include "hardware/operator_place.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace plimsoll::hardware {
 namespace {
 
-/// A trait that differs counts as so many doublings.
-constexpr double kTraitDoublings = 2;
-/// Channels that matrix units take whole.
-constexpr std::int64_t kAligned = 8;
+using enum OperatorClass;
 
 double doublings(std::int64_t extent) {
   return std::log2(static_cast<double>(std::max<std::int64_t>(extent, 1)));
 }
 
-std::int64_t outputs(std::int64_t in, std::int64_t kernel, std::int64_t padding, std::int64_t stride) {
-  return std::max<std::int64_t>(1, (in + 2 * padding - kernel) / std::max<std::int64_t>(stride, 1) + 1);
+/// How often an extent can be halved, up to 64: whether vectors and tiles fit.
+double alignment(std::int64_t extent) {
+  return doublings(std::gcd(std::max<std::int64_t>(extent, 1), std::int64_t{64}));
 }
 
-OperatorPlace convolution(const Extents& e, OperatorClass operator_class) {
-  const double positions =
-      doublings(outputs(e[2], e[5], e[5] / 2, e[7])) + doublings(outputs(e[3], e[6], e[6] / 2, e[7]));
-  const std::int64_t groups = std::max<std::int64_t>(e[8], 1);
-  OperatorPlace place;
-  if (operator_class == OperatorClass::depthwise)
-    place.coordinates = {doublings(e[0]), positions, doublings(e[1])};
-  else if (operator_class == OperatorClass::grouped)
-    place.coordinates = {doublings(e[0]), positions, doublings(e[1]), doublings(e[1] / groups)};
-  else
-    place.coordinates = {doublings(e[0]), positions, doublings(e[4]), doublings(e[1])};
-  place.traits = {e[5] << 20 | e[6], e[7], e[1] / groups % kAligned == 0 ? 1 : 0};
-  return place;
+double trait(bool there, double length) {
+  return there ? 1 / length : 0;
 }
 
-OperatorPlace plain(const Extents& e) {
-  OperatorPlace place;
-  for (std::size_t i = 0; i < kCoordinates; ++i) place.coordinates[i] = e[i] > 0 ? doublings(e[i]) : 0;
+/// Places that a window takes, with half of it as padding.
+std::int64_t outputs(std::int64_t in, std::int64_t kernel, std::int64_t stride) {
+  return std::max<std::int64_t>(1, (in + 2 * (kernel / 2) - kernel) / std::max<std::int64_t>(stride, 1) + 1);
+}
+
+/// A convolution with what follows from its extents.
+struct Window {
+  std::int64_t batch, inputs, outs, groups;  ///< channels of a group
+  std::int64_t height, width, positions, taps;
+  explicit Window(const Extents& e)
+      : batch(e[0]),
+        inputs(e[1] / std::max<std::int64_t>(e[8], 1)),
+        outs(e[4] / std::max<std::int64_t>(e[8], 1)),
+        groups(std::max<std::int64_t>(e[8], 1)),
+        height(outputs(e[2], e[5], e[7])),
+        width(outputs(e[3], e[6], e[7])),
+        positions(height * width),
+        taps(e[5] * e[6]) {}
+};
+
+/// Rows, columns and depth of the product that a convolution is computed as.
+struct Product {
+  double rows, columns, depth;
+};
+Product product_of(const OperatorCase& c) {
+  const Window w(c.extents);
+  const auto real = [](std::int64_t value) { return static_cast<double>(std::max<std::int64_t>(value, 1)); };
+  const double batch = real(w.batch), inputs = real(w.inputs), outs = real(w.outs), taps = real(w.taps);
+  switch (c.direction) {
+    case Direction::forward: break;
+    case Direction::backward_input:
+      return {batch * real(c.extents[2]) * real(c.extents[3]), inputs, outs * taps};
+    case Direction::backward_weight: return {outs, inputs * taps, batch * real(w.positions)};
+  }
+  return {batch * real(w.positions), outs, inputs * taps};
+}
+
+constexpr double kTile = 128, kTileDepth = 32, kMostPadding = 16;
+
+double tiles_of(const Product& p) {
+  return std::ceil(p.rows / kTile) * std::ceil(p.columns / kTile);
+}
+
+OperatorPlace convolution_place(const OperatorCase& c) {
+  const Extents& e = c.extents;
+  const Window w(e);
+  return {doublings(e[0]) / 6,
+          doublings(w.positions) / 8,
+          doublings(e[4]) / 4,
+          doublings(e[1]) / 3,
+          doublings(e[5]) / 2.5,
+          doublings(e[6]) / 2,
+          doublings(e[7]) / 1.6,
+          trait(w.taps == 1, 0.6),
+          alignment(e[1]) / 12,
+          trait(e[1] <= 4, 2),
+          std::log2(tiles_of(product_of(c))) / 12};
+}
+OperatorPlace grouped_place(const Extents& e) {
+  const Window w(e);
+  return {doublings(e[0]) / 9.6,     doublings(w.positions) / 8, doublings(w.outs) / 2.4,
+          doublings(e[5]) / 1.5,     doublings(e[6]) / 1.5,      doublings(e[7]) / 4,
+          doublings(w.groups) / 4.8, alignment(w.outs) / 6};
+}
+OperatorPlace depthwise_place(const Extents& e) {
+  const Window w(e);
+  return {doublings(e[0]) / 5, doublings(w.positions) / 4,    doublings(e[1]) / 4, doublings(e[5]) / 1.2,
+          doublings(e[7]),     trait(w.positions % 4 == 0, 4)};
+}
+OperatorPlace matrix_place(const Extents& e) {
+  return {doublings(e[0]) / 4, doublings(e[1]) / 2.4, doublings(e[2]) / 4,
+          trait(e[3] != 0, 4), alignment(e[0]) / 8,   alignment(e[1]) / 3.6,
+          alignment(e[2]) / 6, trait(e[0] == 1, 1.8), trait(e[0] <= 16, 3)};
+}
+OperatorPlace batched_place(const Extents& e) {
+  return {doublings(e[0]) / 4,   doublings(e[1]) / 3,   doublings(e[2]) / 4.8, doublings(e[3]) / 3,
+          alignment(e[1]) / 6.4, alignment(e[2]) / 6.4, alignment(e[3]) / 10};
+}
+OperatorPlace attention_place(const Extents& e) {
+  const bool odd_width = !std::has_single_bit(static_cast<std::uint64_t>(std::max<std::int64_t>(e[4], 1)));
+  return {(doublings(e[0]) + doublings(e[1])) / 6.4,
+          doublings(e[2]) / 3,
+          doublings(e[3]) / 4.8,
+          doublings(e[4]) / 2.4,
+          trait(e[5] == 1, 6.5),
+          trait(e[5] == 2, 1.6),
+          trait(e[2] == 1, 2.5),
+          trait(odd_width, 3)};
+}
+OperatorPlace pool_place(const Extents& e) {
+  return {(doublings(e[0]) + doublings(e[1])) / 4, (doublings(e[2]) + doublings(e[3])) / 4, doublings(e[4]),
+          doublings(e[5])};
+}
+OperatorPlace group_norm_place(const Extents& e) {
+  return {(doublings(e[0]) + doublings(e[3])) / 4, (doublings(e[1]) - doublings(e[3])) / 4,
+          doublings(e[2]) / 4};
+}
+
+/// Extents as they are; rows care for the alignment of the last.
+OperatorPlace plain_place(const OperatorCase& c, double length, bool aligned) {
+  const std::size_t count = extent_count(c.operator_class);
+  OperatorPlace place{};
+  for (std::size_t i = 0; i < count; ++i) place[i] = doublings(c.extents[i]) / length;
+  if (aligned) place[count] = alignment(c.extents[count - 1]) / 6;
   return place;
 }
 
 }  // namespace
 
 OperatorPlace place_of(const OperatorCase& c) {
-  const Extents& e = c.extents;
   switch (c.operator_class) {
-    case OperatorClass::convolution:
-    case OperatorClass::grouped:
-    case OperatorClass::depthwise: return convolution(e, c.operator_class);
-    case OperatorClass::matrix:
-      return {{doublings(e[0]), doublings(e[1]), doublings(e[2])}, {e[3], e[1] % kAligned == 0 ? 1 : 0}};
-    case OperatorClass::attention:
-      return {{doublings(e[0]) + doublings(e[1]), doublings(e[2]), doublings(e[3]), doublings(e[4])},
-              {e[5], e[2] == 1 ? 1 : 0}};
-    case OperatorClass::max_pool:
-    case OperatorClass::average_pool:
-      return {{doublings(e[0]) + doublings(e[1]), doublings(e[2]) + doublings(e[3])}, {e[4], e[5]}};
-    case OperatorClass::group_norm:
-      return {{doublings(e[0]) + doublings(e[3]), doublings(e[1]) - doublings(e[3]), doublings(e[2])}, {}};
-    default: return plain(e);
-  }
-}
-
-std::size_t coordinate_count(OperatorClass operator_class) {
-  switch (operator_class) {
-    case OperatorClass::convolution:
-    case OperatorClass::grouped:
-    case OperatorClass::attention: return 4;
-    case OperatorClass::depthwise:
-    case OperatorClass::matrix:
-    case OperatorClass::group_norm: return 3;
-    case OperatorClass::max_pool:
-    case OperatorClass::average_pool: return 2;
-    default: return std::min(extent_count(operator_class), kCoordinates);
+    case convolution: return convolution_place(c);
+    case grouped: return grouped_place(c.extents);
+    case depthwise: return depthwise_place(c.extents);
+    case matrix: return matrix_place(c.extents);
+    case batched: return batched_place(c.extents);
+    case attention: return attention_place(c.extents);
+    case max_pool:
+    case average_pool: return pool_place(c.extents);
+    case group_norm: return group_norm_place(c.extents);
+    case embedding: return plain_place(c, 4, false);
+    case layer_norm:
+    case softmax:
+    case row_sum:
+    case column_sum:
+    case transpose: return plain_place(c, 3, true);
+    default: return plain_place(c, 3, false);
   }
 }
 
 double squared_distance(const OperatorPlace& a, const OperatorPlace& b) {
   double sum = 0;
-  for (std::size_t i = 0; i < kCoordinates; ++i) {
-    const double apart = a.coordinates[i] - b.coordinates[i];
-    sum += apart * apart;
-  }
-  for (std::size_t i = 0; i < kTraits; ++i)
-    if (a.traits[i] != b.traits[i]) sum += kTraitDoublings * kTraitDoublings;
+  for (std::size_t i = 0; i < kCoordinates; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
   return sum;
+}
+
+std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b) {
+  if (a == b) return 0;
+  const bool product = operator_class <= attention && operator_class != depthwise;
+  if (product) return std::nullopt;
+  const auto half = [](Arithmetic x) { return x == Arithmetic::bf16 || x == Arithmetic::fp16; };
+  return half(a) && half(b) ? 0.1 : 0.35;
+}
+
+double tile_padding(const OperatorCase& c) {
+  if (c.operator_class != convolution && c.operator_class != grouped) return 1;
+  const Product p = product_of(c);
+  const double computed = tiles_of(p) * kTile * kTile * std::ceil(p.depth / kTileDepth) * kTileDepth;
+  return std::clamp(computed / (p.rows * p.columns * p.depth), 1.0, kMostPadding);
 }
 
 }  // namespace plimsoll::hardware

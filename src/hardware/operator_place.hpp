@@ -1,25 +1,28 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "hardware/calibration.hpp"
 
 namespace plimsoll::hardware {
 
-inline constexpr std::size_t kCoordinates = 5, kTraits = 4;
+inline constexpr std::size_t kCoordinates = 12;
 
-/// Where a case lies among others of its class: coordinates, of which 1 more is a doubling of some extent,
-/// and traits that are the same or not (kernel, stride, whether channels fill the matrix units).
-struct OperatorPlace {
-  std::array<double, kCoordinates> coordinates{};
-  std::array<std::int64_t, kTraits> traits{};
-};
+/// Where a case lies among others of its class: doublings of its extents, traits that are there or not, how
+/// well extents divide. Each is divided by the length over which efficiencies stay alike, so that two cases
+/// at distance 1 tell about half of each other. The lengths are those that predicted an H200's points best
+/// from each other (docs/calibration.md).
+using OperatorPlace = std::array<double, kCoordinates>;
 [[nodiscard]] OperatorPlace place_of(const OperatorCase& c);
 
-/// How many of the coordinates a class uses; the others are 0.
-[[nodiscard]] std::size_t coordinate_count(OperatorClass operator_class);
-
-/// Squared: doublings, and a penalty for every trait that differs.
 [[nodiscard]] double squared_distance(const OperatorPlace& a, const OperatorPlace& b);
+
+/// How far a point in another arithmetic is from one with the same extents. Nothing where it tells nothing:
+/// products in another format are other kernels.
+[[nodiscard]] std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b);
+
+/// By how much convolutions compute more than they have to, because they compute whole tiles; 1 for others.
+[[nodiscard]] double tile_padding(const OperatorCase& c);
 
 }  // namespace plimsoll::hardware

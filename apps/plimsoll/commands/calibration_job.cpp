@@ -5,8 +5,10 @@
 
 #include "base/files.hpp"
 #include "command.hpp"
+#include "hardware/device_file.hpp"
 #include "hardware/this_machine.hpp"
 #include "job/job.hpp"
+#include "probe/calibrate.hpp"
 #include "probe/grid.hpp"
 #include "probe/operator_names.hpp"
 
@@ -14,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 struct Request {
-  std::string device = "this", on = "cuda:0", output;
+  std::string device = "this", on = "cuda:0", output, journal, date;
   std::size_t from = 0, most = 1'000'000;
 };
 
@@ -34,6 +36,20 @@ Result<int> write_job(const Request& request) {
   return 0;
 }
 
+/// The device file that a journal comes to.
+Result<int> write_calibration(const Request& request) {
+  Result<hardware::Device> device = hardware::device_named(request.device);
+  if (!device) return std::unexpected(device.error());
+  const Result<std::string> text = read_file(request.journal, std::size_t{64} << 20);
+  if (!text) return std::unexpected(text.error());
+  std::size_t whole = 0;
+  Result<probe::Gathered> gathered = probe::read_journal(*text, whole);
+  if (!gathered) return std::unexpected(std::move(gathered).error().within(request.journal));
+  device->calibration = probe::calibration_of(*gathered, request.date);
+  PLIMSOLL_TRY(write_file(request.output, hardware::write_device(*device)));
+  return 0;
+}
+
 }  // namespace
 
 /// For tests, and for machines where the engine alone can run: the job of a calibration. What the engine
@@ -47,7 +63,13 @@ void add_calibration_job(CLI::App& app, Invocation& invocation) {
   command->add_option("--from", request->from, "The first case");
   command->add_option("--most", request->most, "So many cases");
   command->add_option("--output,-o", request->output, "File to write")->required();
-  command->callback([&invocation, request] { invocation.run = [request] { return write_job(*request); }; });
+  command->add_option("--journal", request->journal, "Lines that engines answered: writes the device file");
+  command->add_option("--date", request->date, "Of that calibration");
+  command->callback([&invocation, request] {
+    invocation.run = [request] {
+      return request->journal.empty() ? write_job(*request) : write_calibration(*request);
+    };
+  });
 }
 
 }  // namespace plimsoll
