@@ -43,6 +43,7 @@ void add_devices(CLI::App& app, Invocation& invocation);
 void add_export(CLI::App& app, Invocation& invocation);
 void add_run(CLI::App& app, Invocation& invocation);
 void add_cuda_facts(CLI::App& app, Invocation& invocation);
+void add_calibration_job(CLI::App& app, Invocation& invocation);
 void add_engine_job(CLI::App& app, Invocation& invocation);
 void add_top(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);

@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"devices", add_devices},
     {"export", add_export},
     {"cuda-facts", add_cuda_facts},
+    {"calibration-job", add_calibration_job},
     {"engine-job", add_engine_job},
     {"completion", add_completion},
 };

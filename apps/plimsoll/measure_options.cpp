@@ -72,19 +72,8 @@ void MeasureOptions::add_run_options(CLI::App& command) {
   add_mode_option(command, setting.mode);
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
-  static const std::map<std::string, job::Loss> kLosses = {{"cross-entropy", job::Loss::cross_entropy},
-                                                           {"mean-square", job::Loss::mean_square},
-                                                           {"none", job::Loss::none}};
-  takes_one_of(command.add_option("--loss", setting.loss, "cross-entropy (default), mean-square, none")
-                   ->option_text("LOSS"),
-               kLosses);
-  static const std::map<std::string, job::InPlace> kInPlace = {
-      {"auto", job::InPlace::automatic}, {"always", job::InPlace::always}, {"never", job::InPlace::never}};
-  takes_one_of(
-      command
-          .add_option("--inplace", setting.in_place, "Activations in place: auto (default), always, never")
-          ->option_text("WHEN"),
-      kInPlace);
+  add_loss_option(command, setting.loss);
+  add_in_place_option(command, setting.in_place);
   command.add_option("--weights", weights.file, "Take weights from a safetensors file, by name")
       ->option_text("FILE");
   command.add_flag("--random-weights", weights.random,

@@ -33,6 +33,28 @@ void add_optimizer_option(CLI::App& command, network::Optimizer& optimizer) {
                kOptimizers);
 }
 
+void add_loss_option(CLI::App& command, network::Loss& loss) {
+  static const std::map<std::string, network::Loss> kLosses = {
+      {"cross-entropy", network::Loss::cross_entropy},
+      {"mean-square", network::Loss::mean_square},
+      {"none", network::Loss::none}};
+  takes_one_of(
+      command.add_option("--loss", loss, "cross-entropy (default), mean-square, none")->option_text("LOSS"),
+      kLosses);
+}
+
+void add_in_place_option(CLI::App& command, network::InPlace& in_place) {
+  static const std::map<std::string, network::InPlace> kInPlace = {{"auto", network::InPlace::automatic},
+                                                                   {"always", network::InPlace::always},
+                                                                   {"never", network::InPlace::never}};
+  takes_one_of(command
+                   .add_option("--inplace", in_place,
+                               "Activations in place: auto (default: after a convolution, normalization or "
+                               "addition), always, never")
+                   ->option_text("WHEN"),
+               kInPlace);
+}
+
 void add_devices_option(CLI::App& command, std::vector<std::string>& devices, const std::string& help) {
   command.add_option("--device,-d", devices, help)->delimiter(',')->option_text("DEVICE,…");
 }
@@ -40,22 +62,8 @@ void add_devices_option(CLI::App& command, std::vector<std::string>& devices, co
 void MemoryOptions::add_to(CLI::App& command) {
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
-  static const std::map<std::string, estimate::Loss> kLosses = {
-      {"cross-entropy", estimate::Loss::cross_entropy},
-      {"mean-square", estimate::Loss::mean_square},
-      {"none", estimate::Loss::none}};
-  takes_one_of(command.add_option("--loss", setting.loss, "cross-entropy (default), mean-square, none")
-                   ->option_text("LOSS"),
-               kLosses);
-  static const std::map<std::string, estimate::InPlace> kInPlace = {{"auto", estimate::InPlace::automatic},
-                                                                    {"always", estimate::InPlace::always},
-                                                                    {"never", estimate::InPlace::never}};
-  takes_one_of(command
-                   .add_option("--inplace", setting.in_place,
-                               "Activations in place: auto (default: after a convolution, normalization or "
-                               "addition), always, never")
-                   ->option_text("WHEN"),
-               kInPlace);
+  add_loss_option(command, setting.loss);
+  add_in_place_option(command, setting.in_place);
   command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
       ->delimiter(',')
       ->option_text("PREFIX,…");

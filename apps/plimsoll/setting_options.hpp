@@ -9,9 +9,11 @@
 
 namespace plimsoll {
 
-/// The options that say how a network is run, shared by the commands that estimate.
+/// The options that say how a network is run, shared by the commands that estimate and measure.
 void add_precision_option(CLI::App& command, network::Precision& precision);
 void add_optimizer_option(CLI::App& command, network::Optimizer& optimizer);
+void add_loss_option(CLI::App& command, network::Loss& loss);
+void add_in_place_option(CLI::App& command, network::InPlace& in_place);
 
 struct MemoryOptions {
   estimate::MemorySetting setting;  ///< its mode comes from --mode

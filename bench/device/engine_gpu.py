@@ -202,4 +202,5 @@ def main():
                 torch.cuda.empty_cache()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -54,6 +54,9 @@ class Device {
   /// Runs `work` (which must have run before, eagerly) while recording it; an error where the device has no
   /// graphs.
   [[nodiscard]] virtual Result<std::unique_ptr<Captured>> capture(const std::function<void()>& work) = 0;
+  /// From now on captures share one pool of memory, and leave free what the allocator keeps: for many graphs
+  /// one after the other, whose results nobody needs.
+  virtual void share_captures() = 0;
   /// Runs `work` on the stream that captures use, so that what it sets up is captured right.
   virtual void run_aside(const std::function<void()>& work) = 0;
 

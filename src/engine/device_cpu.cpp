@@ -82,6 +82,7 @@ class Cpu final : public Device {
     return std::unexpected(Error{.message = "only CUDA devices can capture a pass as a graph",
                                  .hint = "leave out --capture, or name --device cuda:0"});
   }
+  void share_captures() override {}
   void run_aside(const std::function<void()>& work) override { work(); }
   void start_trace() override {}
   [[nodiscard]] Status write_trace(const std::string&) override {

@@ -18,6 +18,7 @@ Result<std::unique_ptr<Device>> open_cuda(int) {
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/ops/empty.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -143,17 +144,27 @@ class Cuda final : public Device {
   [[nodiscard]] std::unique_ptr<Marker> marker() override { return std::make_unique<EventMarker>(); }
 
   [[nodiscard]] Result<std::unique_ptr<Captured>> capture(const std::function<void()>& work) override {
-    auto made = std::make_unique<CapturedGraph>();
     synchronize();
-    allocator::emptyCache();
-    {
-      const c10::cuda::CUDAStreamGuard on_side(aside_);
-      made->graph.capture_begin();
+    if (!shared_) allocator::emptyCache();
+    auto made = std::make_unique<CapturedGraph>();
+    const c10::cuda::CUDAStreamGuard on_side(aside_);
+    const at::cuda::MempoolId_t pool = shared_ ? shared_->graph.pool() : at::cuda::graph_pool_handle();
+    made->graph.capture_begin(pool);
+    try {
       work();
-      made->graph.capture_end();
+    } catch (const c10::Error& error) {
+      abandon(made->graph, pool);
+      return fail("cannot be captured: {}", error.what_without_backtrace());
     }
+    made->graph.capture_end();
     synchronize();
     return made;
+  }
+  void share_captures() override {
+    // A pool lives as long as one graph that uses it.
+    const at::Tensor one = at::empty({1}, at::TensorOptions().device(torch_device())).fill_(1);
+    Result<std::unique_ptr<Captured>> first = capture([&one] { static_cast<void>(one.clone()); });
+    if (first) shared_.reset(static_cast<CapturedGraph*>(first->release()));
   }
   void run_aside(const std::function<void()>& work) override {
     synchronize();
@@ -174,9 +185,24 @@ class Cuda final : public Device {
     return allocator::getDeviceStats(index_);
   }
 
+  /// Ends a capture that failed, of which the library complains, too; then the allocator still has to be told
+  /// that nothing is recorded any more.
+  void abandon(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool) const {
+    try {
+      graph.capture_end();
+    } catch (const c10::Error&) {
+      try {
+        allocator::endAllocateToPool(index_, pool);
+      } catch (const c10::Error&) {  // it was
+      }
+    }
+    static_cast<void>(cudaGetLastError());
+  }
+
   c10::DeviceIndex index_;
   c10::cuda::CUDAGuard guard_;
   c10::cuda::CUDAStream aside_;
+  std::unique_ptr<CapturedGraph> shared_;  // whose pool other captures use, too
 };
 
 /// As plimsoll_torch writes it, for `plimsoll replay`.

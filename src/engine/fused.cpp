@@ -6,17 +6,11 @@
 #include <ATen/ops/hardswish.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
-#include <ATen/ops/matmul.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/silu.h>
-#include <ATen/ops/softmax.h>
-#include <torch/csrc/api/include/torch/version.h>
-#if TORCH_VERSION_MAJOR >= 2
-#include <ATen/ops/scaled_dot_product_attention.h>
-#endif
 
 #include "engine/attention_mask.hpp"
 #include "engine/plan.hpp"
+#include "engine/scaled_attention.hpp"
 
 namespace plimsoll::engine {
 namespace {
@@ -25,25 +19,6 @@ using network::Fusion;
 using network::kNoTensor;
 using network::TensorId;
 using Kind = Fusion::Kind;
-
-at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                     const std::optional<at::Tensor>& mask, bool causal, double scale) {
-#if TORCH_VERSION_MAJOR >= 2
-  return at::scaled_dot_product_attention(q, k, v, mask, 0.0, causal, scale);
-#else
-  // LibTorch 1 has no such kernel on the CPU: the same arithmetic, step by step, as its own modules do.
-  at::Tensor scores = at::matmul(q.mul(scale), k.transpose(-2, -1));
-  if (causal) {
-    const at::Tensor allowed = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).tril();
-    scores = scores.masked_fill(allowed.logical_not(), -INFINITY);
-  } else if (mask && mask->scalar_type() == at::kBool) {
-    scores = scores.masked_fill(mask->logical_not(), -INFINITY);
-  } else if (mask) {
-    scores = scores.add(*mask);
-  }
-  return at::matmul(at::softmax(scores, -1), v);
-#endif
-}
 
 /// The product of the two factors, where inference knows them.
 std::optional<double> known_scale(const Fusion& fusion, const network::Shapes& shapes) {
@@ -75,7 +50,7 @@ FusedKernel attention_kernel(const Fusion& fusion, const network::Shapes& shapes
     std::optional<at::Tensor> given;
     if (*use == MaskUse::as_given && c.has(3)) given = c.in(3);
     const at::Tensor q = split(c.in(0), heads), k = split(c.in(1), heads), v = split(c.in(2), heads);
-    c.out(0, attention(q, k, v, given, *use == MaskUse::causal, *scale));
+    c.out(0, scaled_attention(q, k, v, given, *use == MaskUse::causal, *scale));
   };
   return fused;
 }
@@ -124,6 +99,10 @@ Kernel gated_kernel(Kind kind, bool in_place) {
 }
 
 }  // namespace
+
+Kernel projection_kernel() {
+  return [](Call& c) { c.out(0, linear(c.in(0).flatten(2), c.in(1), c.in(2))); };
+}
 
 FusedKernel fused_kernel(const Fusion& fusion, const network::Shapes& shapes, bool in_place,
                          const std::shared_ptr<MaskUse>& mask, std::int64_t heads) {

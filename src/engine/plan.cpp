@@ -122,10 +122,10 @@ class Planner {
   }
 
   [[nodiscard]] bool in_place(TensorId input, std::string_view type, std::uint32_t readers) const {
-    if (setting_.in_place == job::InPlace::never || !overwrites(type) || input == kNoTensor) return false;
+    if (setting_.in_place == network::InPlace::never || !overwrites(type) || input == kNoTensor) return false;
     const Operator* maker = maker_[index(input)];
     if (maker == nullptr || uses_[index(input)] > readers) return false;
-    return setting_.in_place == job::InPlace::always || is_layer(network_.type_of(*maker));
+    return setting_.in_place == network::InPlace::always || is_layer(network_.type_of(*maker));
   }
 
   void plan_graph(std::size_t g) {
@@ -138,6 +138,7 @@ class Planner {
       if (done && !outputs.empty()) continue;
       const Fusion fusion = g == 0 ? fusions_[i] : Fusion{};
       if (fusion.kind == Fusion::Kind::skipped) continue;
+      if (g == 0 && plan_projection(plan_.graphs[g], i, op)) continue;
       if (fusion.kind == Fusion::Kind::none)
         plan_operator(plan_.graphs[g], i, op);
       else
@@ -251,6 +252,57 @@ class Planner {
       });
     }
     return found[0]->heads;
+  }
+
+  /// The operator that makes a tensor, where it is of that type and nobody else reads the tensor.
+  [[nodiscard]] const Operator* only_for_this(TensorId id, std::string_view type) const {
+    const Operator* maker = id == kNoTensor ? nullptr : maker_[index(id)];
+    return maker != nullptr && network_.type_of(*maker) == type && uses_[index(id)] == 1 ? maker : nullptr;
+  }
+
+  /// The layer that joins heads again is written over rows: Reshape of tokens, batch, heads, width to rows;
+  /// Gemm; Reshape to tokens, batch, width. Attention leaves its result batch first, so that those rows would
+  /// be a copy; frameworks run the layer over the tensor as it lies. True where `op` is the last of the
+  /// three, and then they are one step.
+  bool plan_projection(std::vector<Step>& steps, std::uint32_t i, const Operator& op) {
+    if (setting_.literal || setting_.mode == network::Mode::train || network_.type_of(op) != "Reshape")
+      return false;
+    const auto inputs = network_.inputs(op), outputs = network_.outputs(op);
+    const Operator* product = only_for_this(inputs[0], "Gemm");
+    if (product == nullptr || network_.inputs(*product).size() != 3) return false;
+    const auto read = network_.inputs(*product);
+    const Operator* rows = only_for_this(read[0], "Reshape");
+    if (rows == nullptr || !is_plain_layer(*product)) return false;
+    const TensorId heads = network_.inputs(*rows)[0];
+    const std::vector<std::int64_t> before = exact_dims(heads), flat = exact_dims(read[0]),
+                                    after = exact_dims(outputs[0]);
+    if (before.size() != 4 || flat.size() != 2 || after.size() != 3 || before[0] != after[0] ||
+        before[1] != after[1] || before[2] * before[3] != flat[1] || before[0] * before[1] != flat[0])
+      return false;
+    std::erase_if(steps, [&](const Step& step) {
+      const Operator* planned = &network_.main().operators[step.op];
+      return planned == product || planned == rows;
+    });
+    Step step{.op = i, .kernel = projection_kernel(), .inputs = {heads, read[1], read[2]}};
+    step.outputs.assign(outputs.begin(), outputs.end());
+    step.label = name(Fusion::Kind::linear);
+    steps.push_back(std::move(step));
+    ++plan_.recognised[std::string(name(Fusion::Kind::linear))];
+    return true;
+  }
+
+  /// Rows times a weight that has a row per output, plus a bias.
+  [[nodiscard]] bool is_plain_layer(const Operator& gemm) const {
+    const auto real = [&](std::string_view attribute) {
+      const network::Attribute* a = network_.find(gemm, attribute);
+      return a == nullptr ? 1 : a->real;
+    };
+    const auto turned = [&](std::string_view attribute) {
+      const network::Attribute* a = network_.find(gemm, attribute);
+      return a != nullptr && a->integer != 0;
+    };
+    return real("alpha") == 1 && real("beta") == 1 && !turned("transA") && turned("transB") &&
+           exact_dims(network_.inputs(gemm)[2]).size() == 1;
   }
 
   void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, Fusion fusion) {

@@ -71,6 +71,10 @@ struct Unplanned {
 /// The element type that a setting computes in, in place of float32.
 [[nodiscard]] Numbers numbers_of(network::Precision precision);
 
+/// Heads, their width last, joined and given to a layer: input, weight (a row per output), bias. Where heads
+/// and width are neighbours in memory joining is a view.
+[[nodiscard]] Kernel projection_kernel();
+
 /// The kernel of a recognised group of operators, and the tensors it reads, in the kernel's order.
 struct FusedKernel {
   Kernel kernel;

@@ -30,5 +30,7 @@ struct Session {
 [[nodiscard]] Status measure(Session& session, const Emit& emit);
 [[nodiscard]] Status compute(Session& session, const Emit& emit);
 [[nodiscard]] Status train(Session& session, const Emit& emit);
+/// Needs no session that was opened: a job of single operators has no network.
+[[nodiscard]] Status calibrate(Session& session, const Emit& emit);
 
 }  // namespace plimsoll::engine

@@ -60,15 +60,18 @@ bool means_full(const c10::Error& error) {
 }
 
 Outcome run_session(Session& session, const Emit& emit) {
-  Result<bool> ready = open_session(session, emit);
-  if (!ready) return tell(ready.error(), emit);
-  if (!*ready) return Outcome::bad_input;
+  if (session.job.task != job::Task::calibrate) {
+    Result<bool> ready = open_session(session, emit);
+    if (!ready) return tell(ready.error(), emit);
+    if (!*ready) return Outcome::bad_input;
+  }
   Status done;
   switch (session.job.task) {
     case job::Task::check: break;
     case job::Task::measure: done = measure(session, emit); break;
     case job::Task::compute: done = compute(session, emit); break;
     case job::Task::train: done = train(session, emit); break;
+    case job::Task::calibrate: done = calibrate(session, emit); break;
   }
   if (!done) return tell(done.error(), emit);
   emit(job::Done{});

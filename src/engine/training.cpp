@@ -82,22 +82,22 @@ void Optimizer::adam(at::TensorList parameters, at::TensorList gradients, bool d
   at::_foreach_addcdiv_(parameters, first_, scale, -learning_rate_ / first_correction);
 }
 
-at::Tensor random_labels(job::Loss loss, at::IntArrayRef output, at::Device device, std::uint64_t seed) {
-  if (loss != job::Loss::cross_entropy || output.size() < 2) return {};
+at::Tensor random_labels(network::Loss loss, at::IntArrayRef output, at::Device device, std::uint64_t seed) {
+  if (loss != network::Loss::cross_entropy || output.size() < 2) return {};
   at::Generator generator = at::detail::createCPUGenerator(seed + 2);
   std::vector<std::int64_t> dims = output.vec();
   dims.erase(dims.begin() + 1);
   return at::empty(dims, at::kLong).random_(0, output[1], generator).to(device);
 }
 
-at::Tensor loss_of(job::Loss loss, const at::Tensor& output, const at::Tensor& labels) {
+at::Tensor loss_of(network::Loss loss, const at::Tensor& output, const at::Tensor& labels) {
   switch (loss) {
-    case job::Loss::cross_entropy:
+    case network::Loss::cross_entropy:
       TORCH_CHECK(labels.defined(), "cross-entropy needs an output of two dimensions or more");
       return at::cross_entropy_loss(output, labels);
-    case job::Loss::mean_square:
+    case network::Loss::mean_square:
       return labels.defined() ? at::mse_loss(output, labels) : output.pow(2).mean();
-    case job::Loss::none: break;
+    case network::Loss::none: break;
   }
   return output.sum();
 }

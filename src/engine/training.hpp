@@ -27,12 +27,12 @@ class Optimizer {
 };
 
 /// Classes, drawn, that fit an output of this shape; nothing for losses other than cross-entropy.
-[[nodiscard]] at::Tensor random_labels(job::Loss loss, at::IntArrayRef output, at::Device device,
+[[nodiscard]] at::Tensor random_labels(network::Loss loss, at::IntArrayRef output, at::Device device,
                                        std::uint64_t seed);
 
 /// Cross-entropy of classes in dimension 1; mean of squares of the difference from the labels, or, without
 /// labels, of the output itself; the output's sum for none.
-[[nodiscard]] at::Tensor loss_of(job::Loss loss, const at::Tensor& output, const at::Tensor& labels);
+[[nodiscard]] at::Tensor loss_of(network::Loss loss, const at::Tensor& output, const at::Tensor& labels);
 
 /// One training step: forgets gradients, forward, loss, backward, update. The loss stays on the device.
 [[nodiscard]] at::Tensor training_step(const job::Setting& setting, Executor& executor,

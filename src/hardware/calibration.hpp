@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "hardware/device.hpp"
+#include "hardware/arithmetic.hpp"
+#include "hardware/figure.hpp"
 
 namespace plimsoll::hardware {
 
@@ -59,6 +60,7 @@ struct OperatorClassRow {
 [[nodiscard]] std::span<const OperatorClassRow> operator_classes();
 [[nodiscard]] std::string_view name(OperatorClass operator_class);
 [[nodiscard]] std::optional<OperatorClass> operator_class_named(std::string_view name);
+[[nodiscard]] std::size_t extent_count(OperatorClass operator_class);
 [[nodiscard]] std::string_view name(Direction direction);  ///< "forward", "backward-input"
 [[nodiscard]] std::optional<Direction> direction_named(std::string_view name);
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "hardware/arithmetic.hpp"
+#include "hardware/calibration.hpp"
 #include "hardware/figure.hpp"
 #include "nvml/library.hpp"
 
@@ -15,13 +17,6 @@ namespace plimsoll::hardware {
 enum class DeviceKind : std::uint8_t { gpu, cpu, edge_accelerator, microcontroller };
 [[nodiscard]] std::string_view name(DeviceKind kind);
 [[nodiscard]] std::optional<DeviceKind> device_kind_named(std::string_view name);
-
-/// The number formats that datasheets give rates for. fp32 is the vector units' rate; tf32, fp16, bf16,
-/// fp8 and int8 are the matrix units' where the device has them.
-enum class Arithmetic : std::uint8_t { fp64, fp32, tf32, fp16, bf16, int8, fp8 };
-inline constexpr int kArithmetics = 7;
-[[nodiscard]] std::string_view name(Arithmetic arithmetic);
-[[nodiscard]] std::optional<Arithmetic> arithmetic_named(std::string_view name);
 
 /// A time that somebody measured on the device, for one forward pass of one batch.
 struct Latency {
@@ -73,6 +68,7 @@ struct Device {
   std::optional<nvml::ComputeCapability> compute_capability = {};
   std::array<std::optional<Figure>, kArithmetics> peak = {};  ///< FLOP/s (int8: op/s), by Arithmetic
   std::optional<Board> board = {};
+  std::optional<Calibration> calibration = {};  ///< in a file that `plimsoll probe --calibrate` wrote
 
   [[nodiscard]] const std::optional<Figure>& peak_of(Arithmetic arithmetic) const {
     return peak[static_cast<std::size_t>(arithmetic)];

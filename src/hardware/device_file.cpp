@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "hardware/calibration_file.hpp"
 #include "hardware/json_section.hpp"
 
 namespace plimsoll::hardware {
@@ -263,6 +264,7 @@ Device read_device(Section& top) {
   read_capability(top, device);
   read_peaks(top, sources, device);
   device.board = read_board(top, sources);
+  device.calibration = read_calibration(top);
   top.done();
   return device;
 }

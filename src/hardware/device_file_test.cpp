@@ -102,7 +102,7 @@ TEST(DeviceFile, SaysWhatIsWrongAndWhere) {
        "missing"},
       {with(R"("x": [[[[[[[[]]]]]]]])"), "own.json", "deeper"},
       {std::string(100'000, '['), "own.json", ""},
-      {std::string(2 << 20, ' '), "own.json", "1 MiB"},
+      {std::string(5 << 20, ' '), "own.json", "4 MiB"},
   };
   for (const Wrong& wrong : table) {
     const auto device = parse_device(wrong.text, "own.json");
@@ -129,8 +129,8 @@ TEST(DeviceFile, LoadsAFileAndRefusesWhatIsNone) {
   ASSERT_TRUE(device) << device.error().text();
   EXPECT_EQ(device->id, "own");
 
-  std::ofstream(path) << std::string((1 << 20) + 1, ' ');
-  EXPECT_THAT(load_file(path).error().text(), HasSubstr("own_device.json: larger than 1 MiB"));
+  std::ofstream(path) << std::string((4 << 20) + 1, ' ');
+  EXPECT_THAT(load_file(path).error().text(), HasSubstr("own_device.json: larger than 4 MiB"));
   EXPECT_FALSE(load_file(folder));
   EXPECT_FALSE(load_file("/dev/zero"));
   EXPECT_THAT(load_file(folder / "absent.json").error().text(), HasSubstr("absent.json: no such file"));

@@ -47,7 +47,7 @@ class Watch {
 }  // namespace
 
 Result<Json> parse_strictly(std::string_view text) {
-  if (text.size() > kMostJsonBytes) return fail("larger than 1 MiB");
+  if (text.size() > kMostJsonBytes) return fail("larger than 4 MiB");
   Watch watch;
   try {
     Json parsed = Json::parse(text.begin(), text.end(), std::ref(watch));

@@ -11,9 +11,9 @@
 
 namespace plimsoll::hardware {
 
-/// JSON from outside: at most a mebibyte long and six levels deep, and no key twice in an object, which the
-/// library's parser would all accept.
-inline constexpr std::size_t kMostJsonBytes = 1 << 20;
+/// JSON from outside: at most four mebibytes long (a calibration has thousands of points) and six levels
+/// deep, and no key twice in an object, which the library's parser would all accept.
+inline constexpr std::size_t kMostJsonBytes = 4 << 20;
 [[nodiscard]] Result<nlohmann::json> parse_strictly(std::string_view text);
 
 /// Reads one object of a data file, key by key. The first error is kept and all later answers are empty, so

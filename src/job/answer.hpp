@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "job/operator_case.hpp"
 
 /// The lines plimsoll-engine writes on standard output: one JSON object each, told apart by "type". Sizes
 /// are bytes, times seconds. What is not known is absent.
@@ -77,6 +78,20 @@ struct Window {  ///< "window": steady passes begin or end now; the energy betwe
 struct Sample {  ///< "sample": of paced timing (Protocol::paced), as it comes
   double seconds = 0;
   bool operator==(const Sample&) const = default;
+};
+
+struct Point {  ///< "point": the time of one operator, of a calibration
+  OperatorCase what;
+  std::optional<double> seconds;                ///< median, of the device's own time per call
+  std::optional<double> spread;                 ///< half of the median's 95 % interval, as a share of it
+  std::optional<std::int64_t> workspace_bytes;  ///< beside inputs and results
+  std::optional<std::string> failure;           ///< why there is no time
+  bool operator==(const Point&) const = default;
+};
+
+struct Launch {  ///< "launch": what the host needs to start one operator, on a device that works by itself
+  double seconds = 0;
+  bool operator==(const Launch&) const = default;
 };
 
 struct Memory {
@@ -150,7 +165,7 @@ struct Done {  ///< "done", last of a job that went well
 };
 
 using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
-                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample>;
+                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "job/answer.hpp"
+#include "job/case_json.hpp"
 #include "job/fields.hpp"
 
 namespace plimsoll::job {
@@ -131,6 +132,28 @@ Json json(const Sample& a) {
   return Line("sample").real("seconds", a.seconds).done();
 }
 Sample read_sample(const Fields& f) {
+  return {f.not_negative("seconds")};
+}
+
+Json json(const Point& a) {
+  Json line = Line("point")
+                  .if_any("seconds", a.seconds)
+                  .if_any("spread", a.spread)
+                  .if_any("workspace_bytes", a.workspace_bytes)
+                  .if_any("failure", a.failure)
+                  .done();
+  line.update(case_json(a.what));
+  return line;
+}
+Point read_point(const Fields& f) {
+  return {read_case(f), f.not_negative_if_any("seconds"), f.not_negative_if_any("spread"),
+          f.whole_if_any("workspace_bytes"), f.text_if_any("failure")};
+}
+
+Json json(const Launch& a) {
+  return Line("launch").real("seconds", a.seconds).done();
+}
+Launch read_launch(const Fields& f) {
   return {f.not_negative("seconds")};
 }
 
@@ -280,7 +303,8 @@ constexpr std::array kKinds = {
     Kind{"measured", answer<read_measured>}, Kind{"latencies", answer<read_latencies>},
     Kind{"epoch", answer<read_epoch>},       Kind{"does-not-fit", answer<read_does_not_fit>},
     Kind{"error", answer<read_failure>},     Kind{"done", answer<read_done>},
-    Kind{"sample", answer<read_sample>}};
+    Kind{"sample", answer<read_sample>},     Kind{"point", answer<read_point>},
+    Kind{"launch", answer<read_launch>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

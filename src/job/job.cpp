@@ -7,9 +7,7 @@
 namespace plimsoll::job {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTasks = {"check", "compute", "train", "measure"};
-constexpr std::array<std::string_view, 3> kLosses = {"cross-entropy", "mean-square", "none"};
-constexpr std::array<std::string_view, 3> kInPlace = {"auto", "always", "never"};
+constexpr std::array<std::string_view, 5> kTasks = {"check", "compute", "train", "measure", "calibrate"};
 constexpr std::array<std::string_view, 5> kArrivals = {"none", "single-stream", "multi-stream", "server",
                                                        "offline"};
 
@@ -18,23 +16,11 @@ constexpr std::array<std::string_view, 5> kArrivals = {"none", "single-stream", 
 std::string_view name(Task task) {
   return kTasks[static_cast<std::size_t>(task)];
 }
-std::string_view name(Loss loss) {
-  return kLosses[static_cast<std::size_t>(loss)];
-}
-std::string_view name(InPlace choice) {
-  return kInPlace[static_cast<std::size_t>(choice)];
-}
 std::string_view name(Arrival arrival) {
   return kArrivals[static_cast<std::size_t>(arrival)];
 }
 std::optional<Task> task_named(std::string_view name) {
   return named<Task>(name, kTasks);
-}
-std::optional<Loss> loss_named(std::string_view name) {
-  return named<Loss>(name, kLosses);
-}
-std::optional<InPlace> in_place_named(std::string_view name) {
-  return named<InPlace>(name, kInPlace);
 }
 std::optional<Arrival> arrival_named(std::string_view name) {
   return named<Arrival>(name, kArrivals);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "job/operator_case.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
@@ -16,25 +17,18 @@ namespace plimsoll::job {
 inline constexpr int kVersion = 1;
 
 enum class Task : std::uint8_t {
-  check,    ///< say which operators cannot be executed, and stop
-  compute,  ///< one pass over given inputs; results go to a file (safetensors)
-  train,    ///< epochs over a given data set; losses and accuracies are told
-  measure,  ///< time and memory of one setting
+  check,      ///< say which operators cannot be executed, and stop
+  compute,    ///< one pass over given inputs; results go to a file (safetensors)
+  train,      ///< epochs over a given data set; losses and accuracies are told
+  measure,    ///< time and memory of one setting
+  calibrate,  ///< times of single operators; no network
 };
 
-enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
-/// ONNX does not say which operators a framework runs in place: automatic is ReLU-like ones directly after a
-/// convolution, normalisation or addition.
-enum class InPlace : std::uint8_t { automatic, always, never };
 enum class Arrival : std::uint8_t { none, single_stream, multi_stream, server, offline };
 
 [[nodiscard]] std::string_view name(Task task);
-[[nodiscard]] std::string_view name(Loss loss);        ///< "cross-entropy"
-[[nodiscard]] std::string_view name(InPlace choice);   ///< "auto"
 [[nodiscard]] std::string_view name(Arrival arrival);  ///< "single-stream"
 [[nodiscard]] std::optional<Task> task_named(std::string_view name);
-[[nodiscard]] std::optional<Loss> loss_named(std::string_view name);
-[[nodiscard]] std::optional<InPlace> in_place_named(std::string_view name);
 [[nodiscard]] std::optional<Arrival> arrival_named(std::string_view name);
 
 /// Where the bytes of one stored tensor lie, as in memory: little endian, packed.
@@ -52,8 +46,8 @@ struct Setting {
   network::Mode mode = network::Mode::infer;
   network::Precision precision = network::Precision::fp32;
   network::Optimizer optimizer = network::Optimizer::sgd;
-  Loss loss = Loss::cross_entropy;
-  InPlace in_place = InPlace::automatic;
+  network::Loss loss = network::Loss::cross_entropy;
+  network::InPlace in_place = network::InPlace::automatic;
   double learning_rate = 0.01;
   bool channels_last = false;
   bool captured = false;  ///< as a CUDA graph: inference, or the whole training step
@@ -121,7 +115,8 @@ struct Job {
   /// the outputs by name and, in training mode, "gradient/NAME" per parameter and "loss".
   std::string inputs_file;
   std::string outputs_file;
-  std::optional<Data> data;  ///< train
+  std::optional<Data> data;              ///< train
+  std::vector<OperatorCase> cases = {};  ///< calibrate; of the rest only the device and its threads count
 };
 
 /// A job as JSON text, and back. Reading checks every index, name and number.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "job/case_json.hpp"
 #include "job/fields.hpp"
 #include "job/job.hpp"
 #include "job/network_json.hpp"
@@ -37,8 +38,8 @@ Json setting_json(const Setting& setting) {
   return {{"mode", network::name(setting.mode)},
           {"precision", network::name(setting.precision)},
           {"optimizer", network::name(setting.optimizer)},
-          {"loss", name(setting.loss)},
-          {"in_place", name(setting.in_place)},
+          {"loss", network::name(setting.loss)},
+          {"in_place", network::name(setting.in_place)},
           {"learning_rate", real_json(setting.learning_rate)},
           {"channels_last", setting.channels_last},
           {"captured", setting.captured},
@@ -90,6 +91,12 @@ Json data_json(const Data& data) {
           {"shuffle", data.shuffle}};
 }
 
+Json cases_json(const std::vector<OperatorCase>& cases) {
+  Json list = Json::array();
+  for (const OperatorCase& c : cases) list.push_back(case_json(c));
+  return list;
+}
+
 /// A path for the kernel: a NUL would cut it short.
 std::string path_text(const Fields& fields, std::string_view key) {
   std::string path = fields.text(key);
@@ -122,8 +129,8 @@ Setting read_setting(const Fields& fields) {
   return {.mode = fields.choice("mode", network::mode_named),
           .precision = fields.choice("precision", network::precision_named),
           .optimizer = fields.choice("optimizer", network::optimizer_named),
-          .loss = fields.choice("loss", loss_named),
-          .in_place = fields.choice("in_place", in_place_named),
+          .loss = fields.choice("loss", network::loss_named),
+          .in_place = fields.choice("in_place", network::in_place_named),
           .learning_rate = fields.not_negative("learning_rate"),
           .channels_last = fields.flag("channels_last"),
           .captured = fields.flag("captured"),
@@ -229,6 +236,12 @@ Job read_fields(const Fields& fields) {
     return job;
   }
   job.task = fields.choice("task", task_named);
+  if (job.task == Task::calibrate) {
+    job.device = read_device(fields);
+    job.setting = read_setting(fields.section("setting"));
+    fields.each("cases", [&job](const Fields& c) { job.cases.push_back(read_case(c)); });
+    return job;
+  }
   const Fields network = fields.section("network");
   if (!fields.good()) return job;
   job.network = read_network(network);
@@ -251,6 +264,12 @@ Job read_fields(const Fields& fields) {
 }  // namespace
 
 std::string write(const Job& job) {
+  if (job.task == Task::calibrate)
+    return dump({{"version", kVersion},
+                 {"task", name(job.task)},
+                 {"device", text_json(job.device)},
+                 {"setting", setting_json(job.setting)},
+                 {"cases", cases_json(job.cases)}});
   Json document = {{"version", kVersion},
                    {"task", name(job.task)},
                    {"network", network_json(job.network)},

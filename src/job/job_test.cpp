@@ -76,8 +76,8 @@ TEST(Job, EveryFieldComesBack) {
   job.setting = {.mode = network::Mode::train,
                  .precision = network::Precision::amp_bf16,
                  .optimizer = network::Optimizer::adamw,
-                 .loss = Loss::mean_square,
-                 .in_place = InPlace::never,
+                 .loss = network::Loss::mean_square,
+                 .in_place = network::InPlace::never,
                  .learning_rate = 0.1,
                  .channels_last = true,
                  .captured = true,
@@ -134,6 +134,30 @@ struct Replaced {
   const char* value;
   const char* message;
 };
+TEST(Job, ACalibrationHasCasesAndNoNetwork) {
+  Job job;
+  job.task = Task::calibrate;
+  job.device = "cuda:1";
+  job.setting.threads = 4;
+  job.cases = {{"matrix", "backward-weight", "tf32", {64, 128, 256, 0}},
+               {"unary", "forward", "bf16", {1 << 20}}};
+  const Result<Job> again = read(write(job));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->task, Task::calibrate);
+  EXPECT_EQ(again->device, "cuda:1");
+  EXPECT_EQ(again->setting, job.setting);
+  EXPECT_EQ(again->cases, job.cases);
+}
+
+TEST(Job, AnExtentThatIsNoExtentIsRefused) {
+  Job job;
+  job.task = Task::calibrate;
+  job.cases = {{"unary", "forward", "fp32", {-1}}};
+  const Result<Job> again = read(write(job));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().text(), HasSubstr("extents"));
+}
+
 class HostileJob : public testing::TestWithParam<Replaced> {};
 
 TEST_P(HostileJob, IsRefusedWithTheReason) {
@@ -202,12 +226,9 @@ TEST(Job, TextThatIsNoJobIsRefused) {
 
 TEST(Job, NamesAreThoseThatAreRead) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(task_named(name(static_cast<Task>(i))), static_cast<Task>(i));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(loss_named(name(static_cast<Loss>(i))), static_cast<Loss>(i));
-  for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(in_place_named(name(static_cast<InPlace>(i))), static_cast<InPlace>(i));
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(arrival_named(name(static_cast<Arrival>(i))), static_cast<Arrival>(i));
-  EXPECT_EQ(loss_named("hinge"), std::nullopt);
+  EXPECT_EQ(task_named("guess"), std::nullopt);
 }
 
 }  // namespace

@@ -112,6 +112,8 @@ class Recording {
   }
   void take(const job::Epoch&) {}
   void take(const job::Sample&) {}
+  void take(const job::Point&) {}
+  void take(const job::Launch&) {}
   void take(const job::Done&) { phase_.clear(); }
 
   void doubt_width() {
@@ -138,8 +140,8 @@ class Recording {
     setting.mode = job_.setting.mode;
     setting.precision = job_.setting.precision;
     setting.optimizer = job_.setting.optimizer;
-    setting.loss = static_cast<estimate::Loss>(job_.setting.loss);
-    setting.in_place = static_cast<estimate::InPlace>(job_.setting.in_place);
+    setting.loss = job_.setting.loss;
+    setting.in_place = job_.setting.in_place;
     setting.frozen = job_.setting.frozen;
     setting.key_value_cache = false;  // the engine keeps what the graph gives back, and nothing else
     const auto estimate =
@@ -162,11 +164,6 @@ class Recording {
   std::string phase_;
   Row row_;
 };
-
-static_assert(static_cast<int>(job::Loss::none) == static_cast<int>(estimate::Loss::none) &&
-              static_cast<int>(job::Loss::mean_square) == static_cast<int>(estimate::Loss::mean_square));
-static_assert(static_cast<int>(job::InPlace::always) == static_cast<int>(estimate::InPlace::always) &&
-              static_cast<int>(job::InPlace::never) == static_cast<int>(estimate::InPlace::never));
 
 }  // namespace
 

@@ -11,6 +11,8 @@ constexpr std::array<std::string_view, 2> kModes = {"infer", "train"};
 constexpr std::array<std::string_view, 8> kPrecisions = {"fp32", "fp32-strict", "tf32",     "fp16",
                                                          "bf16", "amp-bf16",    "amp-fp16", "int8"};
 constexpr std::array<std::string_view, 4> kOptimizers = {"sgd", "momentum", "adam", "adamw"};
+constexpr std::array<std::string_view, 3> kLosses = {"cross-entropy", "mean-square", "none"};
+constexpr std::array<std::string_view, 3> kInPlace = {"auto", "always", "never"};
 
 }  // namespace
 
@@ -23,6 +25,12 @@ std::string_view name(Precision precision) {
 std::string_view name(Optimizer optimizer) {
   return kOptimizers[static_cast<std::size_t>(optimizer)];
 }
+std::string_view name(Loss loss) {
+  return kLosses[static_cast<std::size_t>(loss)];
+}
+std::string_view name(InPlace choice) {
+  return kInPlace[static_cast<std::size_t>(choice)];
+}
 std::optional<Mode> mode_named(std::string_view name) {
   return named<Mode>(name, kModes);
 }
@@ -31,6 +39,12 @@ std::optional<Precision> precision_named(std::string_view name) {
 }
 std::optional<Optimizer> optimizer_named(std::string_view name) {
   return named<Optimizer>(name, kOptimizers);
+}
+std::optional<Loss> loss_named(std::string_view name) {
+  return named<Loss>(name, kLosses);
+}
+std::optional<InPlace> in_place_named(std::string_view name) {
+  return named<InPlace>(name, kInPlace);
 }
 
 int weight_bits(Precision precision) {

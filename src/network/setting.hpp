@@ -16,12 +16,22 @@ enum class Precision : std::uint8_t { fp32, fp32_strict, tf32, fp16, bf16, amp_b
 
 enum class Optimizer : std::uint8_t { sgd, momentum, adam, adamw };
 
+enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
+
+/// ONNX does not say which operators a framework runs in place: automatic is ReLU-like ones directly after a
+/// convolution, normalisation or addition.
+enum class InPlace : std::uint8_t { automatic, always, never };
+
 [[nodiscard]] std::string_view name(Mode mode);
 [[nodiscard]] std::string_view name(Precision precision);  ///< "amp-bf16"
 [[nodiscard]] std::string_view name(Optimizer optimizer);
+[[nodiscard]] std::string_view name(Loss loss);       ///< "cross-entropy"
+[[nodiscard]] std::string_view name(InPlace choice);  ///< "auto"
 [[nodiscard]] std::optional<Mode> mode_named(std::string_view name);
 [[nodiscard]] std::optional<Precision> precision_named(std::string_view name);
 [[nodiscard]] std::optional<Optimizer> optimizer_named(std::string_view name);
+[[nodiscard]] std::optional<Loss> loss_named(std::string_view name);
+[[nodiscard]] std::optional<InPlace> in_place_named(std::string_view name);
 
 /// Bits in which a weight that the model stores in floating point is kept.
 [[nodiscard]] int weight_bits(Precision precision);

@@ -37,9 +37,8 @@ struct SourceRow {
   std::string_view why;
 };
 inline constexpr std::array kSources = {
-    SourceRow{Source::process_cpu, 0.5,
-              "the kernel counts in ticks of 10 ms: a share of 2 %; a file per process"},
-    SourceRow{Source::process_tree, 0.5, "where the machine began a process since; else every second"},
+    SourceRow{Source::process_cpu, 0.2, "the kernel counts in ticks of 10 ms; a file per process"},
+    SourceRow{Source::process_tree, 0.2, "where the machine began a process since; else every second"},
     SourceRow{Source::process_memory, 1,
               "resident; the kernel walks the page tables for shared pages, so less often"},
     SourceRow{Source::process_io, 1, "written back by the kernel in seconds"},

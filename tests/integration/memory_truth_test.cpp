@@ -67,7 +67,7 @@ Compared compare(const json& row) {
     setting.mode = network::Mode::train;
     setting.optimizer = row.at("opt") == "adam" ? network::Optimizer::adam : network::Optimizer::momentum;
     if (row.at("amp") == true) setting.precision = network::Precision::amp_bf16;
-    if (is_language(model)) setting.loss = estimate::Loss::mean_square;
+    if (is_language(model)) setting.loss = network::Loss::mean_square;
   }
   static const hardware::Device h200 = *hardware::device_named("h200");
   const auto estimate = estimate::estimate_memory(inspected->network, inspected->shapes, setting, h200);

@@ -11,6 +11,8 @@ using network::DataType;
 using network::Operator;
 using network::TensorId;
 using Saved = MemoryRule::Saved;
+using hardware::Direction;
+using hardware::OperatorClass;
 
 /// Whether an activation directly after these is written in place by the networks that people use.
 bool follows_a_layer(Lowering& l, TensorId input) {
@@ -22,11 +24,11 @@ bool follows_a_layer(Lowering& l, TensorId input) {
 }
 
 bool runs_in_place(Lowering& l, TensorId input, const MemoryRule& rule) {
-  if (!rule.in_place || l.options().in_place == InPlace::never) return false;
+  if (!rule.in_place || l.options().in_place == network::InPlace::never) return false;
   // The gate and its product both read a gated activation's input.
   const std::uint32_t readers = rule.name == "Silu" ? 2 : 1;
   if (l.uses(input) > readers || l.is_network_weight(input)) return false;
-  return l.options().in_place == InPlace::always || follows_a_layer(l, input);
+  return l.options().in_place == network::InPlace::always || follows_a_layer(l, input);
 }
 
 bool same_extents(const Value& a, const Value& b) {
@@ -59,6 +61,26 @@ struct Operands {
   ValueId result = kNoValue;
 };
 
+/// One kernel: over whole tensors, over one and numbers, or over one and a smaller one.
+void name_broadcast(Lowering& l, const Operands& o) {
+  const Value& y = l.at(o.result);
+  std::size_t whole = 0;
+  std::int64_t smaller = 0;
+  for (const ValueId v : o.inputs) {
+    if (v == kNoValue || l.at(v).elements <= 1) continue;
+    if (same_extents(l.at(v), y))
+      ++whole;
+    else
+      smaller = std::max(smaller, l.at(v).elements);
+  }
+  if (whole >= 2)
+    for (std::size_t i = 1; i < whole; ++i) l.kernel(OperatorClass::binary, y.type, {y.elements});
+  else if (smaller > 0)
+    l.kernel(OperatorClass::broadcast, y.type, {1, smaller, y.elements / smaller});
+  else
+    l.kernel(OperatorClass::unary, y.type, {y.elements});
+}
+
 /// Two operands, or as many as Sum, Max and Min have.
 Operands begin_broadcast(Lowering& l, const Operator& op, const MemoryRule& rule) {
   Operands out;
@@ -79,6 +101,7 @@ Operands begin_broadcast(Lowering& l, const Operator& op, const MemoryRule& rule
   for (std::size_t i = out.inputs.size(); i-- > 0;)
     if (out.inputs[i] != kNoValue && same_extents(l.at(out.inputs[i]), l.at(out.result)))
       l.lay_out_like(out.result, out.inputs[i]);
+  name_broadcast(l, out);
   return out;
 }
 
@@ -156,6 +179,21 @@ void lower_cast(Lowering& l, const Operator& op, const MemoryRule&) {
   const ValueId result = l.make(out, type, l.needs_gradient(x));
   l.backward_gradient(x);
   l.end({result});
+}
+
+/// Whether more than a comparison is computed per element.
+bool is_function(std::string_view name) {
+  static constexpr std::string_view kPlain[] = {"Abs", "Ceil", "Clip",  "Floor", "LeakyRelu",
+                                                "Neg", "Relu", "Round", "Sign",  "ThresholdedRelu"};
+  return std::ranges::find(kPlain, name) == std::end(kPlain);
+}
+
+void name_unary(Lowering& l, ValueId x, const Value& result, const MemoryRule& rule) {
+  const OperatorClass c = is_function(rule.name) ? OperatorClass::function : OperatorClass::unary;
+  l.kernel(c, result.type, {result.elements});
+  for (int i = 0; i < rule.backward_scratch; ++i)
+    l.backward_kernel(x, OperatorClass::binary, Direction::forward, result.type, {result.elements});
+  l.backward_kernel(x, c, Direction::backward_input, result.type, {result.elements});
 }
 
 constexpr MemoryRule kRules[] = {
@@ -241,6 +279,7 @@ void lower_unary(Lowering& l, TensorId input, TensorId output, const Operator& o
     Value v = l.at(x);
     const ValueId result = l.alias(x, v);
     if (rule.saved == Saved::result) l.save(result);
+    name_unary(l, x, v, rule);
     l.backward_gradient(x);
     l.bind(output, result);
     return l.end({result});
@@ -252,6 +291,7 @@ void lower_unary(Lowering& l, TensorId input, TensorId output, const Operator& o
   if (rule.saved == Saved::input) l.save(x);
   if (rule.saved == Saved::result) l.save(result);
   for (int i = 0; i < rule.backward_scratch; ++i) l.backward_scratch(l.at(result).bytes());
+  name_unary(l, x, l.at(result), rule);
   l.backward_gradient(x);
   l.end({result});
 }

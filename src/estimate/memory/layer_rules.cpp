@@ -13,6 +13,8 @@ using network::kNoTensor;
 using network::Operator;
 using network::TensorId;
 using Saved = MemoryRule::Saved;
+using hardware::Direction;
+using hardware::OperatorClass;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -38,6 +40,41 @@ ConvolutionShape convolution_shape(Lowering& l, const Operator& op, const Value&
   return s;
 }
 
+std::int64_t positions(const Value& v) {
+  std::int64_t n = 1;
+  for (std::size_t i = 2; i < v.rank; ++i) n *= std::max<std::int64_t>(v.dims[i], 1);
+  return n;
+}
+
+/// A transposed convolution runs as the input's gradient of the convolution from its result to its input.
+void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId w, ValueId b, const Value& y,
+                      DataType type, bool transposed) {
+  const OperatorClass c = s.groups == 1               ? OperatorClass::convolution
+                          : s.groups == s.in_channels ? OperatorClass::depthwise
+                                                      : OperatorClass::grouped;
+  // A single dimension is a row; of three the first counts as batch.
+  const bool deep = s.rank == 3;
+  const std::size_t last = static_cast<std::size_t>(s.rank) - 1;
+  const std::int64_t batch = deep ? s.batch * s.output[0] : s.batch;
+  const std::int64_t height = s.rank == 1 ? 1 : s.input[last - 1], width = s.input[last];
+  const std::int64_t kernel_height = s.rank == 1 ? 1 : s.kernel[last - 1] * (deep ? s.kernel[0] : 1);
+  const auto run = [&](Direction direction, bool backward, ValueId of) {
+    const Lowering::Extents e = {batch,         s.in_channels,  height,         width,   s.out_channels,
+                                 kernel_height, s.kernel[last], s.stride[last], s.groups};
+    if (backward)
+      l.backward_kernel(of, c, direction, type, e);
+    else
+      l.kernel(c, type, e, direction);
+  };
+  run(transposed ? Direction::backward_input : Direction::forward, false, x);
+  run(transposed ? Direction::forward : Direction::backward_input, true, x);
+  run(Direction::backward_weight, true, w);
+  if (b == kNoValue) return;
+  const std::int64_t channels = std::max<std::int64_t>(y.dims[1], 1);
+  l.kernel(OperatorClass::broadcast, type, {y.dims[0], channels, positions(y)});
+  l.backward_kernel(b, OperatorClass::row_sum, Direction::forward, type, {channels, y.elements / channels});
+}
+
 void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) {
   ValueId x = l.value(l.input(op, 0)), w = l.value(l.input(op, 1)), b = l.value(l.input(op, 2));
   if (x == kNoValue || w == kNoValue) return l.unruled(op);
@@ -52,9 +89,13 @@ void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) 
   if (channels_last) l.lay_out_channels_last(y);
   const bool transposed = rule.name == "ConvTranspose";
   std::int64_t forward = 0, input_gradient = 0, weight_gradient = 0;
-  if (l.at(x).rank >= 3 && l.at(x).strided && l.at(w).rank == l.at(x).rank && !channels_last) {
-    const ConvolutionShape s = transposed ? convolution_shape(l, op, l.at(y), l.at(w), l.at(x))
-                                          : convolution_shape(l, op, l.at(x), l.at(w), l.at(y));
+  ConvolutionShape s;
+  const bool known = l.at(x).rank >= 3 && l.at(x).strided && l.at(w).rank == l.at(x).rank;
+  if (known)
+    s = transposed ? convolution_shape(l, op, l.at(y), l.at(w), l.at(x))
+                   : convolution_shape(l, op, l.at(x), l.at(w), l.at(y));
+  if (known) name_convolution(l, s, x, w, b, l.at(y), type, transposed);
+  if (known && !channels_last) {
     forward =
         convolution_workspace(s, transposed ? ConvolutionPass::input_gradient : ConvolutionPass::forward);
     input_gradient =
@@ -93,6 +134,16 @@ void lower_batch_norm(Lowering& l, const Operator& op, const MemoryRule&) {
     l.save(l.make_hidden(channels, DataType::float32));
     l.save(l.make_hidden(channels, DataType::float32));
   }
+  const std::int64_t channels = l.at(x).rank > 1 ? std::max<std::int64_t>(l.at(x).dims[1], 1) : 1;
+  const Lowering::Extents extents = {l.at(x).dims[0], channels, positions(l.at(x))};
+  if (l.training()) {
+    l.kernel(OperatorClass::unary, DataType::int64, {1});  // how many batches it has seen
+    l.kernel(OperatorClass::batch_norm_training, l.at(x).type, extents);
+  } else {
+    l.kernel(OperatorClass::batch_norm, l.at(x).type, extents);
+  }
+  l.backward_kernel(l.needs_gradient(x) ? x : scale, OperatorClass::batch_norm_training,
+                    Direction::backward_input, l.at(x).type, extents);
   l.backward_gradient(x);
   l.backward_gradient(scale);
   l.backward_gradient(shift);
@@ -111,8 +162,33 @@ void lower_softmax(Lowering& l, const Operator& op, const MemoryRule& rule) {
   const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
   if (rule.saved == Saved::input) l.save(x);
   if (rule.saved == Saved::result) l.save(y);
+  const std::int64_t axis = l.integer(op, "axis", -1), rank = l.at(x).rank;
+  const std::int64_t width =
+      rank == 0 ? 1
+                : std::max<std::int64_t>(l.at(x).dims[static_cast<std::size_t>(std::clamp<std::int64_t>(
+                                             axis < 0 ? axis + rank : axis, 0, rank - 1))],
+                                         1);
+  l.kernel(OperatorClass::softmax, l.at(x).type, {l.at(x).elements / width, width});
+  l.backward_kernel(x, OperatorClass::softmax, Direction::backward_input, l.at(x).type,
+                    {l.at(x).elements / width, width});
   l.backward_gradient(x);
   l.end({y});
+}
+
+/// Windows of a pool; over everything it is a mean.
+void name_pool(Lowering& l, const Operator& op, ValueId x, const Value& y, OperatorClass c) {
+  const Value& v = l.at(x);
+  const auto kernel = l.integers(op, "kernel_shape"), strides = l.integers(op, "strides");
+  if (v.rank < 3 || kernel.empty() || positions(y) == 1) {
+    const std::int64_t over = positions(v);
+    l.kernel(OperatorClass::global_pool, v.type, {v.elements / std::max<std::int64_t>(over, 1), over});
+    return l.backward_kernel(x, OperatorClass::unary, Direction::forward, v.type, {v.elements});
+  }
+  const std::int64_t height = v.rank == 3 ? 1 : v.dims[v.rank - 2];
+  const Lowering::Extents extents = {v.dims[0],          v.dims[1],     height,
+                                     v.dims[v.rank - 1], kernel.back(), strides.empty() ? 1 : strides.back()};
+  l.kernel(c, v.type, extents);
+  l.backward_kernel(x, c, Direction::backward_input, v.type, extents);
 }
 
 void lower_max_pool(Lowering& l, const Operator& op, const MemoryRule&) {
@@ -123,6 +199,7 @@ void lower_max_pool(Lowering& l, const Operator& op, const MemoryRule&) {
   const ValueId indices = l.make_hidden(l.at(y).elements, DataType::int64);
   l.save(x);
   l.save(indices);
+  name_pool(l, op, x, l.at(y), OperatorClass::max_pool);
   l.backward_gradient(x);
   l.end({y});
 }
@@ -133,6 +210,7 @@ void lower_pool(Lowering& l, const Operator& op, const MemoryRule& rule) {
   l.begin();
   const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
   if (rule.saved == Saved::input) l.save(x);
+  name_pool(l, op, x, l.at(y), OperatorClass::average_pool);
   l.backward_gradient(x);
   l.end({y});
 }
@@ -169,15 +247,39 @@ void lower_reduction(Lowering& l, const Operator& op, const MemoryRule& rule) {
   const ValueId y = l.make(out, type, l.needs_gradient(x));
   if (rule.saved == Saved::input) l.save(x);
   if (rule.saved == Saved::result) l.save(y);
-  if (rule.name == "ReduceSum")
-    l.backward_share(x);  // the gradient, expanded
+  const Value& whole = l.at(x);
+  const std::int64_t results = std::max<std::int64_t>(l.at(y).elements, 1), over = whole.elements / results;
+  // Sums over the last dimension run along rows, others down columns.
+  const Value& made = l.at(y);
+  const bool rows = whole.rank == 0 || made.rank < whole.rank || made.dims[made.rank - 1] == 1;
+  if (rows)
+    l.kernel(OperatorClass::row_sum, whole.type, {results, over});
   else
+    l.kernel(OperatorClass::column_sum, whole.type, {over, results});
+  if (rule.name == "ReduceSum") {
+    l.backward_share(x);  // the gradient, expanded
+  } else {
+    l.backward_kernel(x, OperatorClass::unary, Direction::forward, whole.type, {whole.elements});
     l.backward_gradient(x);
+  }
   l.end({y});
 }
 
 void lower_gemm(Lowering& l, const Operator& op, const MemoryRule&) {
   lower_linear(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
+}
+
+/// Products of a stack of matrices; each operand's gradient is a product, too.
+void name_products(Lowering& l, ValueId a, ValueId b, const Value& y, DataType type) {
+  const ValueId known = a != kNoValue ? a : b;
+  if (known == kNoValue || y.rank == 0) return;
+  const Value& v = l.at(known);
+  const std::int64_t n = y.dims[y.rank - 1], m = y.rank > 1 ? y.dims[y.rank - 2] : 1;
+  const std::int64_t k = v.rank == 0 ? 1 : v.dims[a != kNoValue || v.rank < 2 ? v.rank - 1 : v.rank - 2];
+  const std::int64_t batch = y.elements / std::max<std::int64_t>(m * n, 1);
+  l.kernel(OperatorClass::batched, type, {batch, m, n, k});
+  l.backward_kernel(a, OperatorClass::batched, Direction::forward, type, {batch, m, k, n});
+  l.backward_kernel(b, OperatorClass::batched, Direction::forward, type, {batch, k, n, m});
 }
 
 /// torch.matmul of two activations: operands whose batch dimensions cannot be one are copied first.
@@ -193,6 +295,7 @@ void lower_mat_mul(Lowering& l, const Operator& op, const MemoryRule&) {
   l.begin();
   l.library();
   const ValueId y = l.make(l.output(op, 0), type, l.needs_gradient(a) || l.needs_gradient(b));
+  name_products(l, a, b, l.at(y), type);
   if (l.needs_gradient(a)) l.save(b);
   if (l.needs_gradient(b)) l.save(a);
   l.backward_library();
@@ -250,6 +353,12 @@ void lower_linear(Lowering& l, TensorId input, TensorId weight, TensorId bias, T
   l.begin();
   l.library();
   const ValueId y = l.make(output, type, l.needs_gradient(x) || l.needs_gradient(w) || l.needs_gradient(b));
+  const std::int64_t n = l.at(y).rank == 0 ? 1 : std::max<std::int64_t>(l.at(y).dims[l.at(y).rank - 1], 1);
+  const std::int64_t m = l.at(y).elements / n, k = l.at(x).elements / std::max<std::int64_t>(m, 1);
+  l.kernel(OperatorClass::matrix, type, {m, n, k, b == kNoValue ? 0 : 1});
+  l.backward_kernel(x, OperatorClass::matrix, Direction::backward_input, type, {m, n, k, 0});
+  l.backward_kernel(w, OperatorClass::matrix, Direction::backward_weight, type, {m, n, k, 0});
+  l.backward_kernel(b, OperatorClass::column_sum, Direction::forward, type, {m, n});
   if (l.needs_gradient(w)) l.save(x);
   if (l.needs_gradient(x)) l.save(w);
   l.backward_library();
@@ -273,12 +382,31 @@ void lower_layer_norm(Lowering& l, TensorId input, TensorId scale, TensorId shif
     l.save(l.make_hidden(rows, DataType::float32));
     l.save(l.make_hidden(rows, DataType::float32));
   }
+  const std::int64_t scale_width = g == kNoValue ? 1 : std::max<std::int64_t>(l.at(g).elements, 1);
+  const Lowering::Extents extents = {l.at(x).elements / scale_width, scale_width};
+  l.kernel(OperatorClass::layer_norm, l.at(x).type, extents);
+  l.backward_kernel(l.needs_gradient(x) ? x : g, OperatorClass::layer_norm, Direction::backward_input,
+                    l.at(x).type, extents);
   l.save(x);
   l.save(g);
   l.backward_gradient(x);
   l.backward_gradient(g);
   l.backward_gradient(b);
   l.end({y});
+}
+
+void name_attention(Lowering& l, ValueId q, ValueId k, const Value& result, DataType type) {
+  const Value &query = l.at(q), &key = l.at(k);
+  if (query.rank < 2 || key.rank < 2 || result.rank < 2) return;
+  const std::int64_t width = query.dims[query.rank - 1], queries = query.dims[query.rank - 2];
+  const std::int64_t keys = key.dims[key.rank - 2];
+  const std::int64_t heads = result.rank > 2 ? result.dims[result.rank - 3] : 1;
+  const std::int64_t batch =
+      result.elements / std::max<std::int64_t>(heads * queries * result.dims[result.rank - 1], 1);
+  const std::int64_t mask = l.is_causal() ? 1 : l.is_masked() ? 2 : 0;
+  const Lowering::Extents extents = {batch, heads, queries, keys, width, mask};
+  l.kernel(OperatorClass::attention, type, extents);
+  l.backward_kernel(q, OperatorClass::attention, Direction::backward_input, type, extents);
 }
 
 // Fused attention: query, key, value, result and the logarithms of the sums are kept, never the scores.
@@ -314,6 +442,7 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   const std::int64_t tokens = result.rank > 1 ? std::max<std::int64_t>(result.dims[result.rank - 2], 1) : 1;
   const std::int64_t rows = result.elements / width, heads = rows / tokens;
   const std::int64_t bytes = result.bytes();
+  name_attention(l, q, k, result, type);
   if (l.training()) {
     l.save(l.make_hidden(half ? rows : heads * rounded_up(tokens, 32), DataType::float32));
     l.save(q);

@@ -202,6 +202,8 @@ void Lowering::begin() {
   call_.forward.begin = static_cast<std::uint32_t>(program_.steps.size());
   backward_.clear();
   saved_.clear();
+  kernels_.clear();
+  backward_kernels_.clear();
 }
 
 ValueId Lowering::make(TensorId tensor, DataType type, bool needs_gradient) {
@@ -285,6 +287,68 @@ void Lowering::backward_sum(ValueId from, ValueId to) {
   }
 }
 
+hardware::Arithmetic Lowering::arithmetic(hardware::OperatorClass what, DataType type) const {
+  using hardware::Arithmetic;
+  using hardware::OperatorClass;
+  using network::Precision;
+  if (type == DataType::bfloat16) return Arithmetic::bf16;
+  if (type == DataType::float16) return Arithmetic::fp16;
+  if (type == DataType::float32) {
+    const bool convolution = what == OperatorClass::convolution || what == OperatorClass::grouped ||
+                             what == OperatorClass::depthwise;
+    const bool product =
+        what == OperatorClass::matrix || what == OperatorClass::batched || what == OperatorClass::attention;
+    const Precision p = options_.precision;
+    if (convolution && p != Precision::fp32_strict) return Arithmetic::tf32;
+    return product && p == Precision::tf32 ? Arithmetic::tf32 : Arithmetic::fp32;
+  }
+  // Of other elements only their size counts.
+  const auto bits = network::bits(type);
+  return bits >= 64   ? Arithmetic::fp64
+         : bits == 32 ? Arithmetic::fp32
+         : bits == 16 ? Arithmetic::fp16
+                      : Arithmetic::int8;
+}
+
+void Lowering::kernel(hardware::OperatorClass what, DataType type, Extents extents,
+                      hardware::Direction direction) {
+  hardware::OperatorCase c{
+      .operator_class = what, .direction = direction, .arithmetic = arithmetic(what, type)};
+  std::ranges::copy(extents, c.extents.begin());
+  kernels_.push_back(c);
+}
+
+void Lowering::backward_kernel(ValueId of, hardware::OperatorClass what, hardware::Direction direction,
+                               DataType type, Extents extents) {
+  if (!needs_gradient(of)) return;
+  hardware::OperatorCase c{
+      .operator_class = what, .direction = direction, .arithmetic = arithmetic(what, type)};
+  std::ranges::copy(extents, c.extents.begin());
+  backward_kernels_.push_back(c);
+}
+
+void Lowering::add_unnamed_kernels(std::span<const ValueId> results) {
+  using hardware::Direction;
+  using hardware::OperatorClass;
+  const auto steps = std::span(program_.steps).subspan(call_.forward.begin);
+  if (kernels_.empty())
+    for (const ValueId id : results)
+      if (std::ranges::any_of(steps,
+                              [&](const Step& s) { return s.kind == StepKind::output && s.value == id; }))
+        kernel(OperatorClass::unary, at(id).type, {at(id).elements});
+  if (!backward_kernels_.empty()) return;
+  for (const Step& step : backward_) {
+    if (step.kind != StepKind::gradient) continue;
+    const Value& v = at(step.value);
+    const std::int64_t whole = results.empty() ? v.elements : at(results.front()).elements;
+    if (whole > v.elements && v.elements > 0)  // summed down
+      backward_kernel(step.value, OperatorClass::column_sum, Direction::forward, v.type,
+                      {whole / v.elements, v.elements});
+    else
+      backward_kernel(step.value, OperatorClass::binary, Direction::forward, v.type, {v.elements});
+  }
+}
+
 void Lowering::end(std::initializer_list<ValueId> results) {
   end(std::span(results.begin(), results.size()));
 }
@@ -292,6 +356,15 @@ void Lowering::end(std::initializer_list<ValueId> results) {
 void Lowering::end(std::span<const ValueId> results) {
   call_.forward.count = static_cast<std::uint32_t>(program_.steps.size()) - call_.forward.begin;
   const bool gradient = std::ranges::any_of(results, [&](ValueId id) { return needs_gradient(id); });
+  add_unnamed_kernels(results);
+  call_.kernels = {static_cast<std::uint32_t>(program_.kernels.size()),
+                   static_cast<std::uint32_t>(kernels_.size())};
+  program_.kernels.insert(program_.kernels.end(), kernels_.begin(), kernels_.end());
+  call_.backward_kernels.begin = static_cast<std::uint32_t>(program_.kernels.size());
+  if (gradient)
+    program_.kernels.insert(program_.kernels.end(), backward_kernels_.begin(), backward_kernels_.end());
+  call_.backward_kernels.count =
+      static_cast<std::uint32_t>(program_.kernels.size()) - call_.backward_kernels.begin;
   call_.saved.begin = static_cast<std::uint32_t>(program_.values_of.size());
   if (gradient) program_.values_of.insert(program_.values_of.end(), saved_.begin(), saved_.end());
   call_.saved.count = static_cast<std::uint32_t>(program_.values_of.size()) - call_.saved.begin;
@@ -345,7 +418,10 @@ ValueId Lowering::cast(ValueId id, DataType type) {
   begin();
   const ValueId made = make_like(id, type);
   program_.values[static_cast<std::size_t>(made)].needs_gradient = at(id).needs_gradient;
+  kernel(hardware::OperatorClass::copy, at(id).type, {at(id).elements});
   backward_gradient(id);
+  backward_kernel(id, hardware::OperatorClass::copy, hardware::Direction::forward, at(id).type,
+                  {at(id).elements});
   end({made});
   if (weight) {
     cast_of_[static_cast<std::size_t>(id)] = made;
@@ -354,12 +430,25 @@ ValueId Lowering::cast(ValueId id, DataType type) {
   return made;
 }
 
+/// Rows that stay whole are copied as fast as if all was contiguous.
+void Lowering::name_copy(ValueId id) {
+  const Value& v = at(id);
+  constexpr std::int64_t kWhole = 32;  // elements; a row of a cache line and more
+  const bool rows = v.rank > 0 && v.strided && v.strides[v.rank - 1] == 1 && v.dims[v.rank - 1] >= kWhole;
+  if (v.rank < 2 || !v.strided || rows || v.elements == 0)
+    return kernel(hardware::OperatorClass::copy, v.type, {v.elements});
+  const std::int64_t columns = std::max<std::int64_t>(v.dims[v.rank - 1], 1);
+  const std::int64_t lines = std::max<std::int64_t>(v.dims[v.rank - 2], 1);
+  kernel(hardware::OperatorClass::transpose, v.type, {v.elements / columns / lines, lines, columns});
+}
+
 ValueId Lowering::copy(ValueId id) {
   begin();
   const ValueId made = make_like(id, at(id).type);
   Value& v = program_.values[static_cast<std::size_t>(made)];
   set_contiguous(v);
   v.needs_gradient = at(id).needs_gradient;
+  name_copy(id);
   backward_share(id);
   end({made});
   return made;
@@ -444,7 +533,7 @@ void Lowering::lower_operator(std::uint32_t index, const Operator& op, const Fus
 }
 
 void Lowering::lower_loss() {
-  if (options_.loss == Loss::none || network_.main().outputs.empty()) return;
+  if (options_.loss == network::Loss::none || network_.main().outputs.empty()) return;
   op_ = kLossCall;
   const ValueId out = bound_[at_index(network_.main().outputs.front())];
   if (out == kNoValue || !network::is_float(at(out).type)) return;
@@ -452,8 +541,14 @@ void Lowering::lower_loss() {
   begin();
   const std::int64_t bytes = at(x).bytes();
   const ValueId inner = make_like(x, at(x).type);  // the squares, or the log-probabilities
+  if (options_.loss == network::Loss::cross_entropy && at(x).rank > 0 && at(x).elements > 0) {
+    const std::int64_t width = std::max<std::int64_t>(at(x).dims[at(x).rank - 1], 1);
+    kernel(hardware::OperatorClass::softmax, at(x).type, {at(x).elements / width, width});
+    backward_kernel(x, hardware::OperatorClass::softmax, hardware::Direction::backward_input, at(x).type,
+                    {at(x).elements / width, width});
+  }
   program_.values[static_cast<std::size_t>(inner)].needs_gradient = needs_gradient(x);
-  if (options_.loss == Loss::mean_square) {
+  if (options_.loss == network::Loss::mean_square) {
     save(x);
     // x², then 2x, then the product with what came back
     backward_scratch(bytes);

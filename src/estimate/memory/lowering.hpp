@@ -13,15 +13,11 @@
 
 namespace plimsoll::estimate {
 
-/// ONNX does not say which operators a framework runs in place.
-enum class InPlace : std::uint8_t { automatic, always, never };
-enum class Loss : std::uint8_t { cross_entropy, mean_square, none };
-
 struct LoweringOptions {
   network::Mode mode = network::Mode::infer;
   network::Precision precision = network::Precision::fp32;
-  Loss loss = Loss::cross_entropy;
-  InPlace in_place = InPlace::automatic;
+  network::Loss loss = network::Loss::cross_entropy;
+  network::InPlace in_place = network::InPlace::automatic;
   std::int64_t multiprocessors = 132;    ///< of the GPU: how far its reductions split
   bool gpu = true;                       ///< false: no library workspaces
   bool key_value_cache = true;           ///< causal attention copies its keys and values into a cache
@@ -87,6 +83,16 @@ class Lowering {
   void backward_library();
   /// Sums the result's gradient, of the extents of `from`, down to those of `to`.
   void backward_sum(ValueId from, ValueId to);
+  // The kernels that run, for who estimates time. A call that names none runs one over each new result, and
+  // backward one over each gradient.
+  using Extents = std::initializer_list<std::int64_t>;
+  void kernel(hardware::OperatorClass what, network::DataType type, Extents extents,
+              hardware::Direction direction = hardware::Direction::forward);
+  /// Ignored where `of` needs no gradient.
+  void backward_kernel(ValueId of, hardware::OperatorClass what, hardware::Direction direction,
+                       network::DataType type, Extents extents);
+  /// What a kernel of that class computes in, on tensors of that type.
+  [[nodiscard]] hardware::Arithmetic arithmetic(hardware::OperatorClass what, network::DataType type) const;
   void end(std::initializer_list<ValueId> results);
   void end(std::span<const ValueId> results);
 
@@ -114,6 +120,11 @@ class Lowering {
   ValueId cached(ValueId id);
   /// The tensor before its heads were repeated for grouped queries; itself where they were not.
   [[nodiscard]] network::TensorId before_repetition(network::TensorId id) const;
+  /// Whether the attention being lowered has a mask of some kind.
+  [[nodiscard]] bool is_masked() const {
+    return op_ < fusions_.size() &&
+           (fusions_[op_].mask != network::kNoTensor || fusions_[op_].allowed != network::kNoTensor);
+  }
   [[nodiscard]] bool is_causal() const { return op_ < causal_.size() && causal_[op_]; }
 
  private:
@@ -123,6 +134,8 @@ class Lowering {
   void weights_and_inputs();
   void lower_operator(std::uint32_t index, const network::Operator& op, const Fusion& fusion);
   void lower_loss();
+  void add_unnamed_kernels(std::span<const ValueId> results);
+  void name_copy(ValueId id);
   void set_lifetimes();
 
   const network::Network& network_;
@@ -138,6 +151,7 @@ class Lowering {
   std::vector<Fusion> fusions_;           ///< by operator
   std::vector<bool> causal_;              ///< by operator: a product of causal attention
   std::vector<Step> backward_;            ///< of the call being described
+  std::vector<hardware::OperatorCase> kernels_, backward_kernels_;  ///< the same
   std::vector<ValueId> saved_;
   std::uint32_t op_ = 0;
   Call call_;

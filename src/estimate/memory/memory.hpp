@@ -32,8 +32,8 @@ struct MemorySetting {
   network::Mode mode = network::Mode::infer;
   network::Precision precision = network::Precision::fp32;
   network::Optimizer optimizer = network::Optimizer::sgd;
-  Loss loss = Loss::cross_entropy;
-  InPlace in_place = InPlace::automatic;
+  network::Loss loss = network::Loss::cross_entropy;
+  network::InPlace in_place = network::InPlace::automatic;
   ZeroGrad zero_grad = ZeroGrad::before_forward;
   bool fused_optimizer = false;
   bool checkpoint =

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "hardware/calibration.hpp"
 #include "network/data_type.hpp"
 #include "network/network.hpp"
 
 namespace plimsoll::estimate {
 
-/// What a framework executes for a network, as far as memory is concerned: calls of its kernels, each with
-/// the steps that allocate in its forward and in its backward pass. Made by lower() from a Network, run by
-/// record() (estimate/memory/recording.hpp). A plain value.
+/// What a framework executes for a network: calls of its operators, each with the steps that allocate in its
+/// forward and in its backward pass, and with the kernels that run there. Made by lower() from a Network, run
+/// by record() (estimate/memory/recording.hpp). A plain value.
 
 enum class ValueId : std::uint32_t {};
 enum class StorageId : std::uint32_t {};
@@ -75,11 +76,13 @@ struct Step {
 };
 
 struct Call {
-  std::uint32_t op = 0;     ///< index in the main graph's operators; kLossCall for those of the loss
-  network::Range forward;   ///< in steps
-  network::Range backward;  ///< in steps; empty where no gradient passes
-  network::Range saved;     ///< in values_of: kept for the backward pass
-  network::Range results;   ///< in values_of
+  std::uint32_t op = 0;             ///< index in the main graph's operators; kLossCall for those of the loss
+  network::Range forward;           ///< in steps
+  network::Range backward;          ///< in steps; empty where no gradient passes
+  network::Range saved;             ///< in values_of: kept for the backward pass
+  network::Range results;           ///< in values_of
+  network::Range kernels;           ///< in kernels: of the forward pass
+  network::Range backward_kernels;  ///< in kernels
 };
 inline constexpr std::uint32_t kLossCall = 0xffffffff;
 
@@ -89,6 +92,7 @@ struct Program {
   std::vector<Call> calls;  ///< in the order of the forward pass
   std::vector<Step> steps;
   std::vector<ValueId> values_of;
+  std::vector<hardware::OperatorCase> kernels;
   std::vector<ValueId> parameters;      ///< learned, in the order in which the network stores them
   std::vector<StorageId> resident;      ///< on the device from the start: weights, buffers, inputs
   std::vector<std::uint32_t> released;  ///< by storage: the call after which the program's own reference ends

@@ -86,7 +86,7 @@ struct Recorded {
 };
 
 struct Setting {
-  LoweringOptions lowering = {.loss = Loss::none,
+  LoweringOptions lowering = {.loss = network::Loss::none,
                               .gpu = false};  // no workspaces, so that maps can be counted
   RecordingOptions recording = {};
 };
@@ -157,7 +157,7 @@ TEST(Recording, ConvolutionNormClipKeepsThreeMaps) {
 
 TEST(Recording, NothingInPlaceKeepsWhatReluMakes) {
   Setting s = training();
-  s.lowering.in_place = InPlace::never;
+  s.lowering.in_place = network::InPlace::never;
   const Recorded r =
       recorded([](Builder& b) { return b.add("Relu", "relu", {norm(b, "norm", one_conv(b))}); }, s);
   // BatchNorm's result has no reader left and goes: two maps again, but three at the most in the pass.
@@ -387,7 +387,7 @@ TEST(Recording, CrossEntropyKeepsLogProbabilities) {
     return b.add("MatMul", "head", {input(b, "x", {6, 8}), b.parameter("w", {8, 10})});
   };
   EXPECT_THAT(recorded(net, s).after_forward(), ElementsAre(240));
-  s.lowering.loss = Loss::cross_entropy;
+  s.lowering.loss = network::Loss::cross_entropy;
   // 6 x 10 scores, which the caller holds; as many log-probabilities; and the loss itself, while backward
   // runs.
   EXPECT_THAT(recorded(net, s).sizes(recorded(net, s).before(Phase::backward, 1), {Purpose::saved}),

@@ -129,6 +129,13 @@ void lower_gather(Lowering& l, const Operator& op, const MemoryRule&) {
   const ValueId at = l.value(indices);
   l.begin();
   const ValueId result = l.make(out, l.at(x).type, l.needs_gradient(x));
+  if (axis == 0 && l.at(x).rank == 2) {
+    const std::int64_t width = std::max<std::int64_t>(l.at(x).dims[1], 1);
+    const hardware::OperatorClass c = hardware::OperatorClass::embedding;
+    const Lowering::Extents extents = {l.at(result).elements / width, width, l.at(x).dims[0]};
+    l.kernel(c, l.at(x).type, extents);
+    l.backward_kernel(x, c, hardware::Direction::backward_input, l.at(x).type, extents);
+  }
   l.save(at);
   l.backward_gradient(x);
   l.end({result});
@@ -150,6 +157,7 @@ void lower_concat(Lowering& l, const Operator& op, const MemoryRule&) {
   for (ValueId& v : inputs) v = l.cast(v, type);
   l.begin();
   const ValueId result = l.make(out, type, gradient);
+  l.kernel(hardware::OperatorClass::copy, type, {l.at(result).elements});
   for (const ValueId v : inputs) l.backward_share(v);  // parts of the gradient, as views
   l.end({result});
 }

@@ -1,0 +1,229 @@
+#include "hardware/calibration_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace plimsoll::hardware {
+namespace {
+
+using Json = nlohmann::json;
+using Ordered = nlohmann::ordered_json;
+
+constexpr std::size_t kMostPoints = 50'000, kMostGroups = 26 * 3 * 7, kMostCeilings = 1000;
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
+constexpr std::int64_t kMostWholes = std::int64_t{1} << 53;
+
+/// A number that is finite and not below `least`; 0 after an error.
+double number(JsonSection& section, const std::string& key, double least) {
+  const Json* value = section.take(key);
+  const double found = value != nullptr && value->is_number() ? value->get<double>() : std::nan("");
+  if (std::isfinite(found) && found >= least) return found;
+  section.complain(key,
+                   value == nullptr ? "is missing" : fmt::format("is not a number of {} or more", least));
+  return 0;
+}
+std::optional<double> number_if_any(JsonSection& section, const std::string& key, double least) {
+  if (section.take(key) == nullptr) return std::nullopt;
+  return number(section, key, least);
+}
+
+/// A list of at most so many items; empty after an error, or where it is absent.
+const Json::array_t& items(JsonSection& section, const std::string& key, std::size_t most) {
+  static const Json::array_t kNone;
+  const Json* value = section.take(key);
+  if (value == nullptr) return kNone;
+  if (value->is_array() && value->size() <= most) return value->get_ref<const Json::array_t&>();
+  section.complain(key, fmt::format("is not a list of at most {} items", most));
+  return kNone;
+}
+
+Figure measured(double value, std::string source, const std::string& date) {
+  return {value, Provenance::measured, std::move(source), date};
+}
+
+Ceiling read_ceiling(JsonSection section, const std::string& date) {
+  Ceiling ceiling;
+  ceiling.name = section.required_text("name");
+  const double value = number(section, "value", 0);
+  ceiling.unit = section.required_text("unit");
+  const std::string own = section.text("date");
+  ceiling.figure = measured(value, section.text("source"), own.empty() ? date : own);
+  ceiling.spread = number(section, "spread", 0);
+  ceiling.at = number_if_any(section, "at", 0);
+  ceiling.share_of_peak = number_if_any(section, "share_of_peak", 0);
+  section.done();
+  return ceiling;
+}
+
+/// One row of a group: extents, seconds, spread and, where known, workspace and joules. Nothing where it is
+/// none.
+std::optional<OperatorPoint> point_of(const OperatorCase& group, const Json& row) {
+  const std::size_t extents = extent_count(group.operator_class);
+  if (!row.is_array() || row.size() < extents + 2 || row.size() > extents + 4) return std::nullopt;
+  OperatorPoint point{group};
+  for (std::size_t i = 0; i < extents; ++i) {
+    const auto extent = row[i].is_number_integer() ? row[i].get<std::int64_t>() : -1;
+    if (extent < 0 || extent > kMostExtent) return std::nullopt;
+    point.what.extents[i] = extent;
+  }
+  std::array<std::optional<double>, 4> rest;
+  for (std::size_t i = extents; i < row.size(); ++i) {
+    const bool may_be_absent = i >= extents + 2;
+    if (may_be_absent && row[i].is_null()) continue;
+    const double value = row[i].is_number() ? row[i].get<double>() : std::nan("");
+    if (!std::isfinite(value) || value < 0) return std::nullopt;
+    rest[i - extents] = value;
+  }
+  if (*rest[0] <= 0) return std::nullopt;
+  point.seconds = *rest[0];
+  point.spread = *rest[1];
+  point.workspace = rest[2];
+  point.joules = rest[3];
+  return point;
+}
+
+void read_group(JsonSection section, Calibration& calibration) {
+  const auto operator_class =
+      section.choice("class", section.required_text("class"), &operator_class_named, OperatorClass::unary);
+  const auto direction =
+      section.choice("direction", section.required_text("direction"), &direction_named, Direction::forward);
+  const auto arithmetic =
+      section.choice("arithmetic", section.required_text("arithmetic"), &arithmetic_named, Arithmetic::fp32);
+  section.text("columns");  // for who reads the file
+  const OperatorCase group{operator_class, direction, arithmetic, {}};
+  const Json::array_t& rows = items(section, "points", kMostPoints);
+  for (std::size_t i = 0; i < rows.size() && !section.error(); ++i) {
+    if (const auto point = point_of(group, rows[i]))
+      calibration.points.push_back(*point);
+    else
+      section.complain(fmt::format("points[{}]", i), "is no point of this class", "see docs/devices.md");
+  }
+  if (calibration.points.size() > kMostPoints)
+    section.complain("points", fmt::format("are more than {} in all", kMostPoints));
+  if (const Json* fit = section.take("fit"); fit != nullptr && !section.error()) {
+    JsonSection figures(*fit, section.place("fit"), section.error());
+    calibration.fits.push_back({operator_class, direction, arithmetic, static_cast<std::int64_t>(rows.size()),
+                                number(figures, "efficiency", 0), number(figures, "residual", 0),
+                                number(figures, "residual_90", 0)});
+    figures.done();
+  }
+  section.done();
+}
+
+/// As many significant digits as a measurement has; JSON writes no more than needed.
+double rounded(double value, int digits = 4) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const int last = static_cast<int>(std::floor(std::log10(std::fabs(value)))) - digits + 1;
+  // Powers of ten are exact, their reciprocals are not.
+  const double scale = std::pow(10.0, std::abs(last));
+  return last < 0 ? std::round(value * scale) / scale : std::round(value / scale) * scale;
+}
+/// Whole numbers are shorter without a point.
+Ordered short_number(double value) {
+  const double kept = rounded(value);
+  if (kept == std::floor(kept) && std::fabs(kept) < static_cast<double>(kMostWholes))
+    return static_cast<std::int64_t>(kept);
+  return kept;
+}
+
+Ordered ceiling_json(const Ceiling& ceiling, const std::string& date) {
+  Ordered out = {{"name", ceiling.name},
+                 {"value", ceiling.figure.value},
+                 {"unit", ceiling.unit},
+                 {"spread", rounded(ceiling.spread)}};
+  if (ceiling.at) out["at"] = *ceiling.at;
+  if (ceiling.share_of_peak) out["share_of_peak"] = rounded(*ceiling.share_of_peak);
+  if (!ceiling.figure.source.empty()) out["source"] = ceiling.figure.source;
+  if (!ceiling.figure.date.empty() && ceiling.figure.date != date) out["date"] = ceiling.figure.date;
+  return out;
+}
+
+Ordered row_json(const OperatorPoint& point) {
+  Ordered row = Ordered::array();
+  for (std::size_t i = 0; i < extent_count(point.what.operator_class); ++i)
+    row.push_back(point.what.extents[i]);
+  row.push_back(rounded(point.seconds));
+  row.push_back(rounded(point.spread, 2));
+  if (point.workspace || point.joules)
+    row.push_back(point.workspace ? short_number(*point.workspace) : Ordered());
+  if (point.joules) row.push_back(rounded(*point.joules));
+  return row;
+}
+
+bool same_group(const OperatorCase& a, const OperatorCase& b) {
+  return a.operator_class == b.operator_class && a.direction == b.direction && a.arithmetic == b.arithmetic;
+}
+
+std::string group_text(std::span<const OperatorPoint> points, const std::vector<ClassFit>& fits) {
+  const OperatorCase& what = points.front().what;
+  Ordered out = {
+      {"class", name(what.operator_class)},
+      {"direction", name(what.direction)},
+      {"arithmetic", name(what.arithmetic)},
+      {"columns", fmt::format("{} seconds spread workspace joules",
+                              operator_classes()[static_cast<std::size_t>(what.operator_class)].extents)}};
+  for (const ClassFit& fit : fits)
+    if (fit.operator_class == what.operator_class && fit.direction == what.direction &&
+        fit.arithmetic == what.arithmetic)
+      out["fit"] = {{"efficiency", rounded(fit.efficiency)},
+                    {"residual", rounded(fit.residual)},
+                    {"residual_90", rounded(fit.residual_90)}};
+  out["points"] = Ordered::array();
+  for (const OperatorPoint& point : points) out["points"].push_back(row_json(point));
+  return out.dump();
+}
+
+}  // namespace
+
+std::optional<Calibration> read_calibration(JsonSection& top) {
+  const Json* object = top.take("calibration");
+  if (object == nullptr || top.error()) return std::nullopt;
+  JsonSection section(*object, "calibration", top.error());
+  Calibration calibration;
+  calibration.date = section.required_text("date");
+  calibration.versions = section.texts("versions");
+  calibration.remarks = section.texts("remarks");
+  if (const auto seconds = number_if_any(section, "eager_launch", 0))
+    calibration.eager_launch = measured(*seconds, "host's time per operator", calibration.date);
+  const Json::array_t& ceilings = items(section, "ceilings", kMostCeilings);
+  for (std::size_t i = 0; i < ceilings.size() && !top.error(); ++i)
+    calibration.ceilings.push_back(read_ceiling(
+        JsonSection(ceilings[i], fmt::format("calibration.ceilings[{}]", i), top.error()), calibration.date));
+  const Json::array_t& groups = items(section, "operators", kMostGroups);
+  for (std::size_t i = 0; i < groups.size() && !top.error(); ++i)
+    read_group(JsonSection(groups[i], fmt::format("calibration.operators[{}]", i), top.error()), calibration);
+  section.done();
+  std::ranges::sort(calibration.points, {}, &OperatorPoint::what);
+  const auto twice = std::ranges::adjacent_find(calibration.points, {}, &OperatorPoint::what);
+  if (twice != calibration.points.end())
+    section.complain("operators", fmt::format("have a point of {} twice", name(twice->what.operator_class)));
+  if (top.error()) return std::nullopt;
+  return calibration;
+}
+
+std::string calibration_text(const Calibration& calibration) {
+  std::string out = fmt::format("{{\n    \"date\": {},\n", Ordered(calibration.date).dump());
+  out += fmt::format("    \"versions\": {},\n", Ordered(calibration.versions).dump());
+  out += fmt::format("    \"remarks\": {},\n", Ordered(calibration.remarks).dump());
+  if (calibration.eager_launch)
+    out +=
+        fmt::format("    \"eager_launch\": {},\n", Ordered(rounded(calibration.eager_launch->value)).dump());
+  out += "    \"ceilings\": [";
+  for (std::size_t i = 0; i < calibration.ceilings.size(); ++i)
+    out += fmt::format("{}\n      {}", i == 0 ? "" : ",",
+                       ceiling_json(calibration.ceilings[i], calibration.date).dump());
+  out += "],\n    \"operators\": [";
+  std::span<const OperatorPoint> rest = calibration.points;
+  for (bool first = true; !rest.empty(); first = false) {
+    const auto end = std::ranges::find_if_not(
+        rest, [&rest](const OperatorPoint& p) { return same_group(p.what, rest.front().what); });
+    const auto count = static_cast<std::size_t>(end - rest.begin());
+    out += fmt::format("{}\n      {}", first ? "" : ",", group_text(rest.first(count), calibration.fits));
+    rest = rest.subspan(count);
+  }
+  return out + "]\n  }";
+}
+
+}  // namespace plimsoll::hardware

@@ -1,0 +1,98 @@
+#include "hardware/operator_curve.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plimsoll::hardware {
+namespace {
+
+/// A machine that computes 100 TFLOP/s at best, and the less the fewer rows a product has.
+double seconds_of(const OperatorCase& c) {
+  const double rows = static_cast<double>(c.extents[0]);
+  const double efficiency = rows / (rows + 512);
+  return 2e-6 + work_of(c).flops / (1e14 * efficiency);
+}
+OperatorCase product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {OperatorClass::matrix, Direction::forward, Arithmetic::bf16, {m, n, k, 0}};
+}
+std::vector<OperatorPoint> measured() {
+  std::vector<OperatorPoint> points;
+  for (std::int64_t m = 1; m <= 65536; m *= 4)
+    for (std::int64_t n = 64; n <= 8192; n *= 4)
+      for (std::int64_t k = 64; k <= 8192; k *= 4)
+        points.push_back({product(m, n, k), seconds_of(product(m, n, k)), 0.01});
+  return points;
+}
+
+TEST(OperatorCurves, FollowAnEfficiencyThatDependsOnSize) {
+  const OperatorCurves curves(measured());
+  for (const OperatorCase& c : {product(8, 512, 512), product(700, 3000, 768), product(30000, 2048, 512),
+                                product(2048, 1000, 4096)}) {
+    const auto prediction = curves.predict(c);
+    ASSERT_TRUE(prediction);
+    EXPECT_NEAR(std::log(prediction->seconds / seconds_of(c)), 0, 0.12) << c.extents[0];
+  }
+}
+
+TEST(OperatorCurves, SayNothingOfWhatWasNotMeasured) {
+  const OperatorCurves curves(measured());
+  OperatorCase other = product(8, 512, 512);
+  other.arithmetic = Arithmetic::fp32;
+  EXPECT_FALSE(curves.predict(other));
+  other = product(8, 512, 512);
+  other.direction = Direction::backward_weight;
+  EXPECT_FALSE(curves.predict(other));
+  EXPECT_FALSE(OperatorCurves({}).predict(product(8, 8, 8)));
+}
+
+TEST(OperatorCurves, OfOnePointKeepItsEfficiency) {
+  const OperatorPoint one{product(1024, 1024, 1024), 1e-4, 0.01};
+  const OperatorCurves curves(std::span(&one, 1));
+  const auto same = curves.predict(one.what);
+  ASSERT_TRUE(same);
+  EXPECT_NEAR(same->seconds, 1e-4, 1e-9);
+  const auto large = curves.predict(product(65536, 8192, 8192));
+  ASSERT_TRUE(large);
+  EXPECT_GT(large->seconds, 1e-3);
+}
+
+TEST(OperatorCurves, PreferTheSameKernel) {
+  std::vector<OperatorPoint> points;
+  const auto window = [](std::int64_t batch, std::int64_t kernel) {
+    return OperatorCase{OperatorClass::convolution,
+                        Direction::forward,
+                        Arithmetic::tf32,
+                        {batch, 64, 56, 56, 64, kernel, kernel, 1, 1}};
+  };
+  for (std::int64_t batch = 1; batch <= 256; batch *= 2)
+    for (const std::int64_t kernel : {1, 3}) {
+      const OperatorCase c = window(batch, kernel);
+      points.push_back({c, work_of(c).flops / (kernel == 1 ? 1e13 : 1e14), 0});
+      points.back().workspace = kernel == 1 ? 0 : 1e6;
+    }
+  const OperatorCurves curves(points);
+  const auto narrow = curves.predict(window(24, 1)), wide = curves.predict(window(24, 3));
+  ASSERT_TRUE(narrow && wide);
+  EXPECT_NEAR(narrow->seconds / (work_of(window(24, 1)).flops / 1e13), 1, 0.15);
+  EXPECT_NEAR(wide->seconds / (work_of(window(24, 3)).flops / 1e14), 1, 0.15);
+  EXPECT_EQ(narrow->workspace, 0);
+  EXPECT_EQ(wide->workspace, 1e6);
+}
+
+TEST(OperatorCurves, FitsTellHowWellPointsFollowFromTheOthers) {
+  std::vector<OperatorPoint> points = measured();
+  const std::vector<ClassFit> smooth = fit_classes(points);
+  ASSERT_EQ(smooth.size(), 1u);
+  EXPECT_EQ(smooth[0].points, static_cast<std::int64_t>(points.size()));
+  EXPECT_GT(smooth[0].efficiency, 0.01);
+  EXPECT_LE(smooth[0].efficiency, 1);
+  EXPECT_LE(smooth[0].residual, smooth[0].residual_90);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].seconds *= i % 2 == 0 ? 1 : 2;
+  const std::vector<ClassFit> rough = fit_classes(points);
+  EXPECT_GT(rough[0].residual, smooth[0].residual + 0.1);
+}
+
+}  // namespace
+}  // namespace plimsoll::hardware

@@ -1,0 +1,31 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "hardware/calibration.hpp"
+
+namespace plimsoll::probe {
+
+/// A point of the unit cube, taken coordinate by coordinate.
+class Draw {
+ public:
+  static constexpr std::size_t kCoordinates = 8;
+  /// The n-th of an even sequence: Roberts' generalisation of the golden ratio to more dimensions.
+  explicit Draw(std::uint64_t n);
+
+  [[nodiscard]] double share() { return at_ < kCoordinates ? point_[at_++] : 0.5; }
+  [[nodiscard]] double real(double low, double high);  ///< even in the logarithm
+  [[nodiscard]] std::int64_t whole(double low, double high);
+  [[nodiscard]] std::int64_t one_of(std::span<const std::int64_t> list);
+
+ private:
+  std::array<double, kCoordinates> point_{};
+  std::size_t at_ = 0;
+};
+
+/// Extents of a class for one draw; nothing where what was drawn is no operator anybody runs.
+[[nodiscard]] std::optional<hardware::Extents> shape_of(hardware::OperatorClass operator_class, Draw draw);
+
+}  // namespace plimsoll::probe
