@@ -29,9 +29,17 @@ struct Command {
 };
 [[nodiscard]] std::span<const Command> commands();
 
+/// A new subcommand of `app`, which owns it. In a file of its own because whoever makes an App compiles the
+/// whole of CLI11 once more.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
+
 void add_inspect(CLI::App& app, Invocation& invocation);
 void add_estimate(CLI::App& app, Invocation& invocation);
 void add_measure(CLI::App& app, Invocation& invocation);
+void add_choose(CLI::App& app, Invocation& invocation);
+void add_cost(CLI::App& app, Invocation& invocation);
+void add_training(CLI::App& app, Invocation& invocation);
+void add_ideal(CLI::App& app, Invocation& invocation);
 void add_oom(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_probe(CLI::App& app, Invocation& invocation);

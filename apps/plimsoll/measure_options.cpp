@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "inspect_model.hpp"
+#include "quantity.hpp"
 #include "setting_options.hpp"
 
 namespace plimsoll {
@@ -40,19 +41,6 @@ Result<std::string> device_named(const std::string& word) {
             "cpu, cuda or cuda:N; `plimsoll estimate` answers for devices that are not here"});
 }
 
-/// "4512x4512"; one number stands for both where `square`.
-Result<std::pair<std::int64_t, std::int64_t>> parse_size(const std::string& text, bool square,
-                                                         std::string_view option) {
-  constexpr std::int64_t kMost = 1 << 24;
-  const Result<std::vector<std::int64_t>> parsed = parse_shape(text);
-  if (parsed && std::ranges::all_of(*parsed, [](std::int64_t n) { return n > 0 && n <= kMost; })) {
-    if (parsed->size() == 2) return std::pair((*parsed)[0], (*parsed)[1]);
-    if (parsed->size() == 1 && square) return std::pair((*parsed)[0], (*parsed)[0]);
-  }
-  return fail("{} {} is no size: {}", option, text,
-              square ? "224, or 224x224" : "WIDTHxHEIGHT, as 4512x4512");
-}
-
 }  // namespace
 
 void MeasureOptions::add_to(CLI::App& command) {
@@ -84,6 +72,7 @@ void MeasureOptions::add_run_options(CLI::App& command) {
                    "Run as a CUDA graph: the pass, or the whole training step");
   command.add_flag("--literal", setting.literal, "Every operator by itself, none recognised as one kernel");
   command.add_flag("--fold", setting.fold, "Fold BatchNorm into the convolution before it; inference");
+  add_key_value_cache_option(command, setting.key_value_cache);
   command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
       ->delimiter(',')
       ->option_text("PREFIX,…");

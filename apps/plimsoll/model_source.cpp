@@ -116,6 +116,10 @@ void add_shape_options(CLI::App& command, BindingOptions& options) {
 
 }  // namespace
 
+void BindingOptions::add_shapes_to(CLI::App& command) {
+  add_shape_options(command, *this);
+}
+
 void BindingOptions::add_to(CLI::App& command) {
   command.add_option("--batch,-b", batch, "Batch size")->check(positive_number())->option_text("N");
   add_shape_options(command, *this);

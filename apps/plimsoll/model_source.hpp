@@ -45,6 +45,8 @@ struct BindingOptions {
   void add_to(CLI::App& command);
   /// The same with a list of batches, for commands that answer for several.
   void add_to(CLI::App& command, std::vector<std::int64_t>& batches);
+  /// Without the batch, for commands that choose it.
+  void add_shapes_to(CLI::App& command);
   /// `with_inputs` false where the model was made with them already.
   [[nodiscard]] Result<network::BindingRequest> request(bool with_inputs) const;
 };

@@ -11,6 +11,7 @@
 
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
+#include "json_output.hpp"
 #include "point_file.hpp"
 #include "report/point_lines.hpp"
 #include "report/run_comparison.hpp"
@@ -23,21 +24,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kVerbs[] = {"show", "compare", "export", "delete", "restore", "purge"};
 
-/// Names and values may hold bytes that are no UTF-8; JSON may not.
-std::string dump(const Json& document) {
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-void print_json(const Json& document) {
-  fmt::print("{}\n", dump(document));
-}
-
 /// One document, but put together run by run: thousands of them as one tree take ten times the room of their
 /// text.
 void print_list(const std::vector<store::Run>& runs, const std::string& location, bool more) {
-  fmt::print("{{\"store\":{},\"more\":{},\"runs\":[", dump(location), more);
+  fmt::print("{{\"store\":{},\"more\":{},\"runs\":[", json_text(location), more);
   for (std::size_t i = 0; i < runs.size(); ++i)
-    fmt::print("{}{}", i == 0 ? "" : ",", dump(report::run_json(runs[i])));
+    fmt::print("{}{}", i == 0 ? "" : ",", json_text(report::run_json(runs[i])));
   fmt::print("]}}\n");
 }
 

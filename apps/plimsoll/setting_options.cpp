@@ -55,6 +55,11 @@ void add_in_place_option(CLI::App& command, network::InPlace& in_place) {
                kInPlace);
 }
 
+void add_key_value_cache_option(CLI::App& command, bool& key_value_cache) {
+  command.add_flag("--kv-cache,!--no-kv-cache", key_value_cache,
+                   "Causal attention keeps keys and values, as decoders do (default: yes)");
+}
+
 void add_devices_option(CLI::App& command, std::vector<std::string>& devices, const std::string& help) {
   command.add_option("--device,-d", devices, help)->delimiter(',')->option_text("DEVICE,…");
 }
@@ -106,8 +111,7 @@ void MemoryOptions::add_to(CLI::App& command) {
                                "Over --gpus: none (default), data-parallel, zero1, zero2, zero3")
                    ->option_text("HOW"),
                kSharding);
-  command.add_flag("--kv-cache,!--no-kv-cache", setting.key_value_cache,
-                   "Causal attention keeps keys and values, as decoders do (default: yes)");
+  add_key_value_cache_option(command, setting.key_value_cache);
   command
       .add_option("--context", setting.context,
                   "Tokens that the key-value cache holds already (0); inference")

@@ -14,6 +14,7 @@ void add_precision_option(CLI::App& command, network::Precision& precision);
 void add_optimizer_option(CLI::App& command, network::Optimizer& optimizer);
 void add_loss_option(CLI::App& command, network::Loss& loss);
 void add_in_place_option(CLI::App& command, network::InPlace& in_place);
+void add_key_value_cache_option(CLI::App& command, bool& key_value_cache);
 
 struct MemoryOptions {
   estimate::MemorySetting setting;  ///< its mode comes from --mode

@@ -102,6 +102,8 @@ class Call {
 
   virtual void out(std::size_t output, at::Tensor tensor) = 0;
   virtual void out_sequence(std::size_t output, std::vector<at::Tensor> tensors) = 0;
+  /// Keeps a tensor that is no output until the pass has ended.
+  virtual void hold(at::Tensor tensor) = 0;
 
   /// Runs a body of If, Loop or Scan with these inputs and gives its outputs.
   [[nodiscard]] virtual std::vector<Value> run_body(network::GraphId id, std::span<const Value> inputs) = 0;

@@ -53,6 +53,8 @@ class StepCall final : public Call {
     set(i, Value{.tensor = {}, .sequence = std::move(tensors), .is_sequence = true});
   }
 
+  void hold(at::Tensor tensor) override { executor_.held_.push_back(std::move(tensor)); }
+
   [[nodiscard]] std::vector<Value> run_body(GraphId id, std::span<const Value> inputs) override {
     const network::Graph& body = executor_.plan_.network->graph(id);
     TORCH_CHECK(inputs.size() == body.inputs.size(), "a body of ", body.inputs.size(), " inputs is given ",
@@ -142,6 +144,7 @@ std::vector<Value> Executor::run(Inputs inputs) {
 }
 
 void Executor::clear() {
+  held_.clear();
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (kept_[i]) continue;
     values_[i] = {};

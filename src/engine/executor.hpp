@@ -64,6 +64,7 @@ class Executor {
   std::vector<Value> values_;          ///< by tensor
   std::vector<bool> kept_;             ///< by tensor: outlives the pass
   std::vector<at::Tensor> on_device_;  ///< by tensor: a kept host tensor's copy on the device
+  std::vector<at::Tensor> held_;       ///< until the pass has ended
   const network::Operator* running_ = nullptr;
 };
 

@@ -38,18 +38,36 @@ at::Tensor split(const at::Tensor& x, std::int64_t heads) {
   return x.unflatten(2, {heads, x.size(2) / heads}).permute({1, 2, 0, 3});
 }
 
-FusedKernel attention_kernel(const Fusion& fusion, const network::Shapes& shapes,
-                             std::shared_ptr<MaskUse> use, std::int64_t heads) {
+/// A copy that stays until the pass has ended.
+at::Tensor cached(Call& c, const at::Tensor& x) {
+  at::Tensor copy = x.clone(at::MemoryFormat::Contiguous);
+  c.hold(copy);
+  return copy;
+}
+
+FusedKernel attention_kernel(const Fusion& fusion, const network::Shapes& shapes, const AttentionForm& form) {
   const TensorId mask = fusion.allowed != kNoTensor ? fusion.allowed : fusion.mask;
   FusedKernel fused;
   fused.inputs = {fusion.inputs[0], fusion.inputs[1], fusion.inputs[2], mask};
   std::optional<double> scale = known_scale(fusion, shapes);
   if (!scale) fused.inputs.insert(fused.inputs.end(), {fusion.scales[0], fusion.scales[1]});
-  fused.kernel = [scale, heads, use = std::move(use)](Call& c) mutable {
+  const std::size_t unrepeated = fused.inputs.size();
+  const bool repeated = form.cached && form.unrepeated_key != kNoTensor;
+  if (repeated) fused.inputs.insert(fused.inputs.end(), {form.unrepeated_key, form.unrepeated_value});
+  fused.kernel = [scale, heads = form.heads, use = form.mask, cache = form.cached, repeated,
+                  unrepeated](Call& c) mutable {
     if (!scale) scale = c.number(4) * c.number(5);
     std::optional<at::Tensor> given;
     if (*use == MaskUse::as_given && c.has(3)) given = c.in(3);
-    const at::Tensor q = split(c.in(0), heads), k = split(c.in(1), heads), v = split(c.in(2), heads);
+    const at::Tensor q = split(c.in(0), heads);
+    at::Tensor k = split(c.in(1), heads), v = split(c.in(2), heads);
+    if (repeated) {
+      cached(c, c.in(unrepeated));
+      cached(c, c.in(unrepeated + 1));
+    } else if (cache) {
+      k = cached(c, k);
+      v = cached(c, v);
+    }
     c.out(0, scaled_attention(q, k, v, given, *use == MaskUse::causal, *scale));
   };
   return fused;
@@ -105,9 +123,9 @@ Kernel projection_kernel() {
 }
 
 FusedKernel fused_kernel(const Fusion& fusion, const network::Shapes& shapes, bool in_place,
-                         const std::shared_ptr<MaskUse>& mask, std::int64_t heads) {
+                         const AttentionForm& form) {
   switch (fusion.kind) {
-    case Kind::attention: return attention_kernel(fusion, shapes, mask, heads);
+    case Kind::attention: return attention_kernel(fusion, shapes, form);
     case Kind::linear: return linear_kernel(fusion);
     case Kind::layer_norm: return layer_norm_kernel(fusion);
     case Kind::gelu: return {[](Call& c) { c.out(0, at::gelu(c.in(0))); }, {fusion.inputs[0]}};

@@ -6,6 +6,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include "network/causal.hpp"
 #include "network/operators.hpp"
 #include "network/scopes.hpp"
 
@@ -63,6 +64,8 @@ class Planner {
     count_uses();
     if (!setting_.literal) fusions_ = network::recognise(network_, shapes_);
     fusions_.resize(network_.main().operators.size());
+    if (setting_.key_value_cache && setting_.mode == network::Mode::infer)
+      causal_ = network::find_causal_products(network_);
     for (std::size_t g = 0; g < network_.graphs.size(); ++g) plan_graph(g);
     set_releases();
     find_weights();
@@ -305,14 +308,30 @@ class Planner {
            exact_dims(network_.inputs(gemm)[2]).size() == 1;
   }
 
+  /// Whether an attention is causal is read from the graph, as for the estimate: under capture nobody may
+  /// look at what a mask holds.
+  AttentionForm attention_form(std::vector<Step>& steps, std::uint32_t i, Fusion& fusion) {
+    AttentionForm form{.mask = std::make_shared<MaskUse>(MaskUse::as_given)};
+    form.cached = i < causal_.size() && causal_[i];
+    const auto maker = [this](TensorId id) { return maker_[index(id)]; };
+    const TensorId key = network::before_repetition(network_, shapes_, fusion.inputs[1], maker);
+    const TensorId value = network::before_repetition(network_, shapes_, fusion.inputs[2], maker);
+    if (form.cached && key != fusion.inputs[1] && value != fusion.inputs[2]) {
+      form.unrepeated_key = key;
+      form.unrepeated_value = value;
+    }
+    form.heads = read_before_split(steps, fusion);
+    return form;
+  }
+
   void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, Fusion fusion) {
-    const std::int64_t heads = fusion.kind == Fusion::Kind::attention ? read_before_split(steps, fusion) : 0;
+    const AttentionForm form =
+        fusion.kind == Fusion::Kind::attention ? attention_form(steps, i, fusion) : AttentionForm{};
     const bool gated = fusion.kind == Fusion::Kind::silu || fusion.kind == Fusion::Kind::hard_swish;
     const bool overwrite = gated && in_place(fusion.inputs[0], "HardSwish", 2);
-    const auto mask = std::make_shared<MaskUse>(MaskUse::as_given);
-    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, mask, heads);
+    FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, form);
     if (fusion.kind == Fusion::Kind::attention && fused.inputs[3] != kNoTensor)
-      plan_.masks.push_back({fused.inputs[3], mask});
+      plan_.masks.push_back({fused.inputs[3], form.mask});
     if (fusion.kind == Fusion::Kind::linear && !fusion.turned) plan_.turned.push_back(fusion.inputs[1]);
     if (overwrite) ++plan_.in_place;
     ++plan_.recognised[std::string(name(fusion.kind))];
@@ -394,6 +413,7 @@ class Planner {
   std::vector<Unplanned>& missing_;
   Plan plan_;
   std::vector<Fusion> fusions_;
+  std::vector<bool> causal_;  ///< by operator of the main graph, where keys and values are to be cached
   std::vector<bool> known_;
   std::vector<std::uint32_t> uses_;
   std::vector<const Operator*> maker_;

@@ -80,11 +80,18 @@ struct FusedKernel {
   Kernel kernel;
   std::vector<network::TensorId> inputs;
 };
-/// `mask` is looked at whenever the kernel of an attention runs. `heads`: its inputs are tokens, batch,
-/// width, still to be split in so many heads; 0: they are split.
+/// What the graph around a recognised attention says of it.
+struct AttentionForm {
+  std::shared_ptr<MaskUse> mask;  ///< looked at whenever the kernel runs
+  std::int64_t heads = 0;  ///< its inputs are tokens, batch, width, to be split in so many; 0: they are split
+  /// Copies of keys and values are held until the pass has ended, as a decoder's cache does. Where heads were
+  /// repeated for grouped queries it holds what they were repeated from.
+  bool cached = false;
+  network::TensorId unrepeated_key = network::kNoTensor, unrepeated_value = network::kNoTensor;
+};
+/// `in_place` is of activations, `form` of attention.
 [[nodiscard]] FusedKernel fused_kernel(const network::Fusion& fusion, const network::Shapes& shapes,
-                                       bool in_place, const std::shared_ptr<MaskUse>& mask,
-                                       std::int64_t heads = 0);
+                                       bool in_place, const AttentionForm& form);
 /// "attention", "gelu", …
 [[nodiscard]] std::string_view name(network::Fusion::Kind kind);
 

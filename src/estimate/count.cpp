@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include "estimate/causal.hpp"
 #include "estimate/saturating.hpp"
 #include "estimate/work_table.hpp"
+#include "network/causal.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -47,7 +47,7 @@ class Counter {
         source_(network.tensors.size(), kNoTensor),
         used_(network.tensors.size(), false),
         needs_gradient_(network.tensors.size(), false) {
-    if (conventions.halve_causal) causal_ = find_causal_products(network);
+    if (conventions.halve_causal) causal_ = network::find_causal_products(network);
   }
 
   Counts run() {

@@ -29,11 +29,11 @@ const Device& device(std::string_view id) {
 TEST(Catalogue, HoldsEveryDevice) {
   std::vector<std::string> ids;
   for (const Device& d : catalogue().devices()) ids.push_back(d.id);
-  EXPECT_THAT(
-      ids, ElementsAre("a10", "a100-40-sxm", "a100-80-sxm", "a30", "b200", "coral-dev-micro",
-                       "coral-dev-mini", "coral-usb-rpi3", "cortex-m7-300", "h100-pcie", "h100-sxm", "h200",
-                       "jetson-nano", "k80", "l4", "l40s", "mi250x", "mi300x", "ncs2-rpi3", "p100-sxm2",
-                       "rtx-3090", "rtx-4090", "rtx-8000", "t4", "v100-16-sxm2", "v100-32-sxm2"));
+  EXPECT_THAT(ids, ElementsAre("a10", "a100-40-sxm", "a100-80-sxm", "a30", "b200", "coral-dev-micro",
+                               "coral-dev-mini", "coral-usb-rpi3", "cortex-m7-300", "h100-pcie", "h100-sxm",
+                               "h200", "jetson-nano", "k80", "l4", "l40s", "mi250x", "mi300x", "ncs2-rpi3",
+                               "p100-sxm2", "rtx-3090", "rtx-4090", "rtx-8000", "stm32h747", "stm32mp157",
+                               "stm32n6", "t4", "v100-16-sxm2", "v100-32-sxm2"));
 }
 
 // FP64, FP32, TF32, FP16, BF16, INT8, FP8 in T/s (0: none), memory GB, GB/s, link GB/s, W, SMs, year: typed
@@ -107,7 +107,31 @@ TEST(Catalogue, EdgeBoardsKeepVerdictsAsBounds) {
   EXPECT_FALSE(device("coral-dev-micro").board->peak_power) << "nobody's verdict: unknown";
   EXPECT_FALSE(device("coral-dev-mini").board->mass);
   EXPECT_EQ(device("cortex-m7-300").kind, DeviceKind::microcontroller);
-  EXPECT_NEAR(device("cortex-m7-300").board->latencies.at(0).seconds.value, 0.1638 * 400 / 300, 1e-6);
+  EXPECT_TRUE(device("cortex-m7-300").board->latencies.empty()) << "none was measured; they are derived";
+  EXPECT_EQ(device("cortex-m7-300").board->clock->value, 300e6);
+  EXPECT_FALSE(nano.board->updates_in_place) << "nobody says";
+}
+
+TEST(Catalogue, EdgeLatenciesAreThoseMeasured) {
+  const Device& measured = device("stm32h747");
+  EXPECT_EQ(measured.board->core, device("cortex-m7-300").board->core);
+  EXPECT_EQ(measured.board->clock->value, 400e6);
+  const std::pair<const char*, std::vector<double>> table[] = {
+      {"stm32h747", {163.8, 485.8, 1641.8}}, {"stm32n6", {2.83, 6.06, 16.94}}, {"stm32mp157", {34.0, 91.4}}};
+  for (const auto& [id, milliseconds] : table) {
+    const auto& latencies = device(id).board->latencies;
+    ASSERT_EQ(latencies.size(), milliseconds.size()) << id;
+    for (std::size_t i = 0; i < latencies.size(); ++i) {
+      EXPECT_DOUBLE_EQ(latencies[i].seconds.value, milliseconds[i] * 1e-3) << id;
+      EXPECT_EQ(latencies[i].seconds.provenance, Provenance::measured);
+    }
+  }
+  for (const char* id : {"coral-dev-mini", "coral-usb-rpi3"}) {
+    const Latency& latency = device(id).board->latencies.at(2);
+    EXPECT_EQ(latency.network, "mobilenet_v1_1.0");
+    EXPECT_DOUBLE_EQ(latency.seconds.value, 4.42 / 400);
+    EXPECT_EQ(latency.seconds.bound, Bound::at_most) << "the verdict of a study, no measured time";
+  }
 }
 
 TEST(Catalogue, FindsByAnyOfItsNames) {

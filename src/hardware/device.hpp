@@ -34,6 +34,9 @@ struct Board {
   std::optional<std::array<Figure, 3>> size = {};  ///< m, the longest side first
   std::optional<Figure> peak_power = {};           ///< W of the whole board under load
   std::optional<Figure> boot_time = {};            ///< s
+  std::optional<Claim> updates_in_place = {};      ///< programs can be replaced where it is, in orbit too
+  std::string core = {};  ///< what executes networks ("Cortex-M7"): equal cores scale with their clocks
+  std::optional<Figure> clock = {};  ///< Hz of that core
   std::string framework = {};
   std::vector<Arithmetic> precisions = {};        ///< those the framework runs there
   std::optional<std::int64_t> most_at_once = {};  ///< largest batch, or requests in flight; 1: no batching

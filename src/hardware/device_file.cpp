@@ -27,6 +27,7 @@ enum class Dimension : std::uint8_t {
   mass,
   length,
   time,
+  frequency,
   count
 };
 struct Unit {
@@ -60,6 +61,8 @@ constexpr Unit kUnits[] = {
     {"mm", Dimension::length, 1e-3},
     {"s", Dimension::time, 1},
     {"ms", Dimension::time, 1e-3},
+    {"MHz", Dimension::frequency, 1e6},
+    {"GHz", Dimension::frequency, 1e9},
     {"1", Dimension::count, 1},
 };
 
@@ -74,6 +77,13 @@ std::string units_of(Dimension dimension) {
 using Sources = std::map<std::string, Figure>;
 
 enum class Bounds : bool { refused, allowed };
+
+const Figure* declared_source(Section& section, const Sources& sources) {
+  const std::string source = section.required_text("source");
+  if (const auto found = sources.find(source); found != sources.end()) return &found->second;
+  section.complain("source", fmt::format("\"{}\" is not declared", source), "declare it under \"sources\"");
+  return nullptr;
+}
 
 /// One value in SI base units, checked: finite, positive, whole where it is a count.
 double checked_value(Section& section, const Json& value, const Unit* unit) {
@@ -104,11 +114,7 @@ Frame read_frame(Section& section, Dimension dimension, const Sources& sources, 
   if (frame.unit == nullptr)
     section.complain("unit", fmt::format("\"{}\" does not fit", unit),
                      "units that do: " + units_of(dimension));
-  const std::string source = section.required_text("source");
-  if (const auto found = sources.find(source); found != sources.end())
-    frame.figure = found->second;
-  else
-    section.complain("source", fmt::format("\"{}\" is not declared", source), "declare it under \"sources\"");
+  if (const Figure* source = declared_source(section, sources)) frame.figure = *source;
   if (bounds == Bounds::allowed)
     if (const std::string bound = section.text("bound"); !bound.empty())
       frame.figure.bound = section.choice("bound", bound, &bound_named, Bound::exact);
@@ -125,6 +131,24 @@ std::optional<Figure> read_figure(Section& parent, const std::string& key, Dimen
   if (parent.error()) return std::nullopt;
   frame.figure.value = checked_value(section, *frame.value, frame.unit);
   return frame.figure;
+}
+
+std::optional<Claim> read_claim(Section& parent, const std::string& key, const Sources& sources) {
+  const Json* object = parent.take(key);
+  if (object == nullptr || parent.error()) return std::nullopt;
+  Section section(*object, parent.place(key), parent.error());
+  Claim claim;
+  if (const Json* value = section.take("value"); value == nullptr || !value->is_boolean())
+    section.complain("value", "is neither true nor false", "leave an unknown fact out");
+  else
+    claim.holds = value->get<bool>();
+  const Figure* source = declared_source(section, sources);
+  section.done();
+  if (source == nullptr || parent.error()) return std::nullopt;
+  claim.provenance = source->provenance;
+  claim.source = source->source;
+  claim.date = source->date;
+  return claim;
 }
 
 std::optional<std::array<Figure, 3>> read_size(Section& parent, const Sources& sources) {
@@ -172,7 +196,7 @@ std::vector<Latency> read_latencies(Section& board, const Sources& sources) {
         section.choice("precision", section.required_text("precision"), &arithmetic_named, Arithmetic::int8);
     latency.batch = section.whole("batch", 1, 1 << 20).value_or(1);
     latency.conditions = section.text("conditions");
-    const auto time = read_figure(section, "time", Dimension::time, sources);
+    const auto time = read_figure(section, "time", Dimension::time, sources, Bounds::allowed);
     if (!time)
       section.complain("time", "is missing");
     else
@@ -192,6 +216,9 @@ std::optional<Board> read_board(Section& top, const Sources& sources) {
   board.size = read_size(section, sources);
   board.peak_power = read_figure(section, "peak_power", Dimension::power, sources, Bounds::allowed);
   board.boot_time = read_figure(section, "boot_time", Dimension::time, sources, Bounds::allowed);
+  board.updates_in_place = read_claim(section, "updates_in_place", sources);
+  board.core = section.text("core");
+  board.clock = read_figure(section, "clock", Dimension::frequency, sources);
   board.framework = section.text("framework");
   for (const std::string& precision : section.texts("precisions"))
     board.precisions.push_back(section.choice("precisions", precision, &arithmetic_named, Arithmetic::int8));

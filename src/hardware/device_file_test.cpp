@@ -25,7 +25,9 @@ TEST(DeviceFile, ReadsFiguresInBaseUnits) {
           R"("memory": {"value": 24, "unit": "GiB", "source": "sheet"}, "peak": {"int8": {"value": 4, "unit": "TOP/s",
               "source": "sheet"}}, "compute_capability": "10.3", "year": 2025,
               "board": {"mass": {"value": 150, "unit": "g", "source": "sheet", "bound": "at-most"},
-                        "size": {"value": [10, 80, 70], "unit": "mm", "source": "sheet"}, "precisions": ["int8", "fp16"],
+                        "size": {"value": [10, 80, 70], "unit": "mm", "source": "sheet"}, "precisions": ["int8", "fp16"], "core": "Cortex-M7",
+                        "updates_in_place": {"value": false, "source": "sheet"},
+                        "clock": {"value": 300, "unit": "MHz", "source": "sheet"},
                         "latencies": [{"network": "n", "precision": "int8", "time": {"value": 2, "unit": "ms",
                                        "source": "sheet"}}]})"),
       "own.json");
@@ -41,6 +43,8 @@ TEST(DeviceFile, ReadsFiguresInBaseUnits) {
   EXPECT_DOUBLE_EQ((*device->board->size)[0].value, 0.080) << "the longest side first";
   EXPECT_DOUBLE_EQ((*device->board->size)[2].value, 0.010);
   EXPECT_DOUBLE_EQ(device->board->latencies.at(0).seconds.value, 0.002);
+  EXPECT_EQ(device->board->updates_in_place, (Claim{false, Provenance::datasheet, "a sheet", "2024"}));
+  EXPECT_DOUBLE_EQ(device->board->clock->value, 300e6);
 }
 
 struct Wrong {
@@ -100,6 +104,12 @@ TEST(DeviceFile, SaysWhatIsWrongAndWhere) {
       {with(R"("board": {"precisions": ["int9"]})"), "board.precisions", "not one of"},
       {with(R"("board": {"latencies": [{"network": "n", "precision": "int8"}]})"), "board.latencies[0].time",
        "missing"},
+      {with(R"("board": {"updates_in_place": {"value": "yes", "source": "sheet"}})"),
+       "board.updates_in_place.value", "neither"},
+      {with(R"("board": {"updates_in_place": {"value": true, "source": "hearsay"}})"),
+       "board.updates_in_place.source", "not declared"},
+      {with(R"("board": {"clock": {"value": 300, "unit": "ms", "source": "sheet"}})"), "board.clock.unit",
+       "does not fit"},
       {with(R"("x": [[[[[[[[]]]]]]]])"), "own.json", "deeper"},
       {std::string(100'000, '['), "own.json", ""},
       {std::string(5 << 20, ' '), "own.json", "4 MiB"},

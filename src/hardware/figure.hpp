@@ -32,4 +32,13 @@ struct Figure {
   friend bool operator==(const Figure&, const Figure&) = default;
 };
 
+/// Whether something holds of a device, and who says so. What nobody says is absent, never "no".
+struct Claim {
+  bool holds = false;
+  Provenance provenance = Provenance::assumed;
+  std::string source = {};
+  std::string date = {};
+  friend bool operator==(const Claim&, const Claim&) = default;
+};
+
 }  // namespace plimsoll::hardware

@@ -142,7 +142,7 @@ void JsonSection::done() {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const std::vector<std::string_view> known(known_.begin(), known_.end());
     const auto near = nearest_names(key, known, 1);
-    complain(printable(key, 80), "is no key of a device file",
+    complain(printable(key, 80), "is no key known here",
              near.empty() ? fmt::format("known here: {}", fmt::join(known_, ", "))
                           : fmt::format("did you mean \"{}\"?", near.front()));
     return;

@@ -50,9 +50,10 @@ struct Setting {
   network::InPlace in_place = network::InPlace::automatic;
   double learning_rate = 0.01;
   bool channels_last = false;
-  bool captured = false;  ///< as a CUDA graph: inference, or the whole training step
-  bool literal = false;   ///< no recognised kernels: every operator of the graph by itself
-  bool fold = false;      ///< BatchNorm into the convolution before it (inference)
+  bool captured = false;        ///< as a CUDA graph: inference, or the whole training step
+  bool literal = false;         ///< no recognised kernels: every operator of the graph by itself
+  bool fold = false;            ///< BatchNorm into the convolution before it (inference)
+  bool key_value_cache = true;  ///< inference: recognised causal attention keeps copies of keys and values
   bool deterministic = false;
   std::uint64_t seed = 0;                ///< of random weights, inputs, Dropout and shuffling
   std::vector<std::string> frozen;       ///< parameters whose name begins with one of these are not trained

@@ -83,6 +83,7 @@ TEST(Job, EveryFieldComesBack) {
                  .captured = true,
                  .literal = true,
                  .fold = true,
+                 .key_value_cache = false,
                  .deterministic = true,
                  .seed = std::numeric_limits<std::uint64_t>::max(),
                  .frozen = {"layer1", "a\xff"},

@@ -143,7 +143,9 @@ class Recording {
     setting.loss = job_.setting.loss;
     setting.in_place = job_.setting.in_place;
     setting.frozen = job_.setting.frozen;
-    setting.key_value_cache = false;  // the engine keeps what the graph gives back, and nothing else
+    // The engine caches in inference only, and only for attention that it recognises.
+    setting.key_value_cache =
+        job_.setting.key_value_cache && job_.setting.mode == network::Mode::infer && !job_.setting.literal;
     const auto estimate =
         estimate::estimate_memory(job_.network, *shapes, setting, instruments_.machine->gpus[*gpu]);
     if (!estimate) return;

@@ -123,6 +123,35 @@ check(ask('zoo', 'resnet50', '--json'), {'name': text, 'options': [{'name': text
 ask('devices', 'h200', '--json')
 ask('devices', '--json')
 
+FIGURE = (dict, type(None))
+CANDIDATE = {'device': text, 'network': text, 'precision': text, 'batch': integer, 'pass': FIGURE, 'image': FIGURE, 'energy': FIGURE,
+             'accuracy': FIGURE, 'meets': integer, 'fails': integer, 'unknown': integer, 'front': bool,
+             'limits': [{'limit': text, 'verdict': text, 'figure': FIGURE, 'fails_by': (float, int, type(None))}]}
+CHOICE = {'model': text, 'imaging': {'patches': integer, 'budget_seconds': number}, 'energy_ceiling_joules': number, 'certain': bool,
+          'recommended': CANDIDATE, 'reason': text, 'candidates': [CANDIDATE]}
+chosen = ask('choose', 'mobilenet_v1', '--depth', '0.25,1', '--scene', '4512x4512', '--period', '24h', '--images', '320', '--max-power', '5W',
+             '--max-mass', '150g', '--json', code=1)
+check(chosen, CHOICE, 'choose')
+expect(chosen['energy_ceiling_joules'] == 1350, 'choose: 5 W for 270 s')
+expect(len({c['device'] for c in chosen['candidates']}) == len(ask('devices', '--json')) - 1, 'choose: the whole catalogue, not this machine')
+for c in chosen['candidates']:
+    expect(c['meets'] + c['fails'] + c['unknown'] == len(c['limits']), f"choose: {c['device']}: every limit has a verdict")
+    for limit in c['limits']:
+        if limit['limit'] in ('latency', 'power', 'mass') and limit['figure'] is None:
+            expect(limit['verdict'] == 'unknown', f"choose: {c['device']}: a missing {limit['limit']} is unknown")
+        if limit['figure']:
+            expect(limit['figure']['source'] and limit['figure']['provenance'], f"choose: {c['device']}: figures have sources")
+# Known to meet all that was asked: exit code 0.
+ask('choose', 'mobilenet_v1', '--depth', '1', '--min-accuracy', '91%', '--device', 'coral-dev-mini', '--json')
+rates = ask('cost', '--tflops', '--json')
+check(rates, {'money_per_rate': [{'offer': text, 'arithmetic': text, 'dollars_per_teraflops': number, 'date': text, 'source': text}]}, 'cost')
+check(ask('cost', '--list', '--json'), {'offers': [{'offer': text, 'dollars': number, 'date': text, 'source': text}]}, 'cost --list')
+check(ask('cost', '--device', 'h200', '--time', '1s', '--energy', '1J', '--country', 'DNK', '--json'),
+      {'dollars_per_pass': number, 'basis': text, 'date': text, 'energy': {'kilowatt_hours': number, 'carbon_kilograms': number}}, 'cost')
+check(ask('training', '--flops', '1e20', '--rate', '1e14', '--json'), {'seconds': number, 'device_hours': number}, 'training')
+check(ask('training', '--step-time', '1s', '--batch', '8', '--json'), {'rows': [{'devices': integer, 'step_seconds': number}]}, 'training')
+check(ask('ideal', 'vgg16', '--device', 'k80', '--json'), {'macs': integer, 'rows': [{'arithmetic': text, 'seconds': number}]}, 'ideal')
+
 known = (int, float, type(None))
 TOP = {'time_microseconds': integer, 'watched_seconds': number,
        'host': {'name': text, 'cores': integer, 'cpu_cores': known, 'memory_used_bytes': known, 'memory_total_bytes': known},

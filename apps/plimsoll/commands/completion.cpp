@@ -92,7 +92,7 @@ void add_completion(CLI::App& app, Invocation& invocation) {
   auto shell = std::make_shared<Shell>(Shell::bash);
   static const std::map<std::string, Shell> kShells = {
       {"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
-  CLI::App* command = app.add_subcommand("completion", "A completion script for bash, zsh or fish");
+  CLI::App* command = add_command(app, "completion", "A completion script for bash, zsh or fish");
   command->add_option("shell", *shell, "bash, zsh or fish")
       ->required()
       ->transform(CLI::CheckedTransformer(kShells))

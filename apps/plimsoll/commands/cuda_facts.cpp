@@ -9,7 +9,7 @@ namespace plimsoll {
 /// environment.
 void add_cuda_facts(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
-      app.add_subcommand("cuda-facts", "What CUDA gives a process with the present environment")->group("");
+      add_command(app, "cuda-facts", "What CUDA gives a process with the present environment")->group("");
   command->callback([&invocation] {
     invocation.run = []() -> Result<int> {
       const Result<running::CudaFacts> facts = running::read_cuda_facts();

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
+#include "json_output.hpp"
 
 namespace plimsoll {
 namespace {
@@ -101,7 +102,7 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
   if (options.json) {
     Json out = Json::array();
     for (const Device& d : *devices) out.push_back(to_json(d));
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return 0;
   }
   using report::Align;
@@ -162,7 +163,7 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
   const Result<Device> device = hardware::device_named(options.name);
   if (!device) return std::unexpected(device.error());
   if (options.json) {
-    fmt::print("{}\n", to_json(*device).dump());
+    print_json(to_json(*device));
     return 0;
   }
   print_one(*device, style);
@@ -173,8 +174,8 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
 
 void add_devices(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "devices", "The devices known by name, with their figures and where those come from");
+  CLI::App* command =
+      add_command(app, "devices", "The devices known by name, with their figures and where those come from");
   command
       ->add_option("name", options->name,
                    "One of them, `this`, `this-cpu`, or a device file: every figure with its source")

@@ -9,11 +9,16 @@
 #include "batches.hpp"
 #include "command.hpp"
 #include "estimate/memory/memory.hpp"
+#include "estimate/time/time.hpp"
 #include "gpu_users.hpp"
 #include "hardware/catalogue.hpp"
+#include "hardware/device_file.hpp"
+#include "hardware/operator_curve.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "report/memory_report.hpp"
+#include "report/time_report.hpp"
 #include "report/timeline_page.hpp"
 #include "setting_options.hpp"
 
@@ -27,6 +32,8 @@ struct Options {
   std::vector<std::int64_t> batches;
   std::vector<std::string> devices;
   std::string timeline;
+  std::string calibration;
+  bool layers = false;
   bool max_batch = false;
   bool advice = false;
   bool json = false;
@@ -35,7 +42,24 @@ struct Options {
 struct Target {
   hardware::Device device;
   std::vector<report::OtherUser> others;  ///< of this machine's GPU
+  std::optional<hardware::OperatorCurves> curves = {};
 };
+
+/// A file's calibration, or the device's own; none where the datasheet alone is asked for.
+Status calibrate(Target& target, const std::string& calibration) {
+  if (calibration == "none") return {};
+  if (!calibration.empty()) {
+    Result<hardware::Device> measured = hardware::load_file(calibration);
+    if (!measured) return std::unexpected(std::move(measured).error());
+    if (!measured->calibration)
+      return std::unexpected(Error{.message = fmt::format("{} has no calibration", calibration),
+                                   .hint = "`plimsoll probe --calibrate -o FILE` writes one"});
+    target.device.calibration = std::move(measured->calibration);
+  }
+  if (target.device.calibration && !target.device.calibration->points.empty())
+    target.curves.emplace(target.device.calibration->points);
+  return {};
+}
 
 /// The device, less what others use of it where it is this machine's GPU.
 Result<Target> target_named(const std::string& name) {
@@ -59,8 +83,39 @@ struct Bound {
   estimate::Counts counts;
 };
 
-Result<report::MemoryReport> one_report(const Options& options, const Batches& batches, const Target& target,
-                                        std::int64_t batch, std::deque<Bound>& kept) {
+/// Memory and, where the device has figures for it, time.
+struct Answer {
+  report::MemoryReport memory;
+  std::optional<estimate::TimeEstimate> time = {};
+  std::string no_time = {};  ///< why there is none
+
+  [[nodiscard]] report::TimeReport time_report() const {
+    return {.network = &memory.inspection.network,
+            .estimate = &*time,
+            .batch = memory.batch,
+            .training = memory.setting.mode == network::Mode::train};
+  }
+};
+
+void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes, const Target& target) {
+  const estimate::MemorySetting& setting = answer.memory.setting;
+  estimate::TimeSetting asked{.lowering = {.mode = setting.mode,
+                                           .precision = setting.precision,
+                                           .loss = setting.loss,
+                                           .in_place = setting.in_place,
+                                           .key_value_cache = setting.key_value_cache,
+                                           .frozen = setting.frozen},
+                              .optimizer = setting.optimizer};
+  Result<estimate::TimeEstimate> time = estimate::estimate_time(
+      batches.network(), shapes, asked, target.device, target.curves ? &*target.curves : nullptr);
+  if (time)
+    answer.time = std::move(*time);
+  else
+    answer.no_time = time.error().text();
+}
+
+Result<Answer> one_answer(const Options& options, const Batches& batches, const Target& target,
+                          std::int64_t batch, std::deque<Bound>& kept) {
   Result<network::Shapes> shapes = batches.shapes(batch);
   if (!shapes) return std::unexpected(std::move(shapes).error());
   const std::int64_t actual = batches.batch_in(*shapes);
@@ -71,12 +126,14 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
   estimate::Counts counts = batches.count(*shapes);
   const Bound& bound = kept.emplace_back(std::move(*shapes), std::move(counts));
-  report::MemoryReport report{.inspection = batches.inspection(bound.shapes, bound.counts),
-                              .setting = setting,
-                              .batch = actual,
-                              .device = target.device,
-                              .estimate = std::move(*estimate),
-                              .others = target.others};
+  Answer answer{.memory = {.inspection = batches.inspection(bound.shapes, bound.counts),
+                           .setting = setting,
+                           .batch = actual,
+                           .device = target.device,
+                           .estimate = std::move(*estimate),
+                           .others = target.others}};
+  add_time(answer, batches, bound.shapes, target);
+  report::MemoryReport& report = answer.memory;
   const auto again = [&](std::int64_t n) { return batches.shapes(n == actual ? batch : n); };
   if (options.max_batch) {
     Result<estimate::LargestBatch> largest =
@@ -90,10 +147,11 @@ Result<report::MemoryReport> one_report(const Options& options, const Batches& b
     if (!measures) return std::unexpected(std::move(measures).error());
     report.measures = std::move(*measures);
   }
-  return report;
+  return answer;
 }
 
-nlohmann::ordered_json answer(const report::MemoryReport& report) {
+nlohmann::ordered_json to_json(const Answer& answer, bool layers) {
+  const report::MemoryReport& report = answer.memory;
   nlohmann::ordered_json out;
   out["model"] = report.inspection.model;
   out["device"] = report.device.id;
@@ -101,8 +159,30 @@ nlohmann::ordered_json answer(const report::MemoryReport& report) {
   out["batch"] = report.batch;
   out["precision"] = network::name(report.setting.precision);
   out["load"] = {{"seconds", nullptr}, {"bytes", report.estimate.weights.count()}};
+  if (answer.time && answer.time->load) out["load"]["seconds"] = answer.time->load->value();
   out["memory"] = report::to_json(report);
+  out["time"] = nullptr;
+  out["energy"] = nullptr;
+  if (!answer.time) return out;
+  out["time"] = report::time_json(answer.time_report());
+  out["energy"] = report::energy_json(answer.time_report());
+  if (layers) out["layers"] = report::layer_times_json(answer.time_report());
   return out;
+}
+
+void print_text(const Answer& answer, bool layers, const report::TextStyle& style) {
+  fmt::print("{}", report::memory_text(answer.memory, style));
+  if (answer.time)
+    fmt::print("\n{}", report::time_text(answer.time_report(), style));
+  else
+    fmt::print("\ntime     unknown: {}\n", answer.no_time);
+  if (layers && answer.time) fmt::print("\n{}", report::layer_times_text(answer.time_report(), style));
+}
+
+std::vector<report::MemoryReport> reports_of(const std::vector<Answer>& answers) {
+  std::vector<report::MemoryReport> reports;
+  for (const Answer& answer : answers) reports.push_back(answer.memory);
+  return reports;
 }
 
 Status write_timeline(const Options& options, const Batches& batches, const report::MemoryReport& report) {
@@ -123,36 +203,38 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
        options.devices.empty() ? std::vector<std::string>{"this"} : options.devices) {
     Result<Target> target = target_named(name);
     if (!target) return std::unexpected(std::move(target).error());
+    if (Status calibrated = calibrate(*target, options.calibration); !calibrated)
+      return std::unexpected(std::move(calibrated).error());
     targets.push_back(std::move(*target));
   }
   const Result<Batches> batches = Batches::load(options.model, options.inspect);
   if (!batches) return std::unexpected(batches.error());
   std::deque<Bound> kept;
-  std::vector<report::MemoryReport> reports;
+  std::vector<Answer> answers;
   for (const Target& target : targets)
     for (const std::int64_t batch :
          options.batches.empty() ? std::vector<std::int64_t>{0} : options.batches) {
-      Result<report::MemoryReport> report = one_report(options, *batches, target, batch, kept);
-      if (!report) return std::unexpected(std::move(report).error());
-      reports.push_back(std::move(*report));
+      Result<Answer> answer = one_answer(options, *batches, target, batch, kept);
+      if (!answer) return std::unexpected(std::move(answer).error());
+      answers.push_back(std::move(*answer));
     }
   if (!options.timeline.empty()) {
-    if (const Status written = write_timeline(options, *batches, reports.front()); !written)
+    if (const Status written = write_timeline(options, *batches, answers.front().memory); !written)
       return std::unexpected(written.error());
   }
-  if (options.json && reports.size() == 1) {
-    fmt::print("{}\n", answer(reports.front()).dump());
+  if (options.json && answers.size() == 1) {
+    print_json(to_json(answers.front(), options.layers));
   } else if (options.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const auto& report : reports) rows.push_back(answer(report));
-    fmt::print("{}\n", nlohmann::ordered_json{{"estimates", std::move(rows)}}.dump());
-  } else if (reports.size() == 1) {
-    fmt::print("{}", report::memory_text(reports.front(), style));
+    for (const Answer& answer : answers) rows.push_back(to_json(answer, options.layers));
+    print_json(nlohmann::ordered_json{{"estimates", std::move(rows)}});
+  } else if (answers.size() == 1) {
+    print_text(answers.front(), options.layers, style);
   } else {
-    fmt::print("{}", report::memory_table(reports, style));
+    fmt::print("{}", report::memory_table(reports_of(answers), style));
   }
   const bool nowhere =
-      std::ranges::none_of(reports, [](const auto& r) { return r.estimate.fits.value_or(true); });
+      std::ranges::none_of(answers, [](const Answer& a) { return a.memory.estimate.fits.value_or(true); });
   return nowhere ? 1 : 0;
 }
 
@@ -160,8 +242,8 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 void add_estimate(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("estimate", "Will it fit: what a network needs of a device's memory, and why");
+  CLI::App* command = add_command(
+      app, "estimate", "Will it fit, how long does it take: memory, time and energy on a device, and why");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
@@ -177,8 +259,11 @@ void add_estimate(CLI::App& app, Invocation& invocation) {
   command->add_option("--timeline", options->timeline, "Write memory over one iteration as a page: FILE.html")
       ->option_text("FILE");
   command
-      ->add_option("--calibration", "FILE or none; taken for the sake of time estimates, memory needs none")
+      ->add_option(
+          "--calibration", options->calibration,
+          "A device file with a calibration, or none: the datasheet alone (default: the device's own)")
       ->option_text("FILE");
+  command->add_flag("--layers", options->layers, "Time by layer, too");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"

@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "model_source.hpp"
 #include "onnx/writer.hpp"
 
@@ -27,10 +28,8 @@ Result<int> run(const Options& options) {
   std::error_code problem;
   const auto bytes = std::filesystem::file_size(options.output, problem);
   if (options.json)
-    fmt::print("{}\n",
-               nlohmann::ordered_json{
-                   {"model", printable(options.model)}, {"path", printable(options.output)}, {"bytes", bytes}}
-                   .dump());
+    print_json(nlohmann::ordered_json{
+        {"model", printable(options.model)}, {"path", printable(options.output)}, {"bytes", bytes}});
   else
     fmt::print("{}: {} operators, {} bytes, weights left out\n", printable(options.output),
                loaded->network.main().operators.size(), bytes);
@@ -42,7 +41,7 @@ Result<int> run(const Options& options) {
 void add_export(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
+      add_command(app, "export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
   command->add_option("model", options->model, "Zoo name or FILE.py:function")
       ->required()
       ->option_text("MODEL");

@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "estimate/count.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "report/difference.hpp"
 #include "report/inspection.hpp"
 
@@ -34,7 +35,7 @@ int show_one(const InspectedModel& model, const Options& options, const report::
   const report::Inspection inspection = model.view();
   const Format format = options.format();
   if (format == Format::json) {
-    fmt::print("{}\n", report::to_json(inspection).dump());
+    print_json(report::to_json(inspection));
     return 0;
   }
   if (format == Format::text) fmt::print("{}\n", report::summary_text(inspection, style));
@@ -52,7 +53,7 @@ int show_difference(const InspectedModel& a, const InspectedModel& b, const Opti
   const report::Inspection first = a.view(), second = b.view();
   const Format format = options.format();
   if (format == Format::json) {
-    fmt::print("{}\n", report::difference_json(first, second).dump());
+    print_json(report::difference_json(first, second));
     return 0;
   }
   print_table(report::difference_table(first, second), format, style);
@@ -79,7 +80,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 void add_inspect(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
+      add_command(app, "inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
   command
       ->add_option("model", options->models,
                    "ONNX file, zoo name, or FILE.py:function; two show what differs")

@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
+#include "json_output.hpp"
 #include "measure/engine_program.hpp"
 #include "measure/row.hpp"
 #include "measure_options.hpp"
@@ -185,11 +186,11 @@ void print(const std::vector<measure::Measurement>& measurements, const MeasureO
   } else if (!options.json) {
     fmt::print("{}", report::measurement_text(measurements, style));
   } else if (measurements.size() == 1) {
-    fmt::print("{}\n", report::to_json(measurements.front()).dump());
+    print_json(report::to_json(measurements.front()));
   } else {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const measure::Measurement& m : measurements) list.push_back(report::to_json(m));
-    fmt::print("{}\n", nlohmann::ordered_json{{"measurements", std::move(list)}}.dump());
+    print_json(nlohmann::ordered_json{{"measurements", std::move(list)}});
   }
 }
 
@@ -273,8 +274,8 @@ Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
 
 void add_measure(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<MeasureOptions>();
-  CLI::App* command = app.add_subcommand(
-      "measure", "Run networks on this machine: memory and time to load and to run, by batch");
+  CLI::App* command = add_command(
+      app, "measure", "Run networks on this machine: memory and time to load and to run, by batch");
   options->add_to(*command);
   command->footer(
       "Examples:\n"

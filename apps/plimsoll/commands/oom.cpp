@@ -11,6 +11,7 @@
 #include "estimate/memory/oom_message.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "report/oom_report.hpp"
 #include "setting_options.hpp"
 
@@ -108,7 +109,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
     report.model.emplace(std::move(*simulated));
   }
   if (options.json)
-    fmt::print("{}\n", report::to_json(report).dump());
+    print_json(report::to_json(report));
   else
     fmt::print("{}", report::out_of_memory_text(report, style));
   return 0;
@@ -118,8 +119,8 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 void add_oom(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
+  CLI::App* command = add_command(
+      app, "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
   command->add_option("file", options->file, "A log, or the message alone; - (default): standard input")
       ->option_text("FILE");
   CLI::Option* model = command->add_option("--model", options->model,

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "estimate/memory/trace.hpp"
+#include "json_output.hpp"
 #include "report/table.hpp"
 
 namespace plimsoll {
@@ -76,7 +77,7 @@ Result<int> run(const Options& options) {
          trace->peak_allocated ? nlohmann::ordered_json(*trace->peak_allocated) : nlohmann::ordered_json()},
         {"peak_reserved_bytes",
          trace->peak_reserved ? nlohmann::ordered_json(*trace->peak_reserved) : nlohmann::ordered_json()}};
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return result.failed ? 1 : 0;
   }
   fmt::print("{}: {} allocations and frees", printable(options.trace), trace->events.size());
@@ -117,8 +118,8 @@ Result<int> run(const Options& options) {
 
 void add_replay(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "replay", "Replay real allocations of PyTorch under other settings of its allocator");
+  CLI::App* command =
+      add_command(app, "replay", "Replay real allocations of PyTorch under other settings of its allocator");
   command->add_option("trace", options->trace, "JSON that plimsoll_torch.record_memory wrote, or its .gz")
       ->required()
       ->option_text("TRACE");

@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
+#include "json_output.hpp"
 #include "report/recording_reader.hpp"
 #include "report/run_page.hpp"
 #include "report/run_report.hpp"
@@ -115,7 +116,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
     fmt::print(stderr, "the page is in {}\n", printable(options.html));
   }
   if (options.json)
-    fmt::print("{}\n", report::to_json(reports).dump());
+    print_json(report::to_json(reports));
   else if (options.html.empty())
     fmt::print("{}", report::run_report_text(reports, style));
   return 0;
@@ -125,8 +126,8 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 void add_report(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "report",
+  CLI::App* command = add_command(
+      app, "report",
       "What a run really did: its bottleneck, what was wasted, what to try; as text or as one page");
   command
       ->add_option("runs", options->runs, "Runs, each by its id or the beginning of it; several are compared")

@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "json_output.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
 #include "run/session.hpp"
@@ -158,7 +159,7 @@ void print_json(const running::SessionResult& result, const std::vector<Job>& jo
   out["sampling"] = {{"frames", result.frames}, {"cpu_seconds", result.sampler_cpu_seconds}};
   out["runs"] = nlohmann::ordered_json::array();
   for (const Ended& ended : result.ended) out["runs"].push_back(to_json(ended, jobs[ended.job]));
-  fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  plimsoll::print_json(out);
 }
 
 /// The command's own code, as it would have been without Plimsoll; 128 + N for a signal, as a shell says it.
@@ -404,7 +405,7 @@ void add_options(CLI::App& command, Options& o) {
 void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("run", "Run a command, or many together on a GPU, watched and recorded");
+      add_command(app, "run", "Run a command, or many together on a GPU, watched and recorded");
   add_options(*command, *options);
   command->prefix_command()->fallthrough(false);  // what follows belongs to the command
   command->footer(

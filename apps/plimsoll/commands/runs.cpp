@@ -41,7 +41,7 @@ using Work = Result<int> (*)(const RunsOptions& options, const report::TextStyle
 
 CLI::App* add_verb(CLI::App& runs, const Shared& options, Invocation& invocation, const char* name,
                    const char* description, Work work) {
-  CLI::App* verb = runs.add_subcommand(name, description);
+  CLI::App* verb = add_command(runs, name, description);
   add_common(*verb, *options);
   verb->callback([options, &runs, &invocation, name, work] {
     invocation.run = [options, &runs, &invocation, name, work]() -> Result<int> {
@@ -120,7 +120,7 @@ void add_verbs(CLI::App& command, const Shared& options, Invocation& invocation)
 void add_runs(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunsOptions>();
   CLI::App* command =
-      app.add_subcommand("runs", "The runs that were kept: list, search, compare, export, delete");
+      add_command(app, "runs", "The runs that were kept: list, search, compare, export, delete");
   add_common(*command, *options);
   add_list_options(*command, *options);
   command->add_option("run", options->runs, "Show this one, by the first digits of its id")

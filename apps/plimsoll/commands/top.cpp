@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "full_screen.hpp"
+#include "json_output.hpp"
 #include "nvml/library.hpp"
 #include "report/top_view.hpp"
 #include "store/store.hpp"
@@ -126,7 +127,7 @@ Result<int> run(const Options& options, const Invocation& invocation) {
   std::this_thread::sleep_for(kFirstView + milliseconds(100));
   const report::TopView view = watch.view();
   if (options.json) {
-    fmt::print("{}\n", report::top_json(view).dump());
+    print_json(report::top_json(view));
     return 0;
   }
   for (const std::string& line :
@@ -140,7 +141,7 @@ Result<int> run(const Options& options, const Invocation& invocation) {
 void add_top(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("top", "Watch the GPUs, what really works on them, and the runs under way");
+      add_command(app, "top", "Watch the GPUs, what really works on them, and the runs under way");
   command->add_option("--interval", options->interval, "Seconds between two views; 1 where not given")
       ->check(CLI::Range(0.1, 3600.0))
       ->option_text("SECONDS");

@@ -10,6 +10,7 @@
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
+#include "json_output.hpp"
 #include "report/weighing.hpp"
 #include "setting_options.hpp"
 
@@ -78,7 +79,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
     weighing.devices.push_back(std::move(row));
   }
   if (options.json)
-    fmt::print("{}\n", report::to_json(weighing).dump());
+    print_json(report::to_json(weighing));
   else
     fmt::print("{}", report::weighing_text(weighing, style));
   // Whoever names devices asks whether it fits there; nowhere is a no.
@@ -93,7 +94,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 void add_weigh(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("weigh", "The one-page answer: what a network needs, and which devices carry it");
+      add_command(app, "weigh", "The one-page answer: what a network needs, and which devices carry it");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "estimate/count.hpp"
+#include "json_output.hpp"
 #include "network/inference.hpp"
 #include "report/inspection.hpp"
 
@@ -74,7 +75,7 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
                     {"macs_low", row->counts.forward.macs.low}});
   }
   if (options.json)
-    fmt::print("{}\n", json.dump());
+    print_json(json);
   else if (options.csv)
     fmt::print("{}", report::to_csv(table));
   else if (options.markdown)
@@ -97,7 +98,7 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
     out["options"] = nlohmann::ordered_json::array();
     for (const zoo::Option& o : entry.options)
       out["options"].push_back({{"name", o.name}, {"meaning", o.meaning}, {"default", o.otherwise}});
-    fmt::print("{}\n", out.dump());
+    print_json(out);
     return 0;
   }
   fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family,
@@ -115,7 +116,7 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
 
 void add_zoo(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("zoo", "The architectures known by name, with parameters and GMACs");
+  CLI::App* command = add_command(app, "zoo", "The architectures known by name, with parameters and GMACs");
   command->add_option("name", options->name, "One of them: its options")->option_text("NAME");
   auto* json = command->add_flag("--json", options->json, "One JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "estimate/causal.hpp"
 #include "estimate/memory/views.hpp"
+#include "network/causal.hpp"
 #include "network/operators.hpp"
 
 namespace plimsoll::estimate {
@@ -455,18 +455,7 @@ ValueId Lowering::copy(ValueId id) {
 }
 
 TensorId Lowering::before_repetition(TensorId id) const {
-  TensorId least = id;
-  constexpr int kLongestChain = 8;  // Unsqueeze, Expand, Reshape and a little more
-  for (int i = 0; i < kLongestChain; ++i) {
-    const Operator* op = producer(id);
-    if (op == nullptr) break;
-    const std::string_view type = network_.type_of(*op);
-    if (type != "Reshape" && type != "Expand" && type != "Unsqueeze" && type != "Identity") break;
-    id = input(*op, 0);
-    if (id == kNoTensor) break;
-    if (shapes_.elements(id).high < shapes_.elements(least).high) least = id;
-  }
-  return least;
+  return network::before_repetition(network_, shapes_, id, [this](TensorId made) { return producer(made); });
 }
 
 ValueId Lowering::cached(ValueId id) {
@@ -569,7 +558,7 @@ void Lowering::lower_loss() {
 Result<Program> Lowering::run() {
   weights_and_inputs();
   fusions_ = network::recognise(network_, shapes_);
-  if (options_.key_value_cache) causal_ = find_causal_products(network_);
+  if (options_.key_value_cache) causal_ = network::find_causal_products(network_);
   const auto& operators = network_.main().operators;
   last_call_.assign(operators.size(), kNoCall);
   for (std::uint32_t i = 0; i < operators.size() && too_large_.empty(); ++i) {

@@ -12,6 +12,10 @@
 #include "network/inference.hpp"
 #include "network/setting.hpp"
 
+namespace plimsoll::hardware {
+class OperatorCurves;
+}
+
 namespace plimsoll::estimate {
 
 enum class Bottleneck : std::uint8_t { compute, memory, launch };
@@ -21,9 +25,9 @@ enum class Bottleneck : std::uint8_t { compute, memory, launch };
 /// computing, writing results, at the rates that the device really reaches.
 struct LayerTime {
   std::uint32_t op = 0;  ///< in the main graph's operators; kLossCall, kOptimizerCall
-  Seconds forward, backward;
-  Seconds low, high;  ///< of both together, 95 %
-  Seconds read, compute, write;
+  Seconds forward = {}, backward = {};
+  Seconds low = {}, high = {};  ///< of both together, 95 %
+  Seconds read = {}, compute = {}, write = {};
   double flops = 0, bytes = 0;
   Bottleneck bottleneck = Bottleneck::memory;
   std::int64_t kernels = 0;
@@ -33,7 +37,6 @@ inline constexpr std::uint32_t kOptimizerCall = 0xfffffffe;
 struct TimeSetting {
   LoweringOptions lowering = {};
   network::Optimizer optimizer = network::Optimizer::sgd;  ///< training
-  bool calibrated = true;  ///< false: the datasheet alone, with the efficiencies of classes
 };
 
 /// One pass, or one training step, of one batch.
@@ -51,9 +54,11 @@ struct TimeEstimate {
   std::vector<std::string> notes;
 };
 
-/// Pure. Fails where the device has too few figures to say anything.
+/// Pure. With the curves of a calibration, or (null) by the datasheet and the efficiencies that classes of
+/// kernels usually reach. Fails where the device has too few figures to say anything.
 [[nodiscard]] Result<TimeEstimate> estimate_time(const network::Network& network,
                                                  const network::Shapes& shapes, const TimeSetting& setting,
-                                                 const hardware::Device& device);
+                                                 const hardware::Device& device,
+                                                 const hardware::OperatorCurves* curves = nullptr);
 
 }  // namespace plimsoll::estimate

@@ -19,11 +19,15 @@ std::int64_t elements(const Network& network, TensorId id) {
   return n;
 }
 
-std::int64_t parameters(const Network& network) {
+std::int64_t stored(const Network& network, Role role) {
   std::int64_t sum = 0;
   for (const TensorId id : network.main().weights)
-    if (network.tensor(id).role == Role::parameter) sum += elements(network, id);
+    if (network.tensor(id).role == role) sum += elements(network, id);
   return sum;
+}
+
+std::int64_t parameters(const Network& network) {
+  return stored(network, Role::parameter);
 }
 
 std::size_t count(const Network& network, std::string_view type) {
@@ -106,6 +110,18 @@ constexpr RoundedCount kRoundedCounts[] = {
     {"yolov3_tiny", 8.86, 0.002}, {"cait_s24", 46.9, 0.002}, {"cait_m36", 270.9, 0.002},
     {"gpt3", 174'600, 0.001},     {"dlrm", 24'030, 0.001},
 };
+
+// With a head of five classes, as studies transfer it; Keras counts the running statistics of BatchNorm too.
+TEST(Zoo, MobileNetsWithASmallHeadCountAsKerasDoes) {
+  const Count table[] = {{"mobilenet_v1:classes=5,alpha=0.25", 219'829},
+                         {"mobilenet_v1:classes=5,alpha=0.5", 832'101},
+                         {"mobilenet_v1:classes=5", 3'233'989}};
+  for (const Count& row : table) {
+    const auto network = build(row.spec, Mode::infer);
+    ASSERT_TRUE(network) << row.spec;
+    EXPECT_EQ(stored(*network, Role::parameter) + stored(*network, Role::buffer), row.parameters) << row.spec;
+  }
+}
 
 TEST(Zoo, HasTheParametersOfTheModules) {
   for (const Count& row : kCounts)

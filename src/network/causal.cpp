@@ -1,19 +1,15 @@
-#include "estimate/causal.hpp"
+#include "network/causal.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
-namespace plimsoll::estimate {
+namespace plimsoll::network {
 namespace {
-
-using network::kNoTensor;
-using network::Network;
-using network::Operator;
-using network::TensorId;
 
 constexpr int kLongestMaskWalk = 256;
 constexpr int kLongestScoreWalk = 8;
+constexpr int kLongestRepetition = 8;  // Unsqueeze, Expand, Reshape and a little more
 
 template <std::size_t N>
 bool one_of(std::string_view type, const std::array<std::string_view, N>& names) {
@@ -25,6 +21,8 @@ constexpr std::array<std::string_view, 6> kProducts = {"MatMul",      "Gemm",   
                                                        "FusedMatMul", "Softmax", "Gather"};
 constexpr std::array<std::string_view, 9> kPassing = {"Add",  "Sub",     "Mul",  "Div",     "Where",
                                                       "Cast", "Dropout", "Clip", "Identity"};
+
+constexpr std::array<std::string_view, 4> kRepeating = {"Reshape", "Expand", "Unsqueeze", "Identity"};
 
 class Finder {
  public:
@@ -58,8 +56,8 @@ class Finder {
     if (type == "GroupQueryAttention") return true;
     if (type != "Attention" && type != "MultiHeadAttention") return false;
     for (const std::string_view name : {"is_causal", "unidirectional"}) {
-      const network::Attribute* a = network_.find(op, name);
-      if (a != nullptr && a->kind == network::Attribute::Kind::integer && a->integer != 0) return true;
+      const Attribute* a = network_.find(op, name);
+      if (a != nullptr && a->kind == Attribute::Kind::integer && a->integer != 0) return true;
     }
     return false;
   }
@@ -131,9 +129,9 @@ class Finder {
 
   /// Exporters fold the comparison of positions into a stored square of truth values.
   [[nodiscard]] bool is_stored_square(TensorId id) const {
-    const network::Tensor& t = network_.tensor(id);
-    if (t.type != network::DataType::boolean || !t.has_shape) return false;
-    if (t.role != network::Role::parameter && t.role != network::Role::buffer) return false;
+    const Tensor& t = network_.tensor(id);
+    if (t.type != DataType::boolean || !t.has_shape) return false;
+    if (t.role != Role::parameter && t.role != Role::buffer) return false;
     const auto dims = network_.dims_of(t);
     return dims.size() >= 2 && dims.back() == dims[dims.size() - 2] && dims.back().exact() &&
            dims.back().value() > 1;
@@ -181,4 +179,16 @@ std::vector<bool> find_causal_products(const Network& network) {
   return Finder(network).run();
 }
 
-}  // namespace plimsoll::estimate
+TensorId before_repetition(const Network& network, const Shapes& shapes, TensorId id,
+                           const std::function<const Operator*(TensorId)>& maker) {
+  TensorId least = id;
+  for (int i = 0; i < kLongestRepetition && id != kNoTensor; ++i) {
+    const Operator* op = maker(id);
+    if (op == nullptr || !one_of(network.type_of(*op), kRepeating)) break;
+    id = network.inputs(*op).empty() ? kNoTensor : network.inputs(*op).front();
+    if (id != kNoTensor && shapes.elements(id).high < shapes.elements(least).high) least = id;
+  }
+  return least;
+}
+
+}  // namespace plimsoll::network

@@ -1,0 +1,243 @@
+#include "estimate/cost.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "estimate/training.hpp"
+#include "hardware/catalogue.hpp"
+#include "json_output.hpp"
+#include "quantity.hpp"
+#include "report/scaling.hpp"
+
+namespace plimsoll {
+namespace {
+
+using hardware::Offer;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string time, energy, device, country, pue = "average";
+  std::vector<std::string> offers;
+  double devices = 1, batch = 1, dataset = 0, epochs = 1;
+  bool tflops = false, list = false, json = false, csv = false;
+};
+
+/// The offers that were named, or all.
+Result<std::vector<Offer>> chosen_offers(const Options& options) {
+  const auto& all = hardware::built_in_prices();
+  PLIMSOLL_TRY(all);
+  if (options.offers.empty()) return *all;
+  std::vector<Offer> out;
+  for (const std::string& name : options.offers) {
+    PLIMSOLL_TRY(hardware::find_offer(*all, name));
+    for (const Offer& offer : *all)
+      if (lower_case(offer.name) == lower_case(name)) out.push_back(offer);
+  }
+  return out;
+}
+
+Result<int> print_rates(const Options& options, const report::TextStyle& style) {
+  const auto offers = chosen_offers(options);
+  PLIMSOLL_TRY(offers);
+  const auto& catalogue = hardware::built_in_catalogue();
+  PLIMSOLL_TRY(catalogue);
+  const auto rows = estimate::money_per_rate(*offers, catalogue->devices());
+  if (options.json) {
+    print_json(Json{{"money_per_rate", report::money_per_rate_json(rows)}});
+    return 0;
+  }
+  const report::Table table = report::money_per_rate_table(rows);
+  fmt::print("{}", options.csv ? report::to_csv(table) : report::to_text(table, style));
+  if (!options.csv)
+    fmt::print(
+        "\nThe price of a whole term or machine, or of an hour (/h), over its peak TFLOP/s. Sources: {}; "
+        "{}.\n",
+        "data/prices", "each row has the date of its list");
+  return 0;
+}
+
+Result<int> print_offers(const Options& options, const report::TextStyle& style) {
+  const auto offers = chosen_offers(options);
+  PLIMSOLL_TRY(offers);
+  using report::Align;
+  report::Table table{{{"Offer"},
+                       {"Devices"},
+                       {"Price", Align::right},
+                       {"An hour of one device", Align::right},
+                       {"Terms"},
+                       {"Date"},
+                       {"Source"}},
+                      {}};
+  Json rows = Json::array();
+  for (const Offer& offer : *offers) {
+    const auto rate = estimate::rate_of(offer);
+    const Money price = offer.price ? *offer.price : Money(offer.per_hour->value());
+    table.rows.push_back({offer.name, fmt::format("{} x {}", offer.devices, offer.device),
+                          offer.price ? text(price) : text(price) + "/h",
+                          rate ? text(Money(rate->per_device.value())) : "-", std::string(name(offer.terms)),
+                          offer.date, offer.source});
+    rows.push_back({{"offer", offer.name},
+                    {"device", offer.device},
+                    {"devices", offer.devices},
+                    {"terms", name(offer.terms)},
+                    {"dollars", price.value()},
+                    {"by_hour", !offer.price.has_value()},
+                    {"dollars_per_device_hour", rate ? Json(rate->per_device.value()) : Json(nullptr)},
+                    {"date", offer.date},
+                    {"source", offer.source}});
+  }
+  if (options.json)
+    print_json(Json{{"offers", std::move(rows)}});
+  else
+    fmt::print("{}", options.csv ? report::to_csv(table) : report::to_text(table, style));
+  return 0;
+}
+
+/// By name, or the cheapest per device of the device's.
+Result<Offer> offer_of(const Options& options) {
+  const auto& all = hardware::built_in_prices();
+  PLIMSOLL_TRY(all);
+  if (!options.offers.empty()) {
+    const auto found = hardware::find_offer(*all, options.offers.front());
+    PLIMSOLL_TRY(found);
+    return **found;
+  }
+  if (options.device.empty()) return fail("--device or --offer says what is paid for");
+  const auto& catalogue = hardware::built_in_catalogue();
+  PLIMSOLL_TRY(catalogue);
+  const auto device = catalogue->find(options.device);
+  PLIMSOLL_TRY(device);
+  const Offer* cheapest = hardware::cheapest_per_device(*all, (*device)->id);
+  if (cheapest == nullptr)
+    return std::unexpected(Error{fmt::format("nobody in the price lists rents {}", (*device)->id),
+                                 {},
+                                 "plimsoll cost --list shows what is known"});
+  return *cheapest;
+}
+
+void print_energy(const Json& out, const estimate::Footprint& print) {
+  fmt::print("energy       {} of the device, {:.3g} kWh at the wall\n", text(print.device),
+             print.kilowatt_hours);
+  if (print.carbon) fmt::print("carbon       {} CO2e\n", si_text(print.carbon->value() * 1000, "g"));
+  fmt::print("             {}\n             {}\n", print.basis, out["energy"]["source"].get<std::string>());
+}
+
+Result<Json> energy_json(const Options& options, double passes, estimate::Footprint& print) {
+  const auto energy = parse_joules(options.energy, "--energy");
+  PLIMSOLL_TRY(energy);
+  const auto& carbon = hardware::built_in_carbon();
+  PLIMSOLL_TRY(carbon);
+  const auto overhead = hardware::find_overhead(*carbon, options.pue);
+  PLIMSOLL_TRY(overhead);
+  const hardware::Grid* grid = nullptr;
+  if (!options.country.empty()) {
+    const auto found = hardware::find_grid(*carbon, options.country);
+    PLIMSOLL_TRY(found);
+    grid = *found;
+  }
+  print = estimate::footprint(*energy * passes, *overhead, grid);
+  return Json{{"joules", print.device.value()},
+              {"kilowatt_hours", print.kilowatt_hours},
+              {"carbon_kilograms", print.carbon ? Json(print.carbon->value()) : Json(nullptr)},
+              {"basis", print.basis},
+              {"source", grid != nullptr ? carbon->grid_source : carbon->overhead_source}};
+}
+
+Result<int> print_costs(const Options& options) {
+  const auto time = parse_seconds(options.time, "--time");
+  PLIMSOLL_TRY(time);
+  const auto offer = offer_of(options);
+  PLIMSOLL_TRY(offer);
+  const auto rate = estimate::rate_of(*offer);
+  if (!rate) return fail("{} is bought: nobody says how long it will serve", offer->name);
+  std::optional<double> per_epoch;
+  if (options.dataset > 0) {
+    const auto steps = estimate::steps_of({.samples = options.dataset, .batch = options.batch});
+    PLIMSOLL_TRY(steps);
+    per_epoch = steps->per_epoch;
+  }
+  const auto costs = estimate::costs(*rate, options.devices, *time, static_cast<std::int64_t>(options.batch),
+                                     per_epoch, options.epochs);
+  Json out = {{"dollars_per_pass", costs.per_pass.value()},
+              {"dollars_per_million_samples", costs.per_million.value()},
+              {"dollars_per_epoch", costs.per_epoch ? Json(costs.per_epoch->value()) : Json(nullptr)},
+              {"dollars_in_all", costs.whole ? Json(costs.whole->value()) : Json(nullptr)},
+              {"dollars_per_device_hour", rate->per_device.value()},
+              {"basis", rate->basis},
+              {"source", rate->source},
+              {"date", rate->date},
+              {"provenance", hardware::name(rate->provenance)}};
+  estimate::Footprint print;
+  if (!options.energy.empty()) {
+    auto energy = energy_json(options, per_epoch ? *per_epoch * options.epochs : 1, print);
+    PLIMSOLL_TRY(energy);
+    out["energy"] = *std::move(energy);
+  }
+  if (options.json) {
+    print_json(out);
+    return 0;
+  }
+  fmt::print("a pass       {}\na million    {}   samples\n", text(costs.per_pass), text(costs.per_million));
+  if (costs.per_epoch)
+    fmt::print("an epoch     {}   {:g} steps of {:g}\n{:g} epochs    {}\n", text(*costs.per_epoch),
+               *per_epoch, options.batch, options.epochs, text(*costs.whole));
+  fmt::print("             {} an hour of a device: {}\n             {}, {}\n",
+             text(Money(rate->per_device.value())), rate->basis, rate->source, rate->date);
+  if (!options.energy.empty()) print_energy(out, print);
+  return 0;
+}
+
+}  // namespace
+
+void add_cost(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      add_command(app, "cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
+  command->add_flag("--tflops", options->tflops, "Dollars per TFLOP/s of every offer");
+  command->add_flag("--list", options->list, "The prices that are known, with dates and sources");
+  command->add_option("--offer", options->offers, "Machines by name: p3.2xlarge, dgx-1v, …")
+      ->delimiter(',')
+      ->option_text("NAME,…");
+  command->add_option("--device", options->device, "Or a device: its cheapest offer per device")
+      ->option_text("ID");
+  command->add_option("--time", options->time, "Of one pass or step: 62ms")->option_text("TIME");
+  command->add_option("--energy", options->energy, "Of one pass or step: 35J")->option_text("ENERGY");
+  command->add_option("--devices", options->devices, "Devices that work together (1)")
+      ->check(CLI::Range(1.0, 1e9))
+      ->option_text("N");
+  command->add_option("--batch,-b", options->batch, "Samples of a pass (1)")
+      ->check(CLI::Range(1.0, 1e9))
+      ->option_text("N");
+  command->add_option("--dataset-size", options->dataset, "Samples of an epoch")
+      ->check(CLI::Range(1.0, 1e18))
+      ->option_text("N");
+  command->add_option("--epochs", options->epochs, "How many (1)")
+      ->check(CLI::Range(1e-3, 1e9))
+      ->option_text("N");
+  command->add_option("--country", options->country, "Whose grid: DNK, Denmark")->option_text("COUNTRY");
+  command
+      ->add_option("--pue", options->pue,
+                   "Overhead of the data centre: aws, google, microsoft, average (default), or a number")
+      ->option_text("WHOSE");
+  auto* json = command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--csv", options->csv, "Tables as CSV")->excludes(json);
+  command->footer(
+      "Examples:\n"
+      "  plimsoll cost --tflops --offer p3.2xlarge,p2.xlarge,dgx-1v,dgx-1p\n"
+      "  plimsoll cost --device h200 --time 62ms --energy 35J --batch 128 --dataset-size 1281167 --country "
+      "DNK");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation]() -> Result<int> {
+      if (options->tflops) return print_rates(*options, output_style(invocation));
+      if (options->list) return print_offers(*options, output_style(invocation));
+      if (options->time.empty()) return fail("--time, --tflops or --list says what is asked");
+      return print_costs(*options);
+    };
+  });
+}
+
+}  // namespace plimsoll

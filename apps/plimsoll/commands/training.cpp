@@ -1,0 +1,154 @@
+#include "estimate/training.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "command.hpp"
+#include "hardware/catalogue.hpp"
+#include "json_output.hpp"
+#include "quantity.hpp"
+#include "step_training.hpp"
+
+namespace plimsoll {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  StepTraining step;
+  std::string parameters, tokens, flops, rate, device, price;
+  std::string precision = "fp16", recompute = "none";
+  bool json = false;
+};
+
+constexpr double kYear = 365.25 * 86400;
+
+/// Days are what text() ends with; centuries of them say nothing to anybody.
+std::string long_text(Seconds time) {
+  return time.value() < 2 * kYear ? text(time) : fmt::format("{:.4g} years", time.value() / kYear);
+}
+
+/// The work of the training, and how it was reckoned.
+struct Reckoning {
+  Flops work, useful;
+  std::string words;
+};
+
+Result<Reckoning> reckoning(const Options& options) {
+  if (!options.flops.empty()) {
+    const auto given = parse_amount(options.flops, "--flops");
+    PLIMSOLL_TRY(given);
+    return Reckoning{Flops(*given), Flops(*given), "as given"};
+  }
+  if (options.parameters.empty() || options.tokens.empty())
+    return fail("--step-time, --flops, or --parameters and --tokens say how much there is to do");
+  const auto parameters = parse_amount(options.parameters, "--parameters");
+  PLIMSOLL_TRY(parameters);
+  const auto tokens = parse_amount(options.tokens, "--tokens");
+  PLIMSOLL_TRY(tokens);
+  const bool again = options.recompute == "full";
+  using enum estimate::Recomputation;
+  return Reckoning{estimate::training_flops(*parameters, *tokens, again ? full : none),
+                   estimate::training_flops(*parameters, *tokens, none),
+                   fmt::format("{} x {} parameters x {} tokens{}", again ? 8 : 6, count_text(*parameters),
+                               count_text(*tokens), again ? ", activations recomputed" : "")};
+}
+
+Result<std::optional<hardware::Figure>> peak_of(const Options& options) {
+  if (options.device.empty()) return std::optional<hardware::Figure>();
+  const auto& catalogue = hardware::built_in_catalogue();
+  PLIMSOLL_TRY(catalogue);
+  const auto device = catalogue->find(options.device);
+  PLIMSOLL_TRY(device);
+  const auto arithmetic = hardware::arithmetic_named(options.precision);
+  if (!arithmetic) return fail("--precision: '{}' is none", options.precision);
+  return (*device)->peak_of(*arithmetic);
+}
+
+Result<int> run_long(const Options& options) {
+  const auto work = reckoning(options);
+  PLIMSOLL_TRY(work);
+  if (options.rate.empty()) return fail("--rate says what each device reaches: 140TFLOP/s");
+  const auto rate = parse_flops_rate(options.rate, "--rate");
+  PLIMSOLL_TRY(rate);
+  const auto devices = parse_amount(options.step.devices, "--devices");
+  PLIMSOLL_TRY(devices);
+  const auto peak = peak_of(options);
+  PLIMSOLL_TRY(peak);
+  estimate::LongTraining training{
+      .work = work->work, .useful = work->useful, .devices = *devices, .reached = *rate};
+  if (*peak) training.peak = FlopsPerSecond((*peak)->value);
+  const estimate::LongTrainingTime time = estimate::time_of(training);
+  std::optional<Money> money;
+  if (!options.price.empty()) {
+    const auto price = parse_price(options.price, "--price");
+    PLIMSOLL_TRY(price);
+    money = Money(price->value() * time.device_hours);
+  }
+  const auto number = [](const auto& value) { return value ? Json(*value) : Json(nullptr); };
+  if (options.json) {
+    print_json(Json{{"flops", work->work.value()},
+                    {"seconds", time.time.value()},
+                    {"device_hours", time.device_hours},
+                    {"mfu", number(time.model_share)},
+                    {"hfu", number(time.hardware_share)},
+                    {"dollars", money ? Json(money->value()) : Json(nullptr)}});
+    return 0;
+  }
+  fmt::print("work     {}: {}\n", text(work->work), work->words);
+  fmt::print("time     {}: on {:g} device{} that reach{} {}{}\n", long_text(time.time), *devices,
+             *devices == 1 ? "" : "s", *devices == 1 ? "es" : "", text(*rate), *devices == 1 ? "" : " each");
+  fmt::print("devices  {} hours of them{}\n", count_text(time.device_hours),
+             money ? fmt::format(", {}", text(*money)) : "");
+  if (time.model_share)
+    fmt::print("share    MFU {:.1f} %, HFU {:.1f} % of {}: {}\n", 100 * *time.model_share,
+               100 * *time.hardware_share, text(*training.peak), (*peak)->source);
+  return 0;
+}
+
+}  // namespace
+
+void add_training(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = add_command(
+      app, "training", "How long a training takes: by its FLOPs, or by its step over many devices");
+  const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
+    return command->add_option(name, target, help)->option_text(unit)->group("By its FLOPs");
+  };
+  text("--parameters", options->parameters, "Of the network: 175e9", "N");
+  text("--tokens", options->tokens, "That it sees: 300e9", "N");
+  text("--flops", options->flops, "Or the work in all: 3.14e23", "N");
+  text("--rate", options->rate, "That each device reaches, measured: 140e12, 140TFLOP/s", "RATE");
+  text("--recompute", options->recompute, "Activations in the backward pass: none (default), full", "HOW")
+      ->check(CLI::IsMember({"none", "full"}));
+  text("--device", options->device, "For its peak rate, and the shares of it (MFU, HFU)", "ID");
+  text("--precision,-p", options->precision, "Of that peak (fp16)", "PRECISION");
+  text("--price", options->price, "Of an hour of one device: 1.50/h", "PRICE");
+  command->add_option("--devices,-n", options->step.devices, "How many (1); a list with --step-time")
+      ->option_text("N,…");
+  options->step.add_to(*command);
+  command->add_flag("--json", options->json, "One JSON document");
+  command->footer(
+      "Examples:\n"
+      "  plimsoll training --flops 3.14e23 --rate 28e12 --price 1.50/h\n"
+      "  plimsoll training --parameters 175e9 --tokens 300e9 --devices 1024 --rate 140e12 --recompute full\n"
+      "  plimsoll training --step-time 62ms --batch 128 --dataset-size 1281167 --epochs 90 --devices 1,2,4,8 "
+      "\\\n"
+      "    --gradients 102MB --link 450GB/s --link-latency 5us --overlap full --scaling weak");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation]() -> Result<int> {
+      if (!options->step.asked()) return run_long(*options);
+      if (!options->tokens.empty()) {
+        const auto tokens = parse_amount(options->tokens, "--tokens");
+        PLIMSOLL_TRY(tokens);
+        options->step.tokens = *tokens;
+      }
+      return options->step.print(options->json, output_style(invocation));
+    };
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,187 @@
+#include "step_training.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "json_output.hpp"
+#include "quantity.hpp"
+#include "report/scaling.hpp"
+
+namespace plimsoll {
+namespace {
+
+using estimate::ParallelStep;
+using Json = nlohmann::ordered_json;
+
+struct Length {
+  std::optional<Seconds> epoch;
+  std::optional<Seconds> all;
+  double steps = 0;
+};
+
+/// Of the whole training with steps like that one.
+Result<Length> length_of(const StepTraining& training, const ParallelStep& step) {
+  estimate::TrainingData data{
+      .epochs = training.epochs, .batch = step.global_batch, .sequence = training.sequence};
+  if (training.dataset > 0) data.samples = training.dataset;
+  if (training.tokens > 0) data.tokens = training.tokens;
+  if (!data.samples && !data.tokens) return Length{};
+  const Result<estimate::Steps> steps = estimate::steps_of(data);
+  PLIMSOLL_TRY(steps);
+  Length out{.epoch = {}, .all = step.step * steps->all, .steps = steps->all};
+  if (steps->per_epoch) out.epoch = step.step * *steps->per_epoch;
+  return out;
+}
+
+Result<double> overlap_of(const std::string& text) {
+  if (text == "none") return 0;
+  if (text == "full") return 1;
+  Result<double> share = parse_share(text, "--overlap");
+  if (!share) share.error().hint = "none, full, or the share of the backward pass behind which it hides: 0.5";
+  return share;
+}
+
+}  // namespace
+
+Result<std::vector<std::int64_t>> StepTraining::counts() const {
+  std::vector<std::int64_t> out;
+  for (std::string_view rest = devices; !rest.empty();) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    std::int64_t count = 0;
+    const auto [end, code] = std::from_chars(rest.data(), rest.data() + comma, count);
+    if (code != std::errc{} || end != rest.data() + comma || count < 1 || count > (1 << 24))
+      return std::unexpected(Error{fmt::format("{} is no list of devices' numbers", quote(devices)),
+                                   "--devices", "as in 1,2,4,8"});
+    out.push_back(count);
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return out;
+}
+
+Result<estimate::ParallelSetting> StepTraining::setting(bool several) const {
+  estimate::ParallelSetting out;
+  out.communication = *estimate::communication_named(communication);
+  out.servers = servers;
+  out.split = split;
+  const Result<double> hidden = overlap_of(overlap);
+  PLIMSOLL_TRY(hidden);
+  out.overlap = *hidden;
+  if (!several) return out;
+  if (gradients.empty() || link.empty())
+    return fail("several devices need --gradients and --link: the bytes to sum, and what each link carries");
+  const auto size = parse_bytes(gradients, "--gradients");
+  PLIMSOLL_TRY(size);
+  out.gradients = *size;
+  const auto bandwidth = parse_bandwidth(link, "--link");
+  PLIMSOLL_TRY(bandwidth);
+  out.link.bandwidth = *bandwidth;
+  if (!link_latency.empty()) {
+    const auto latency = parse_seconds(link_latency, "--link-latency");
+    PLIMSOLL_TRY(latency);
+    out.link.latency = *latency;
+  }
+  for (const auto& [text, option, target] :
+       {std::tuple(&tensor_sums, "--tensor-sums", &out.split.tensor_sums_per_sample),
+        std::tuple(&between_stages, "--between-stages", &out.split.between_stages_per_sample)})
+    if (!text->empty()) {
+      const auto bytes = parse_bytes(*text, option);
+      PLIMSOLL_TRY(bytes);
+      *target = *bytes;
+    }
+  return out;
+}
+
+Result<int> StepTraining::print(bool json, const report::TextStyle& style) const {
+  const auto step = parse_seconds(step_time, "--step-time");
+  PLIMSOLL_TRY(step);
+  const auto numbers = counts();
+  PLIMSOLL_TRY(numbers);
+  const bool several = std::ranges::any_of(*numbers, [](std::int64_t n) { return n > 1; });
+  const auto parallel = setting(several);
+  PLIMSOLL_TRY(parallel);
+  const estimate::StepTime one{*step * (1 - backward_share), *step * backward_share, Seconds()};
+  const auto kind = scaling == "weak" ? estimate::Scaling::weak : estimate::Scaling::strong;
+  const auto rows = estimate::scaling(*parallel, kind, batch, *numbers, estimate::proportional(one, batch));
+  PLIMSOLL_TRY(rows);
+  std::vector<Length> lengths;
+  for (const ParallelStep& row : *rows) {
+    const Result<Length> length = length_of(*this, row);
+    PLIMSOLL_TRY(length);
+    lengths.push_back(*length);
+  }
+  const auto seconds = [](const std::optional<Seconds>& t) { return t ? Json(t->value()) : Json(nullptr); };
+  if (json) {
+    Json out = report::scaling_json(*rows);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      out[i]["epoch_seconds"] = seconds(lengths[i].epoch);
+      out[i]["training_seconds"] = seconds(lengths[i].all);
+    }
+    print_json(Json{{"scaling", scaling},
+                    {"communication", communication},
+                    {"overlap", parallel->overlap},
+                    {"rows", std::move(out)}});
+    return 0;
+  }
+  report::Table table = report::scaling_table(*rows);
+  const bool whole = lengths.front().all.has_value();
+  if (whole) {
+    table.columns.push_back({"Epoch", report::Align::right});
+    table.columns.push_back({"Training", report::Align::right});
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      table.rows[i].push_back(lengths[i].epoch ? text(*lengths[i].epoch) : "-");
+      table.rows[i].push_back(text(*lengths[i].all));
+    }
+  }
+  fmt::print("{}\n{} scaling; time in proportion to the batch, {:.0f} % of it backward.",
+             report::to_text(table, style), scaling, 100 * backward_share);
+  if (several)
+    fmt::print(" Gradients summed by {}, {} overlap{}.", communication,
+               overlap == "none" || overlap == "full" ? overlap : overlap + " of backward",
+               link_latency.empty() ? "; the latency of messages is left out (--link-latency)" : "");
+  fmt::print("\n");
+  return 0;
+}
+
+void StepTraining::add_to(CLI::App& command) {
+  const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
+    return command.add_option(name, target, help)->option_text(unit)->group("By its step");
+  };
+  const auto number = [&command](const char* name, auto& target, const char* help, double least,
+                                 double most) {
+    command.add_option(name, target, help)
+        ->check(CLI::Range(least, most))
+        ->option_text("N")
+        ->group("By its step");
+  };
+  text("--step-time", step_time, "Of one device at --batch, measured or estimated: 62ms", "TIME");
+  number("--batch,-b", batch, "Samples of a step: of all devices together, or of each with --scaling weak", 1,
+         1e9);
+  number("--dataset-size", dataset, "Samples of an epoch", 1, 1e18);
+  number("--epochs", epochs, "How many (1)", 1e-3, 1e9);
+  number("--sequence", sequence, "Tokens of a sample, with --tokens (1)", 1, 1e9);
+  number("--backward-share", backward_share, "Of the step (0.667: twice the forward)", 0.01, 0.99);
+  text("--gradients", gradients, "Bytes to sum over all devices: 102MB", "BYTES");
+  text("--link", link, "Of each device, one direction: 450GB/s", "RATE");
+  text("--link-latency", link_latency, "Of one message: 5us", "TIME");
+  text("--communication", communication,
+       "ring (default), tree, butterfly, halving-doubling, parameter-server", "HOW")
+      ->check(CLI::IsMember({"ring", "tree", "butterfly", "halving-doubling", "parameter-server"}));
+  number("--servers", servers, "Of the parameter server (1)", 1, 1 << 24);
+  text("--overlap", overlap, "With the backward pass: none (default), full, or a share of it", "SHARE");
+  text("--scaling", scaling, "strong (default): the batch stays; weak: the batch of each device stays", "HOW")
+      ->check(CLI::IsMember({"strong", "weak"}));
+  number("--tensor", split.tensor, "Devices that share every layer (1)", 1, 1 << 20);
+  number("--pipeline", split.pipeline, "Stages of a pipeline (1)", 1, 1 << 20);
+  number("--micro-batches", split.micro_batches, "Into which a batch is cut for the pipeline (1)", 1,
+         1 << 20);
+  text("--tensor-sums", tensor_sums, "Bytes a sample that tensor-parallel devices sum, forward and backward",
+       "BYTES");
+  text("--between-stages", between_stages, "Bytes of a sample's activations between two stages", "BYTES");
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,33 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "estimate/parallel.hpp"
+#include "estimate/training.hpp"
+#include "report/table.hpp"
+
+namespace plimsoll {
+
+/// A training told by the time of its step on one device, alone or over several: the part of `plimsoll
+/// training` that asks for steps.
+struct StepTraining {
+  std::string step_time, gradients, link, link_latency, tensor_sums, between_stages;
+  std::string communication = "ring", overlap = "none", scaling = "strong", devices = "1";
+  double backward_share = 2.0 / 3, batch = 1, sequence = 1, dataset = 0, tokens = 0, epochs = 1;
+  estimate::Split split;
+  std::int64_t servers = 1;
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] bool asked() const { return !step_time.empty(); }
+  [[nodiscard]] Result<int> print(bool json, const report::TextStyle& style) const;
+
+ private:
+  [[nodiscard]] Result<estimate::ParallelSetting> setting(bool several) const;
+  [[nodiscard]] Result<std::vector<std::int64_t>> counts() const;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,231 @@
+#include "estimate/time/time.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "estimate/time/energy.hpp"
+#include "estimate/time/roofline.hpp"
+#include "hardware/operator_curve.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+using hardware::OperatorCase;
+using hardware::OperatorClass;
+
+constexpr double kCommonError = 0.04;          // calibrated: what all kernels of a network have in common
+constexpr double kCommonRooflineError = 0.25;  // the datasheet's
+constexpr double kNormal95 = 1.96;
+constexpr double kEagerLaunch = 4e-6;     // s of the host per kernel, where nobody has measured it
+constexpr double kTensorOverhead = 1e-5;  // s per tensor that is loaded
+
+/// Sums kernel after kernel, in the order in which they run.
+class Clock {
+ public:
+  Clock(const hardware::Device& device, const hardware::OperatorCurves* curves)
+      : device_(device), curves_(curves) {}
+
+  /// Nothing where the device has too few figures.
+  [[nodiscard]] std::optional<KernelTime> time(const OperatorCase& c) const {
+    if (curves_ != nullptr)
+      if (const auto predicted = curves_->predict(c)) {
+        const Seconds seconds(predicted->seconds);
+        return KernelTime{.seconds = seconds,
+                          .log_error = predicted->log_error,
+                          .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, seconds, device_)};
+      }
+    return roofline_time(c, device_);
+  }
+
+  bool run(const OperatorCase& c, LayerTime& layer, Seconds LayerTime::* part) {
+    const std::optional<KernelTime> kernel = time(c);
+    if (!kernel) return false;
+    const hardware::OperatorWork work = hardware::work_of(c);
+    const double seconds = kernel->seconds.value();
+    layer.*part += kernel->seconds;
+    layer.flops += work.flops;
+    layer.bytes += work.bytes;
+    ++layer.kernels;
+    variance_ += std::pow(seconds * kernel->log_error, 2);
+    layer_variance_ += std::pow(seconds * kernel->log_error, 2);
+    by_bottleneck_[static_cast<std::size_t>(kernel->bottleneck)] += seconds;
+    layer_by_bottleneck_[static_cast<std::size_t>(kernel->bottleneck)] += seconds;
+    if (const auto rate = rate_of(device_, c.arithmetic)) layer.compute += Seconds(work.flops / *rate);
+    // The host hands over a kernel at a time, and the device waits where it is faster.
+    host_ += eager_launch_;
+    device_free_ = std::max(device_free_, host_) + seconds;
+    energy_.add(work, c.arithmetic, kernel->seconds);
+    return true;
+  }
+
+  void begin_layer() {
+    layer_variance_ = 0;
+    layer_by_bottleneck_ = {};
+  }
+  void end_layer(LayerTime& layer, double written, double common) const {
+    const double seconds = (layer.forward + layer.backward).value();
+    set_interval(seconds, layer_variance_, common, layer.low, layer.high);
+    layer.bottleneck = largest(layer_by_bottleneck_);
+    if (!device_.memory_bandwidth) return;
+    const double rate = device_.memory_bandwidth->value;
+    layer.write = Seconds(std::min(written, layer.bytes) / rate);
+    layer.read = Seconds(std::max(layer.bytes - written, 0.0) / rate);
+  }
+  static void set_interval(double seconds, double variance, double common, Seconds& low, Seconds& high) {
+    if (seconds <= 0) return;
+    const double deviation = std::hypot(std::sqrt(variance) / seconds, common);
+    low = Seconds(seconds * std::exp(-kNormal95 * deviation));
+    high = Seconds(seconds * std::exp(kNormal95 * deviation));
+  }
+  [[nodiscard]] static Bottleneck largest(const std::array<double, 3>& seconds) {
+    return static_cast<Bottleneck>(std::ranges::max_element(seconds) - seconds.begin());
+  }
+
+  void set_eager_launch(double seconds) { eager_launch_ = seconds; }
+  [[nodiscard]] double variance() const { return variance_; }
+  [[nodiscard]] Bottleneck bottleneck() const { return largest(by_bottleneck_); }
+  [[nodiscard]] Seconds eager() const { return Seconds(device_free_); }
+  [[nodiscard]] const EnergySum& energy() const { return energy_; }
+
+ private:
+  const hardware::Device& device_;
+  const hardware::OperatorCurves* curves_;
+  EnergySum energy_;
+  std::array<double, 3> by_bottleneck_{}, layer_by_bottleneck_{};
+  double variance_ = 0, layer_variance_ = 0;
+  double eager_launch_ = kEagerLaunch, host_ = 0, device_free_ = 0;
+};
+
+/// Sums of gradients where a value is read more than once: one kernel for each after the first.
+std::vector<OperatorCase> accumulations(const Program& program, const LoweringOptions& options) {
+  std::map<std::uint32_t, std::int64_t> arrivals;
+  for (const Call& call : program.calls)
+    for (const Step& step : program.slice(call.backward))
+      if (step.kind == StepKind::gradient || step.kind == StepKind::share)
+        ++arrivals[static_cast<std::uint32_t>(step.value)];
+  std::vector<OperatorCase> sums;
+  for (const auto& [value, count] : arrivals) {
+    const Value& v = program.values[value];
+    const bool half = v.type == network::DataType::bfloat16 || v.type == network::DataType::float16;
+    OperatorCase c{.operator_class = OperatorClass::binary,
+                   .arithmetic = half ? hardware::Arithmetic::bf16 : hardware::Arithmetic::fp32};
+    c.extents[0] = v.elements;
+    for (std::int64_t i = 1; i < count; ++i) sums.push_back(c);
+  }
+  (void)options;
+  return sums;
+}
+
+OperatorCase optimizer_case(const Program& program, network::Optimizer optimizer) {
+  OperatorCase c{.operator_class = optimizer == network::Optimizer::sgd ? OperatorClass::optimizer_sgd
+                                   : optimizer == network::Optimizer::momentum
+                                       ? OperatorClass::optimizer_momentum
+                                       : OperatorClass::optimizer_adam};
+  for (const ValueId id : program.parameters) {
+    const Value& v = program.value(id);
+    if (!v.needs_gradient) continue;
+    ++c.extents[0];
+    c.extents[1] += v.elements;
+    if (v.type != network::DataType::float32) c.arithmetic = hardware::Arithmetic::bf16;
+  }
+  return c;
+}
+
+double written_bytes(const Program& program, const Call& call) {
+  double bytes = 0;
+  for (const Step& step : program.slice(call.forward))
+    if (step.kind == StepKind::output) bytes += static_cast<double>(step.bytes);
+  for (const Step& step : program.slice(call.backward))
+    if (step.kind == StepKind::gradient) bytes += static_cast<double>(step.bytes);
+  return bytes;
+}
+
+const hardware::Ceiling* find_ceiling(const hardware::Device& device, std::string_view name) {
+  if (!device.calibration) return nullptr;
+  const hardware::Ceiling* best = nullptr;
+  for (const hardware::Ceiling& c : device.calibration->ceilings)
+    if (c.name == name && (best == nullptr || c.figure.value > best->figure.value)) best = &c;
+  return best;
+}
+
+/// Weights go from the host's memory, which is rarely pinned, tensor by tensor.
+std::optional<Seconds> load_time(const Program& program, const hardware::Device& device) {
+  const hardware::Ceiling* rate = find_ceiling(device, "copy-to-device-pageable");
+  if (rate == nullptr) return std::nullopt;
+  double bytes = 0;
+  for (const StorageId id : program.resident)
+    if (program.storage(id).purpose == Purpose::weight)
+      bytes += static_cast<double>(program.storage(id).bytes);
+  return Seconds(bytes / rate->figure.value + kTensorOverhead * static_cast<double>(program.resident.size()));
+}
+
+}  // namespace
+
+std::string_view name(Bottleneck bottleneck) {
+  static constexpr std::string_view kNames[] = {"compute", "memory", "launch"};
+  return kNames[static_cast<std::size_t>(bottleneck)];
+}
+
+Result<TimeEstimate> estimate_time(const network::Network& network, const network::Shapes& shapes,
+                                   const TimeSetting& setting, const hardware::Device& device,
+                                   const hardware::OperatorCurves* curves) {
+  LoweringOptions options = setting.lowering;
+  options.gpu = device.kind == hardware::DeviceKind::gpu;
+  Result<Program> lowered = lower(network, shapes, options);
+  if (!lowered) return std::unexpected(std::move(lowered).error());
+  const Program& program = *lowered;
+
+  TimeEstimate out;
+  out.provenance = curves == nullptr ? hardware::Provenance::datasheet : hardware::Provenance::calibrated;
+  const double common = curves == nullptr ? kCommonRooflineError : kCommonError;
+  Clock clock(device, curves);
+  if (curves != nullptr && device.calibration && device.calibration->eager_launch)
+    clock.set_eager_launch(device.calibration->eager_launch->value);
+  if (device.kind != hardware::DeviceKind::gpu) clock.set_eager_launch(0);
+  const bool training = options.mode == network::Mode::train;
+  for (const Call& call : program.calls) {
+    if (call.kernels.count == 0 && call.backward_kernels.count == 0) continue;
+    if (out.layers.empty() || out.layers.back().op != call.op) out.layers.push_back({.op = call.op});
+    LayerTime& layer = out.layers.back();
+    clock.begin_layer();
+    const auto kernels = std::span(program.kernels);
+    for (const OperatorCase& c : kernels.subspan(call.kernels.begin, call.kernels.count))
+      if (!clock.run(c, layer, &LayerTime::forward))
+        return fail("{} has no figures for rate and bandwidth: its time is unknown", device.name);
+    if (training)
+      for (const OperatorCase& c : kernels.subspan(call.backward_kernels.begin, call.backward_kernels.count))
+        static_cast<void>(clock.run(c, layer, &LayerTime::backward));
+    clock.end_layer(layer, written_bytes(program, call), common);
+  }
+  if (training) {
+    LayerTime sums{.op = kLossCall};
+    clock.begin_layer();
+    for (const OperatorCase& c : accumulations(program, options))
+      static_cast<void>(clock.run(c, sums, &LayerTime::backward));
+    clock.end_layer(sums, 0, common);
+    if (sums.kernels > 0) out.layers.push_back(sums);
+    LayerTime step{.op = kOptimizerCall};
+    clock.begin_layer();
+    static_cast<void>(clock.run(optimizer_case(program, setting.optimizer), step, &LayerTime::forward));
+    clock.end_layer(step, 0, common);
+    out.optimizer = step.forward;
+    out.layers.push_back(step);
+  }
+  for (const LayerTime& layer : out.layers) {
+    if (layer.op != kOptimizerCall) out.forward += layer.forward;
+    out.backward += layer.backward;
+    out.flops += layer.flops;
+    out.bytes += layer.bytes;
+  }
+  out.seconds = out.forward + out.backward + out.optimizer;
+  Clock::set_interval(out.seconds.value(), clock.variance(), common, out.low, out.high);
+  out.eager = clock.eager();
+  out.bottleneck = clock.bottleneck();
+  out.joules = clock.energy().joules(device, curves != nullptr);
+  out.load = load_time(program, device);
+  return out;
+}
+
+}  // namespace plimsoll::estimate

@@ -1,0 +1,169 @@
+#include "hardware/carbon.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/printable.hpp"
+#include "base/suggest.hpp"
+#include "base/text.hpp"
+
+namespace plimsoll::hardware {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;
+constexpr double kMostGrams = 2000;  // coal of the worst kind is near 1200
+constexpr double kMostPue = 10;
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The cells of one line; a cell in quotes may hold commas.
+std::vector<std::string> cells(std::string_view line) {
+  std::vector<std::string> out(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+/// Hands every row to `read`, which says what is wrong with it or nothing.
+template <class Read>
+Status each_row(std::string_view text, std::string_view where, std::string_view titles, Read read) {
+  if (text.size() > kMostBytes) return std::unexpected(Error{"larger than 1 MiB", std::string(where)});
+  bool titled = false;
+  for (int number = 1; !text.empty(); ++number) {
+    const auto end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || line.starts_with('#')) continue;
+    std::string wrong;
+    if (titled)
+      wrong = read(cells(line));
+    else if (line != titles)
+      wrong = fmt::format("the titles are not {}", titles);
+    titled = true;
+    if (!wrong.empty())
+      return std::unexpected(Error{std::move(wrong), fmt::format("{}: line {}", where, number)});
+  }
+  if (!titled) return std::unexpected(Error{"is empty", std::string(where)});
+  return {};
+}
+
+std::string read_grid(const std::vector<std::string>& row, std::vector<Grid>& grids) {
+  if (row.size() != 4) return "has not four cells";
+  const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto grams = number<double>(row[2]);
+  const auto year = number<int>(row[3]);
+  if (row[0].size() != 3 || !std::ranges::all_of(row[0], upper)) return "iso is not three capital letters";
+  if (row[1].empty() || row[1].size() > 100 || printable(row[1]) != row[1]) return "country is no name";
+  if (!grams || !(*grams >= 0 && *grams <= kMostGrams))
+    return fmt::format("g_per_kwh is not a number from 0 to {:g}", kMostGrams);
+  if (!year || *year < 1990 || *year > 2200) return "year is none";
+  if (std::ranges::find(grids, row[0], &Grid::iso) != grids.end()) return row[0] + " stands twice";
+  grids.push_back({row[0], row[1], *grams, *year});
+  return {};
+}
+
+std::string read_overhead(const std::vector<std::string>& row, std::vector<Overhead>& overheads) {
+  if (row.size() != 2) return "has not two cells";
+  const auto pue = number<double>(row[1]);
+  if (row[0].empty() || printable(row[0], 40) != row[0]) return "operator is no name";
+  if (!pue || !(*pue >= 1 && *pue <= kMostPue))
+    return fmt::format("pue is not a number from 1 to {:g}", kMostPue);
+  if (std::ranges::find(overheads, row[0], &Overhead::name) != overheads.end())
+    return row[0] + " stands twice";
+  overheads.push_back({row[0], *pue});
+  return {};
+}
+
+std::string comment_of(std::string_view text) {
+  if (!text.starts_with("# ")) return {};
+  return std::string(text.substr(2, text.find('\n') - 2));
+}
+
+Result<Carbon> load() {
+  Carbon carbon;
+  for (const EmbeddedFile& file : embedded_carbon()) {
+    if (file.name == "carbon.csv") {
+      auto grids = parse_grids(file.contents, file.name);
+      PLIMSOLL_TRY(grids);
+      carbon.grids = *std::move(grids);
+      carbon.grid_source = comment_of(file.contents);
+    } else {
+      auto overheads = parse_overheads(file.contents, file.name);
+      PLIMSOLL_TRY(overheads);
+      carbon.overheads = *std::move(overheads);
+      carbon.overhead_source = comment_of(file.contents);
+    }
+  }
+  return carbon;
+}
+
+}  // namespace
+
+Result<std::vector<Grid>> parse_grids(std::string_view text, std::string_view where) {
+  std::vector<Grid> grids;
+  PLIMSOLL_TRY(each_row(text, where, "iso,country,g_per_kwh,year",
+                        [&](const auto& row) { return read_grid(row, grids); }));
+  return grids;
+}
+
+Result<std::vector<Overhead>> parse_overheads(std::string_view text, std::string_view where) {
+  std::vector<Overhead> overheads;
+  PLIMSOLL_TRY(
+      each_row(text, where, "operator,pue", [&](const auto& row) { return read_overhead(row, overheads); }));
+  return overheads;
+}
+
+const Result<Carbon>& built_in_carbon() {
+  // A static because the tables are part of the program: there is one answer, and it never changes.
+  static const Result<Carbon> carbon = [] {
+    auto loaded = load();
+    if (!loaded) loaded.error().kind = Error::Kind::internal;
+    return loaded;
+  }();
+  return carbon;
+}
+
+Result<const Grid*> find_grid(const Carbon& carbon, std::string_view name) {
+  const std::string key = lower_case(name);
+  std::vector<std::string_view> names;
+  for (const Grid& grid : carbon.grids) {
+    if (lower_case(grid.iso) == key || lower_case(grid.country) == key) return &grid;
+    names.push_back(grid.country);
+  }
+  std::string hint = did_you_mean(name, names);
+  if (hint.empty()) hint = "ISO codes of three letters serve: DNK, DEU, USA";
+  return std::unexpected(
+      Error{fmt::format("no country is called \"{}\"", printable(name, 80)), {}, std::move(hint)});
+}
+
+Result<Overhead> find_overhead(const Carbon& carbon, std::string_view name) {
+  const std::string key = lower_case(name);
+  std::vector<std::string> names;
+  for (const Overhead& overhead : carbon.overheads) {
+    if (overhead.name == key) return overhead;
+    names.push_back(overhead.name);
+  }
+  if (const auto pue = number<double>(name); pue && *pue >= 1 && *pue <= kMostPue)
+    return Overhead{"given", *pue};
+  return std::unexpected(
+      Error{fmt::format("\"{}\" is no power usage effectiveness", printable(name, 80)),
+            {},
+            fmt::format("one of {}, or a number from 1 to {:g}", fmt::join(names, ", "), kMostPue)});
+}
+
+}  // namespace plimsoll::hardware

@@ -1,0 +1,103 @@
+#include "plan/front.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace plimsoll::plan {
+namespace {
+
+using hardware::Bound;
+
+enum class Order : std::uint8_t { better, equal, not_better };
+
+/// a against b, where less is better.
+Order compare(const std::optional<Known>& a, const std::optional<Known>& b) {
+  if (!a && !b) return Order::equal;
+  if (!a || !b) return Order::not_better;
+  const bool alike = a->figure.bound == b->figure.bound && a->figure.bound != Bound::more_than;
+  const double left = alike ? a->figure.value : a->high;
+  const double right = alike ? b->figure.value : b->low;
+  if (left < right) return Order::better;
+  return alike && left == right ? Order::equal : Order::not_better;
+}
+
+std::optional<Known> negated(const std::optional<Known>& value) {
+  if (!value) return std::nullopt;
+  Known out = *value;
+  out.figure.value = -value->figure.value;
+  out.low = -value->high;
+  out.high = -value->low;
+  return out;
+}
+
+bool dominates(const Candidate& a, const Candidate& b) {
+  const Order orders[] = {compare(a.image, b.image), compare(a.energy, b.energy),
+                          compare(negated(a.accuracy), negated(b.accuracy))};
+  return std::ranges::none_of(orders, [](Order o) { return o == Order::not_better; }) &&
+         std::ranges::any_of(orders, [](Order o) { return o == Order::better; });
+}
+
+std::string list(const Candidate& candidate, Verdict verdict) {
+  std::vector<std::string_view> names;
+  for (const Finding& finding : candidate.findings)
+    if (finding.verdict == verdict) names.push_back(name(finding.aspect));
+  if (names.empty()) return {};
+  const std::string_view last = names.back();
+  names.pop_back();
+  return names.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+/// The limit that most devices fail in every form: where to give way first.
+std::string hardest(const Choice& choice) {
+  std::vector<std::size_t> failures(static_cast<std::size_t>(Aspect::updates) + 1);
+  for (const Candidate& candidate : choice.candidates)
+    for (const Finding& finding : candidate.findings)
+      if (finding.verdict == Verdict::failed) ++failures[static_cast<std::size_t>(finding.aspect)];
+  const auto most = std::ranges::max_element(failures);
+  return fmt::format("{}, which {} of {} fail", name(static_cast<Aspect>(most - failures.begin())), *most,
+                     choice.candidates.size());
+}
+
+}  // namespace
+
+void mark_front(std::span<Candidate> candidates) {
+  std::vector<Candidate*> passing;
+  for (Candidate& candidate : candidates)
+    if (candidate.count(Verdict::failed) == 0) passing.push_back(&candidate);
+  for (Candidate* candidate : passing)
+    candidate->on_front =
+        std::ranges::none_of(passing, [&](const Candidate* other) { return dominates(*other, *candidate); });
+}
+
+std::string reason_of(const Choice& choice, const Question& question) {
+  if (choice.candidates.empty()) return "there is no device to choose from";
+  if (!choice.recommended)
+    return fmt::format("every device fails some limit in every form; the hardest is {}", hardest(choice));
+  const Candidate& best = choice.candidates[*choice.recommended];
+  const std::string unknown = list(best, Verdict::unknown);
+  std::string out = fmt::format("{} with {} in {} ", best.device->id, question.variants[best.variant].name,
+                                name(best.arithmetic));
+  if (unknown.empty())
+    out += fmt::format("meets every limit: {}", list(best, Verdict::met));
+  else
+    out += fmt::format("fails no limit: it meets {}; {} {} unknown, because nobody could source a figure",
+                       list(best, Verdict::met), unknown, best.count(Verdict::unknown) == 1 ? "is" : "are");
+  const auto alike =
+      static_cast<std::size_t>(std::ranges::count_if(choice.candidates, [&](const Candidate& c) {
+        return c.count(Verdict::failed) == 0 && c.count(Verdict::unknown) == best.count(Verdict::unknown);
+      }));
+  if (alike > 1) {
+    out += fmt::format(". Of the {} that do, it is ", alike);
+    if (best.accuracy)
+      out += fmt::format("the most accurate ({:.2f} %), and among those as accurate ",
+                         100 * best.accuracy->figure.value);
+    out += "the one that takes least energy, then least time, for an image";
+  }
+  return out;
+}
+
+}  // namespace plimsoll::plan

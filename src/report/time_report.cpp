@@ -1,0 +1,108 @@
+#include "report/time_report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using estimate::LayerTime;
+
+std::string layer_name(const TimeReport& report, const LayerTime& layer) {
+  if (layer.op == estimate::kOptimizerCall) return "optimizer";
+  if (layer.op == estimate::kLossCall) return "loss and sums of gradients";
+  return printable(network::describe(*report.network, report.network->main().operators[layer.op]));
+}
+
+std::string percent_around(Seconds value, Seconds low, Seconds high) {
+  return fmt::format("-{:.0f} % +{:.0f} %", 100 * (1 - low / value), 100 * (high / value - 1));
+}
+
+Json seconds_or_null(const std::optional<Seconds>& s) {
+  return s ? Json(s->value()) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string time_text(const TimeReport& report, const TextStyle&) {
+  const estimate::TimeEstimate& e = *report.estimate;
+  std::string out = fmt::format("time     {} a {} ({}), {} samples/s, bound by {} [{}]\n", text(e.seconds),
+                                report.training ? "step" : "pass", percent_around(e.seconds, e.low, e.high),
+                                count_text(static_cast<double>(report.batch) / e.seconds.value()),
+                                name(e.bottleneck), hardware::name(e.provenance));
+  if (report.training)
+    out += fmt::format("         forward {} · backward {} · optimizer {}\n", text(e.forward),
+                       text(e.backward), text(e.optimizer));
+  if (e.eager > e.seconds * 1.02)
+    out += fmt::format("         {} run eagerly: launches decide\n", text(e.eager));
+  if (e.joules)
+    out += fmt::format("energy   {} a {}, {} on average\n", text(*e.joules),
+                       report.training ? "step" : "pass", text(Watts(e.joules->value() / e.seconds.value())));
+  return out;
+}
+
+std::string layer_times_text(const TimeReport& report, const TextStyle& style) {
+  Table table{.columns = {{"Layer", Align::left, true},
+                          {"Forward", Align::right},
+                          {"Backward", Align::right},
+                          {"Read", Align::right},
+                          {"Compute", Align::right},
+                          {"Write", Align::right},
+                          {"Share", Align::right},
+                          {"Bound by", Align::left}},
+              .rows = {}};
+  for (const LayerTime& layer : report.estimate->layers)
+    table.rows.push_back(
+        {layer_name(report, layer), text(layer.forward), report.training ? text(layer.backward) : "",
+         text(layer.read), text(layer.compute), text(layer.write),
+         fmt::format("{:.1f} %", 100 * ((layer.forward + layer.backward) / report.estimate->seconds)),
+         std::string(name(layer.bottleneck))});
+  return to_text(table, style);
+}
+
+Json time_json(const TimeReport& report) {
+  const estimate::TimeEstimate& e = *report.estimate;
+  return {{"seconds", e.seconds.value()},
+          {"low_seconds", e.low.value()},
+          {"high_seconds", e.high.value()},
+          {"eager_seconds", e.eager.value()},
+          {"forward_seconds", e.forward.value()},
+          {"backward_seconds", e.backward.value()},
+          {"optimizer_seconds", e.optimizer.value()},
+          {"bottleneck", name(e.bottleneck)},
+          {"flops", e.flops},
+          {"bytes", e.bytes},
+          {"share_of_peak", e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr)},
+          {"provenance", hardware::name(e.provenance)},
+          {"load_seconds", seconds_or_null(e.load)}};
+}
+
+Json energy_json(const TimeReport& report) {
+  const estimate::TimeEstimate& e = *report.estimate;
+  if (!e.joules) return {{"joules", nullptr}, {"watts", nullptr}};
+  return {{"joules", e.joules->value()}, {"watts", e.joules->value() / e.seconds.value()}};
+}
+
+Json layer_times_json(const TimeReport& report) {
+  Json out = Json::array();
+  for (const LayerTime& layer : report.estimate->layers)
+    out.push_back({{"name", layer_name(report, layer)},
+                   {"forward_seconds", layer.forward.value()},
+                   {"backward_seconds", layer.backward.value()},
+                   {"low_seconds", layer.low.value()},
+                   {"high_seconds", layer.high.value()},
+                   {"read_seconds", layer.read.value()},
+                   {"compute_seconds", layer.compute.value()},
+                   {"write_seconds", layer.write.value()},
+                   {"flops", layer.flops},
+                   {"bytes", layer.bytes},
+                   {"kernels", layer.kernels},
+                   {"bottleneck", name(layer.bottleneck)}});
+  return out;
+}
+
+}  // namespace plimsoll::report
