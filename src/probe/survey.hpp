@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "hardware/device.hpp"
 #include "hardware/calibration.hpp"
+#include "hardware/device.hpp"
 #include "probe/study.hpp"
 
 namespace plimsoll::probe {
