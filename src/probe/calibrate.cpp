@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "base/statistics.hpp"
 #include "hardware/device_file.hpp"
 #include "hardware/operator_curve.hpp"
 #include "measure/conditions.hpp"
@@ -178,8 +179,8 @@ hardware::Calibration calibration_of(const Gathered& gathered, std::string date)
   calibration.date = std::move(date);
   if (gathered.hello) calibration.versions = versions_of(*gathered.hello);
   for (const auto& [what, point] : gathered.points) calibration.points.push_back(point);
-  if (gathered.launch)
-    calibration.eager_launch = hardware::Figure{*gathered.launch, hardware::Provenance::measured,
+  if (!gathered.launches.empty())
+    calibration.eager_launch = hardware::Figure{median(gathered.launches), hardware::Provenance::measured,
                                                 "host's time per operator", calibration.date};
   if (!gathered.failures.empty())
     calibration.remarks.push_back(fmt::format("{} cases have no time", gathered.failures.size()));

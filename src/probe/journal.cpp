@@ -40,7 +40,7 @@ Status write_all(int file, std::string_view text, const std::filesystem::path& p
 bool Gathered::take(const job::Answer& answer) {
   if (const auto* greeting = std::get_if<job::Hello>(&answer); greeting != nullptr && !hello)
     hello = *greeting;
-  if (const auto* started = std::get_if<job::Launch>(&answer)) launch = started->seconds;
+  if (const auto* started = std::get_if<job::Launch>(&answer)) launches.push_back(started->seconds);
   const auto* point = std::get_if<job::Point>(&answer);
   if (point == nullptr) return true;
   const auto what = calibration_case(point->what);

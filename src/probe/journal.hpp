@@ -16,7 +16,7 @@ namespace plimsoll::probe {
 /// other (hello, launch, point).
 struct Gathered {
   std::optional<job::Hello> hello = {};  ///< the first engine's
-  std::optional<double> launch = {};     ///< s
+  std::vector<double> launches = {};     ///< s, each engine's
   std::map<hardware::OperatorCase, hardware::OperatorPoint> points = {};
   std::map<hardware::OperatorCase, std::string> failures = {};  ///< cases without a time, and why
   [[nodiscard]] bool has(const hardware::OperatorCase& c) const {

@@ -11,10 +11,10 @@
 namespace plimsoll::engine {
 namespace {
 
-/// More than the last cache of any device known; and the most copies, where weights are so small that all
-/// together stay warm, as they do in a small network.
+/// More than the last cache of any device known. Weights so small that the most copies together stay warm
+/// take next to no time to read.
 constexpr std::int64_t kColdBytes = std::int64_t{128} << 20;
-constexpr std::int64_t kMostCopies = 16;
+constexpr std::int64_t kMostCopies = 64;
 
 }  // namespace
 
