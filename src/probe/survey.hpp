@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "hardware/device.hpp"
 #include "hardware/calibration.hpp"
 #include "hardware/device.hpp"
 #include "probe/study.hpp"
