@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "base/text.hpp"
 #include "probe/calibrate.hpp"
 #include "progress_line.hpp"
+#include "report/calibration.hpp"
 
 namespace plimsoll {
 namespace {
@@ -29,38 +29,21 @@ probe::CalibrationRequest request_for(const CalibrationTask& task) {
   return request;
 }
 
-Json fits_json(const hardware::Calibration& calibration) {
-  Json out = Json::array();
-  for (const hardware::ClassFit& fit : calibration.fits)
-    out.push_back({{"class", name(fit.operator_class)},
-                   {"direction", name(fit.direction)},
-                   {"arithmetic", name(fit.arithmetic)},
-                   {"points", fit.points},
-                   {"efficiency", fit.efficiency},
-                   {"residual", fit.residual},
-                   {"residual_90", fit.residual_90}});
-  return out;
-}
-
-void print(const CalibrationTask& task, const probe::CalibrationOutcome& outcome) {
+void print(const CalibrationTask& task, const probe::CalibrationOutcome& outcome,
+           const report::TextStyle& style) {
   const hardware::Calibration& calibration = outcome.calibration;
   if (task.json) {
-    Json remarks = Json::array();
-    for (const std::string& remark : calibration.remarks) remarks.push_back(printable(remark));
-    fmt::print("{}\n", Json{{"file", printable(task.output.string())},
-                            {"device", printable(task.ceilings.device.id)},
-                            {"date", calibration.date},
-                            {"versions", calibration.versions},
-                            {"points", calibration.points.size()},
-                            {"continued", outcome.continued},
-                            {"failed", outcome.failed},
-                            {"ceilings", calibration.ceilings.size()},
-                            {"fits", fits_json(calibration)},
-                            {"remarks", std::move(remarks)}}
-                           .dump());
+    Json out = {{"file", printable(task.output.string())},
+                {"device", printable(task.ceilings.device.id)},
+                {"points", calibration.points.size()},
+                {"continued", outcome.continued},
+                {"failed", outcome.failed},
+                {"calibration", report::calibration_json(calibration)}};
+    fmt::print("{}\n", out.dump());
     return;
   }
   const std::string file = printable(task.output.string());
+  fmt::print("{}\n", to_text(report::class_table(calibration), style));
   fmt::print("{}: {} operators timed, {} ceilings, in {}\n", printable(task.ceilings.device.name, 96),
              calibration.points.size(), calibration.ceilings.size(), file);
   if (outcome.continued > 0) fmt::print("{} of them were there from an earlier start\n", outcome.continued);
@@ -80,7 +63,8 @@ Result<std::filesystem::path> calibration_file(const std::string& given, const h
   return file;
 }
 
-Result<int> run_calibration(const CalibrationTask& task, Interruption& interruption) {
+Result<int> run_calibration(const CalibrationTask& task, Interruption& interruption,
+                            const report::TextStyle& style) {
   std::optional<ProgressLine> line(std::in_place, 1, kSecondsInAll);
   line->begin_row(fmt::format("operators on {}", task.engine_device));
   const Result<std::optional<probe::CalibrationOutcome>> outcome = probe::calibrate(
@@ -101,7 +85,7 @@ Result<int> run_calibration(const CalibrationTask& task, Interruption& interrupt
         printable(task.output.string()));
     return 128 + interruption.signal();
   }
-  print(task, **outcome);
+  print(task, **outcome, style);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "interruption.hpp"
 #include "nvml/library.hpp"
 #include "probe/survey.hpp"
+#include "report/table.hpp"
 
 namespace plimsoll {
 
@@ -25,6 +26,7 @@ struct CalibrationTask {
                                                              const hardware::Device& device);
 
 /// Times operators through the engine, writes the device file, prints a summary. Exit code.
-[[nodiscard]] Result<int> run_calibration(const CalibrationTask& task, Interruption& interruption);
+[[nodiscard]] Result<int> run_calibration(const CalibrationTask& task, Interruption& interruption,
+                                          const report::TextStyle& style);
 
 }  // namespace plimsoll

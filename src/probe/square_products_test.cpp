@@ -1,8 +1,12 @@
 #include "probe/square_products.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "probe/blas.hpp"
 
@@ -91,6 +95,23 @@ TEST(Blas, WhatIsFoundMultiplies) {
   const Sample<double> d(70);
   blas->multiply(d.a.data(), d.b.data(), d.c.data(), 70);
   EXPECT_EQ(deviation(d.matrices()), 0);
+}
+
+TEST(Blas, ItsThreadsTakeNoSignals) {
+  const Result<Blas> blas = Blas::open();
+  if (!blas) GTEST_SKIP() << blas.error().text();
+  blas->use_threads(2);
+  const Sample<float> s(256);
+  blas->multiply(s.a.data(), s.b.data(), s.c.data(), 256);
+  // All threads but this one are the library's; SigBlk is a mask of signals, the second lowest bit is SIGINT.
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("SigBlk:")) {
+        EXPECT_TRUE(std::stoull(line.substr(7), nullptr, 16) & 2U) << line;
+      }
+  }
 }
 
 TEST(Blas, NoneAndOthersAreRefused) {

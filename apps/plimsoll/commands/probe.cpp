@@ -2,6 +2,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -168,7 +169,8 @@ Status print(const probe::Survey& survey, const Options& options, const report::
 }
 
 /// The ceilings of one device, then its operators through the engine.
-Result<int> calibrate(const Options& options, const Subject& asked, const hardware::ThisMachine& machine) {
+Result<int> calibrate(const Options& options, const Subject& asked, const hardware::ThisMachine& machine,
+                      const report::TextStyle& style) {
   const bool gpu = asked.cuda && (!machine.gpus.empty() || !asked.cpu);
   const auto number = static_cast<std::size_t>(options.device);
   if (gpu && number >= machine.gpus.size())
@@ -181,24 +183,26 @@ Result<int> calibrate(const Options& options, const Subject& asked, const hardwa
   PLIMSOLL_TRY(engine);
   const Result<std::filesystem::path> output = calibration_file(options.output, described);
   PLIMSOLL_TRY(output);
+  const std::string date = today();
+  const Subject ceilings{.vectors = false, .products = false};
+  std::optional<Result<SurveyedDevice>> found;
+  if (!gpu) found = survey_cpu(options, ceilings, described);
+  // Only now: the studies of the CPU end by Ctrl-C like any program.
   Result<running::SignalSource> signals = running::SignalSource::open();
   PLIMSOLL_TRY(signals);
   Interruption interruption(std::move(*signals));
-  const std::string date = today();
-  const Subject ceilings{.vectors = false, .products = false};
-  Result<SurveyedDevice> found = gpu ? survey_gpu(options, ceilings, &machine, date, interruption)
-                                     : survey_cpu(options, ceilings, described);
+  if (gpu) found = survey_gpu(options, ceilings, &machine, date, interruption);
   if (interruption.came()) {
     fmt::print(stderr, "plimsoll: interrupted before any operator was timed\n");
     return 128 + interruption.signal();
   }
   SurveyedDevice measured{.device = described};
-  if (found) {
-    measured = std::move(*found);
+  if (*found) {
+    measured = std::move(**found);
     complete_ceilings(measured, date);
   } else {
     // Operators can be timed all the same.
-    measured.findings.remarks.push_back(fmt::format("no ceilings: {}", found.error().text()));
+    measured.findings.remarks.push_back(fmt::format("no ceilings: {}", found->error().text()));
   }
   measured.device = described;
   const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
@@ -209,7 +213,7 @@ Result<int> calibrate(const Options& options, const Subject& asked, const hardwa
                           .date = date,
                           .nvml = nvml ? nvml->get() : nullptr,
                           .json = options.json},
-                         interruption);
+                         interruption, style);
 }
 
 Status check(const Options& options) {
@@ -233,7 +237,7 @@ Result<int> run(const Options& options, const Subject& subject, const report::Te
   PLIMSOLL_TRY(check(options));
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
   PLIMSOLL_TRY(machine);
-  if (options.calibrate) return calibrate(options, subject, *machine);
+  if (options.calibrate) return calibrate(options, subject, *machine, style);
   probe::Survey survey{.date = today()};
   if (subject.cpu) {
     Result<SurveyedDevice> cpu = survey_cpu(options, subject, machine->cpu);
