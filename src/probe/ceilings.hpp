@@ -6,6 +6,7 @@
 
 #include "base/statistics.hpp"
 #include "hardware/calibration.hpp"
+#include "hardware/device.hpp"
 #include "probe/study.hpp"
 
 namespace plimsoll::probe {

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "hardware/calibration.hpp"
+#include "hardware/device.hpp"
 #include "probe/study.hpp"
 
 namespace plimsoll::probe {
