@@ -59,7 +59,9 @@ Result<double> parse(std::string_view text, std::string_view option, std::span<c
 
 template <class Quantity>
 Result<Quantity> parse_as(std::string_view text, std::string_view option, std::span<const UnitName> units) {
-  return parse(text, option, units).transform([](double value) { return Quantity(value); });
+  const Result<double> value = parse(text, option, units);
+  PLIMSOLL_TRY(value);
+  return Quantity(*value);
 }
 
 }  // namespace
