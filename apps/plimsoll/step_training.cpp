@@ -143,7 +143,9 @@ Result<int> StepTraining::print(const OneDevice& device, bool json, const report
   fmt::print("{}\n{}; {} scaling.", report::to_text(table, style), device.words, scaling);
   if (several)
     fmt::print(" Gradients summed by {}, {} overlap{}.", communication,
-               overlap == "none" || overlap == "full" ? overlap : overlap + " of backward",
+               overlap == "none"   ? "no"
+               : overlap == "full" ? "full"
+                                   : overlap + " of backward for",
                link_latency.empty() ? "; the latency of messages is left out (--link-latency)" : "");
   fmt::print("\n");
   return 0;

@@ -207,7 +207,7 @@ std::string choice_text(const ChoiceReport& report, const TextStyle& style) {
   } else if (report.choice.recommended) {
     out += reasons(report, report.choice.candidates[*report.choice.recommended], style);
   }
-  const std::string_view answer = report.choice.certain()     ? "Take "
+  const std::string_view answer = report.choice.certain()     ? "Recommended: "
                                   : report.choice.recommended ? "None is known to meet every limit. Nearest: "
                                                               : "None: ";
   return out + "\n" +
