@@ -60,7 +60,7 @@ Result<double> parse(std::string_view text, std::string_view option, std::span<c
 template <class Quantity>
 Result<Quantity> parse_as(std::string_view text, std::string_view option, std::span<const UnitName> units) {
   const Result<double> value = parse(text, option, units);
-  PLIMSOLL_TRY(value);
+  if (!value) return std::unexpected(value.error());
   return Quantity(*value);
 }
 

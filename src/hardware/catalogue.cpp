@@ -145,4 +145,14 @@ const Result<Catalogue>& built_in_catalogue() {
   return catalogue;
 }
 
+Result<std::optional<Calibration>> calibration_of(const Device& device) {
+  if (device.calibration) return device.calibration;
+  const std::span<const EmbeddedFile> files = embedded_calibrations();
+  const auto file = std::ranges::find(files, file_of(device), &EmbeddedFile::name);
+  if (file == files.end()) return std::nullopt;
+  auto measured = parse_device(file->contents, file->name);
+  if (!measured) return std::unexpected(std::move(measured).error());
+  return std::move(measured->calibration);
+}
+
 }  // namespace plimsoll::hardware

@@ -11,6 +11,8 @@
 namespace plimsoll {
 /// data/devices/*.json as they were when the program was built.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_devices();
+/// data/calibrations/*.json.
+[[nodiscard]] std::span<const EmbeddedFile> embedded_calibrations();
 }  // namespace plimsoll
 
 namespace plimsoll::hardware {
@@ -43,5 +45,10 @@ class Catalogue {
 /// The catalogue built into the program. Parsed when first asked for and never changed, so that commands
 /// that need no device do not pay for it.
 [[nodiscard]] const Result<Catalogue>& built_in_catalogue();
+
+/// A device's calibration: its own, else the one that was measured on such a device and is built into the
+/// program (data/calibrations/ID.json); nothing where there is none. Parsed when asked for, which takes some
+/// milliseconds: who estimates many times keeps it.
+[[nodiscard]] Result<std::optional<Calibration>> calibration_of(const Device& device);
 
 }  // namespace plimsoll::hardware

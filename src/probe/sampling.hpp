@@ -16,7 +16,7 @@ struct Repetition {
 
 /// Calls `once`, which gives the seconds that a sample took, until there are enough of them.
 template <class Once>
-[[nodiscard]] std::vector<double> repeated(const Repetition& repetition, Once once) {
+[[nodiscard]] std::vector<double> repeated(const Repetition& repetition, const Once& once) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<double> samples;
   while (static_cast<int>(samples.size()) < repetition.most) {

@@ -20,10 +20,10 @@ constexpr std::int64_t kTokens[] = {16,  32,  49,  50,  64,  77,  100, 128,  128
                                     256, 257, 384, 512, 512, 577, 768, 1024, 1500, 2048, 4096};
 constexpr std::int64_t kHeads[] = {1, 2, 3, 4, 6, 8, 8, 12, 12, 16, 16, 20, 24, 32};
 constexpr std::int64_t kHeadWidths[] = {32, 32, 64, 64, 64, 64, 80, 96, 128, 128};
-constexpr std::int64_t kWidths[] = {10,   64,   96,   128,   128,   192,   256,   256,   320,   384,  448,
-                                    512,  512,  640,  768,   768,   960,   1000,  1024,  1024,  1152, 1280,
-                                    1536, 1920, 2048, 2048,  2304,  2560,  3072,  3072,  4096,  4096, 5120,
-                                    6144, 8192, 9216, 11008, 12288, 16384, 21843, 25088, 32000, 50304};
+constexpr std::int64_t kWidths[] = {
+    10,   64,   96,   128,  128,  192,  256,   256,   320,   384,   448,   512,   512,   640,   768,
+    768,  960,  1000, 1024, 1024, 1152, 1280,  1536,  1920,  2048,  2048,  2304,  2560,  3072,  3072,
+    4096, 4096, 5120, 6144, 8192, 9216, 11008, 12288, 16384, 21843, 25088, 30001, 32000, 50021, 50304};
 constexpr std::int64_t kVocabularies[] = {512,   1000,  2048,  4096,  10000,  16384,
                                           21128, 30522, 32000, 50304, 100000, 250000};
 
@@ -72,8 +72,19 @@ Image image(Draw& draw) {
   return {batch, channels(elements / positions, std::fmod(style * 10, 1.0) < 0.5), height, width};
 }
 
+/// A layer over what is left of an image after pooling all of it: the gates of squeeze-and-excitation blocks.
+Shape squeezed(Draw& draw, std::int64_t batch) {
+  const double wide = draw.real(32, kMostChannels), ratio = draw.real(4, 32);
+  const std::int64_t many = channels(wide, false),
+                     few = std::max<std::int64_t>(4, std::llround(wide / ratio));
+  const bool narrows = draw.share() < 0.5;
+  return Extents{batch, narrows ? many : few, 1, 1, narrows ? few : many, 1, 1, 1, 1};
+}
+
 Shape convolution(Draw& draw) {
   Image x = image(draw);
+  constexpr double kSqueezed = 0.06;
+  if (draw.share() < kSqueezed) return squeezed(draw, x.batch);
   const double ratio = draw.real(0.125, 8), choice = draw.share(), stepping = draw.share();
   constexpr double kFirst = 0.1;
   const bool first = choice < kFirst && x.height >= 64;
@@ -127,7 +138,8 @@ std::int64_t rows(Draw& draw) {
 
 Shape matrix(Draw& draw) {
   const std::int64_t m = rows(draw), n = draw.one_of(kWidths), k = draw.one_of(kWidths);
-  if (k == 10 || k == 1000 || k == 21843) return std::nullopt;  // numbers of classes are results
+  // Numbers of classes and of words are results; odd ones cost dearly, and are met.
+  if (k == 10 || k == 1000 || k == 21843 || k == 30001 || k == 50021) return std::nullopt;
   return Extents{m, n, k, draw.share() < 0.7 ? 1 : 0};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "hardware/device.hpp"
 #include "hardware/calibration.hpp"
 #include "hardware/device.hpp"
 #include "probe/study.hpp"

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
 #include "json_output.hpp"
+#include "report/calibration.hpp"
 
 namespace plimsoll {
 namespace {
@@ -20,7 +22,8 @@ using hardware::Figure;
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string name;
+  std::string name, other;
+  double within = 0;  ///< percent; 0: not asked
   bool json = false, csv = false, markdown = false;
 };
 
@@ -139,6 +142,22 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
   return 0;
 }
 
+void print_calibration(const hardware::Calibration& calibration, const report::TextStyle& style) {
+  fmt::print("\n{} {}", report::bold("Measured", style), printable(calibration.date));
+  for (const std::string& version : calibration.versions) fmt::print(", {}", printable(version));
+  fmt::print(", {} points\n", calibration.points.size());
+  for (const std::string& remark : calibration.remarks) fmt::print("  {}\n", printable(remark));
+  if (calibration.eager_launch)
+    fmt::print("  The host needs {} to start an operator.\n", text(Seconds(calibration.eager_launch->value)));
+  if (!calibration.ceilings.empty())
+    fmt::print("\n{}", report::to_text(report::ceiling_table(calibration), style));
+  if (!calibration.fits.empty())
+    fmt::print(
+        "\n{}\nEfficiency is of what the best operators of a class reach. The residual is the error of a "
+        "point that is predicted from the others: half, and 90 %, of them have less.\n",
+        report::to_text(report::class_table(calibration), style));
+}
+
 void print_one(const Device& d, const report::TextStyle& style) {
   fmt::print("{}: {}{}\n\n", report::bold(d.id, style), printable(d.name),
              d.year ? fmt::format(", {}", *d.year) : "");
@@ -162,12 +181,71 @@ void print_one(const Device& d, const report::TextStyle& style) {
 Result<int> show(const Options& options, const report::TextStyle& style) {
   const Result<Device> device = hardware::device_named(options.name);
   if (!device) return std::unexpected(device.error());
+  const auto calibration = hardware::calibration_of(*device);
+  if (!calibration) return std::unexpected(calibration.error());
   if (options.json) {
-    print_json(to_json(*device));
+    Json out = to_json(*device);
+    if (*calibration) out["calibration"] = report::calibration_json(**calibration);
+    print_json(out);
     return 0;
   }
   print_one(*device, style);
+  if (*calibration) print_calibration(**calibration, style);
   return 0;
+}
+
+Result<hardware::Calibration> calibration_named(const std::string& name) {
+  const Result<Device> device = hardware::device_named(name);
+  if (!device) return std::unexpected(device.error());
+  Result<std::optional<hardware::Calibration>> calibration = hardware::calibration_of(*device);
+  if (!calibration) return std::unexpected(std::move(calibration).error());
+  if (!*calibration)
+    return std::unexpected(Error{"has no calibration", printable(name),
+                                 "`plimsoll probe --calibrate -o FILE` measures one on this machine"});
+  return **std::move(calibration);
+}
+
+/// Two calibrations, of one machine or of two. 1 where a class differs by more than was allowed.
+Result<int> compare(const Options& options, const report::TextStyle& style) {
+  const auto first = calibration_named(options.name), second = calibration_named(options.other);
+  if (!first) return std::unexpected(first.error());
+  if (!second) return std::unexpected(second.error());
+  const hardware::CalibrationDifference difference = hardware::compare(*first, *second);
+  const hardware::ClassDifference* worst = nullptr;
+  for (const hardware::ClassDifference& d : difference.classes)
+    if (worst == nullptr || std::fabs(d.change()) > std::fabs(worst->change())) worst = &d;
+  const bool agree =
+      options.within <= 0 || (worst != nullptr && std::fabs(worst->change()) <= options.within / 100);
+  if (options.json) {
+    print_json(report::differences_json(difference));
+    return agree ? 0 : 1;
+  }
+  if (!difference.ceilings.empty())
+    fmt::print("{}\n", report::to_text(report::ceiling_differences(difference), style));
+  fmt::print("{}", report::to_text(report::class_differences(difference), style));
+  if (worst == nullptr)
+    fmt::print("The two have no points in common.\n");
+  else
+    fmt::print("\nEfficiency by the cases that both have. It differs most, by {:+.1f} %, for {} {} in {}.\n",
+               100 * worst->change(), hardware::name(worst->operator_class), hardware::name(worst->direction),
+               hardware::name(worst->arithmetic));
+  return agree ? 0 : 1;
+}
+
+void add_compare(CLI::App& devices, Invocation& invocation) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = devices.add_subcommand("compare", "Two calibrations, class by class");
+  command->add_option("FIRST", options->name, "Device or device file with a calibration")->required();
+  command->add_option("SECOND", options->other, "Another, or another of the same machine")->required();
+  command
+      ->add_option("--within", options->within,
+                   "Exit with 1 where a class's efficiency differs by more than so many percent")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json, "One JSON document");
+  command->footer("Example:\n  plimsoll devices compare monday.json tuesday.json --within 5");
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return compare(*options, output_style(invocation)); };
+  });
 }
 
 }  // namespace
@@ -184,7 +262,9 @@ void add_devices(CLI::App& app, Invocation& invocation) {
   auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
   command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
   command->footer("Examples:\n  plimsoll devices\n  plimsoll devices h200\n  plimsoll devices this --json");
-  command->callback([options, &invocation] {
+  add_compare(*command, invocation);
+  command->callback([options, command, &invocation] {
+    if (!command->get_subcommands().empty()) return;
     invocation.run = [options, &invocation] {
       return options->name.empty() ? list(*options, output_style(invocation))
                                    : show(*options, output_style(invocation));

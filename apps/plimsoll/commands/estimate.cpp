@@ -55,6 +55,10 @@ Status calibrate(Target& target, const std::string& calibration) {
       return std::unexpected(Error{.message = fmt::format("{} has no calibration", calibration),
                                    .hint = "`plimsoll probe --calibrate -o FILE` writes one"});
     target.device.calibration = std::move(measured->calibration);
+  } else {
+    Result<std::optional<hardware::Calibration>> own = hardware::calibration_of(target.device);
+    if (!own) return std::unexpected(std::move(own).error());
+    target.device.calibration = std::move(*own);
   }
   if (target.device.calibration && !target.device.calibration->points.empty())
     target.curves.emplace(target.device.calibration->points);

@@ -9,10 +9,12 @@
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "calibration.hpp"
 #include "command.hpp"
 #include "cuda/job.hpp"
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
+#include "measure/engine_program.hpp"
 #include "nvml/library.hpp"
 #include "probe/cpu_studies.hpp"
 #include "probe/gpu_survey.hpp"
@@ -34,6 +36,8 @@ struct Options {
   bool quick = false;
   bool json = false, csv = false;
   std::string svg, html;
+  bool calibrate = false;
+  std::string output;
 };
 
 /// What is asked for.
@@ -163,6 +167,60 @@ Status print(const probe::Survey& survey, const Options& options, const report::
   return {};
 }
 
+/// The ceilings of one device, then its operators through the engine.
+Result<int> calibrate(const Options& options, const Subject& asked, const hardware::ThisMachine& machine) {
+  const bool gpu = asked.cuda && (!machine.gpus.empty() || !asked.cpu);
+  const auto number = static_cast<std::size_t>(options.device);
+  if (gpu && number >= machine.gpus.size())
+    return std::unexpected(Error{fmt::format("there is no GPU {} on this machine", number),
+                                 {},
+                                 "`plimsoll probe cpu --calibrate` calibrates the CPU.",
+                                 Error::Kind::machine_lacks});
+  const hardware::Device& described = gpu ? machine.gpus[number] : machine.cpu;
+  const Result<std::filesystem::path> engine = measure::find_engine(measure::EngineSearch::of_this_process());
+  PLIMSOLL_TRY(engine);
+  const Result<std::filesystem::path> output = calibration_file(options.output, described);
+  PLIMSOLL_TRY(output);
+  Result<running::SignalSource> signals = running::SignalSource::open();
+  PLIMSOLL_TRY(signals);
+  Interruption interruption(std::move(*signals));
+  const std::string date = today();
+  const Subject ceilings{.vectors = false, .products = false};
+  Result<SurveyedDevice> found = gpu ? survey_gpu(options, ceilings, &machine, date, interruption)
+                                     : survey_cpu(options, ceilings, described);
+  if (interruption.came()) {
+    fmt::print(stderr, "plimsoll: interrupted before any operator was timed\n");
+    return 128 + interruption.signal();
+  }
+  SurveyedDevice measured{.device = described};
+  if (found) {
+    measured = std::move(*found);
+    complete_ceilings(measured, date);
+  } else {
+    // Operators can be timed all the same.
+    measured.findings.remarks.push_back(fmt::format("no ceilings: {}", found.error().text()));
+  }
+  measured.device = described;
+  const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
+  return run_calibration({.engine = *engine,
+                          .engine_device = gpu ? fmt::format("cuda:{}", number) : "cpu",
+                          .ceilings = std::move(measured),
+                          .output = *output,
+                          .date = date,
+                          .nvml = nvml ? nvml->get() : nullptr,
+                          .json = options.json},
+                         interruption);
+}
+
+Status check(const Options& options) {
+  if (options.json && options.csv) return fail("--json and --csv exclude each other");
+  if (!options.output.empty() && !options.calibrate)
+    return fail("-o names the file of --calibrate, which is not given");
+  if (options.calibrate && (options.csv || !options.svg.empty() || !options.html.empty()))
+    return fail("--calibrate writes a device file: --csv, --svg and --html are for the studies");
+  return {};
+}
+
 bool all_right(const probe::Survey& survey) {
   const auto right = [](const std::optional<SurveyedDevice>& device) {
     return !device || (std::ranges::all_of(device->findings.vector_adds, &probe::VectorAdd::right) &&
@@ -172,9 +230,10 @@ bool all_right(const probe::Survey& survey) {
 }
 
 Result<int> run(const Options& options, const Subject& subject, const report::TextStyle& style) {
-  if (options.json && options.csv) return fail("--json and --csv exclude each other");
+  PLIMSOLL_TRY(check(options));
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
   PLIMSOLL_TRY(machine);
+  if (options.calibrate) return calibrate(options, subject, *machine);
   probe::Survey survey{.date = today()};
   if (subject.cpu) {
     Result<SurveyedDevice> cpu = survey_cpu(options, subject, machine->cpu);
@@ -221,6 +280,14 @@ void add_common(CLI::App& command, Options& options) {
   command.add_flag("--csv", options.csv, "One line per figure");
 }
 
+void add_calibrate(CLI::App& command, Options& options) {
+  command.add_flag(
+      "--calibrate", options.calibrate,
+      "Time real operators through the engine and write a device file; it can be interrupted and continued");
+  command.add_option("-o,--output", options.output, "The file of --calibrate (the device's id with .json)")
+      ->option_text("FILE");
+}
+
 void add_millions(CLI::App& command, Options& options) {
   command.add_option("--millions", options.millions, "Millions of floats in each array (1,5,10,50,100)")
       ->delimiter(',')
@@ -239,6 +306,7 @@ void add_study(CLI::App& command, const Shared& options, Invocation& invocation,
                const char* description, const Subject& subject, const char* example) {
   CLI::App* study = command.add_subcommand(name, description);
   add_common(*study, *options);
+  if (subject.ceilings) add_calibrate(*study, *options);
   if (subject.vectors) add_millions(*study, *options);
   if (subject.products) add_sizes(*study, *options);
   study->footer(fmt::format("Example:\n  plimsoll probe {}", example));
@@ -256,6 +324,7 @@ void add_probe(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("probe", "Measure what this machine can really do, beside its datasheet");
   add_common(*command, *options);
+  add_calibrate(*command, *options);
   add_millions(*command, *options);
   add_sizes(*command, *options);
   command->require_subcommand(0, 1);
@@ -274,6 +343,7 @@ void add_probe(CLI::App& app, Invocation& invocation) {
       "  plimsoll probe cpu --html machine.html           the CPU's ceilings, with charts\n"
       "  plimsoll probe vecadd --millions 1,5,10,50,100 --svg charts\n"
       "  plimsoll probe matmul --sizes 256,1024,4096 --csv\n"
+      "  plimsoll probe --calibrate -o mine.json          the file that estimates read\n"
       "Without a GPU the CPU's part runs, and the answer says why the rest did not.");
   command->callback([options, command, &invocation] {
     if (!command->get_subcommands().empty()) return;

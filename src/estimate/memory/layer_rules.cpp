@@ -395,6 +395,40 @@ void lower_layer_norm(Lowering& l, TensorId input, TensorId scale, TensorId shif
   l.end({y});
 }
 
+/// With a mask that it is given PyTorch takes attention apart and computes it in fp32 (seen in its profiler
+/// under capture, where nobody may look whether the mask allows everything).
+void name_unfused_attention(Lowering& l, ValueId q, std::int64_t batches, std::int64_t heads,
+                            std::int64_t queries, std::int64_t keys, std::int64_t width, DataType type) {
+  const std::int64_t products = batches * heads, scores = products * queries * keys;
+  const std::int64_t rows = products * queries * width, others = products * keys * width;
+  const DataType full = DataType::float32;
+  const bool half = type != full;
+  for (const std::int64_t elements : {rows, others, others}) {
+    l.kernel(OperatorClass::copy, type, {elements});  // heads side by side
+    if (half) l.kernel(OperatorClass::copy, full, {elements});
+  }
+  l.kernel(OperatorClass::unary, full, {rows});  // the scale's root for query and key
+  l.kernel(OperatorClass::unary, full, {others});
+  l.kernel(OperatorClass::batched, full, {products, queries, keys, width});
+  l.kernel(OperatorClass::unary, type, {batches * queries * keys});
+  l.kernel(OperatorClass::broadcast, full, {1, batches * queries * keys, heads});
+  l.kernel(OperatorClass::softmax, full, {products * queries, keys});
+  l.kernel(OperatorClass::row_sum, DataType::boolean,
+           {products * queries, keys});  // rows that are masked wholly
+  l.kernel(OperatorClass::unary, DataType::boolean, {scores});
+  l.kernel(OperatorClass::binary, full, {scores});
+  l.kernel(OperatorClass::batched, full, {products, queries, width, keys});
+  if (half) l.kernel(OperatorClass::copy, full, {rows});
+  const Direction d = Direction::forward;
+  for (int i = 0; i < 2; ++i) {
+    l.backward_kernel(q, OperatorClass::batched, d, full, {products, queries, keys, width});
+    l.backward_kernel(q, OperatorClass::batched, d, full, {products, queries, width, keys});
+    l.backward_kernel(q, OperatorClass::unary, d, full, {rows});
+  }
+  l.backward_kernel(q, OperatorClass::softmax, Direction::backward_input, full, {products * queries, keys});
+  l.backward_kernel(q, OperatorClass::binary, d, full, {scores});
+}
+
 void name_attention(Lowering& l, ValueId q, ValueId k, const Value& result, DataType type) {
   const Value &query = l.at(q), &key = l.at(k);
   if (query.rank < 2 || key.rank < 2 || result.rank < 2) return;
@@ -403,8 +437,9 @@ void name_attention(Lowering& l, ValueId q, ValueId k, const Value& result, Data
   const std::int64_t heads = result.rank > 2 ? result.dims[result.rank - 3] : 1;
   const std::int64_t batch =
       result.elements / std::max<std::int64_t>(heads * queries * result.dims[result.rank - 1], 1);
-  const std::int64_t mask = l.is_causal() ? 1 : l.is_masked() ? 2 : 0;
-  const Lowering::Extents extents = {batch, heads, queries, keys, width, mask};
+  if (!l.is_causal() && l.is_masked() && l.options().gpu)
+    return name_unfused_attention(l, q, batch, heads, queries, keys, width, type);
+  const Lowering::Extents extents = {batch, heads, queries, keys, width, l.is_causal() ? 1 : 0};
   l.kernel(OperatorClass::attention, type, extents);
   l.backward_kernel(q, OperatorClass::attention, Direction::backward_input, type, extents);
 }

@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "hardware/this_machine.hpp"
+#include "interruption.hpp"
+#include "nvml/library.hpp"
+#include "probe/survey.hpp"
+
+namespace plimsoll {
+
+/// What `plimsoll probe --calibrate` does once the ceilings are known.
+struct CalibrationTask {
+  std::filesystem::path engine;
+  std::string engine_device;       ///< "cpu", "cuda:0"
+  probe::SurveyedDevice ceilings;  ///< the device, and what was measured of it without the engine
+  std::filesystem::path output = {};
+  std::string date = {};
+  const nvml::Library* nvml = nullptr;
+  bool json = false;
+};
+
+/// Where the result would go; fails where that folder is not there, before anything is measured.
+[[nodiscard]] Result<std::filesystem::path> calibration_file(const std::string& given,
+                                                             const hardware::Device& device);
+
+/// Times operators through the engine, writes the device file, prints a summary. Exit code.
+[[nodiscard]] Result<int> run_calibration(const CalibrationTask& task, Interruption& interruption);
+
+}  // namespace plimsoll
