@@ -16,6 +16,9 @@ class Sources {
     if (figure.bound != Bound::exact) out["bound"] = name(figure.bound);
     return out;
   }
+  Json claim(const Claim& claim) {
+    return {{"value", claim.holds}, {"source", key_of({0, claim.provenance, claim.source, claim.date})}};
+  }
   [[nodiscard]] const Json& declared() const { return declared_; }
 
  private:
@@ -40,6 +43,9 @@ Json board_json(const Board& board, Sources& sources) {
   }
   if (board.peak_power) out["peak_power"] = sources.figure(*board.peak_power, "W");
   if (board.boot_time) out["boot_time"] = sources.figure(*board.boot_time, "s");
+  if (board.updates_in_place) out["updates_in_place"] = sources.claim(*board.updates_in_place);
+  if (!board.core.empty()) out["core"] = board.core;
+  if (board.clock) out["clock"] = sources.figure(*board.clock, "Hz");
   if (!board.framework.empty()) out["framework"] = board.framework;
   for (const Arithmetic a : board.precisions) out["precisions"].push_back(name(a));
   if (board.most_at_once) out["most_at_once"] = *board.most_at_once;
