@@ -54,8 +54,8 @@ std::optional<ImageTime> scaled(const Question& question, const std::string& net
       figure.value *= theirs / ours;
       figure.provenance = Provenance::assumed;
       figure.source =
-          fmt::format("derived: {} on {} ({}) x {:g} / {:g} MHz", text(Seconds(latency.seconds.value)),
-                      other.id, latency.seconds.source, theirs / 1e6, ours / 1e6);
+          fmt::format("derived: {:g} ms on {} ({}) x {:g} / {:g} MHz", latency.seconds.value * 1e3, other.id,
+                      latency.seconds.source, theirs / 1e6, ours / 1e6);
       return of_image(known(std::move(figure)), latency.batch, question.patches);
     }
   }
