@@ -13,7 +13,7 @@ constexpr std::size_t kNeighbours = 32;
 constexpr double kNoise = 0.03;        ///< of a point by itself, as a share of how much efficiencies vary
 constexpr double kLevel = 4;           ///< how free the neighbours' common level is, likewise
 constexpr double kLeastError = 0.005;  ///< of any prediction, as a logarithm
-constexpr double kNearWorkspace = 0.1;
+constexpr double kAlike = 0.3;  ///< distance up to which a neighbour's algorithm is believed to be chosen
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
 /// How much two efficiencies have in common, by their distance: Matérn's function with one derivative.
@@ -84,7 +84,6 @@ struct OperatorCurves::Point {
   OperatorPlace place{};
   double apart = 0;         ///< more, because it computes in another arithmetic
   double log_slowness = 0;  ///< log(seconds / expected)
-  std::optional<double> workspace = {};
 };
 
 struct OperatorCurves::Curve {
@@ -145,8 +144,6 @@ std::optional<Prediction> OperatorCurves::Curve::predict(const OperatorCase& c, 
   const double unknown = std::max(0.0, 1 + kLevel + kNoise - dot(to_target, to_target, count));
   Prediction prediction{best.expected(c) * std::exp(mean),
                         std::hypot(std::sqrt(variation * unknown), kLeastError)};
-  if (found[0].squared <= kNearWorkspace * kNearWorkspace && found[0].point->apart == 0)
-    prediction.workspace = found[0].point->workspace;
   return prediction;
 }
 
@@ -166,7 +163,7 @@ OperatorCurves::OperatorCurves(std::span<const OperatorPoint> points) {
     std::vector<double> slowness;
     for (const OperatorPoint& point : curve.measured) {
       slowness.push_back(std::log(point.seconds / curve.best.expected(point.what)));
-      curve.points.push_back({place_of(point.what), 0, slowness.back(), point.workspace});
+      curve.points.push_back({place_of(point.what), 0, slowness.back()});
     }
     std::ranges::nth_element(slowness, slowness.begin() + static_cast<std::ptrdiff_t>(slowness.size() / 2));
     curve.middle = slowness[slowness.size() / 2];
@@ -194,6 +191,26 @@ OperatorCurves::~OperatorCurves() = default;
 std::optional<Prediction> OperatorCurves::predict(const OperatorCase& c) const {
   const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, c); });
   return curve == curves_.end() ? std::nullopt : curve->predict(c);
+}
+
+std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near) const {
+  const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, c); });
+  if (curve == curves_.end()) return std::nullopt;
+  const OperatorPlace place = place_of(c);
+  const OperatorPoint* nearest = nullptr;
+  double least = near == Near::same ? 0 : kAlike * kAlike;
+  for (std::size_t i = 0; i < curve->measured.size(); ++i) {
+    const OperatorPoint& point = curve->measured[i];
+    if (!point.workspace) continue;
+    if (point.what == c) return point.workspace;
+    const double squared = squared_distance(place, curve->points[i].place);
+    if (squared >= least) continue;
+    least = squared;
+    nearest = &point;
+  }
+  if (nearest == nullptr) return std::nullopt;
+  const double bytes = work_of(nearest->what).bytes;
+  return bytes > 0 ? std::optional(*nearest->workspace / bytes * work_of(c).bytes) : std::nullopt;
 }
 
 std::vector<ClassFit> OperatorCurves::fits() const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,8 +11,7 @@ namespace plimsoll::hardware {
 /// How long an operator takes, as measured neighbours tell.
 struct Prediction {
   double seconds = 0;
-  double log_error = 0;                  ///< one standard deviation of the prediction's logarithm
-  std::optional<double> workspace = {};  ///< B, of a point that is nearly the same; nothing where none is
+  double log_error = 0;  ///< one standard deviation of the prediction's logarithm
 };
 
 /// The efficiency of each class of operators as a function of its extents: the measured points most alike
@@ -28,6 +28,12 @@ class OperatorCurves {
 
   /// Nothing where the class was not measured in that direction and arithmetic.
   [[nodiscard]] std::optional<Prediction> predict(const OperatorCase& c) const;
+
+  /// B of scratch memory, by the nearest measured case: of a case that is not quite the same, as large a
+  /// share of its bytes. Nothing where none was measured, or none near enough. Algorithms change suddenly,
+  /// and with them what they need: `same` takes nothing but the very case.
+  enum class Near : std::uint8_t { same, alike };
+  [[nodiscard]] std::optional<double> workspace(const OperatorCase& c, Near near) const;
 
   /// The points of each class predicted from the others.
   [[nodiscard]] std::vector<ClassFit> fits() const;

@@ -77,8 +77,25 @@ TEST(OperatorCurves, PreferTheSameKernel) {
   ASSERT_TRUE(narrow && wide);
   EXPECT_NEAR(narrow->seconds / (work_of(window(24, 1)).flops / 1e13), 1, 0.15);
   EXPECT_NEAR(wide->seconds / (work_of(window(24, 3)).flops / 1e14), 1, 0.15);
-  EXPECT_EQ(narrow->workspace, 0);
-  EXPECT_EQ(wide->workspace, 1e6);
+}
+
+TEST(OperatorCurves, TakeAWorkspaceFromTheVeryCaseOrOneAlike) {
+  const auto window = [](std::int64_t batch, std::int64_t channels) {
+    return OperatorCase{OperatorClass::convolution,
+                        Direction::forward,
+                        Arithmetic::tf32,
+                        {batch, channels, 56, 56, channels, 3, 3, 1, 1}};
+  };
+  std::vector<OperatorPoint> points = {{window(8, 64), 1e-4, 0}, {window(8, 512), 1e-3, 0}};
+  points[0].workspace = work_of(window(8, 64)).bytes;
+  const OperatorCurves curves(points);
+  using enum OperatorCurves::Near;
+  EXPECT_EQ(curves.workspace(window(8, 64), same), points[0].workspace);
+  EXPECT_EQ(curves.workspace(window(9, 64), same), std::nullopt);
+  ASSERT_TRUE(curves.workspace(window(9, 64), alike));
+  EXPECT_NEAR(*curves.workspace(window(9, 64), alike), work_of(window(9, 64)).bytes, 1);
+  EXPECT_EQ(curves.workspace(window(256, 64), alike), std::nullopt);
+  EXPECT_EQ(curves.workspace(window(8, 512), same), std::nullopt) << "nobody looked at it";
 }
 
 TEST(OperatorCurves, FitsTellHowWellPointsFollowFromTheOthers) {

@@ -125,6 +125,7 @@ Result<Answer> one_answer(const Options& options, const Batches& batches, const 
   const std::int64_t actual = batches.batch_in(*shapes);
   estimate::MemorySetting setting = options.memory.setting;
   setting.mode = options.inspect.mode;
+  setting.curves = target.curves ? &*target.curves : nullptr;
   Result<estimate::MemoryEstimate> estimate =
       estimate::estimate_memory(batches.network(), *shapes, setting, target.device);
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));

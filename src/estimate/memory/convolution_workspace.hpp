@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace plimsoll::estimate {
 
@@ -30,5 +31,6 @@ struct ConvolutionShape {
 /// measured. On a CPU there is no such workspace. 0 for a shape without elements; kUnbounded where the bytes
 /// leave 63 bits.
 [[nodiscard]] std::int64_t convolution_workspace(const ConvolutionShape& shape, ConvolutionPass pass);
+inline constexpr std::string_view kDeviceOfWorkspaceRule = "h200";
 
 }  // namespace plimsoll::estimate

@@ -4,6 +4,7 @@
 #include "estimate/memory/convolution_workspace.hpp"
 #include "estimate/memory/lowering.hpp"
 #include "estimate/memory/views.hpp"
+#include "hardware/operator_curve.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -46,25 +47,32 @@ std::int64_t positions(const Value& v) {
   return n;
 }
 
-/// A transposed convolution runs as the input's gradient of the convolution from its result to its input.
-void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId w, ValueId b, const Value& y,
-                      DataType type, bool transposed) {
+/// The convolution as calibrations know it. A single dimension is a row; of three the first counts as batch.
+hardware::OperatorCase convolution_case(const Lowering& l, const ConvolutionShape& s, Direction direction,
+                                        DataType type) {
+  const bool deep = s.rank == 3;
+  const std::size_t last = static_cast<std::size_t>(s.rank) - 1;
   const OperatorClass c = s.groups == 1               ? OperatorClass::convolution
                           : s.groups == s.in_channels ? OperatorClass::depthwise
                                                       : OperatorClass::grouped;
-  // A single dimension is a row; of three the first counts as batch.
-  const bool deep = s.rank == 3;
-  const std::size_t last = static_cast<std::size_t>(s.rank) - 1;
-  const std::int64_t batch = deep ? s.batch * s.output[0] : s.batch;
-  const std::int64_t height = s.rank == 1 ? 1 : s.input[last - 1], width = s.input[last];
-  const std::int64_t kernel_height = s.rank == 1 ? 1 : s.kernel[last - 1] * (deep ? s.kernel[0] : 1);
+  return {.operator_class = c,
+          .direction = direction,
+          .arithmetic = l.arithmetic(c, type),
+          .extents = {deep ? s.batch * s.output[0] : s.batch, s.in_channels,
+                      s.rank == 1 ? 1 : s.input[last - 1], s.input[last], s.out_channels,
+                      s.rank == 1 ? 1 : s.kernel[last - 1] * (deep ? s.kernel[0] : 1), s.kernel[last],
+                      s.stride[last], s.groups}};
+}
+
+/// A transposed convolution runs as the input's gradient of the convolution from its result to its input.
+void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId w, ValueId b, const Value& y,
+                      DataType type, bool transposed) {
   const auto run = [&](Direction direction, bool backward, ValueId of) {
-    const Lowering::Extents e = {batch,         s.in_channels,  height,         width,   s.out_channels,
-                                 kernel_height, s.kernel[last], s.stride[last], s.groups};
+    const hardware::OperatorCase c = convolution_case(l, s, direction, type);
     if (backward)
-      l.backward_kernel(of, c, direction, type, e);
+      l.backward_kernel(of, c);
     else
-      l.kernel(c, type, e, direction);
+      l.kernel(c);
   };
   run(transposed ? Direction::backward_input : Direction::forward, false, x);
   run(transposed ? Direction::forward : Direction::backward_input, true, x);
@@ -73,6 +81,22 @@ void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId
   const std::int64_t channels = std::max<std::int64_t>(y.dims[1], 1);
   l.kernel(OperatorClass::broadcast, type, {y.dims[0], channels, positions(y)});
   l.backward_kernel(b, OperatorClass::row_sum, Direction::forward, type, {channels, y.elements / channels});
+}
+
+/// As measured where the calibration has the shape, else by the rule. That knows the H200 with TF32 allowed
+/// better than a shape that is only alike does (docs/calibration.md); other devices, and other arithmetic, it
+/// does not know.
+std::int64_t workspace_of(const Lowering& l, const ConvolutionShape& s, ConvolutionPass pass, DataType type) {
+  using Near = hardware::OperatorCurves::Near;
+  static_assert(static_cast<int>(ConvolutionPass::weight_gradient) ==
+                static_cast<int>(Direction::backward_weight));
+  if (l.options().curves != nullptr && s.rank == 2) {
+    const hardware::OperatorCase c = convolution_case(l, s, static_cast<Direction>(pass), type);
+    const bool ruled = l.options().rule_is_of_device && c.arithmetic != hardware::Arithmetic::fp32;
+    if (const auto measured = l.options().curves->workspace(c, ruled ? Near::same : Near::alike))
+      return static_cast<std::int64_t>(*measured);
+  }
+  return convolution_workspace(s, pass);
 }
 
 void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) {
@@ -97,10 +121,10 @@ void lower_convolution(Lowering& l, const Operator& op, const MemoryRule& rule) 
   if (known) name_convolution(l, s, x, w, b, l.at(y), type, transposed);
   if (known && !channels_last) {
     forward =
-        convolution_workspace(s, transposed ? ConvolutionPass::input_gradient : ConvolutionPass::forward);
+        workspace_of(l, s, transposed ? ConvolutionPass::input_gradient : ConvolutionPass::forward, type);
     input_gradient =
-        convolution_workspace(s, transposed ? ConvolutionPass::forward : ConvolutionPass::input_gradient);
-    weight_gradient = convolution_workspace(s, ConvolutionPass::weight_gradient);
+        workspace_of(l, s, transposed ? ConvolutionPass::forward : ConvolutionPass::input_gradient, type);
+    weight_gradient = workspace_of(l, s, ConvolutionPass::weight_gradient, type);
   }
   // Plans differ in which operands they copy into another layout.
   const std::int64_t copies = channels_last ? 0 : l.at(x).bytes() + l.at(w).bytes() + l.at(y).bytes();

@@ -315,16 +315,21 @@ void Lowering::kernel(hardware::OperatorClass what, DataType type, Extents exten
   hardware::OperatorCase c{
       .operator_class = what, .direction = direction, .arithmetic = arithmetic(what, type)};
   std::ranges::copy(extents, c.extents.begin());
+  kernel(c);
+}
+void Lowering::kernel(const hardware::OperatorCase& c) {
   kernels_.push_back(c);
+}
+void Lowering::backward_kernel(ValueId of, const hardware::OperatorCase& c) {
+  if (needs_gradient(of)) backward_kernels_.push_back(c);
 }
 
 void Lowering::backward_kernel(ValueId of, hardware::OperatorClass what, hardware::Direction direction,
                                DataType type, Extents extents) {
-  if (!needs_gradient(of)) return;
   hardware::OperatorCase c{
       .operator_class = what, .direction = direction, .arithmetic = arithmetic(what, type)};
   std::ranges::copy(extents, c.extents.begin());
-  backward_kernels_.push_back(c);
+  backward_kernel(of, c);
 }
 
 void Lowering::add_unnamed_kernels(std::span<const ValueId> results) {

@@ -11,6 +11,10 @@
 #include "network/inference.hpp"
 #include "network/setting.hpp"
 
+namespace plimsoll::hardware {
+class OperatorCurves;
+}
+
 namespace plimsoll::estimate {
 
 struct LoweringOptions {
@@ -22,6 +26,8 @@ struct LoweringOptions {
   bool gpu = true;                       ///< false: no library workspaces
   bool key_value_cache = true;           ///< causal attention copies its keys and values into a cache
   std::vector<std::string> frozen = {};  ///< parameters whose name begins with one of these are not trained
+  const hardware::OperatorCurves* curves = nullptr;  ///< with workspaces as measured; null: by rule
+  bool rule_is_of_device = true;                     ///< the rule of workspaces was made on this very device
 };
 
 /// What PyTorch would execute for the network, with all that it allocates. Fails where a tensor's size is
@@ -88,7 +94,9 @@ class Lowering {
   using Extents = std::initializer_list<std::int64_t>;
   void kernel(hardware::OperatorClass what, network::DataType type, Extents extents,
               hardware::Direction direction = hardware::Direction::forward);
+  void kernel(const hardware::OperatorCase& c);
   /// Ignored where `of` needs no gradient.
+  void backward_kernel(ValueId of, const hardware::OperatorCase& c);
   void backward_kernel(ValueId of, hardware::OperatorClass what, hardware::Direction direction,
                        network::DataType type, Extents extents);
   /// What a kernel of that class computes in, on tensors of that type.

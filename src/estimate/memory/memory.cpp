@@ -4,6 +4,7 @@
 #include <array>
 
 #include "estimate/memory/checkpoints.hpp"
+#include "estimate/memory/convolution_workspace.hpp"
 #include "estimate/saturating.hpp"
 #include "network/operators.hpp"
 
@@ -59,7 +60,9 @@ LoweringOptions lowering_options(const MemorySetting& setting, const hardware::D
               device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108,
           .gpu = is_gpu(device),
           .key_value_cache = setting.key_value_cache,
-          .frozen = setting.frozen};
+          .frozen = setting.frozen,
+          .curves = setting.curves,
+          .rule_is_of_device = device.id == kDeviceOfWorkspaceRule};
 }
 
 Result<Simulation> simulate(const network::Network& network, const network::Shapes& shapes,

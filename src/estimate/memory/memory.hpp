@@ -45,6 +45,9 @@ struct MemorySetting {
   bool key_value_cache = true;
   std::int64_t context = 0;  ///< tokens already in the key-value cache; inference
   std::vector<std::string> frozen = {};
+  /// Of the device's calibration, for workspaces of convolutions as they were measured; null: by rule. Must
+  /// outlive the setting.
+  const hardware::OperatorCurves* curves = nullptr;
   AllocatorSettings allocator = {};  ///< its capacity is the device's
   friend bool operator==(const MemorySetting&, const MemorySetting&) = default;
 };

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "hardware/catalogue.hpp"
+#include "hardware/operator_curve.hpp"
 #include "network/test_network.hpp"
 #include "network/zoo/zoo.hpp"
 
@@ -147,6 +148,40 @@ TEST(EstimateMemory, OnACpuReservedIsAllocated) {
   MemorySetting expandable = training();
   expandable.allocator.expandable_segments = true;
   EXPECT_EQ(model.estimate(8, expandable, processor()).peak_allocated, e.peak_allocated);
+}
+
+/// A calibration that saw the first convolution of a ResNet, at some batch, take a gibibyte.
+hardware::OperatorCurves with_large_workspace(std::int64_t batch, hardware::Arithmetic arithmetic) {
+  hardware::OperatorPoint point{{.operator_class = hardware::OperatorClass::convolution,
+                                 .direction = hardware::Direction::forward,
+                                 .arithmetic = arithmetic,
+                                 .extents = {batch, 3, 224, 224, 64, 7, 7, 2, 1}},
+                                1e-4};
+  point.workspace = 1024.0 * kMiB;
+  return hardware::OperatorCurves(std::span(&point, 1));
+}
+
+TEST(EstimateMemory, WorkspacesAreTakenFromACalibrationThatHasTheShape) {
+  const Model model("resnet18", Mode::infer);
+  const auto peak = [&](const hardware::OperatorCurves* curves, const Device& device, Precision precision) {
+    MemorySetting setting;
+    setting.precision = precision;
+    setting.curves = curves;
+    const auto estimate = estimate_memory(model.network, *model.shapes(8), setting, device);
+    EXPECT_TRUE(estimate);
+    return estimate ? estimate->peak_allocated.count() / kMiB : 0;
+  };
+  using hardware::Arithmetic;
+  const auto same = with_large_workspace(8, Arithmetic::tf32),
+             alike = with_large_workspace(9, Arithmetic::tf32);
+  const Device h200 = listed("h200"), a100 = listed("a100-80-sxm");
+  EXPECT_LT(peak(nullptr, h200, Precision::fp32), 512);
+  EXPECT_GT(peak(&same, h200, Precision::fp32), 1024);
+  // On the device that the rule was made on it knows better than a neighbour, elsewhere not.
+  EXPECT_LT(peak(&alike, h200, Precision::fp32), 512);
+  EXPECT_GT(peak(&alike, a100, Precision::fp32), 800);
+  const auto strict = with_large_workspace(9, Arithmetic::fp32);
+  EXPECT_GT(peak(&strict, h200, Precision::fp32_strict), 800);
 }
 
 TEST(EstimateMemory, InferenceNeedsLess) {
