@@ -52,9 +52,10 @@ Result<std::vector<std::int64_t>> StepTraining::counts() const {
   std::vector<std::int64_t> out;
   for (std::string_view rest = devices; !rest.empty();) {
     const auto comma = std::min(rest.find(','), rest.size());
+    const std::string_view word = rest.substr(0, comma);
     std::int64_t count = 0;
-    const auto [end, code] = std::from_chars(rest.data(), rest.data() + comma, count);
-    if (code != std::errc{} || end != rest.data() + comma || count < 1 || count > (1 << 24))
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (code != std::errc{} || end != word.data() + word.size() || count < 1 || count > (1 << 24))
       return std::unexpected(Error{fmt::format("{} is no list of devices' numbers", quote(devices)),
                                    "--devices", "as in 1,2,4,8"});
     out.push_back(count);

@@ -20,7 +20,7 @@ using hardware::Provenance;
 /// Patches that a large GPU is given at once where nothing limits it; more changes its time per patch little.
 constexpr std::int64_t kManyAtOnce = 64;
 
-ImageTime of_image(Known pass, std::int64_t batch, std::int64_t patches) {
+ImageTime of_image(const Known& pass, std::int64_t batch, std::int64_t patches) {
   const double passes = std::ceil(static_cast<double>(patches) / static_cast<double>(batch));
   ImageTime out{.pass = pass, .image = pass, .batch = batch};
   if (passes > 1) out.image = times(pass, passes, fmt::format("times {} passes an image", passes));
