@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 using Ordered = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPoints = 50'000, kMostGroups = 26 * 3 * 7, kMostCeilings = 1000;
+constexpr std::size_t kMostPoints = 50'000, kMostGroups = std::size_t{26} * 3 * 7, kMostCeilings = 1000;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
 constexpr std::int64_t kMostWholes = std::int64_t{1} << 53;
 
