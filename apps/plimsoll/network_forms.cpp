@@ -7,7 +7,9 @@
 
 #include "base/printable.hpp"
 #include "estimate/memory/memory.hpp"
+#include "estimate/time/time.hpp"
 #include "hardware/network_facts.hpp"
+#include "hardware/operator_curve.hpp"
 #include "network/zoo/zoo.hpp"
 
 namespace plimsoll {
@@ -175,8 +177,34 @@ Result<plan::Memory> NetworkForms::memory(std::size_t form, const Device& device
   return out;
 }
 
+Result<plan::Pass> NetworkForms::pass(std::size_t form, const Device& device, Arithmetic arithmetic,
+                                      std::int64_t batch) const {
+  const auto precision = precision_of(arithmetic);
+  if (!precision) return fail("no estimate of time in {}", hardware::name(arithmetic));
+  const Result<const Bound*> at = bound(form, batch);
+  PLIMSOLL_TRY(at);
+  const estimate::TimeSetting setting{.lowering = {.precision = *precision}};
+  std::optional<hardware::OperatorCurves> curves;
+  if (device.calibration && !device.calibration->points.empty()) curves.emplace(device.calibration->points);
+  const Result<estimate::TimeEstimate> time = estimate::estimate_time(
+      forms_[form].network(), (*at)->shapes, setting, device, curves ? &*curves : nullptr);
+  PLIMSOLL_TRY(time);
+  const bool gpu = device.kind == hardware::DeviceKind::gpu;
+  return plan::Pass{.time = time->seconds,
+                    .low = time->low,
+                    .high = time->high,
+                    .energy = time->joules,
+                    .provenance = time->provenance,
+                    .source = fmt::format("estimated by the {} (docs/time.md), batch {}{}",
+                                          curves ? "device's calibration" : "datasheet", batch,
+                                          gpu ? "" : "; its runtime is not PyTorch")};
+}
+
 plan::Estimators NetworkForms::estimators() const {
   plan::Estimators out;
+  out.pass = [this](std::size_t form, const Device& device, Arithmetic arithmetic, std::int64_t batch) {
+    return pass(form, device, arithmetic, batch);
+  };
   out.memory = [this](std::size_t form, const Device& device, Arithmetic arithmetic, std::int64_t batch) {
     return memory(form, device, arithmetic, batch);
   };

@@ -34,6 +34,8 @@ class NetworkForms {
     estimate::Counts counts;
   };
   Result<const Bound*> bound(std::size_t form, std::int64_t batch) const;
+  Result<plan::Pass> pass(std::size_t form, const hardware::Device& device, hardware::Arithmetic arithmetic,
+                          std::int64_t batch) const;
   Result<plan::Memory> memory(std::size_t form, const hardware::Device& device,
                               hardware::Arithmetic arithmetic, std::int64_t batch) const;
 

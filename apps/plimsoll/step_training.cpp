@@ -52,9 +52,10 @@ Result<std::vector<std::int64_t>> StepTraining::counts() const {
   std::vector<std::int64_t> out;
   for (std::string_view rest = devices; !rest.empty();) {
     const auto comma = std::min(rest.find(','), rest.size());
+    const std::string_view word = rest.substr(0, comma);
     std::int64_t count = 0;
-    const auto [end, code] = std::from_chars(rest.data(), rest.data() + comma, count);
-    if (code != std::errc{} || end != rest.data() + comma || count < 1 || count > (1 << 24))
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (code != std::errc{} || end != word.data() + word.size() || count < 1 || count > (1 << 24))
       return std::unexpected(Error{fmt::format("{} is no list of devices' numbers", quote(devices)),
                                    "--devices", "as in 1,2,4,8"});
     out.push_back(count);
@@ -63,7 +64,7 @@ Result<std::vector<std::int64_t>> StepTraining::counts() const {
   return out;
 }
 
-Result<estimate::ParallelSetting> StepTraining::setting(bool several) const {
+Result<estimate::ParallelSetting> StepTraining::setting(const OneDevice& device, bool several) const {
   estimate::ParallelSetting out;
   out.communication = *estimate::communication_named(communication);
   out.servers = servers;
@@ -72,12 +73,12 @@ Result<estimate::ParallelSetting> StepTraining::setting(bool several) const {
   PLIMSOLL_TRY(hidden);
   out.overlap = *hidden;
   if (!several) return out;
-  if (gradients.empty() || link.empty())
+  if ((gradients.empty() && !device.gradients) || (link.empty() && !device.link))
     return fail("several devices need --gradients and --link: the bytes to sum, and what each link carries");
-  const auto size = parse_bytes(gradients, "--gradients");
+  const auto size = gradients.empty() ? *device.gradients : parse_bytes(gradients, "--gradients");
   PLIMSOLL_TRY(size);
   out.gradients = *size;
-  const auto bandwidth = parse_bandwidth(link, "--link");
+  const auto bandwidth = link.empty() ? *device.link : parse_bandwidth(link, "--link");
   PLIMSOLL_TRY(bandwidth);
   out.link.bandwidth = *bandwidth;
   if (!link_latency.empty()) {
@@ -96,17 +97,20 @@ Result<estimate::ParallelSetting> StepTraining::setting(bool several) const {
   return out;
 }
 
-Result<int> StepTraining::print(bool json, const report::TextStyle& style) const {
+Result<OneDevice> StepTraining::measured() const {
   const auto step = parse_seconds(step_time, "--step-time");
   PLIMSOLL_TRY(step);
+  return measured_device(*step, batch, backward_share);
+}
+
+Result<int> StepTraining::print(const OneDevice& device, bool json, const report::TextStyle& style) const {
   const auto numbers = counts();
   PLIMSOLL_TRY(numbers);
   const bool several = std::ranges::any_of(*numbers, [](std::int64_t n) { return n > 1; });
-  const auto parallel = setting(several);
+  const auto parallel = setting(device, several);
   PLIMSOLL_TRY(parallel);
-  const estimate::StepTime one{*step * (1 - backward_share), *step * backward_share, Seconds()};
   const auto kind = scaling == "weak" ? estimate::Scaling::weak : estimate::Scaling::strong;
-  const auto rows = estimate::scaling(*parallel, kind, batch, *numbers, estimate::proportional(one, batch));
+  const auto rows = estimate::scaling(*parallel, kind, batch, *numbers, device.step_of);
   PLIMSOLL_TRY(rows);
   std::vector<Length> lengths;
   for (const ParallelStep& row : *rows) {
@@ -137,11 +141,12 @@ Result<int> StepTraining::print(bool json, const report::TextStyle& style) const
       table.rows[i].push_back(text(*lengths[i].all));
     }
   }
-  fmt::print("{}\n{} scaling; time in proportion to the batch, {:.0f} % of it backward.",
-             report::to_text(table, style), scaling, 100 * backward_share);
+  fmt::print("{}\n{}; {} scaling.", report::to_text(table, style), device.words, scaling);
   if (several)
     fmt::print(" Gradients summed by {}, {} overlap{}.", communication,
-               overlap == "none" || overlap == "full" ? overlap : overlap + " of backward",
+               overlap == "none"   ? "no"
+               : overlap == "full" ? "full"
+                                   : overlap + " of backward for",
                link_latency.empty() ? "; the latency of messages is left out (--link-latency)" : "");
   fmt::print("\n");
   return 0;
@@ -163,7 +168,7 @@ void StepTraining::add_to(CLI::App& command) {
          1e9);
   number("--dataset-size", dataset, "Samples of an epoch", 1, 1e18);
   number("--epochs", epochs, "How many (1)", 1e-3, 1e9);
-  number("--sequence", sequence, "Tokens of a sample, with --tokens (1)", 1, 1e9);
+  number("--sequence", sequence, "Tokens of a sample, with --tokens (1; of a MODEL: --seq)", 1, 1e9);
   number("--backward-share", backward_share, "Of the step (0.667: twice the forward)", 0.01, 0.99);
   text("--gradients", gradients, "Bytes to sum over all devices: 102MB", "BYTES");
   text("--link", link, "Of each device, one direction: 450GB/s", "RATE");

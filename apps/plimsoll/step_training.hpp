@@ -9,11 +9,12 @@
 #include "estimate/parallel.hpp"
 #include "estimate/training.hpp"
 #include "report/table.hpp"
+#include "trained_model.hpp"
 
 namespace plimsoll {
 
-/// A training told by the time of its step on one device, alone or over several: the part of `plimsoll
-/// training` that asks for steps.
+/// A training told by its step on one device, alone or over several: the part of `plimsoll training` that
+/// asks for steps.
 struct StepTraining {
   std::string step_time, gradients, link, link_latency, tensor_sums, between_stages;
   std::string communication = "ring", overlap = "none", scaling = "strong", devices = "1";
@@ -23,10 +24,12 @@ struct StepTraining {
 
   void add_to(CLI::App& command);
   [[nodiscard]] bool asked() const { return !step_time.empty(); }
-  [[nodiscard]] Result<int> print(bool json, const report::TextStyle& style) const;
+  /// The device that --step-time tells of.
+  [[nodiscard]] Result<OneDevice> measured() const;
+  [[nodiscard]] Result<int> print(const OneDevice& device, bool json, const report::TextStyle& style) const;
 
  private:
-  [[nodiscard]] Result<estimate::ParallelSetting> setting(bool several) const;
+  [[nodiscard]] Result<estimate::ParallelSetting> setting(const OneDevice& device, bool several) const;
   [[nodiscard]] Result<std::vector<std::int64_t>> counts() const;
 };
 

@@ -50,6 +50,16 @@ TEST(DeviceFile, ADeviceWithItsCalibrationComesBackEqual) {
   EXPECT_EQ(*again, expected);
 }
 
+TEST(DeviceFile, WhatIsClaimedOfABoardComesBack) {
+  Device device = small_device();
+  device.board.emplace();
+  device.board->updates_in_place = Claim{true, Provenance::datasheet, "manual", "2024"};
+  device.board->clock = Figure{123456789, Provenance::measured, "seen"};
+  const auto again = parse_device(write_device(device), "own.json");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->board, device.board);
+}
+
 TEST(DeviceFile, EveryDeviceOfTheCatalogueComesBackEqual) {
   ASSERT_TRUE(built_in_catalogue());
   for (const Device& device : built_in_catalogue()->devices()) {

@@ -61,6 +61,7 @@ constexpr Unit kUnits[] = {
     {"mm", Dimension::length, 1e-3},
     {"s", Dimension::time, 1},
     {"ms", Dimension::time, 1e-3},
+    {"Hz", Dimension::frequency, 1},
     {"MHz", Dimension::frequency, 1e6},
     {"GHz", Dimension::frequency, 1e9},
     {"1", Dimension::count, 1},

@@ -16,6 +16,9 @@ class Sources {
     if (figure.bound != Bound::exact) out["bound"] = name(figure.bound);
     return out;
   }
+  Json claim(const Claim& claim) {
+    return {{"value", claim.holds}, {"source", key_of({0, claim.provenance, claim.source, claim.date})}};
+  }
   [[nodiscard]] const Json& declared() const { return declared_; }
   std::string key_of(const Figure& figure) {
     Json source = {{"provenance", name(figure.provenance)}, {"source", figure.source}};
@@ -40,15 +43,9 @@ Json board_json(const Board& board, Sources& sources) {
   }
   if (board.peak_power) out["peak_power"] = sources.figure(*board.peak_power, "W");
   if (board.boot_time) out["boot_time"] = sources.figure(*board.boot_time, "s");
-  if (const auto& claim = board.updates_in_place) {
-    const Figure as_figure{0, claim->provenance, claim->source, claim->date};
-    out["updates_in_place"] = {{"value", claim->holds}, {"source", sources.key_of(as_figure)}};
-  }
+  if (board.updates_in_place) out["updates_in_place"] = sources.claim(*board.updates_in_place);
   if (!board.core.empty()) out["core"] = board.core;
-  if (board.clock) {
-    out["clock"] = sources.figure(*board.clock, "MHz");
-    out["clock"]["value"] = board.clock->value / 1e6;
-  }
+  if (board.clock) out["clock"] = sources.figure(*board.clock, "Hz");
   if (!board.framework.empty()) out["framework"] = board.framework;
   for (const Arithmetic a : board.precisions) out["precisions"].push_back(name(a));
   if (board.most_at_once) out["most_at_once"] = *board.most_at_once;

@@ -136,7 +136,7 @@ Result<const Offer*> find_offer(std::span<const Offer> offers, std::string_view 
   const Offer* found = nullptr;
   std::vector<std::string_view> names;
   for (const Offer& offer : offers) {
-    names.push_back(offer.name);
+    if (std::ranges::find(names, offer.name) == names.end()) names.push_back(offer.name);
     if (lower_case(offer.name) != key) continue;
     if (found == nullptr || (offer.per_hour && !found->per_hour)) found = &offer;
   }

@@ -59,9 +59,11 @@ void add_time(Candidate& candidate, const std::vector<ImageTime>& times, const L
 
 auto rank(const Candidate& c) {
   constexpr double worst = 1e300;
-  return std::tuple(c.count(Verdict::failed), c.count(Verdict::unknown),
-                    c.accuracy ? -c.accuracy->figure.value : 0, c.energy ? c.energy->high : worst,
-                    c.image ? c.image->high : worst);
+  const double time = c.image ? c.image->high : worst;
+  // Where something fails anyway, the form that comes nearest is shown, not the most accurate one.
+  const bool fails = c.count(Verdict::failed) > 0;
+  return std::tuple(c.count(Verdict::failed), c.count(Verdict::unknown), fails ? time : 0,
+                    c.accuracy ? -c.accuracy->figure.value : 0, c.energy ? c.energy->high : worst, time);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using hardware::Provenance;
 /// Patches that a large GPU is given at once where nothing limits it; more changes its time per patch little.
 constexpr std::int64_t kManyAtOnce = 64;
 
-ImageTime of_image(Known pass, std::int64_t batch, std::int64_t patches) {
+ImageTime of_image(const Known& pass, std::int64_t batch, std::int64_t patches) {
   const double passes = std::ceil(static_cast<double>(patches) / static_cast<double>(batch));
   ImageTime out{.pass = pass, .image = pass, .batch = batch};
   if (passes > 1) out.image = times(pass, passes, fmt::format("times {} passes an image", passes));
@@ -54,8 +54,8 @@ std::optional<ImageTime> scaled(const Question& question, const std::string& net
       figure.value *= theirs / ours;
       figure.provenance = Provenance::assumed;
       figure.source =
-          fmt::format("derived: {} on {} ({}) x {:g} / {:g} MHz", text(Seconds(latency.seconds.value)),
-                      other.id, latency.seconds.source, theirs / 1e6, ours / 1e6);
+          fmt::format("derived: {:g} ms on {} ({}) x {:g} / {:g} MHz", latency.seconds.value * 1e3, other.id,
+                      latency.seconds.source, theirs / 1e6, ours / 1e6);
       return of_image(known(std::move(figure)), latency.batch, question.patches);
     }
   }

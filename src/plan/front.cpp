@@ -51,6 +51,13 @@ std::string list(const Candidate& candidate, Verdict verdict) {
   return names.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
+bool as_good(const Candidate& a, const Candidate& b) {
+  const auto value = [](const std::optional<Known>& known) { return known ? known->figure.value : -1; };
+  return a.count(Verdict::failed) == 0 && a.count(Verdict::unknown) == b.count(Verdict::unknown) &&
+         value(a.accuracy) == value(b.accuracy) && value(a.energy) == value(b.energy) &&
+         value(a.image) == value(b.image);
+}
+
 /// The limit that most devices fail in every form: where to give way first.
 std::string hardest(const Choice& choice) {
   std::vector<std::size_t> failures(static_cast<std::size_t>(Aspect::updates) + 1);
@@ -97,6 +104,9 @@ std::string reason_of(const Choice& choice, const Question& question) {
                          100 * best.accuracy->figure.value);
     out += "the one that takes least energy, then least time, for an image";
   }
+  for (const Candidate& other : choice.candidates)
+    if (other.device != best.device && as_good(other, best))
+      out += fmt::format("; {} is as good", other.device->id);
   return out;
 }
 

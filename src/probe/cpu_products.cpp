@@ -186,6 +186,10 @@ class Rating {
     PLIMSOLL_TRY(prepare(size));
     const auto once = [this] { return by_library_ ? library_once() : blocks_once(); };
     (void)once();
+    if (deviation(operands_->matrices()) != 0) {
+      findings.remarks.push_back(fmt::format("{} was left out: its result is wrong", name));
+      return {};
+    }
     const Repetition repetition{.least = 5, .most = 11, .seconds = 3 * host_.patience};
     findings.rates.push_back({.name = std::string(name),
                               .unit = "FLOP/s",

@@ -220,7 +220,9 @@ double deviation(const Matrices<Number>& m) {
   for (const std::uint32_t seed : {1U, 2U}) {
     Sequence sequence(seed);
     std::vector<double> vector(static_cast<std::size_t>(m.size));
-    for (double& x : vector) x = sequence.next();
+    for (double& x : vector) do
+        x = sequence.next();
+      while (x == 0);  // what a zero multiplies would not be looked at
     const std::vector<double> expected = times(m.a, times(m.b, vector)), got = times(m.c, vector);
     for (std::size_t row = 0; row < expected.size(); ++row) {
       if (!std::isfinite(got[row])) return INFINITY;

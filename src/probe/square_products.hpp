@@ -46,9 +46,9 @@ class BlockedProduct {
 template <class Number>
 void fill_whole_numbers(std::span<Number> values, std::uint32_t seed);
 
-/// Whether c is a * b, exactly: both are multiplied by the same two random vectors, which a wrong element
-/// survives with a probability of less than 1 in 200 (Freivalds, 1977). The largest deviation found, as a
-/// share of the largest value; 0 where it is right.
+/// Whether c is a * b, exactly: both are multiplied by the same two vectors without zeros (Freivalds, 1977).
+/// One wrong element of a row always shows; several must cancel under both to stay unseen. The largest
+/// deviation found, as a share of the largest value; 0 where it is right.
 template <class Number>
 [[nodiscard]] double deviation(const Matrices<Number>& m);
 

@@ -142,7 +142,7 @@ std::string choice_csv(const ChoiceReport& report) {
               {}};
   if (!report.choice.candidates.empty())
     for (const Finding& finding : report.choice.candidates.front().findings)
-      for (const char* part : {"", "_fails_by"})
+      for (const char* part : {"_verdict", "_fails_by"})
         table.columns.push_back({fmt::format("{}{}", plan::name(finding.aspect), part)});
   for (const std::size_t i : report.choice.ranked) {
     const Candidate& c = report.choice.candidates[i];

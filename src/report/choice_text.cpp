@@ -120,10 +120,11 @@ std::string reasons(const ChoiceReport& report, const Candidate& c, const TextSt
     if (finding.aspect == Aspect::precision && finding.verdict == Verdict::met) continue;
     const std::string figures = figures_of(finding);
     const std::string_view verdict = finding.verdict == Verdict::failed ? "fails" : name(finding.verdict);
-    out += fmt::format("  {:<9} {:<7}{}{}\n", name(finding.aspect), verdict, figures.empty() ? "" : "  ",
-                       figures);
-    if (const std::string source = printable(source_of(finding)); !source.empty())
-      out += wrap(source, text_width(style), "                     ");
+    const std::string source = printable(source_of(finding));
+    const std::string& first = figures.empty() ? source : figures;
+    out +=
+        fmt::format("  {:<9} {:<7}{}{}\n", name(finding.aspect), verdict, first.empty() ? "" : "  ", first);
+    if (!figures.empty() && !source.empty()) out += wrap(source, text_width(style), "                     ");
   }
   return out;
 }
@@ -206,7 +207,7 @@ std::string choice_text(const ChoiceReport& report, const TextStyle& style) {
   } else if (report.choice.recommended) {
     out += reasons(report, report.choice.candidates[*report.choice.recommended], style);
   }
-  const std::string_view answer = report.choice.certain()     ? "Take "
+  const std::string_view answer = report.choice.certain()     ? "Recommended: "
                                   : report.choice.recommended ? "None is known to meet every limit. Nearest: "
                                                               : "None: ";
   return out + "\n" +

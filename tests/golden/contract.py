@@ -150,6 +150,9 @@ check(ask('cost', '--device', 'h200', '--time', '1s', '--energy', '1J', '--count
       {'dollars_per_pass': number, 'basis': text, 'date': text, 'energy': {'kilowatt_hours': number, 'carbon_kilograms': number}}, 'cost')
 check(ask('training', '--flops', '1e20', '--rate', '1e14', '--json'), {'seconds': number, 'device_hours': number}, 'training')
 check(ask('training', '--step-time', '1s', '--batch', '8', '--json'), {'rows': [{'devices': integer, 'step_seconds': number}]}, 'training')
+modelled = ask('training', 'resnet18', '--device', 'h200', '--batch', '64', '--dataset-size', '6400', '--devices', '1,4', '--json')
+check(modelled, {'rows': [{'devices': integer, 'step_seconds': number, 'epoch_seconds': number}]}, 'training MODEL')
+expect(modelled['rows'][0]['gradients_seconds'] == 0 < modelled['rows'][1]['gradients_seconds'], 'training: one device sums nothing')
 check(ask('ideal', 'vgg16', '--device', 'k80', '--json'), {'macs': integer, 'rows': [{'arithmetic': text, 'seconds': number}]}, 'ideal')
 
 known = (int, float, type(None))

@@ -183,8 +183,9 @@ Result<int> print_costs(const Options& options) {
   }
   fmt::print("a pass       {}\na million    {}   samples\n", text(costs.per_pass), text(costs.per_million));
   if (costs.per_epoch)
-    fmt::print("an epoch     {}   {:g} steps of {:g}\n{:g} epochs    {}\n", text(*costs.per_epoch),
-               *per_epoch, options.batch, options.epochs, text(*costs.whole));
+    fmt::print("an epoch     {}   {:g} steps of {:g}\n", text(*costs.per_epoch), *per_epoch, options.batch);
+  if (costs.whole && options.epochs != 1)
+    fmt::print("{:<12} {}\n", fmt::format("{:g} epochs", options.epochs), text(*costs.whole));
   fmt::print("             {} an hour of a device: {}\n             {}, {}\n",
              text(Money(rate->per_device.value())), rate->basis, rate->source, rate->date);
   if (!options.energy.empty()) print_energy(out, print);

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "hardware/catalogue.hpp"
 #include "json_output.hpp"
 #include "quantity.hpp"
+#include "setting_options.hpp"
 #include "step_training.hpp"
 
 namespace plimsoll {
@@ -20,7 +22,8 @@ using Json = nlohmann::ordered_json;
 struct Options {
   StepTraining step;
   std::string parameters, tokens, flops, rate, device, price;
-  std::string precision = "fp16", recompute = "none";
+  std::string precision, recompute = "none";
+  TrainedModel model;
   bool json = false;
 };
 
@@ -63,8 +66,8 @@ Result<std::optional<hardware::Figure>> peak_of(const Options& options) {
   PLIMSOLL_TRY(catalogue);
   const auto device = catalogue->find(options.device);
   PLIMSOLL_TRY(device);
-  const auto arithmetic = hardware::arithmetic_named(options.precision);
-  if (!arithmetic) return fail("--precision: '{}' is none", options.precision);
+  const auto arithmetic = hardware::arithmetic_named(options.precision.empty() ? "fp16" : options.precision);
+  if (!arithmetic) return fail("--precision: {} has no peak rate", quote(options.precision));
   return (*device)->peak_of(*arithmetic);
 }
 
@@ -109,12 +112,44 @@ Result<int> run_long(const Options& options) {
   return 0;
 }
 
+Result<int> run_steps(const Options& options, const report::TextStyle& style) {
+  StepTraining step = options.step;
+  if (!options.tokens.empty()) {
+    const auto tokens = parse_amount(options.tokens, "--tokens");
+    PLIMSOLL_TRY(tokens);
+    step.tokens = *tokens;
+  }
+  if (options.model.model.empty()) {
+    const auto device = step.measured();
+    PLIMSOLL_TRY(device);
+    return step.print(*device, options.json, style);
+  }
+  if (step.asked()) return fail("MODEL and --step-time both say how long a step takes");
+  TrainedModel model = options.model;
+  model.device = options.device.empty() ? "this" : options.device;
+  if (!options.precision.empty()) {
+    const auto precision = network::precision_named(options.precision);
+    if (!precision) return fail("--precision: {} is none", quote(options.precision));
+    model.precision = *precision;
+  }
+  if (model.inspect.binding.sequence > 0) step.sequence = static_cast<double>(model.inspect.binding.sequence);
+  const auto device = estimated_device(model);
+  PLIMSOLL_TRY(device);
+  return step.print(*device, options.json, style);
+}
+
 }  // namespace
 
 void add_training(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
   CLI::App* command = add_command(
       app, "training", "How long a training takes: by its FLOPs, or by its step over many devices");
+  command
+      ->add_option("model", options->model.model,
+                   "Its step is estimated: ONNX file, zoo name, or FILE.py:function")
+      ->option_text("[MODEL]");
+  options->model.inspect.binding.add_shapes_to(*command);
+  add_optimizer_option(*command, options->model.optimizer);
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
     return command->add_option(name, target, help)->option_text(unit)->group("By its FLOPs");
   };
@@ -124,8 +159,9 @@ void add_training(CLI::App& app, Invocation& invocation) {
   text("--rate", options->rate, "That each device reaches, measured: 140e12, 140TFLOP/s", "RATE");
   text("--recompute", options->recompute, "Activations in the backward pass: none (default), full", "HOW")
       ->check(CLI::IsMember({"none", "full"}));
-  text("--device", options->device, "For its peak rate, and the shares of it (MFU, HFU)", "ID");
-  text("--precision,-p", options->precision, "Of that peak (fp16)", "PRECISION");
+  text("--device", options->device,
+       "Of the model's steps (this); by FLOPs: for its peak rate, and the shares of it", "ID");
+  text("--precision,-p", options->precision, "Of the model (fp32), or of that peak (fp16)", "PRECISION");
   text("--price", options->price, "Of an hour of one device: 1.50/h", "PRICE");
   command->add_option("--devices,-n", options->step.devices, "How many (1); a list with --step-time")
       ->option_text("N,…");
@@ -135,18 +171,15 @@ void add_training(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  plimsoll training --flops 3.14e23 --rate 28e12 --price 1.50/h\n"
       "  plimsoll training --parameters 175e9 --tokens 300e9 --devices 1024 --rate 140e12 --recompute full\n"
+      "  plimsoll training resnet50 --device h200 --batch 128 --dataset-size 1281167 --epochs 90 --devices "
+      "1,2,4,8\n"
       "  plimsoll training --step-time 62ms --batch 128 --dataset-size 1281167 --epochs 90 --devices 1,2,4,8 "
       "\\\n"
       "    --gradients 102MB --link 450GB/s --link-latency 5us --overlap full --scaling weak");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation]() -> Result<int> {
-      if (!options->step.asked()) return run_long(*options);
-      if (!options->tokens.empty()) {
-        const auto tokens = parse_amount(options->tokens, "--tokens");
-        PLIMSOLL_TRY(tokens);
-        options->step.tokens = *tokens;
-      }
-      return options->step.print(options->json, output_style(invocation));
+      if (options->model.model.empty() && !options->step.asked()) return run_long(*options);
+      return run_steps(*options, output_style(invocation));
     };
   });
 }

@@ -1,0 +1,73 @@
+#include "trained_model.hpp"
+
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "batches.hpp"
+#include "estimate/time/time.hpp"
+#include "hardware/operator_curve.hpp"
+#include "hardware/this_machine.hpp"
+
+namespace plimsoll {
+namespace {
+
+/// What the function that estimates steps holds on to.
+struct Kept {
+  Batches batches;
+  hardware::Device device;
+  std::optional<hardware::OperatorCurves> curves;
+  estimate::TimeSetting setting;
+};
+
+Result<estimate::StepTime> step_at(const Kept& kept, double local_batch) {
+  const Result<network::Shapes> shapes =
+      kept.batches.shapes(static_cast<std::int64_t>(std::ceil(local_batch)));
+  PLIMSOLL_TRY(shapes);
+  const Result<estimate::TimeEstimate> time = estimate::estimate_time(
+      kept.batches.network(), *shapes, kept.setting, kept.device, kept.curves ? &*kept.curves : nullptr);
+  PLIMSOLL_TRY(time);
+  return estimate::StepTime{time->forward, time->backward, time->optimizer};
+}
+
+}  // namespace
+
+Result<OneDevice> estimated_device(const TrainedModel& training) {
+  Result<hardware::Device> device = hardware::device_named(training.device);
+  PLIMSOLL_TRY(device);
+  InspectOptions options = training.inspect;
+  options.mode = network::Mode::train;
+  Result<Batches> batches = Batches::load(training.model, options);
+  PLIMSOLL_TRY(batches);
+  const Result<network::Shapes> shapes = batches->shapes(1);
+  PLIMSOLL_TRY(shapes);
+  const estimate::Counts counts = batches->count(*shapes);
+  estimate::TimeSetting setting{.lowering = {.mode = network::Mode::train, .precision = training.precision},
+                                .optimizer = training.optimizer};
+  OneDevice out;
+  out.gradients = Bytes(counts.parameters) * (network::weight_bits(training.precision) / 8);
+  // Catalogues add both directions; a sum uses each.
+  if (const auto link = hardware::link_bandwidth(*device)) out.link = *link / 2;
+  std::optional<hardware::OperatorCurves> curves;
+  if (device->calibration && !device->calibration->points.empty())
+    curves.emplace(device->calibration->points);
+  out.words = fmt::format("Steps of {} estimated on {} by its {} in {} with {}", training.model, device->id,
+                          curves ? "calibration" : "datasheet", network::name(training.precision),
+                          network::name(training.optimizer));
+  // Shared because a StepOf is copied, and what it looks at is large.
+  auto kept =
+      std::make_shared<const Kept>(*std::move(batches), *std::move(device), std::move(curves), setting);
+  out.step_of = [kept](double local_batch) { return step_at(*kept, local_batch); };
+  return out;
+}
+
+OneDevice measured_device(Seconds step, double batch, double backward_share) {
+  OneDevice out;
+  out.step_of =
+      estimate::proportional({step * (1 - backward_share), step * backward_share, Seconds()}, batch);
+  out.words = fmt::format("Time in proportion to the batch, {:.0f} % of it backward", 100 * backward_share);
+  return out;
+}
+
+}  // namespace plimsoll
