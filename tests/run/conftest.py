@@ -1,8 +1,11 @@
 """A machine of its own for each test: store, runtime directory, and no GPU but the one a test makes up."""
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import types
 
@@ -33,10 +36,11 @@ def is_alive(pid):
 class Machine:
     def __init__(self, folder):
         self.folder = folder
-        (folder / "runtime").mkdir(mode=0o700)
+        # Sockets stand there, whose paths must be short; pytest's own folders are not.
+        self.runtime = pathlib.Path(tempfile.mkdtemp(prefix="pl"))
         self.environment = {**os.environ,
                             "PLIMSOLL_STORE": str(folder / "store.db"),
-                            "XDG_RUNTIME_DIR": str(folder / "runtime"),
+                            "XDG_RUNTIME_DIR": str(self.runtime),
                             "PLIMSOLL_NVML_LIBRARY": "/nonexistent"}
         for name in [n for n in self.environment if n.startswith("CUDA_")]:
             del self.environment[name]
@@ -75,10 +79,12 @@ class Machine:
 
     def leftovers(self):
         """Directories of sessions that are still there."""
-        base = self.folder / "runtime" / "plimsoll"
+        base = self.runtime / "plimsoll"
         return [p for p in base.iterdir() if p.is_dir()] if base.exists() else []
 
 
 @pytest.fixture
 def machine(tmp_path):
-    return Machine(tmp_path)
+    made = Machine(tmp_path)
+    yield made
+    shutil.rmtree(made.runtime, ignore_errors=True)
