@@ -48,7 +48,7 @@ class Calibrating {
     return std::unexpected(
         last_failure_.value_or(Error{"gave no point", "plimsoll-engine", "", Error::Kind::internal}));
   }
-  [[nodiscard]] std::vector<std::string> remarks() const { return {remarks_.begin(), remarks_.end()}; }
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
   [[nodiscard]] std::size_t begun_with() const { return begun_with_; }
 
  private:
@@ -83,7 +83,7 @@ class Calibrating {
     if (problem_) return std::unexpected(std::move(*problem_));
     if (end && *end == measure::EngineEnd::interrupted) return false;
     for (const std::string& doubt : measure::doubts(watch.finish(), request_.engine_device != "cpu"))
-      remark(doubt);
+      if (!is_of_earlier_engine(doubt)) remark(doubt);
     if (!end) return note_crash(chunk, end.error());
     return true;
   }
@@ -91,6 +91,7 @@ class Calibrating {
   void hear(const job::Answer& answer, measure::ConditionsWatch& watch) {
     if (const auto* hello = std::get_if<job::Hello>(&answer)) {
       greeted_ = true;
+      engines_.insert(hello->process);
       watch.greeted(*hello);
       check_same_machine(*hello);
     }
@@ -137,8 +138,20 @@ class Calibrating {
     return true;
   }
 
+  /// The driver lists a process for a while after its end.
+  [[nodiscard]] bool is_of_earlier_engine(std::string_view doubt) const {
+    return std::ranges::any_of(engines_, [doubt](std::int64_t process) {
+      return doubt.contains(fmt::format("(process {})", process));
+    });
+  }
+
+  /// Every engine may say the same with other figures: the first will do.
   void remark(const std::string& text) {
-    if (remarks_.insert(text).second && listener_.on_remark) listener_.on_remark(text);
+    std::string kind = text;
+    std::erase_if(kind, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+    if (!kinds_.insert(std::move(kind)).second) return;
+    remarks_.push_back(text);
+    if (listener_.on_remark) listener_.on_remark(text);
   }
 
   void tell_progress() {
@@ -158,7 +171,9 @@ class Calibrating {
   Journal& journal_;
   Clock::time_point started_ = Clock::now();
   std::size_t begun_with_ = 0, told_ = 0;
-  std::set<std::string> remarks_;
+  std::vector<std::string> remarks_;
+  std::set<std::string> kinds_;     // of remarks
+  std::set<std::int64_t> engines_;  // that were run so far
   std::optional<Error> problem_, last_failure_;
   bool greeted_ = false;
 };
