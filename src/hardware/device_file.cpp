@@ -9,14 +9,13 @@
 #include "base/text.hpp"
 #include "hardware/calibration_file.hpp"
 #include "hardware/json_section.hpp"
+#include "hardware/sources.hpp"
 
 namespace plimsoll::hardware {
 namespace {
 
 using Json = nlohmann::json;
 using Section = JsonSection;
-
-constexpr std::size_t kMostSources = 200;
 
 enum class Dimension : std::uint8_t {
   size,
@@ -75,7 +74,6 @@ std::string units_of(Dimension dimension) {
 }
 
 /// The sources a file declares, by the name its figures use.
-using Sources = std::map<std::string, Figure>;
 
 enum class Bounds : bool { refused, allowed };
 
@@ -165,25 +163,6 @@ std::optional<std::array<Figure, 3>> read_size(Section& parent, const Sources& s
   for (std::size_t i = 0; i < 3; ++i) size[i].value = checked_value(section, (*frame.value)[i], frame.unit);
   std::ranges::sort(size, std::greater<>(), &Figure::value);
   return size;
-}
-
-Sources read_sources(Section& top) {
-  Sources sources;
-  const Json* object = top.take("sources");
-  if (object == nullptr) return sources;
-  if (!object->is_object() || object->size() > kMostSources)
-    return top.complain("sources", "is not an object"), sources;
-  for (const auto& [key, value] : object->items()) {
-    Section section(value, "sources." + printable(key, 80), top.error());
-    Figure figure;
-    figure.provenance = section.choice("provenance", section.required_text("provenance"), &provenance_named,
-                                       Provenance::assumed);
-    figure.source = section.required_text("source");
-    figure.date = section.text("date");
-    section.done();
-    sources.emplace(key, std::move(figure));
-  }
-  return sources;
 }
 
 std::vector<Latency> read_latencies(Section& board, const Sources& sources) {
@@ -277,7 +256,7 @@ Device read_device(Section& top) {
   if (const auto year = top.whole("year", 1940, 2200)) device.year = static_cast<int>(*year);
   device.well_known = top.flag("well_known");
   device.notes = top.texts("notes");
-  const Sources sources = read_sources(top);
+  const Sources sources = read_sources(top, Declared::if_any);
   device.memory = read_figure(top, "memory", Dimension::size, sources);
   device.usable_memory = read_figure(top, "usable_memory", Dimension::size, sources);
   device.memory_bandwidth = read_figure(top, "memory_bandwidth", Dimension::rate_of_bytes, sources);

@@ -6,12 +6,12 @@
 
 #include "base/printable.hpp"
 #include "hardware/json_section.hpp"
+#include "hardware/sources.hpp"
 
 namespace plimsoll::hardware {
 namespace {
 
 using Json = nlohmann::json;
-using Sources = std::map<std::string, Figure>;
 
 double within(JsonSection& section, const std::string& key, double most) {
   const Json* value = section.take(key);
@@ -19,24 +19,6 @@ double within(JsonSection& section, const std::string& key, double most) {
   if (number > 0 && number <= most) return number;
   section.complain(key, fmt::format("is not a number above 0, at most {:g}", most));
   return 0;
-}
-
-Sources read_sources(JsonSection& top) {
-  Sources sources;
-  const Json* object = top.take("sources");
-  if (object == nullptr || !object->is_object() || object->size() > 200)
-    return top.complain("sources", "is not an object"), sources;
-  for (const auto& [key, value] : object->items()) {
-    JsonSection section(value, "sources." + printable(key, 80), top.error());
-    Figure figure;
-    figure.provenance = section.choice("provenance", section.required_text("provenance"), &provenance_named,
-                                       Provenance::assumed);
-    figure.source = section.required_text("source");
-    figure.date = section.text("date");
-    section.done();
-    sources.emplace(key, std::move(figure));
-  }
-  return sources;
 }
 
 Figure sourced(JsonSection& section, const Sources& sources, double value) {
@@ -85,7 +67,7 @@ std::vector<NetworkFacts> read_all(JsonSection& top) {
   if (const Json* version = top.take("version"); version == nullptr || *version != 1)
     top.complain("version", "is not 1");
   (void)top.required_text("id");
-  const Sources sources = read_sources(top);
+  const Sources sources = read_sources(top, Declared::always);
   const Json* list = top.list("variants");
   if (list == nullptr) top.complain("variants", "is missing");
   std::vector<NetworkFacts> all;

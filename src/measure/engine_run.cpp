@@ -1,7 +1,6 @@
 #include "measure/engine_run.hpp"
 
 #include <csignal>
-#include <deque>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "base/printable.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "measure/last_lines.hpp"
 #include "telemetry/proc_text.hpp"
 
 namespace plimsoll::measure {
@@ -20,8 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;  // a million latencies
-constexpr std::size_t kLastLines = 5;
-constexpr std::size_t kLongestShown = 300;
 
 bool is_last(const job::Answer& answer) {
   return std::holds_alternative<job::Done>(answer) || std::holds_alternative<job::Unsupported>(answer) ||
@@ -68,9 +66,7 @@ class Conversation {
     if (wrong_) return;
     Result<job::Answer> answer = job::read_answer(line);
     if (!answer) {
-      const std::string reason = answer.error().text();
-      wrong_ = internal(fmt::format("said what is no answer: {}{}", quote(line.substr(0, kLongestShown)),
-                                    reason.starts_with("not JSON") ? "" : fmt::format(" ({})", reason)));
+      wrong_ = internal(no_answer(line, answer.error()));
       return;
     }
     if (!greeted_ && !std::holds_alternative<job::Hello>(*answer) && !is_last(*answer)) {
@@ -83,11 +79,7 @@ class Conversation {
     finished_ = finished_ || is_last(*answer);
     if (listener_.on_answer) listener_.on_answer(*answer);
   }
-  void hear_error(std::string_view line) {
-    if (line.empty()) return;
-    last_lines_.push_back(printable(line, kLongestShown));
-    if (last_lines_.size() > kLastLines) last_lines_.pop_front();
-  }
+  void hear_error(std::string_view line) { last_lines_.hear(line); }
   [[nodiscard]] bool should_end() {
     if (listener_.on_turn) listener_.on_turn();
     if (listener_.interrupted && listener_.interrupted()) interrupted_ = true;
@@ -96,14 +88,14 @@ class Conversation {
   }
 
   [[nodiscard]] Result<EngineEnd> end(const ProcessOutput& process, bool memory_killed) {
-    if (wrong_) return std::unexpected(with_last_lines(std::move(*wrong_)));
+    if (wrong_) return std::unexpected(last_lines_.add_to(std::move(*wrong_)));
     if (finished_) return EngineEnd::finished;
     if (interrupted_) return EngineEnd::interrupted;
     if (process.signal == SIGKILL && memory_killed) {
       if (listener_.on_answer) listener_.on_answer(job::Answer(killed()));
       return EngineEnd::finished;
     }
-    return std::unexpected(with_last_lines(failure(process)));
+    return std::unexpected(last_lines_.add_to(failure(process)));
   }
 
  private:
@@ -128,18 +120,11 @@ class Conversation {
           "--timeout allows more");
     return internal(fmt::format("{} before it was done{}", process.outcome(), during));
   }
-  [[nodiscard]] Error with_last_lines(Error error) const {
-    if (last_lines_.empty()) return error;
-    std::string lines = "it said last:";
-    for (const std::string& line : last_lines_) lines += fmt::format(" | {}", line);
-    error.hint = error.hint.empty() ? lines : fmt::format("{}; {}", error.hint, lines);
-    return error;
-  }
 
   const EngineLimits& limits_;
   const EngineListener& listener_;
   Clock::time_point heard_at_ = Clock::now();
-  std::deque<std::string> last_lines_;  // of standard error
+  LastLines last_lines_;
   std::optional<Error> wrong_;
   std::string phase_;
   bool greeted_ = false, finished_ = false, silent_ = false, interrupted_ = false;

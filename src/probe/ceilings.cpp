@@ -102,21 +102,6 @@ std::vector<hardware::Ceiling> ceilings_of(const Findings& findings, const hardw
   return out;
 }
 
-const hardware::Ceiling* ceiling_named(const std::vector<hardware::Ceiling>& ceilings,
-                                       std::string_view name) {
-  const hardware::Ceiling* best = nullptr;
-  for (const hardware::Ceiling& c : ceilings) {
-    if (c.name != name) continue;
-    const bool better = best == nullptr ? true
-                        : (name.starts_with("memory-") || name.starts_with("stream-")) && c.at != best->at
-                            ? c.at.value_or(0) > best->at.value_or(0)
-                        : is_time(c.unit) || c.unit.starts_with("J/") ? c.figure.value < best->figure.value
-                                                                      : c.figure.value > best->figure.value;
-    if (better) best = &c;
-  }
-  return best;
-}
-
 bool on_curve(const hardware::Ceiling& ceiling) {
   int exponent = 0;
   return ceiling.at && *ceiling.at > 0 && std::frexp(*ceiling.at, &exponent) == 0.5;

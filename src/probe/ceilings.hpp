@@ -6,6 +6,7 @@
 
 #include "base/statistics.hpp"
 #include "hardware/calibration.hpp"
+#include "hardware/ceilings.hpp"
 #include "hardware/device.hpp"
 #include "probe/study.hpp"
 
@@ -41,10 +42,7 @@ struct Value {
                                                          const hardware::Device& device,
                                                          std::string_view source, std::string_view date);
 
-/// The best that was measured for that name: the highest rate, the shortest time; of memory at the largest
-/// working set, where no cache helps.
-[[nodiscard]] const hardware::Ceiling* ceiling_named(const std::vector<hardware::Ceiling>& ceilings,
-                                                     std::string_view name);
+using hardware::ceiling_named;
 
 /// Whether it is one of a series over sizes, which are powers of two; what is measured beside a sum of arrays
 /// has the sum's own.

@@ -1,6 +1,5 @@
 #include "probe/gpu_run.hpp"
 
-#include <deque>
 #include <string>
 
 #include "base/files.hpp"
@@ -8,14 +7,14 @@
 #include "base/process.hpp"
 #include "base/text.hpp"
 #include "cuda/protocol.hpp"
+#include "measure/last_lines.hpp"
 
 namespace plimsoll::probe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using measure::kLongestShown;
 
-constexpr std::size_t kLastLines = 5;
-constexpr std::size_t kLongestShown = 300;
 constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kMostAnswers = 20'000;  // a probe of everything has some hundreds
 
@@ -67,9 +66,7 @@ class Conversation {
     if (wrong_ || finished_) return;
     Result<cuda::Answer> answer = cuda::read_answer(line);
     if (!answer) {
-      const std::string reason = answer.error().text();
-      wrong_ = internal(fmt::format("said what is no answer: {}{}", quote(line.substr(0, kLongestShown)),
-                                    reason.starts_with("not JSON") ? "" : fmt::format(" ({})", reason)));
+      wrong_ = internal(measure::no_answer(line, answer.error()));
       return;
     }
     if (++answers_ > kMostAnswers) {
@@ -84,11 +81,7 @@ class Conversation {
     }
     std::visit([this](auto& a) { take(a); }, *answer);
   }
-  void hear_error(std::string_view line) {
-    if (line.empty()) return;
-    last_lines_.push_back(printable(line, kLongestShown));
-    if (last_lines_.size() > kLastLines) last_lines_.pop_front();
-  }
+  void hear_error(std::string_view line) { last_lines_.hear(line); }
   [[nodiscard]] bool should_end() {
     if (listener_.on_turn) listener_.on_turn();
     if (listener_.interrupted && listener_.interrupted()) run_.interrupted = true;
@@ -98,9 +91,9 @@ class Conversation {
 
   [[nodiscard]] Result<CudaRun> end(const ProcessOutput& process) && {
     if (wrong_)
-      run_.failure = with_last_lines(std::move(*wrong_));
+      run_.failure = last_lines_.add_to(std::move(*wrong_));
     else if (!finished_ && !run_.interrupted)
-      run_.failure = with_last_lines(failure(process));
+      run_.failure = last_lines_.add_to(failure(process));
     if (run_.failure && !found_anything()) return std::unexpected(std::move(*run_.failure));
     return std::move(run_);
   }
@@ -172,17 +165,11 @@ class Conversation {
           fmt::format("was not done after {} and was ended{}", text(Seconds(limits_.whole.count())), during));
     return internal(fmt::format("{} before it was done{}", process.outcome(), during));
   }
-  [[nodiscard]] Error with_last_lines(Error error) const {
-    if (last_lines_.empty()) return error;
-    error.hint = "it said last:";
-    for (const std::string& line : last_lines_) error.hint += fmt::format(" | {}", line);
-    return error;
-  }
 
   const CudaLimits& limits_;
   const CudaListener& listener_;
   Clock::time_point heard_at_ = Clock::now();
-  std::deque<std::string> last_lines_;  // of standard error
+  measure::LastLines last_lines_;
   std::optional<Error> wrong_;
   std::string phase_;
   CudaRun run_;

@@ -6,38 +6,24 @@
 #include <fmt/format.h>
 
 #include "estimate/time/roofline.hpp"
+#include "hardware/ceilings.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
 using hardware::Arithmetic;
 using hardware::Ceiling;
+using hardware::ceiling_named;
 
 // Where only the board's limit is known: what a GPU draws idle as a share of it, the share of peak at which a
 // product draws all of it, and what full bandwidth draws. Measured on an H200 (docs/time.md).
 constexpr double kIdleShare = 0.12, kProductShare = 0.75, kMemoryShare = 0.6;
 
-/// The best one of that name.
-const Ceiling* find(const hardware::Calibration& calibration, std::string_view name) {
-  const Ceiling* best = nullptr;
-  for (const Ceiling& c : calibration.ceilings)
-    if (c.name == name && (best == nullptr || c.figure.value > best->figure.value)) best = &c;
-  return best;
-}
-
-/// The one of the largest working set: main memory's, not a cache's.
-const Ceiling* main_memory(const hardware::Calibration& calibration, std::string_view name) {
-  const Ceiling* last = nullptr;
-  for (const Ceiling& c : calibration.ceilings)
-    if (c.name == name && (last == nullptr || c.at.value_or(0) > last->at.value_or(0))) last = &c;
-  return last;
-}
-
 /// What a FLOP takes beside the idle power, by the load of that format that was measured.
 std::optional<double> joules_per_flop(const hardware::Calibration& calibration, std::string_view format,
                                       double idle) {
-  const Ceiling* energy = find(calibration, fmt::format("energy-product-{}", format));
-  const Ceiling* rate = find(calibration, fmt::format("product-{}", format));
+  const Ceiling* energy = ceiling_named(calibration.ceilings, fmt::format("energy-product-{}", format));
+  const Ceiling* rate = ceiling_named(calibration.ceilings, fmt::format("product-{}", format));
   if (energy == nullptr || rate == nullptr) return std::nullopt;
   return std::max(energy->figure.value - idle / rate->figure.value, 0.0);
 }
@@ -53,9 +39,11 @@ void EnergySum::add(const hardware::OperatorWork& work, Arithmetic arithmetic, S
 std::optional<Joules> EnergySum::joules(const hardware::Device& device, bool calibrated) const {
   const hardware::Calibration* calibration =
       calibrated && device.calibration ? &*device.calibration : nullptr;
-  const Ceiling* idle = calibration == nullptr ? nullptr : find(*calibration, "idle-power");
-  const Ceiling* memory = calibration == nullptr ? nullptr : find(*calibration, "energy-memory-triad");
-  const Ceiling* bandwidth = calibration == nullptr ? nullptr : main_memory(*calibration, "memory-triad");
+  const Ceiling* idle = calibration == nullptr ? nullptr : ceiling_named(calibration->ceilings, "idle-power");
+  const Ceiling* memory =
+      calibration == nullptr ? nullptr : ceiling_named(calibration->ceilings, "energy-memory-triad");
+  const Ceiling* bandwidth =
+      calibration == nullptr ? nullptr : ceiling_named(calibration->ceilings, "memory-triad");
   const std::optional<double> half =
       idle == nullptr ? std::nullopt : joules_per_flop(*calibration, "bf16", idle->figure.value);
   const double most = device.power ? device.power->value * seconds_.value() : -1;

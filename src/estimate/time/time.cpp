@@ -7,6 +7,7 @@
 
 #include "estimate/time/energy.hpp"
 #include "estimate/time/roofline.hpp"
+#include "hardware/ceilings.hpp"
 #include "hardware/operator_curve.hpp"
 
 namespace plimsoll::estimate {
@@ -99,7 +100,7 @@ class Clock {
 };
 
 /// Sums of gradients where a value is read more than once: one kernel for each after the first.
-std::vector<OperatorCase> accumulations(const Program& program, const LoweringOptions& options) {
+std::vector<OperatorCase> accumulations(const Program& program) {
   std::map<std::uint32_t, std::int64_t> arrivals;
   for (const Call& call : program.calls)
     for (const Step& step : program.slice(call.backward))
@@ -114,7 +115,6 @@ std::vector<OperatorCase> accumulations(const Program& program, const LoweringOp
     c.extents[0] = v.elements;
     for (std::int64_t i = 1; i < count; ++i) sums.push_back(c);
   }
-  (void)options;
   return sums;
 }
 
@@ -142,17 +142,11 @@ double written_bytes(const Program& program, const Call& call) {
   return bytes;
 }
 
-const hardware::Ceiling* find_ceiling(const hardware::Device& device, std::string_view name) {
-  if (!device.calibration) return nullptr;
-  const hardware::Ceiling* best = nullptr;
-  for (const hardware::Ceiling& c : device.calibration->ceilings)
-    if (c.name == name && (best == nullptr || c.figure.value > best->figure.value)) best = &c;
-  return best;
-}
-
 /// Weights go from the host's memory, which is rarely pinned, tensor by tensor.
 std::optional<Seconds> load_time(const Program& program, const hardware::Device& device) {
-  const hardware::Ceiling* rate = find_ceiling(device, "copy-to-device-pageable");
+  if (!device.calibration) return std::nullopt;
+  const hardware::Ceiling* rate =
+      hardware::ceiling_named(device.calibration->ceilings, "copy-to-device-pageable");
   if (rate == nullptr) return std::nullopt;
   double bytes = 0;
   for (const StorageId id : program.resident)
@@ -202,7 +196,7 @@ Result<TimeEstimate> estimate_time(const network::Network& network, const networ
   if (training) {
     LayerTime sums{.op = kLossCall};
     clock.begin_layer();
-    for (const OperatorCase& c : accumulations(program, options))
+    for (const OperatorCase& c : accumulations(program))
       static_cast<void>(clock.run(c, sums, &LayerTime::backward));
     clock.end_layer(sums, 0, common);
     if (sums.kernels > 0) out.layers.push_back(sums);
