@@ -135,6 +135,13 @@ Result<const NetworkForms::Bound*> NetworkForms::bound(std::size_t form, std::in
   return &bound_.emplace(key, Bound{*std::move(shapes), std::move(counts)}).first->second;
 }
 
+Result<const CalibratedDevice*> NetworkForms::calibrated(const Device& device) const {
+  if (const auto found = calibrated_.find(device.id); found != calibrated_.end()) return &found->second;
+  Result<CalibratedDevice> made = with_calibration(device);
+  PLIMSOLL_TRY(made);
+  return &calibrated_.emplace(device.id, *std::move(made)).first->second;
+}
+
 Result<std::vector<std::int64_t>> NetworkForms::image_shape() const {
   const Result<const Bound*> first = bound(0, 1);
   PLIMSOLL_TRY(first);
@@ -184,10 +191,11 @@ Result<plan::Pass> NetworkForms::pass(std::size_t form, const Device& device, Ar
   const Result<const Bound*> at = bound(form, batch);
   PLIMSOLL_TRY(at);
   const estimate::TimeSetting setting{.lowering = {.precision = *precision}};
-  std::optional<hardware::OperatorCurves> curves;
-  if (device.calibration && !device.calibration->points.empty()) curves.emplace(device.calibration->points);
-  const Result<estimate::TimeEstimate> time = estimate::estimate_time(
-      forms_[form].network(), (*at)->shapes, setting, device, curves ? &*curves : nullptr);
+  const Result<const CalibratedDevice*> on = calibrated(device);
+  PLIMSOLL_TRY(on);
+  const hardware::OperatorCurves* curves = (*on)->curves.get();
+  const Result<estimate::TimeEstimate> time =
+      estimate::estimate_time(forms_[form].network(), (*at)->shapes, setting, (*on)->device, curves);
   PLIMSOLL_TRY(time);
   const bool gpu = device.kind == hardware::DeviceKind::gpu;
   return plan::Pass{.time = time->seconds,
@@ -196,7 +204,7 @@ Result<plan::Pass> NetworkForms::pass(std::size_t form, const Device& device, Ar
                     .energy = time->joules,
                     .provenance = time->provenance,
                     .source = fmt::format("estimated by the {} (docs/time.md), batch {}{}",
-                                          curves ? "device's calibration" : "datasheet", batch,
+                                          curves != nullptr ? "device's calibration" : "datasheet", batch,
                                           gpu ? "" : "; its runtime is not PyTorch")};
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "batches.hpp"
+#include "calibrated_device.hpp"
 #include "plan/choose.hpp"
 
 namespace plimsoll {
@@ -34,6 +35,7 @@ class NetworkForms {
     estimate::Counts counts;
   };
   Result<const Bound*> bound(std::size_t form, std::int64_t batch) const;
+  Result<const CalibratedDevice*> calibrated(const hardware::Device& device) const;
   Result<plan::Pass> pass(std::size_t form, const hardware::Device& device, hardware::Arithmetic arithmetic,
                           std::int64_t batch) const;
   Result<plan::Memory> memory(std::size_t form, const hardware::Device& device,
@@ -43,6 +45,7 @@ class NetworkForms {
   std::vector<plan::Variant> variants_;
   // Devices ask for the same batches again and again.
   mutable std::map<std::pair<std::size_t, std::int64_t>, Bound> bound_;
+  mutable std::map<std::string, CalibratedDevice> calibrated_;  ///< by the device's id
 };
 
 }  // namespace plimsoll

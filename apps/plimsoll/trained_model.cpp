@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "batches.hpp"
+#include "calibrated_device.hpp"
 #include "estimate/time/time.hpp"
-#include "hardware/operator_curve.hpp"
 #include "hardware/this_machine.hpp"
 
 namespace plimsoll {
@@ -16,8 +16,7 @@ namespace {
 /// What the function that estimates steps holds on to.
 struct Kept {
   Batches batches;
-  hardware::Device device;
-  std::optional<hardware::OperatorCurves> curves;
+  CalibratedDevice on;
   estimate::TimeSetting setting;
 };
 
@@ -26,7 +25,7 @@ Result<estimate::StepTime> step_at(const Kept& kept, double local_batch) {
       kept.batches.shapes(static_cast<std::int64_t>(std::ceil(local_batch)));
   PLIMSOLL_TRY(shapes);
   const Result<estimate::TimeEstimate> time = estimate::estimate_time(
-      kept.batches.network(), *shapes, kept.setting, kept.device, kept.curves ? &*kept.curves : nullptr);
+      kept.batches.network(), *shapes, kept.setting, kept.on.device, kept.on.curves.get());
   PLIMSOLL_TRY(time);
   return estimate::StepTime{time->forward, time->backward, time->optimizer};
 }
@@ -49,15 +48,13 @@ Result<OneDevice> estimated_device(const TrainedModel& training) {
   out.gradients = Bytes(counts.parameters) * (network::weight_bits(training.precision) / 8);
   // Catalogues add both directions; a sum uses each.
   if (const auto link = hardware::link_bandwidth(*device)) out.link = *link / 2;
-  std::optional<hardware::OperatorCurves> curves;
-  if (device->calibration && !device->calibration->points.empty())
-    curves.emplace(device->calibration->points);
-  out.words = fmt::format("Steps of {} estimated on {} by its {} in {} with {}", training.model, device->id,
-                          curves ? "calibration" : "datasheet", network::name(training.precision),
-                          network::name(training.optimizer));
+  Result<CalibratedDevice> on = with_calibration(*std::move(device));
+  PLIMSOLL_TRY(on);
+  out.words = fmt::format("Steps of {} estimated on {} by its {} in {} with {}", training.model,
+                          on->device.id, on->curves ? "calibration" : "datasheet",
+                          network::name(training.precision), network::name(training.optimizer));
   // Shared because a StepOf is copied, and what it looks at is large.
-  auto kept =
-      std::make_shared<const Kept>(*std::move(batches), *std::move(device), std::move(curves), setting);
+  auto kept = std::make_shared<const Kept>(*std::move(batches), *std::move(on), setting);
   out.step_of = [kept](double local_batch) { return step_at(*kept, local_batch); };
   return out;
 }

@@ -7,13 +7,11 @@
 
 #include "base/files.hpp"
 #include "batches.hpp"
+#include "calibrated_device.hpp"
 #include "command.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
 #include "gpu_users.hpp"
-#include "hardware/catalogue.hpp"
-#include "hardware/device_file.hpp"
-#include "hardware/operator_curve.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
@@ -40,45 +38,30 @@ struct Options {
 };
 
 struct Target {
-  hardware::Device device;
+  CalibratedDevice calibrated;
   std::vector<report::OtherUser> others;  ///< of this machine's GPU
-  std::optional<hardware::OperatorCurves> curves = {};
+
+  [[nodiscard]] const hardware::Device& device() const { return calibrated.device; }
+  [[nodiscard]] const hardware::OperatorCurves* curves() const { return calibrated.curves.get(); }
 };
 
-/// A file's calibration, or the device's own; none where the datasheet alone is asked for.
-Status calibrate(Target& target, const std::string& calibration) {
-  if (calibration == "none") return {};
-  if (!calibration.empty()) {
-    Result<hardware::Device> measured = hardware::load_file(calibration);
-    if (!measured) return std::unexpected(std::move(measured).error());
-    if (!measured->calibration)
-      return std::unexpected(Error{.message = fmt::format("{} has no calibration", calibration),
-                                   .hint = "`plimsoll probe --calibrate -o FILE` writes one"});
-    target.device.calibration = std::move(measured->calibration);
-  } else {
-    Result<std::optional<hardware::Calibration>> own = hardware::calibration_of(target.device);
-    if (!own) return std::unexpected(std::move(own).error());
-    target.device.calibration = std::move(*own);
-  }
-  if (target.device.calibration && !target.device.calibration->points.empty())
-    target.curves.emplace(target.device.calibration->points);
-  return {};
-}
-
 /// The device, less what others use of it where it is this machine's GPU.
-Result<Target> target_named(const std::string& name) {
+Result<Target> target_named(const std::string& name, const std::string& calibration) {
   Result<hardware::Device> device = hardware::device_named(name);
-  if (!device) return std::unexpected(std::move(device).error());
-  Target target{std::move(*device), {}};
-  if (name != "this" || target.device.kind != hardware::DeviceKind::gpu) return target;
-  GpuUse use = gpu_use(0);
-  if (use.free) {
-    target.device.usable_memory =
-        hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
-                         "free at this moment, by the driver"};
-    target.others = std::move(use.users);
+  PLIMSOLL_TRY(device);
+  std::vector<report::OtherUser> others;
+  if (name == "this" && device->kind == hardware::DeviceKind::gpu) {
+    GpuUse use = gpu_use(0);
+    if (use.free) {
+      device->usable_memory =
+          hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
+                           "free at this moment, by the driver"};
+      others = std::move(use.users);
+    }
   }
-  return target;
+  Result<CalibratedDevice> calibrated = with_calibration(*std::move(device), calibration);
+  PLIMSOLL_TRY(calibrated);
+  return Target{*std::move(calibrated), std::move(others)};
 }
 
 /// What a report looks at; it must outlive the report.
@@ -110,8 +93,8 @@ void add_time(Answer& answer, const Batches& batches, const network::Shapes& sha
                                            .key_value_cache = setting.key_value_cache,
                                            .frozen = setting.frozen},
                               .optimizer = setting.optimizer};
-  Result<estimate::TimeEstimate> time = estimate::estimate_time(
-      batches.network(), shapes, asked, target.device, target.curves ? &*target.curves : nullptr);
+  Result<estimate::TimeEstimate> time =
+      estimate::estimate_time(batches.network(), shapes, asked, target.device(), target.curves());
   if (time)
     answer.time = std::move(*time);
   else
@@ -125,16 +108,16 @@ Result<Answer> one_answer(const Options& options, const Batches& batches, const 
   const std::int64_t actual = batches.batch_in(*shapes);
   estimate::MemorySetting setting = options.memory.setting;
   setting.mode = options.inspect.mode;
-  setting.curves = target.curves ? &*target.curves : nullptr;
+  setting.curves = target.curves();
   Result<estimate::MemoryEstimate> estimate =
-      estimate::estimate_memory(batches.network(), *shapes, setting, target.device);
+      estimate::estimate_memory(batches.network(), *shapes, setting, target.device());
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
   estimate::Counts counts = batches.count(*shapes);
   const Bound& bound = kept.emplace_back(std::move(*shapes), std::move(counts));
   Answer answer{.memory = {.inspection = batches.inspection(bound.shapes, bound.counts),
                            .setting = setting,
                            .batch = actual,
-                           .device = target.device,
+                           .device = target.device(),
                            .estimate = std::move(*estimate),
                            .others = target.others}};
   add_time(answer, batches, bound.shapes, target);
@@ -142,13 +125,13 @@ Result<Answer> one_answer(const Options& options, const Batches& batches, const 
   const auto again = [&](std::int64_t n) { return batches.shapes(n == actual ? batch : n); };
   if (options.max_batch) {
     Result<estimate::LargestBatch> largest =
-        estimate::largest_batch(batches.network(), again, setting, target.device);
+        estimate::largest_batch(batches.network(), again, setting, target.device());
     if (!largest) return std::unexpected(std::move(largest).error());
     report.largest = *largest;
   }
   if (options.advice || (!options.json && !report.estimate.fits.value_or(true))) {
     Result<std::vector<estimate::Measure>> measures =
-        estimate::what_would_lower(batches.network(), again, actual, setting, target.device);
+        estimate::what_would_lower(batches.network(), again, actual, setting, target.device());
     if (!measures) return std::unexpected(std::move(measures).error());
     report.measures = std::move(*measures);
   }
@@ -206,10 +189,8 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   std::vector<Target> targets;
   for (const std::string& name :
        options.devices.empty() ? std::vector<std::string>{"this"} : options.devices) {
-    Result<Target> target = target_named(name);
-    if (!target) return std::unexpected(std::move(target).error());
-    if (Status calibrated = calibrate(*target, options.calibration); !calibrated)
-      return std::unexpected(std::move(calibrated).error());
+    Result<Target> target = target_named(name, options.calibration);
+    PLIMSOLL_TRY(target);
     targets.push_back(std::move(*target));
   }
   const Result<Batches> batches = Batches::load(options.model, options.inspect);

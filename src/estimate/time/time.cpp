@@ -167,10 +167,13 @@ Result<TimeEstimate> estimate_time(const network::Network& network, const networ
                                    const hardware::OperatorCurves* curves) {
   LoweringOptions options = setting.lowering;
   options.gpu = device.kind == hardware::DeviceKind::gpu;
-  Result<Program> lowered = lower(network, shapes, options);
-  if (!lowered) return std::unexpected(std::move(lowered).error());
-  const Program& program = *lowered;
+  const Result<Program> program = lower(network, shapes, options);
+  PLIMSOLL_TRY(program);
+  return estimate_time(*program, setting, device, curves);
+}
 
+Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& setting,
+                                   const hardware::Device& device, const hardware::OperatorCurves* curves) {
   TimeEstimate out;
   out.provenance = curves == nullptr ? hardware::Provenance::datasheet : hardware::Provenance::calibrated;
   const double common = curves == nullptr ? kCommonRooflineError : kCommonError;
@@ -178,7 +181,7 @@ Result<TimeEstimate> estimate_time(const network::Network& network, const networ
   if (curves != nullptr && device.calibration && device.calibration->eager_launch)
     clock.set_eager_launch(device.calibration->eager_launch->value);
   if (device.kind != hardware::DeviceKind::gpu) clock.set_eager_launch(0);
-  const bool training = options.mode == network::Mode::train;
+  const bool training = setting.lowering.mode == network::Mode::train;
   for (const Call& call : program.calls) {
     if (call.kernels.count == 0 && call.backward_kernels.count == 0) continue;
     if (out.layers.empty() || out.layers.back().op != call.op) out.layers.push_back({.op = call.op});

@@ -35,7 +35,7 @@ struct LayerTime {
 inline constexpr std::uint32_t kOptimizerCall = 0xfffffffe;
 
 struct TimeSetting {
-  LoweringOptions lowering = {};
+  LoweringOptions lowering = {};                           ///< `gpu` follows from the device
   network::Optimizer optimizer = network::Optimizer::sgd;  ///< training
 };
 
@@ -56,6 +56,11 @@ struct TimeEstimate {
 
 /// Pure. With the curves of a calibration, or (null) by the datasheet and the efficiencies that classes of
 /// kernels usually reach. Fails where the device has too few figures to say anything.
+[[nodiscard]] Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& setting,
+                                                 const hardware::Device& device,
+                                                 const hardware::OperatorCurves* curves = nullptr);
+
+/// Lowers the network for the kind of device, and times that.
 [[nodiscard]] Result<TimeEstimate> estimate_time(const network::Network& network,
                                                  const network::Shapes& shapes, const TimeSetting& setting,
                                                  const hardware::Device& device,
