@@ -299,6 +299,7 @@ hardware::Arithmetic Lowering::arithmetic(hardware::OperatorClass what, DataType
     const bool product =
         what == OperatorClass::matrix || what == OperatorClass::batched || what == OperatorClass::attention;
     const Precision p = options_.precision;
+    if (!options_.gpu) return Arithmetic::fp32;  // others have no such units
     if (convolution && p != Precision::fp32_strict) return Arithmetic::tf32;
     return product && p == Precision::tf32 ? Arithmetic::tf32 : Arithmetic::fp32;
   }
