@@ -92,6 +92,11 @@ Floors::Binding Floors::binding() const {
   return *compute >= *memory ? Binding::compute : Binding::memory;
 }
 
+std::string_view name(Floors::Binding binding) {
+  static constexpr std::string_view kNames[] = {"unknown", "compute", "memory"};
+  return kNames[static_cast<std::size_t>(binding)];
+}
+
 std::optional<Seconds> Floors::floor() const {
   if (!compute || !memory) return std::nullopt;
   return std::max(*compute, *memory);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/units.hpp"
 #include "estimate/count.hpp"
@@ -41,6 +42,8 @@ struct Floors {
   /// The larger of the two where both are known.
   [[nodiscard]] std::optional<Seconds> floor() const;
 };
+
+[[nodiscard]] std::string_view name(Floors::Binding binding);
 
 [[nodiscard]] Floors floors(const Needs& needs, const hardware::Device& device, network::Precision precision);
 

@@ -9,18 +9,12 @@
 
 #include "estimate/memory/memory.hpp"
 #include "hardware/device.hpp"
+#include "report/gpu_use.hpp"
 #include "report/inspection.hpp"
 #include "report/memory_bar.hpp"
 #include "report/table.hpp"
 
 namespace plimsoll::report {
-
-/// Another process on the same GPU. What it uses is not in the estimate's capacity any more.
-struct OtherUser {
-  std::uint32_t pid = 0;
-  std::string name = {};
-  std::optional<Bytes> bytes = {};  ///< absent where the driver does not tell
-};
 
 /// What a network needs of one device's memory in one setting, ready to be shown. A view, as Inspection is.
 struct MemoryReport {

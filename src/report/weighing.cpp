@@ -1,178 +1,204 @@
 #include "report/weighing.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "base/units.hpp"
 #include "report/paragraph.hpp"
+#include "report/weighing_words.hpp"
 
 namespace plimsoll::report {
 namespace {
 
-using estimate::Floors;
-using Json = nlohmann::ordered_json;
+constexpr std::string_view kIndent = "           ";  ///< of what stands beside a label
+constexpr std::size_t kLabel = kIndent.size();
+constexpr std::size_t kBar = 18;
 
-std::string_view name(Floors::Binding binding) {
-  switch (binding) {
-    case Floors::Binding::compute: return "compute";
-    case Floors::Binding::memory: return "memory";
-    case Floors::Binding::unknown: return "unknown";
+std::size_t columns_of(std::string_view plain) {
+  return display_width(plain);
+}
+
+/// Pieces with a dot between, broken between pieces where they can be.
+std::string dotted(const std::vector<std::string>& pieces, std::size_t width) {
+  std::string out, line;
+  const auto flush = [&] {
+    if (line.empty()) return;
+    // A piece that is wider than the page by itself is broken between words.
+    const std::string wrapped = wrap(line, width, kIndent);
+    out += out.empty() ? wrapped.substr(kLabel) : wrapped;
+    line.clear();
+  };
+  for (const std::string& piece : pieces) {
+    if (!line.empty() && kLabel + columns_of(line) + 3 + columns_of(piece) > width) flush();
+    line += line.empty() ? piece : " · " + piece;
   }
-  return "unknown";
+  flush();
+  return out.empty() ? "\n" : out;
 }
 
-std::string time_text(const std::optional<Seconds>& t) {
-  return t ? text(*t) : "unknown";
+std::string labelled(std::string_view label, const std::string& value) {
+  return fmt::format("{:<{}}{}", label, kLabel, value);
 }
 
-Table device_table(const Weighing& w) {
-  Table t{{{"Device", Align::left, true},
-           {"Memory", Align::right},
-           {"Needs", Align::right},
-           {"Fits", Align::right},
-           {"Largest batch", Align::right},
-           {"Compute floor", Align::right},
-           {"Memory floor", Align::right},
-           {"Binds", Align::left}},
-          {}};
-  for (const WeighedDevice& d : w.devices) {
-    const std::string title = d.here ? fmt::format("{} (this machine)", d.device.name)
-                                     : fmt::format("{} ({})", d.device.name, d.device.id);
-    const std::optional<bool> fits = d.fits();
-    t.rows.push_back({printable(title), d.floors.capacity ? text(*d.floors.capacity) : "unknown",
-                      d.memory ? text(d.memory->minimum_device()) : "unknown",
-                      !fits   ? "unknown"
-                      : *fits ? "yes"
-                              : "NO",
-                      !d.largest              ? "unknown"
-                      : d.largest->batch == 0 ? "none"
-                      : d.largest->bounded    ? grouped(d.largest->batch)
-                                              : fmt::format("> {}", grouped(d.largest->batch)),
-                      time_text(d.floors.compute), time_text(d.floors.memory),
-                      std::string(name(d.floors.binding()))});
-  }
-  return t;
+std::string joined(const std::vector<std::string>& pieces) {
+  return fmt::format("{}", fmt::join(pieces, " · "));
 }
 
-/// Colours the verdicts after the table was laid out, so that widths are not disturbed.
-std::string colour_verdicts(std::string table, const TextStyle& style) {
-  if (!style.color) return table;
+/// `right` at the page's right edge, or below where there is no room.
+std::string spread(const std::string& left, const std::string& right, std::size_t width,
+                   std::size_t left_columns) {
+  if (right.empty()) return left + "\n";
+  const std::size_t right_columns = columns_of(right);
+  if (left_columns + 2 + right_columns <= width)
+    return left + std::string(width - left_columns - right_columns, ' ') + right + "\n";
+  return left + "\n" + wrap(right, width, "  ");
+}
+
+/// Eighths of a column, so that small needs can be seen.
+std::string bar_of(double share) {
+  static constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto eighths =
+      static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(kBar * 8)));
   std::string out;
-  for (std::size_t at = 0; at < table.size();) {
-    const std::size_t end = table.find('\n', at);
-    std::string line = table.substr(at, end - at);
-    if (const std::size_t no = line.find(" NO "); no != std::string::npos)
-      line.replace(no + 1, 2, red("NO", style));
-    if (const std::size_t yes = line.find(" yes "); yes != std::string::npos)
-      line.replace(yes + 1, 3, green("yes", style));
-    out += line + '\n';
-    at = end + 1;
+  for (std::size_t i = 0; i < eighths / 8; ++i) out += "█";
+  return out += kEighths[eighths % 8];
+}
+
+/// What others use, what this needs, and the line of the whole; past the line where it does not fit.
+std::string bar(const WeighedDevice& d, const TextStyle& style) {
+  const auto whole = d.use && d.use->total ? d.use->total : d.memory ? d.memory->capacity : std::nullopt;
+  if (!d.memory || !whole || *whole <= Bytes()) return "";
+  const Bytes others = d.use && d.use->users.empty() ? Bytes()
+                       : d.use                       ? d.use->used.value_or(Bytes())
+                                                     : Bytes();
+  const auto columns_used = static_cast<std::size_t>(
+      std::lround(std::clamp(others / *whole, 0.0, 1.0) * static_cast<double>(kBar)));
+  std::string used;
+  for (std::size_t i = 0; i < columns_used; ++i) used += "░";
+  const std::string own = bar_of(d.memory->minimum_device() / *whole);
+  const bool fits = d.fits().value_or(true);
+  const std::size_t columns = columns_used + columns_of(own);
+  const std::string painted = fits ? green(own, style) : red(own, style);
+  if (columns > kBar || !fits) return fmt::format("{}{}┆▸", used, painted);
+  return fmt::format("{}{}{}┆", used, painted, std::string(kBar - columns, ' '));
+}
+
+std::string verdict(const WeighedDevice& d, const TextStyle& style) {
+  const std::string words = fit_words(d);
+  if (!d.fits()) return words;
+  return *d.fits() ? green(words, style) : red(words, style);
+}
+
+std::string head(const Weighing& w, std::size_t width, const TextStyle& style) {
+  const std::string model = printable(w.inspection.model, 60);
+  const std::string setting = " · " + joined(setting_words(w));
+  return spread(bold(model, style) + setting, joined(size_words(w)), width, columns_of(model + setting));
+}
+
+std::string memory_lines(const WeighedDevice& d, const Weighing& w, std::size_t width,
+                         const TextStyle& style) {
+  const std::string amount = memory_words(d);
+  std::string line = labelled("  memory", amount);
+  std::string rest = verdict(d, style);
+  if (const std::string room = room_words(d, w); !room.empty()) rest += "; " + room;
+  const std::string drawn = bar(d, style);
+  constexpr std::size_t kAmount = 16;
+  if (!drawn.empty()) {
+    line += std::string(kAmount > columns_of(amount) ? kAmount - columns_of(amount) : 1, ' ') + drawn;
+    const std::size_t beside = kLabel + std::max(kAmount, columns_of(amount) + 1) + kBar + 4;
+    const std::string plain = fit_words(d) + "; " + room_words(d, w);
+    line += beside + columns_of(plain) <= width ? "  " + rest + "\n" : "\n" + wrap(rest, width, kIndent);
+  } else {
+    line += "  " + rest + "\n";
   }
+  if (const auto peak = peak_words(d); !peak.empty()) line += std::string(kIndent) + dotted(peak, width);
+  return line;
+}
+
+std::string time_lines(const WeighedDevice& d, const Weighing& w, std::size_t width, const TextStyle& style) {
+  std::vector<std::string> pieces = time_words(d, w);
+  const std::string basis = basis_words(d).empty() ? "" : fmt::format("[{}]", basis_words(d));
+  const std::string line = labelled("  time", joined(pieces));
+  if (basis.empty()) return labelled("  time", dotted(pieces, width));
+  if (columns_of(line) + 2 + columns_of(basis) <= width)
+    return line + std::string(width - columns_of(line) - columns_of(basis), ' ') + dim(basis, style) + "\n";
+  pieces.push_back(basis);
+  return labelled("  time", dotted(pieces, width));
+}
+
+std::string block(const WeighedDevice& d, const Weighing& w, std::size_t width, const TextStyle& style) {
+  const std::string label = device_label(d), words = device_words(d);
+  std::string left = bold(label, style) + "  " + words;
+  std::size_t columns = columns_of(label) + 2 + columns_of(words);
+  if (const std::string use = use_words(d); !use.empty()) {
+    left += "   " + use;
+    columns += 3 + columns_of(use);
+  }
+  std::string out = "\n";
+  out += columns <= width ? spread(left, activity_words(d), width, columns)
+                          : wrap(left, width, "") + wrap(activity_words(d), width, "  ");
+  out += memory_lines(d, w, width, style) + time_lines(d, w, width, style);
+  if (const auto measured = measured_words(d, w); !measured.empty())
+    out += labelled("  measured", dotted(measured, width));
+  for (const std::string& doubt : measured_doubts(d)) out += wrap("doubtful: " + doubt, width, kIndent);
+  if (d.here && !d.measured && w.can_measure && d.fits().value_or(true))
+    out += labelled("  measured",
+                    dotted({"not yet: --measure runs it here and shows how far off this is"}, width));
   return out;
 }
 
-std::string setting_text(const Weighing& w) {
-  std::string out = w.mode == network::Mode::train
-                        ? fmt::format("one training step with {}", network::name(w.optimizer))
-                        : "one inference";
-  out += fmt::format(" in {}", network::name(w.precision));
-  for (const network::BoundSymbol& s : w.inspection.shapes.bound())
-    out += fmt::format(", {} {}{}", printable(s.name), s.value, s.assumed ? " (assumed)" : "");
-  return out;
+std::string elsewhere_lines(const Weighing& w, std::size_t width, const TextStyle& style) {
+  const Elsewhere e = elsewhere(w);
+  std::string out;
+  const auto group = [&](std::string_view title, std::vector<std::string> devices) {
+    if (devices.empty()) return;
+    devices.front() = fmt::format("{}: {}", title, devices.front());
+    out += (out.empty() ? labelled("elsewhere", "") : std::string(kIndent)) + dotted(devices, width);
+  };
+  group("fits", e.fits);
+  group("tight", e.tight);
+  group("does not fit", e.too_small);
+  group("unknown", e.unknown);
+  if (!out.empty() && !e.basis.empty())
+    for (const std::string& line : {wrap(e.basis, width, kIndent)})
+      out += dim(line.substr(0, line.size() - 1), style) + "\n";
+  return out.empty() ? out : "\n" + out;
+}
+
+std::string cost_block(const Weighing& w, std::size_t width, const TextStyle& style) {
+  const std::vector<CostLine> lines = cost_lines(w);
+  if (lines.empty()) return "";
+  std::string out;
+  for (const CostLine& line : lines) {
+    const WeighedCost& cost = *line.device->cost;
+    std::vector<std::string> pieces = cost_words(cost, w);
+    pieces.front() =
+        fmt::format("{} for {} on {}{}", pieces.front(), w.work.words,
+                    fmt::format("{} ({}{})", printable(line.device->device.id, 40), printable(cost.offer, 40),
+                                cost.devices > 1 ? fmt::format(" / {}", cost.devices) : ""),
+                    line.what.empty() ? "" : fmt::format(", {}", line.what));
+    out += (out.empty() ? labelled("cost", "") : std::string(kIndent)) + dotted(pieces, width);
+  }
+  const std::string basis = wrap(cost_basis(w), width, kIndent);
+  return "\n" + out + dim(basis.substr(0, basis.size() - 1), style) + "\n";
 }
 
 }  // namespace
 
 std::string weighing_text(const Weighing& w, const TextStyle& style) {
-  const estimate::Counts& c = w.inspection.counts;
-  const bool training = w.mode == network::Mode::train;
-  std::string out = fmt::format("{}: {}\n\n", bold(printable(w.inspection.model), style), setting_text(w));
-  const auto line = [&](std::string_view what, const std::string& value) {
-    out += fmt::format("  {:<13}{}\n", what, value);
-  };
-  const WeightConcentration heavy = concentration(c);
-  line("is", fmt::format("{} parameters in {} layers, {} operators in all", grouped(c.parameters),
-                         heavy.layers, c.nodes));
-  const auto& inputs = w.inspection.network.main().inputs;
-  for (std::size_t n = 0; n < inputs.size() && n < 4; ++n)
-    line(n == 0 ? "takes" : "", fmt::format("{} {} {}", printable(w.inspection.network.name_of(inputs[n])),
-                                            printable(w.inspection.shapes.text(inputs[n])),
-                                            network::name(w.inspection.shapes.type(inputs[n]))));
-  line("needs", fmt::format("{} of weights{}", text(w.needs.weights),
-                            training ? fmt::format(", {} of gradients, {} of optimizer state: {} in all",
-                                                   text(w.needs.gradients), text(w.needs.optimizer_state),
-                                                   text(w.needs.memory()))
-                                     : ""));
-  line("computes",
-       fmt::format("{} MACs, {} FLOPs{}", count_text(c.forward.macs), count_text(c.forward.flops),
-                   training ? fmt::format(" forward, {} backward", count_text(c.backward.flops)) : ""));
-  line("writes", fmt::format("{} of activations", bytes_text({c.activation_bytes, c.activation_bytes})));
-  if (heavy.layers > 0)
-    line("heavy layers", fmt::format("{} of {} hold {:.0f} % of the weights", heavy.heaviest, heavy.layers,
-                                     100 * heavy.share));
-  if (c.counted < c.nodes)
-    line("not counted",
-         fmt::format(
-             "{} of {} operators: `plimsoll inspect` lists them; the floors are lower bounds without them",
-             c.nodes - c.counted, c.nodes));
-  for (const std::string& note : w.inspection.notes) line("note", printable(note));
-  out += '\n' + colour_verdicts(to_text(device_table(w), style), style) + '\n';
-  const auto& with_memory =
-      std::ranges::find_if(w.devices, [](const auto& d) { return d.memory.has_value(); });
-  if (with_memory != w.devices.end() && !with_memory->memory->unruled.empty())
-    out += wrap(fmt::format("Memory without a rule for: {}.", fmt::join(with_memory->memory->unruled, ", ")),
-                text_width(style), "");
-  out += wrap(
-      "Memory is an estimate of what PyTorch needs at least, with the CUDA context on a GPU; `plimsoll "
-      "estimate` says "
-      "of what and why. Times are floors, not estimates: no program is faster than FLOPs over peak rate, or "
-      "than "
-      "weights, input and output moved once over bandwidth, and real ones are slower.",
-      text_width(style), "");
-  return out;
-}
-
-Json to_json(const Weighing& w) {
-  const estimate::Counts& c = w.inspection.counts;
-  const auto number = [](std::int64_t n) { return n == network::kUnbounded ? Json(nullptr) : Json(n); };
-  const auto seconds = [](const std::optional<Seconds>& s) { return s ? Json(s->value()) : Json(nullptr); };
-  Json dimensions = Json::array();
-  for (const network::BoundSymbol& s : w.inspection.shapes.bound())
-    dimensions.push_back({{"name", printable(s.name)}, {"value", s.value}, {"assumed", s.assumed}});
-  Json out = {{"model", printable(w.inspection.model)},  {"mode", network::name(w.mode)},
-              {"precision", network::name(w.precision)}, {"dimensions", dimensions},
-              {"parameters", number(c.parameters)},      {"weights_bytes", w.needs.weights.count()}};
-  if (w.mode == network::Mode::train) {
-    out["optimizer"] = network::name(w.optimizer);
-    out["gradient_bytes"] = w.needs.gradients.count();
-    out["optimizer_state_bytes"] = w.needs.optimizer_state.count();
-  }
-  out["memory_floor_bytes"] = w.needs.memory().count();
-  out["macs"] = number(c.forward.macs.high);
-  out["flops"] = number(c.forward.flops.high);
-  out["backward_flops"] = number(c.backward.flops.high);
-  out["traffic_floor_bytes"] = w.needs.traffic.count();
-  out["complete"] = w.needs.complete;
-  out["devices"] = Json::array();
-  for (const WeighedDevice& d : w.devices) {
-    Json row = {{"id", d.device.id},
-                {"name", printable(d.device.name)},
-                {"this_machine", d.here},
-                {"memory_bytes", d.floors.capacity ? Json(d.floors.capacity->count()) : Json(nullptr)},
-                {"needs_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
-                {"fits", d.fits() ? Json(*d.fits()) : Json(nullptr)},
-                {"largest_batch", d.largest ? Json(d.largest->batch) : Json(nullptr)},
-                {"compute_floor_seconds", seconds(d.floors.compute)},
-                {"memory_floor_seconds", seconds(d.floors.memory)},
-                {"binds", name(d.floors.binding())}};
-    if (!d.floors.missing.empty()) row["missing"] = d.floors.missing;
-    out["devices"].push_back(std::move(row));
-  }
+  const std::size_t width = text_width(style);
+  std::string out = head(w, width, style);
+  for (const WeighedDevice& d : w.devices)
+    if (d.in_full) out += block(d, w, width, style);
+  out += elsewhere_lines(w, width, style);
+  out += cost_block(w, width, style);
+  for (const std::string& note : weighing_notes(w)) out += "\n" + wrap("note: " + note, width, "");
+  if (!w.next.empty()) out += "\n" + labelled("next", w.next) + "\n";
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 
 #include "base/file_descriptor.hpp"
+#include "base/user_directories.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -42,10 +43,7 @@ Result<std::filesystem::path> store_path(const std::string& location) {
         Error{"a store is a file of SQLite; servers are not known yet", named, "Give a path."});
   if (named.find('\0') != std::string::npos) return fail("the path of the store holds a NUL");
   if (!named.empty()) return std::filesystem::path(named);
-  const std::string data = variable("XDG_DATA_HOME"), home = variable("HOME");
-  // The specification says that a relative path there is to be ignored.
-  if (data.starts_with('/')) return std::filesystem::path(data) / "plimsoll" / "plimsoll.db";
-  if (!home.empty()) return std::filesystem::path(home) / ".local" / "share" / "plimsoll" / "plimsoll.db";
+  if (const auto directory = user_data_directory()) return *directory / "plimsoll.db";
   return std::unexpected(
       Error{"nobody says where the store is", {}, "Give --store PATH, or set PLIMSOLL_STORE or HOME."});
 }

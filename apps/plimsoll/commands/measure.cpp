@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "batches.hpp"
 #include "command.hpp"
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
@@ -16,6 +15,7 @@
 #include "measure_options.hpp"
 #include "nvml/library.hpp"
 #include "progress_line.hpp"
+#include "ready_model.hpp"
 #include "report/measurement.hpp"
 
 namespace plimsoll {
@@ -24,97 +24,6 @@ namespace {
 constexpr double kEnergySeconds = 3;
 /// Seconds for libraries, weights and the first pass; a guess for the progress line.
 constexpr double kStarting = 10;
-/// Of an offline scenario where nobody says how many samples there are.
-constexpr std::int64_t kOfflineBatches = 32;
-
-/// A model, bound to each batch, with its weights found: all that can be wrong with it is found before the
-/// first engine is started.
-struct ReadyModel {
-  LoadedModel loaded;
-  measure::Weights weights;
-  struct Bound {
-    std::int64_t batch;
-    network::Binding binding;
-  };
-  std::vector<Bound> batches;
-  std::vector<std::string> notes;
-};
-
-Status check_patch(const network::Network& network, const network::Shapes& shapes,
-                   const measure::Scene& scene) {
-  for (const network::TensorId id : network.main().inputs) {
-    const auto dims = shapes.dims(id);
-    if (!shapes.ranked(id) || dims.size() != 4) continue;
-    if (dims[2].is(scene.patch_height) && dims[3].is(scene.patch_width)) return {};
-    return fail("takes images of {}; patches are {}x{}", shapes.text(id), scene.patch_width,
-                scene.patch_height);
-  }
-  return fail("takes no images, so there is nothing to cut a scene for");
-}
-
-Result<ReadyModel::Bound> bind_batch(const LoadedModel& loaded, BindingOptions given, std::int64_t batch,
-                                     const std::optional<measure::Scene>& scene) {
-  given.batch = batch;
-  const Result<network::BindingRequest> request = given.request(!loaded.inputs_used);
-  if (!request) return std::unexpected(request.error());
-  Result<network::Binding> binding = network::bind(loaded.network, *request);
-  if (!binding) return std::unexpected(std::move(binding).error());
-  const Result<network::Shapes> shapes = network::infer(loaded.network, *binding);
-  if (!shapes) return std::unexpected(shapes.error());
-  if (scene) PLIMSOLL_TRY(check_patch(loaded.network, *shapes, *scene));
-  return ReadyModel::Bound{batch_in(loaded.network, *shapes), std::move(*binding)};
-}
-
-void add_notes(ReadyModel& ready, const MeasureOptions& options) {
-  ready.notes = ready.loaded.notes;
-  if (ready.weights.random)
-    ready.notes.push_back(
-        fmt::format("random weights, seed {}: where data decides how much is computed, "
-                    "trained ones may take another time",
-                    options.setting.seed));
-  for (std::string& note : ready.weights.notes) ready.notes.push_back(std::move(note));
-  if (!ready.batches.empty())
-    for (const network::BoundSymbol& symbol : ready.batches.front().binding.symbols)
-      if (symbol.assumed)
-        ready.notes.push_back(
-            fmt::format("{} was not given; {} is assumed", printable(symbol.name), symbol.value));
-}
-
-Result<ReadyModel> make_ready(const std::string& model, const MeasureOptions& options,
-                              const std::optional<measure::Scene>& scene) {
-  const auto named = [&model](Error error) { return std::unexpected(std::move(error).within(model)); };
-  Result<LoadedModel> loaded = load_model({model, options.setting.mode, options.binding.inputs, true});
-  if (!loaded) return std::unexpected(std::move(loaded).error());
-  ReadyModel ready{std::move(*loaded), {}, {}, {}};
-  for (const std::int64_t batch : options.batches.empty() ? std::vector<std::int64_t>{0} : options.batches) {
-    Result<ReadyModel::Bound> bound = bind_batch(ready.loaded, options.binding, batch, scene);
-    if (!bound) return named(std::move(bound).error());
-    ready.batches.push_back(std::move(*bound));
-  }
-  Result<measure::Weights> weights = measure::find_weights(
-      ready.loaded.network, ready.loaded.file ? &*ready.loaded.file : nullptr, options.weights);
-  if (!weights) return named(std::move(weights).error());
-  ready.weights = std::move(*weights);
-  add_notes(ready, options);
-  return ready;
-}
-
-job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound, const std::string& device,
-                 const job::Setting& setting, const job::Protocol& protocol) {
-  job::Job job;
-  job.network = model.loaded.network;
-  job.binding = bound.binding;
-  job.device = device;
-  job.setting = setting;
-  job.protocol = protocol;
-  if (protocol.scenario.arrival == job::Arrival::offline && protocol.scenario.samples == 0)
-    job.protocol.scenario.samples = kOfflineBatches * bound.batch;
-  job.files = model.weights.files;
-  job.weights = model.weights.locations;
-  job.random_weights = model.weights.random;
-  return job;
-}
-
 /// Everything that is to be measured, in order.
 class Session {
  public:
@@ -232,7 +141,8 @@ Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
   if (options.json && options.csv) return fail("--json and --csv exclude each other");
   std::vector<ReadyModel> models;
   for (const std::string& model : options.models) {
-    Result<ReadyModel> ready = make_ready(model, options, *scene);
+    Result<ReadyModel> ready =
+        make_ready({model, options.binding, options.batches, options.setting, options.weights, *scene});
     if (!ready) return std::unexpected(std::move(ready).error());
     models.push_back(std::move(*ready));
   }

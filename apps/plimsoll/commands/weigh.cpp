@@ -4,84 +4,84 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "batches.hpp"
+#include "base/files.hpp"
+#include "base/printable.hpp"
 #include "command.hpp"
-#include "estimate/floor.hpp"
-#include "hardware/catalogue.hpp"
-#include "hardware/this_machine.hpp"
-#include "inspect_model.hpp"
 #include "json_output.hpp"
-#include "report/weighing.hpp"
-#include "setting_options.hpp"
+#include "weigh_costs.hpp"
+#include "weigh_devices.hpp"
+#include "weigh_measurement.hpp"
 
 namespace plimsoll {
 namespace {
 
-struct Options {
-  std::string model;
-  InspectOptions inspect;
-  network::Precision precision = network::Precision::fp32;
-  network::Optimizer optimizer = network::Optimizer::sgd;
-  std::vector<std::string> devices;
-  bool json = false;
-};
-
-struct Chosen {
-  hardware::Device device;
-  bool here = false;
-};
-
-/// The devices named, or this machine's GPUs and CPU and the well-known ones.
-Result<std::vector<Chosen>> choose_devices(const std::vector<std::string>& names) {
-  std::vector<Chosen> out;
-  for (const std::string& name : names) {
-    Result<hardware::Device> device = hardware::device_named(name);
-    if (!device) return std::unexpected(std::move(device).error());
-    out.push_back({std::move(*device), name == "this" || name == "this-cpu"});
-  }
-  if (!out.empty()) return out;
-  const auto& catalogue = hardware::built_in_catalogue();
-  if (!catalogue) return std::unexpected(catalogue.error());
-  const Result<hardware::ThisMachine> machine = hardware::this_machine();
-  if (!machine) return std::unexpected(machine.error());
-  for (const hardware::Device& gpu : machine->gpus) out.push_back({gpu, true});
-  out.push_back({machine->cpu, true});
-  for (const hardware::Device* device : catalogue->well_known()) out.push_back({*device, false});
-  return out;
+/// The command to go on with: what helps most after this answer.
+std::string next_command(const report::Weighing& weighing, const WeighOptions& options) {
+  const auto first = std::ranges::find_if(weighing.devices, &report::WeighedDevice::in_full);
+  const bool training = weighing.mode == network::Mode::train;
+  std::string setting = fmt::format("{}{} --batch {}", printable(options.model),
+                                    training ? " --mode train" : "", weighing.batch);
+  if (options.inspect.binding.sequence > 0)
+    setting += fmt::format(" --seq {}", options.inspect.binding.sequence);
+  if (options.precision != network::Precision::fp32)
+    setting += fmt::format(" --precision {}", network::name(options.precision));
+  if (first != weighing.devices.end() && !first->fits().value_or(true))
+    return fmt::format("plimsoll estimate {} --device {} --advice", setting,
+                       first->here ? "this" : printable(first->device.id));
+  if (training) return "plimsoll run -- python train.py";
+  return fmt::format("plimsoll measure {}", setting);
 }
 
-Result<int> run(const Options& options, const report::TextStyle& style) {
-  const Result<std::vector<Chosen>> chosen = choose_devices(options.devices);
-  if (!chosen) return std::unexpected(chosen.error());
-  const Result<Batches> batches = Batches::load(options.model, options.inspect);
-  if (!batches) return std::unexpected(batches.error());
-  const Result<network::Shapes> shapes = batches->shapes(0);
-  if (!shapes) return std::unexpected(shapes.error());
-  const network::Network& network = batches->network();
-  const estimate::Counts counts = batches->count(*shapes);
-  report::Weighing weighing{
-      batches->inspection(*shapes, counts),
-      options.inspect.mode,
-      options.precision,
-      options.optimizer,
-      estimate::needs(network, counts, options.inspect.mode, options.precision, options.optimizer),
-      {}};
-  const estimate::MemorySetting setting{
-      .mode = options.inspect.mode, .precision = options.precision, .optimizer = options.optimizer};
-  for (const Chosen& c : *chosen) {
-    report::WeighedDevice row{c.device, estimate::floors(weighing.needs, c.device, options.precision),
-                              c.here};
-    auto memory = estimate::estimate_memory(network, *shapes, setting, c.device);
-    if (!memory) return std::unexpected(std::move(memory).error().within(options.model));
-    row.memory = std::move(*memory);
-    const auto again = [&](std::int64_t batch) { return batches->shapes(batch); };
-    if (auto largest = estimate::largest_batch(network, again, setting, c.device)) row.largest = *largest;
-    weighing.devices.push_back(std::move(row));
-  }
-  if (options.json)
+Status print(const report::Weighing& weighing, const WeighOptions& options, const report::TextStyle& style) {
+  if (options.json) {
     print_json(report::to_json(weighing));
-  else
-    fmt::print("{}", report::weighing_text(weighing, style));
+    return {};
+  }
+  fmt::print("{}", report::weighing_text(weighing, style));
+  if (options.floors) fmt::print("{}", report::floors_text(weighing, style));
+  return {};
+}
+
+Result<int> run(const WeighOptions& options, const report::TextStyle& style) {
+  GpuWatch watch;
+  const Result<std::vector<WeighTarget>> targets = weigh_targets(options, watch);
+  PLIMSOLL_TRY(targets);
+  const Result<Batches> batches = Batches::load(options.model, options.inspect);
+  PLIMSOLL_TRY(batches);
+  const Result<network::Shapes> shapes = batches->shapes(0);
+  PLIMSOLL_TRY(shapes);
+  const estimate::Counts counts = batches->count(*shapes);
+  report::Weighing weighing{.inspection = batches->inspection(*shapes, counts),
+                            .mode = options.inspect.mode,
+                            .precision = options.precision,
+                            .optimizer = options.optimizer,
+                            .needs = estimate::needs(batches->network(), counts, options.inspect.mode,
+                                                     options.precision, options.optimizer),
+                            .batch = batches->batch_in(*shapes)};
+  Result<report::WeighedWork> work = weighed_work(options, weighing);
+  PLIMSOLL_TRY(work);
+  weighing.work = *std::move(work);
+  Scales scales(options, *batches, *shapes, weighing.needs);
+  for (const WeighTarget& target : *targets) {
+    Result<report::WeighedDevice> row = scales.weigh(target);
+    PLIMSOLL_TRY(row);
+    weighing.devices.push_back(*std::move(row));
+  }
+  for (report::WeighedDevice& device : weighing.devices)
+    if (device.use) watch.add_activity(*device.use);
+  PLIMSOLL_TRY(add_costs(weighing, options.country));
+  if (options.measure) {
+    const Result<int> signal = measure_here(weighing, options);
+    PLIMSOLL_TRY(signal);
+    if (*signal != 0) {
+      fmt::print(stderr, "plimsoll: interrupted; the engine was ended\n");
+      return 128 + *signal;
+    }
+  } else {
+    weighing.can_measure = has_engine();
+  }
+  weighing.next = next_command(weighing, options);
+  PLIMSOLL_TRY(print(weighing, options, style));
   // Whoever names devices asks whether it fits there; nowhere is a no.
   const bool asked = !options.devices.empty();
   const bool nowhere =
@@ -92,24 +92,17 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_weigh(CLI::App& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "weigh", "The one-page answer: what a network needs, and which devices carry it");
-  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
-      ->required()
-      ->option_text("MODEL");
-  options->inspect.add_to(*command);
-  add_precision_option(*command, options->precision);
-  add_optimizer_option(*command, options->optimizer);
-  add_devices_option(
-      *command, options->devices,
-      "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file; default: this machine "
-      "and a dozen others");
-  command->add_flag("--json", options->json, "One JSON document");
+  auto options = std::make_shared<WeighOptions>();
+  CLI::App* command = add_command(
+      app, "weigh", "The one-page answer: what a network needs of this machine, and which devices carry it");
+  options->add_to(*command);
   command->footer(
       "Examples:\n"
       "  plimsoll weigh resnet50\n"
+      "  plimsoll weigh resnet50 --measure\n"
       "  plimsoll weigh gpt2-xl --seq 1024 --mode train --optimizer adam --device t4,a100-80-sxm\n"
+      "  plimsoll weigh resnet50 --mode train --batch 128 --dataset-size 1281167 --country DNK --html "
+      "page.html\n"
       "  plimsoll weigh train.py:make_model --input 3x224x224 --mode train\n"
       "Exit code 1: devices were named, and it fits on none of them.");
   command->callback([options, &invocation] {

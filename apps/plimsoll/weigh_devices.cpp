@@ -1,0 +1,155 @@
+#include "weigh_devices.hpp"
+
+#include <fmt/format.h>
+
+#include "estimate/floor.hpp"
+#include "hardware/catalogue.hpp"
+#include "hardware/this_machine.hpp"
+
+namespace plimsoll {
+namespace {
+
+using hardware::Device;
+using hardware::DeviceKind;
+
+constexpr double kPlenty = 0.8;  ///< of the capacity; what needs less is not tight
+
+/// A GPU of this machine has what its users leave.
+Result<WeighTarget> target_here(Device device, std::optional<unsigned> gpu, const WeighOptions& options,
+                                const GpuWatch& watch) {
+  std::optional<GpuUse> use;
+  if (gpu) {
+    use = watch.use(*gpu);
+    if (use->free)
+      device.usable_memory =
+          hardware::Figure{static_cast<double>(use->free->count()), hardware::Provenance::measured,
+                           "free at this moment, by the driver"};
+  }
+  Result<CalibratedDevice> calibrated = with_calibration(std::move(device), options.calibration, true);
+  PLIMSOLL_TRY(calibrated);
+  return WeighTarget{*std::move(calibrated), true, true, std::move(use)};
+}
+
+Result<WeighTarget> target_named(const std::string& name, const WeighOptions& options,
+                                 const GpuWatch& watch) {
+  Result<Device> device = hardware::device_named(name);
+  PLIMSOLL_TRY(device);
+  const bool gpu = device->kind == DeviceKind::gpu;
+  if (names_this_machine(name))
+    return target_here(*std::move(device), gpu ? std::optional(0U) : std::nullopt, options, watch);
+  Result<CalibratedDevice> calibrated = with_calibration(*std::move(device), options.calibration);
+  PLIMSOLL_TRY(calibrated);
+  return WeighTarget{*std::move(calibrated), false, true};
+}
+
+/// Where nobody named any.
+Result<std::vector<WeighTarget>> usual_targets(const WeighOptions& options, const GpuWatch& watch) {
+  const auto& catalogue = hardware::built_in_catalogue();
+  PLIMSOLL_TRY(catalogue);
+  const Result<hardware::ThisMachine> machine = hardware::this_machine();
+  PLIMSOLL_TRY(machine);
+  std::vector<WeighTarget> out;
+  for (unsigned number = 0; number < machine->gpus.size(); ++number) {
+    Result<WeighTarget> gpu = target_here(machine->gpus[number], number, options, watch);
+    PLIMSOLL_TRY(gpu);
+    out.push_back(*std::move(gpu));
+  }
+  // --calibration is of the GPU where there is one.
+  WeighOptions of_cpu = options;
+  if (!out.empty() && of_cpu.calibration != "none") of_cpu.calibration.clear();
+  Result<WeighTarget> cpu = target_here(machine->cpu, std::nullopt, of_cpu, watch);
+  PLIMSOLL_TRY(cpu);
+  cpu->in_full = out.empty();
+  out.push_back(*std::move(cpu));
+  for (const Device* device : catalogue->well_known()) {
+    Result<CalibratedDevice> known =
+        with_calibration(*device, options.calibration == "none" ? "none" : std::string());
+    PLIMSOLL_TRY(known);
+    out.push_back({*std::move(known), false, false});
+  }
+  return out;
+}
+
+/// Only a calibration tells how fast a CPU is: no datasheet has the bandwidth of its memory.
+std::string why_no_time(const WeighTarget& target, const Error& error) {
+  if (target.here && target.calibrated.device.kind == DeviceKind::cpu && !target.calibrated.curves)
+    return "`plimsoll probe cpu --calibrate` measures what this machine takes, once, in a few minutes";
+  return error.text();
+}
+
+}  // namespace
+
+Result<std::vector<WeighTarget>> weigh_targets(const WeighOptions& options, const GpuWatch& watch) {
+  if (options.devices.empty()) return usual_targets(options, watch);
+  std::vector<WeighTarget> out;
+  for (const std::string& name : options.devices) {
+    Result<WeighTarget> target = target_named(name, options, watch);
+    PLIMSOLL_TRY(target);
+    out.push_back(*std::move(target));
+  }
+  return out;
+}
+
+const Result<estimate::Program>& Scales::program_for(bool gpu) {
+  const auto known = programs_.find(gpu);
+  if (known != programs_.end()) return known->second;
+  const estimate::LoweringOptions lowering{
+      .mode = options_.inspect.mode, .precision = options_.precision, .gpu = gpu};
+  return programs_.emplace(gpu, estimate::lower(batches_.network(), shapes_, lowering)).first->second;
+}
+
+void Scales::add_time(report::WeighedDevice& row, const WeighTarget& target) {
+  const Result<estimate::Program>& program = program_for(row.device.kind == DeviceKind::gpu);
+  if (!program) {
+    row.no_time = program.error().text();
+    return;
+  }
+  const estimate::TimeSetting setting{
+      .lowering = {.mode = options_.inspect.mode, .precision = options_.precision},
+      .optimizer = options_.optimizer};
+  auto time = estimate::estimate_time(*program, setting, row.device, target.calibrated.curves.get());
+  if (time)
+    row.time = *std::move(time);
+  else
+    row.no_time = why_no_time(target, time.error());
+}
+
+Status Scales::add_room(report::WeighedDevice& row, const estimate::MemorySetting& setting) {
+  const std::int64_t batch = batches_.batch_in(shapes_);
+  const auto again = [&](std::int64_t n) { return batches_.shapes(n == batch ? 0 : n); };
+  const bool fits = row.memory->fits.value_or(true);
+  // A device that is only named in passing, and has plenty, need not tell how much: the search is the dearest
+  // part of the answer.
+  const bool every_figure = options_.json || options_.floors || !options_.html.empty();
+  const bool plenty = row.memory->capacity && row.memory->minimum_device() / *row.memory->capacity < kPlenty;
+  if (!row.in_full && plenty && !every_figure) return {};
+  if (auto largest = estimate::largest_batch(batches_.network(), again, setting, row.device))
+    row.largest = *largest;
+  if (fits) return {};
+  auto measures = estimate::what_would_lower(batches_.network(), again, batch, setting, row.device);
+  PLIMSOLL_TRY(measures);
+  row.measures = *std::move(measures);
+  return {};
+}
+
+Result<report::WeighedDevice> Scales::weigh(const WeighTarget& target) {
+  const Device& device = target.calibrated.device;
+  report::WeighedDevice row{.device = device,
+                            .floors = estimate::floors(needs_, device, options_.precision),
+                            .here = target.here,
+                            .in_full = target.in_full,
+                            .use = target.use};
+  if (!target.calibrated.note.empty()) row.notes.push_back(target.calibrated.note);
+  const estimate::MemorySetting setting{.mode = options_.inspect.mode,
+                                        .precision = options_.precision,
+                                        .optimizer = options_.optimizer,
+                                        .curves = target.calibrated.curves.get()};
+  auto memory = estimate::estimate_memory(batches_.network(), shapes_, setting, device);
+  if (!memory) return std::unexpected(std::move(memory).error().within(options_.model));
+  row.memory = *std::move(memory);
+  PLIMSOLL_TRY(add_room(row, setting));
+  add_time(row, target);
+  return row;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "inspect_model.hpp"
+#include "network/setting.hpp"
+
+namespace plimsoll {
+
+/// The options of `plimsoll weigh`.
+struct WeighOptions {
+  std::string model;
+  InspectOptions inspect;
+  network::Precision precision = network::Precision::fp32;
+  network::Optimizer optimizer = network::Optimizer::sgd;
+  std::vector<std::string> devices;
+  std::string calibration;
+  std::string dataset_size, country;
+  std::string html;
+  bool measure = false;
+  bool floors = false;
+  bool json = false;
+
+  void add_to(CLI::App& command);
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "report/time_report.hpp"
+#include "report/weighing.hpp"
+#include "report/weighing_words.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(std::int64_t n) {
+  return n == network::kUnbounded ? Json(nullptr) : Json(n);
+}
+Json seconds(const std::optional<Seconds>& s) {
+  return s ? Json(s->value()) : Json(nullptr);
+}
+Json bytes(const std::optional<Bytes>& b) {
+  return b ? Json(b->count()) : Json(nullptr);
+}
+template <class T>
+Json value(const std::optional<T>& v) {
+  return v ? Json(*v) : Json(nullptr);
+}
+
+Json memory_json(const WeighedDevice& d) {
+  if (!d.memory) return nullptr;
+  return {{"peak_allocated_bytes", d.memory->peak_allocated.count()},
+          {"low_bytes", d.memory->low.count()},
+          {"high_bytes", d.memory->high.count()},
+          {"device_used_bytes", d.memory->device_used().count()},
+          {"minimum_device_bytes", d.memory->minimum_device().count()},
+          {"capacity_bytes", bytes(d.memory->capacity)}};
+}
+
+Json cost_json(const WeighedDevice& d, const Weighing& w) {
+  if (!d.cost) return nullptr;
+  const WeighedCost& c = *d.cost;
+  return {{"of", printable(w.work.words)},
+          {"passes", w.work.passes},
+          {"dollars", c.money.value()},
+          {"seconds", c.time.value()},
+          {"offer", printable(c.offer)},
+          {"devices_of_offer", c.devices},
+          {"dollars_per_device_hour", c.rate.per_device.value()},
+          {"date", printable(c.rate.date)},
+          {"source", printable(c.rate.source)},
+          {"kilowatt_hours", c.footprint ? Json(c.footprint->kilowatt_hours) : Json(nullptr)},
+          {"carbon_kilograms",
+           c.footprint && c.footprint->carbon ? Json(c.footprint->carbon->value()) : Json(nullptr)},
+          {"basis", c.footprint ? Json(printable(c.footprint->basis)) : Json(nullptr)}};
+}
+
+Json measured_json(const WeighedDevice& d) {
+  if (!d.measured) return nullptr;
+  const measure::Row& row = *d.measured;
+  Json out = {{"seconds", nullptr},
+              {"low_seconds", nullptr},
+              {"high_seconds", nullptr},
+              {"samples", 0},
+              {"captured", d.measured_captured()},
+              {"peak_allocated_bytes", nullptr},
+              {"joules", nullptr},
+              {"error", {{"seconds", value(time_error(d))}, {"peak_allocated", value(memory_error(d))}}}};
+  if (row.seconds) {
+    out["seconds"] = row.seconds->value;
+    out["low_seconds"] = value(row.seconds->low);
+    out["high_seconds"] = value(row.seconds->high);
+  }
+  if (row.measured) {
+    out["samples"] = row.measured->samples.size();
+    out["peak_allocated_bytes"] = row.measured->memory.peak_allocated_bytes;
+  }
+  if (row.energy) out["joules"] = row.energy->per_pass.value();
+  if (row.failure) out["failure"] = printable(row.failure->text(), 400);
+  if (row.does_not_fit) out["fits"] = false;
+  out["doubts"] = Json::array();
+  for (const std::string& doubt : row.doubts) out["doubts"].push_back(printable(doubt, 400));
+  return out;
+}
+
+Json use_json(const WeighedDevice& d) {
+  if (!d.use) return nullptr;
+  Json users = Json::array();
+  for (const OtherUser& user : d.use->users)
+    users.push_back({{"pid", user.pid}, {"name", printable(user.name)}, {"bytes", bytes(user.bytes)}});
+  return {{"gpu", d.use->number},
+          {"total_bytes", bytes(d.use->total)},
+          {"used_bytes", bytes(d.use->used)},
+          {"free_bytes", bytes(d.use->free)},
+          {"sm_activity", value(d.use->sm_activity)},
+          {"utilization", value(d.use->utilization)},
+          {"processes", std::move(users)}};
+}
+
+Json measures_json(const WeighedDevice& d) {
+  Json out = Json::array();
+  for (const estimate::Measure& m : d.measures)
+    out.push_back({{"what", m.what}, {"needs_bytes", m.minimum_device.count()}, {"fits", value(m.fits)}});
+  return out;
+}
+
+Json device_json(const WeighedDevice& d, const Weighing& w) {
+  Json row = {{"id", printable(d.device.id)},
+              {"name", printable(d.device.name)},
+              {"this_machine", d.here},
+              {"memory_bytes", bytes(d.floors.capacity)},
+              {"needs_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
+              {"fits", value(d.fits())},
+              {"largest_batch", d.largest ? Json(d.largest->batch) : Json(nullptr)},
+              {"compute_floor_seconds", seconds(d.floors.compute)},
+              {"memory_floor_seconds", seconds(d.floors.memory)},
+              {"binds", name(d.floors.binding())}};
+  if (!d.floors.missing.empty()) row["missing"] = d.floors.missing;
+  row["in_use"] = use_json(d);
+  row["memory"] = memory_json(d);
+  row["time"] = nullptr;
+  row["energy"] = nullptr;
+  if (d.time) {
+    const TimeReport time{&w.inspection.network, &*d.time, w.batch, w.mode == network::Mode::train};
+    row["time"] = time_json(time);
+    row["energy"] = energy_json(time);
+  }
+  row["cost"] = cost_json(d, w);
+  row["measured"] = measured_json(d);
+  if (!d.measures.empty()) row["measures"] = measures_json(d);
+  return row;
+}
+
+}  // namespace
+
+Json to_json(const Weighing& w) {
+  const estimate::Counts& c = w.inspection.counts;
+  Json dimensions = Json::array();
+  for (const network::BoundSymbol& s : w.inspection.shapes.bound())
+    dimensions.push_back({{"name", printable(s.name)}, {"value", s.value}, {"assumed", s.assumed}});
+  Json out = {{"model", printable(w.inspection.model)},
+              {"mode", network::name(w.mode)},
+              {"precision", network::name(w.precision)},
+              {"batch", w.batch},
+              {"dimensions", dimensions},
+              {"parameters", number(c.parameters)},
+              {"weights_bytes", w.needs.weights.count()}};
+  if (w.mode == network::Mode::train) {
+    out["optimizer"] = network::name(w.optimizer);
+    out["gradient_bytes"] = w.needs.gradients.count();
+    out["optimizer_state_bytes"] = w.needs.optimizer_state.count();
+  }
+  out["memory_floor_bytes"] = w.needs.memory().count();
+  out["macs"] = number(c.forward.macs.high);
+  out["flops"] = number(c.forward.flops.high);
+  out["backward_flops"] = number(c.backward.flops.high);
+  out["traffic_floor_bytes"] = w.needs.traffic.count();
+  out["complete"] = w.needs.complete;
+  out["devices"] = Json::array();
+  for (const WeighedDevice& d : w.devices) out["devices"].push_back(device_json(d, w));
+  out["notes"] = weighing_notes(w);
+  return out;
+}
+
+}  // namespace plimsoll::report
