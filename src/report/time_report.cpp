@@ -12,12 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using estimate::LayerTime;
 
-std::string layer_name(const TimeReport& report, const LayerTime& layer) {
-  if (layer.op == estimate::kOptimizerCall) return "optimizer";
-  if (layer.op == estimate::kLossCall) return "loss and sums of gradients";
-  return printable(network::describe(*report.network, report.network->main().operators[layer.op]));
-}
-
 std::string percent_around(Seconds value, Seconds low, Seconds high) {
   return fmt::format("-{:.0f} % +{:.0f} %", 100 * (1 - low / value), 100 * (high / value - 1));
 }
@@ -27,6 +21,12 @@ Json seconds_or_null(const std::optional<Seconds>& s) {
 }
 
 }  // namespace
+
+std::string layer_name(const TimeReport& report, const LayerTime& layer) {
+  if (layer.op == estimate::kOptimizerCall) return "optimizer";
+  if (layer.op == estimate::kLossCall) return "loss and sums of gradients";
+  return printable(network::describe(*report.network, report.network->main().operators[layer.op]));
+}
 
 std::string time_text(const TimeReport& report, const TextStyle&) {
   const estimate::TimeEstimate& e = *report.estimate;

@@ -17,6 +17,9 @@ struct TimeReport {
   bool training = false;
 };
 
+/// The operator, or "optimizer" and the like; safe to print.
+[[nodiscard]] std::string layer_name(const TimeReport& report, const estimate::LayerTime& layer);
+
 /// A few lines: time with its interval, rate, energy, what it is bound by.
 [[nodiscard]] std::string time_text(const TimeReport& report, const TextStyle& style);
 /// Per layer: forward, backward, PALEO's terms, what it is bound by.

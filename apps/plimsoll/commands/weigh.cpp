@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
+#include "report/weighing_page.hpp"
 #include "weigh_costs.hpp"
 #include "weigh_devices.hpp"
 #include "weigh_measurement.hpp"
@@ -33,6 +34,10 @@ std::string next_command(const report::Weighing& weighing, const WeighOptions& o
 }
 
 Status print(const report::Weighing& weighing, const WeighOptions& options, const report::TextStyle& style) {
+  if (!options.html.empty()) {
+    PLIMSOLL_TRY(write_file(options.html, report::weighing_page(weighing)));
+    fmt::print(stderr, "the page is in {}\n", printable(options.html));
+  }
   if (options.json) {
     print_json(report::to_json(weighing));
     return {};
