@@ -17,6 +17,7 @@ constexpr std::array<OperatorClassRow, kOperatorClasses> kRows = {{
     {OperatorClass::convolution, "convolution", kConvolution, true},
     {OperatorClass::grouped, "grouped", kConvolution, true},
     {OperatorClass::depthwise, "depthwise", kConvolution, true},
+    {OperatorClass::depthwise_channels_last, "depthwise-channels-last", kConvolution, true},
     {OperatorClass::matrix, "matrix", "m n k bias", true},
     {OperatorClass::batched, "batched", "batch m n k", false},
     {OperatorClass::attention, "attention", "batch heads queries keys width mask", false},
@@ -118,7 +119,8 @@ Tally tally(const OperatorCase& c, const Values& e) {
   switch (c.operator_class) {
     case OperatorClass::convolution:
     case OperatorClass::grouped:
-    case OperatorClass::depthwise: return convolution(e);
+    case OperatorClass::depthwise:
+    case OperatorClass::depthwise_channels_last: return convolution(e);
     case OperatorClass::matrix: return matrix(e, c.direction);
     case OperatorClass::batched: return batched(e, backward);
     case OperatorClass::attention: return attention(e, backward);

@@ -18,6 +18,7 @@ enum class OperatorClass : std::uint8_t {
   convolution,  ///< of all channels together; 1x1 ones too
   grouped,      ///< convolution in groups of several channels
   depthwise,    ///< a group per channel
+  depthwise_channels_last,  ///< the same with the channels fastest in memory: other kernels
   matrix,       ///< x[m,k] times weight[n,k] turned, with bias: a linear layer
   batched,      ///< a[b,m,k] times b[b,k,n]
   attention,
@@ -42,7 +43,7 @@ enum class OperatorClass : std::uint8_t {
   optimizer_momentum,
   optimizer_adam,
 };
-inline constexpr int kOperatorClasses = 26;
+inline constexpr int kOperatorClasses = 27;
 
 enum class Direction : std::uint8_t { forward, backward_input, backward_weight };
 inline constexpr int kDirections = 3;

@@ -136,7 +136,8 @@ OperatorPlace place_of(const OperatorCase& c) {
   switch (c.operator_class) {
     case convolution: return convolution_place(c);
     case grouped: return grouped_place(c.extents);
-    case depthwise: return depthwise_place(c.extents);
+    case depthwise:
+    case depthwise_channels_last: return depthwise_place(c.extents);
     case matrix: return matrix_place(c.extents);
     case batched: return batched_place(c.extents);
     case attention: return attention_place(c.extents);
@@ -161,7 +162,8 @@ double squared_distance(const OperatorPlace& a, const OperatorPlace& b) {
 
 std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b) {
   if (a == b) return 0;
-  const bool product = operator_class <= attention && operator_class != depthwise;
+  const bool product = operator_class <= attention && operator_class != depthwise &&
+                       operator_class != depthwise_channels_last;
   if (product) return std::nullopt;
   const auto half = [](Arithmetic x) { return x == Arithmetic::bf16 || x == Arithmetic::fp16; };
   return half(a) && half(b) ? 0.1 : 0.35;

@@ -47,6 +47,10 @@ std::optional<InPlace> in_place_named(std::string_view name) {
   return named<InPlace>(name, kInPlace);
 }
 
+bool is_autocast(Precision precision) {
+  return precision == Precision::amp_bf16 || precision == Precision::amp_fp16;
+}
+
 int weight_bits(Precision precision) {
   switch (precision) {
     case Precision::fp16:

@@ -33,6 +33,8 @@ enum class InPlace : std::uint8_t { automatic, always, never };
 [[nodiscard]] std::optional<Loss> loss_named(std::string_view name);
 [[nodiscard]] std::optional<InPlace> in_place_named(std::string_view name);
 
+/// Whether products run in half precision over weights in float32.
+[[nodiscard]] bool is_autocast(Precision precision);
 /// Bits in which a weight that the model stores in floating point is kept.
 [[nodiscard]] int weight_bits(Precision precision);
 /// Values of state per parameter: none, momentum's one, Adam's two.

@@ -22,7 +22,7 @@ Error cannot(std::string_view what, const std::filesystem::path& path) {
 /// Of operators whose memory anybody asks for.
 bool has_workspace(hardware::OperatorClass c) {
   using enum hardware::OperatorClass;
-  return c == convolution || c == grouped || c == depthwise || c == attention;
+  return c == convolution || c == grouped || c == depthwise || c == depthwise_channels_last || c == attention;
 }
 
 Status write_all(int file, std::string_view text, const std::filesystem::path& path) {

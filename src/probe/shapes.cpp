@@ -237,7 +237,7 @@ Shape optimizer(Draw& draw) {
 
 using Maker = Shape (*)(Draw&);
 constexpr std::array<Maker, hardware::kOperatorClasses> kMakers = {
-    convolution, grouped,     depthwise,  matrix,     batched,    attention,   channelled,
+    convolution, grouped,     depthwise,  depthwise, matrix,     batched,    attention,   channelled,
     channelled,  matrix_rows, group_norm, softmax,    pool<true>, pool<false>, global_pool,
     elements,    elements,    elements,   channelled, sums,       sums,        embedding,
     elements,    transpose,   optimizer,  optimizer,  optimizer};

@@ -23,8 +23,15 @@ std::size_t cold_copies(std::int64_t bytes) {
       std::clamp<std::int64_t>(kColdBytes / std::max<std::int64_t>(bytes, 1) + 1, 1, kMostCopies));
 }
 
+Ingredients Ingredients::channels_last() const {
+  Ingredients out = *this;
+  out.format_ = at::MemoryFormat::ChannelsLast;
+  return out;
+}
+
 at::Tensor Ingredients::values(at::IntArrayRef dims) const {
-  at::Tensor made = at::empty(dims, at::TensorOptions().dtype(type_).device(device_));
+  const at::MemoryFormat format = dims.size() == 4 ? format_ : at::MemoryFormat::Contiguous;
+  at::Tensor made = at::empty(dims, at::TensorOptions().dtype(type_).device(device_).memory_format(format));
   // What a GPU's multipliers draw, and with it its clock, depends on the numbers. A CPU's time does not, and
   // there drawing them would take longer than what is measured.
   if (device_.is_cpu()) return made.fill_(0.25);
@@ -32,9 +39,10 @@ at::Tensor Ingredients::values(at::IntArrayRef dims) const {
 }
 
 Ring Ingredients::weights(at::IntArrayRef dims) const {
-  std::vector<at::Tensor> copies = {values(dims)};
+  const Ingredients plain(device_, type_);
+  std::vector<at::Tensor> copies = {plain.values(dims)};
   const std::size_t wanted = cold_copies(static_cast<std::int64_t>(copies[0].nbytes()));
-  while (copies.size() < wanted) copies.push_back(values(dims));
+  while (copies.size() < wanted) copies.push_back(plain.values(dims));
   return Ring(std::move(copies));
 }
 

@@ -120,10 +120,18 @@ OperatorCall attention_backward(const Ingredients& make, Extents e) {
   return backward_of(make, a.inputs, a);
 }
 
+/// The same on tensors with the channels fastest in memory.
+template <OperatorCall (*call)(const Ingredients&, Extents)>
+OperatorCall channels_last(const Ingredients& make, Extents e) {
+  return call(make.channels_last(), e);
+}
+
 constexpr std::array kRows = {
     CallRow{"convolution", 9, 9, convolution, convolution_input, convolution_weight},
     CallRow{"grouped", 9, 9, convolution, convolution_input, convolution_weight},
     CallRow{"depthwise", 9, 9, convolution, convolution_input, convolution_weight},
+    CallRow{"depthwise-channels-last", 9, 9, channels_last<convolution>, channels_last<convolution_input>,
+            channels_last<convolution_weight>},
     CallRow{"matrix", 4, 3, matrix, matrix_input, matrix_weight},
     CallRow{"batched", 4, 4, batched, batched_backward, nullptr},
     CallRow{"attention", 6, 5, attention, attention_backward, nullptr},

@@ -49,12 +49,13 @@ std::int64_t positions(const Value& v) {
 
 /// The convolution as calibrations know it. A single dimension is a row; of three the first counts as batch.
 hardware::OperatorCase convolution_case(const Lowering& l, const ConvolutionShape& s, Direction direction,
-                                        DataType type) {
+                                        DataType type, bool channels_last) {
   const bool deep = s.rank == 3;
   const std::size_t last = static_cast<std::size_t>(s.rank) - 1;
   const OperatorClass c = s.groups == 1               ? OperatorClass::convolution
-                          : s.groups == s.in_channels ? OperatorClass::depthwise
-                                                      : OperatorClass::grouped;
+                          : s.groups != s.in_channels ? OperatorClass::grouped
+                          : channels_last             ? OperatorClass::depthwise_channels_last
+                                                      : OperatorClass::depthwise;
   return {.operator_class = c,
           .direction = direction,
           .arithmetic = l.arithmetic(c, type),
@@ -67,13 +68,18 @@ hardware::OperatorCase convolution_case(const Lowering& l, const ConvolutionShap
 /// A transposed convolution runs as the input's gradient of the convolution from its result to its input.
 void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId w, ValueId b, const Value& y,
                       DataType type, bool transposed) {
+  const bool channels_last = l.options().gpu && is_channels_last(l.at(x));
   const auto run = [&](Direction direction, bool backward, ValueId of) {
-    const hardware::OperatorCase c = convolution_case(l, s, direction, type);
+    const hardware::OperatorCase c = convolution_case(l, s, direction, type, channels_last);
     if (backward)
       l.backward_kernel(of, c);
     else
       l.kernel(c);
   };
+  if (channels_last && s.in_channels > s.groups)  // its weights are brought into the same order each time
+    l.kernel(OperatorClass::transpose, type,
+             {s.out_channels, s.in_channels / s.groups,
+              l.at(w).elements * s.groups / (s.out_channels * s.in_channels)});
   run(transposed ? Direction::backward_input : Direction::forward, false, x);
   run(transposed ? Direction::forward : Direction::backward_input, true, x);
   run(Direction::backward_weight, true, w);
@@ -91,7 +97,7 @@ std::int64_t workspace_of(const Lowering& l, const ConvolutionShape& s, Convolut
   static_assert(static_cast<int>(ConvolutionPass::weight_gradient) ==
                 static_cast<int>(Direction::backward_weight));
   if (l.options().curves != nullptr && s.rank == 2) {
-    const hardware::OperatorCase c = convolution_case(l, s, static_cast<Direction>(pass), type);
+    const hardware::OperatorCase c = convolution_case(l, s, static_cast<Direction>(pass), type, false);
     const bool ruled = l.options().rule_is_of_device && c.arithmetic != hardware::Arithmetic::fp32;
     if (const auto measured = l.options().curves->workspace(c, ruled ? Near::same : Near::alike))
       return static_cast<std::int64_t>(*measured);
@@ -427,9 +433,9 @@ void name_unfused_attention(Lowering& l, ValueId q, std::int64_t batches, std::i
   const std::int64_t rows = products * queries * width, others = products * keys * width;
   const DataType full = DataType::float32;
   const bool half = type != full;
-  for (const std::int64_t elements : {rows, others, others}) {
-    l.kernel(OperatorClass::copy, type, {elements});  // heads side by side
-    if (half) l.kernel(OperatorClass::copy, full, {elements});
+  for (const std::int64_t tokens : {queries, keys, keys}) {  // heads side by side, and wider
+    l.kernel(OperatorClass::transpose, full, {batches * tokens, heads, width});
+    if (half) l.kernel(OperatorClass::transpose, type, {batches * tokens, heads, width});
   }
   l.kernel(OperatorClass::unary, full, {rows});  // the scale's root for query and key
   l.kernel(OperatorClass::unary, full, {others});

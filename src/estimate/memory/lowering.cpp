@@ -98,8 +98,7 @@ DataType Lowering::low_type(DataType natural) const {
 }
 
 DataType Lowering::full_type(DataType natural) const {
-  const bool amp = options_.precision == network::Precision::amp_bf16 ||
-                   options_.precision == network::Precision::amp_fp16;
+  const bool amp = network::is_autocast(options_.precision);
   return amp && (natural == DataType::bfloat16 || natural == DataType::float16) ? DataType::float32 : natural;
 }
 
@@ -295,7 +294,8 @@ hardware::Arithmetic Lowering::arithmetic(hardware::OperatorClass what, DataType
   if (type == DataType::float16) return Arithmetic::fp16;
   if (type == DataType::float32) {
     const bool convolution = what == OperatorClass::convolution || what == OperatorClass::grouped ||
-                             what == OperatorClass::depthwise;
+                             what == OperatorClass::depthwise ||
+                             what == OperatorClass::depthwise_channels_last;
     const bool product =
         what == OperatorClass::matrix || what == OperatorClass::batched || what == OperatorClass::attention;
     const Precision p = options_.precision;
@@ -436,19 +436,48 @@ ValueId Lowering::cast(ValueId id, DataType type) {
   return made;
 }
 
+namespace {
+bool rows_stay_whole(const Value& v) {
+  constexpr std::int64_t kWhole = 32;  // elements; a row of a cache line and more
+  return v.rank > 0 && v.strided && v.strides[v.rank - 1] == 1 && v.dims[v.rank - 1] >= kWhole;
+}
+}  // namespace
+
 /// Rows that stay whole are copied as fast as if all was contiguous.
 void Lowering::name_copy(ValueId id) {
   const Value& v = at(id);
-  constexpr std::int64_t kWhole = 32;  // elements; a row of a cache line and more
-  const bool rows = v.rank > 0 && v.strided && v.strides[v.rank - 1] == 1 && v.dims[v.rank - 1] >= kWhole;
-  if (v.rank < 2 || !v.strided || rows || v.elements == 0)
+  if (v.rank < 2 || !v.strided || rows_stay_whole(v) || v.elements == 0)
     return kernel(hardware::OperatorClass::copy, v.type, {v.elements});
   const std::int64_t columns = std::max<std::int64_t>(v.dims[v.rank - 1], 1);
   const std::int64_t lines = std::max<std::int64_t>(v.dims[v.rank - 2], 1);
   kernel(hardware::OperatorClass::transpose, v.type, {v.elements / columns / lines, lines, columns});
 }
 
+bool Lowering::unpacks_projection(const Operator& gather) const {
+  if (network_.type_of(gather) != "Gather" || integer(gather, "axis", 0) != 0) return false;
+  const TensorId from = input(gather, 0);
+  if (from == kNoTensor || uses(from) != 3) return false;
+  const Operator* maker = producer(from);
+  return maker != nullptr && network_.type_of(*maker) == "Squeeze";
+}
+
+/// For inference without autocast torch.nn.MultiheadAttention has a way of its own, from the joint projection
+/// to the kernel and on to the output's projection without a copy; what is exported is the other way.
+bool Lowering::has_fast_attention() const {
+  return !training() && !network::is_autocast(options_.precision) &&
+         std::ranges::any_of(network_.main().operators,
+                             [&](const Operator& op) { return unpacks_projection(op); });
+}
+
 ValueId Lowering::copy(ValueId id) {
+  if (fast_attention_ && rows_stay_whole(at(id))) {
+    Value view = at(id);
+    set_contiguous(view);
+    begin();
+    const ValueId made = alias(id, view);
+    end({made});
+    return made;
+  }
   begin();
   const ValueId made = make_like(id, at(id).type);
   Value& v = program_.values[static_cast<std::size_t>(made)];
@@ -564,6 +593,7 @@ void Lowering::lower_loss() {
 Result<Program> Lowering::run() {
   weights_and_inputs();
   fusions_ = network::recognise(network_, shapes_);
+  fast_attention_ = has_fast_attention();
   if (options_.key_value_cache) causal_ = network::find_causal_products(network_);
   const auto& operators = network_.main().operators;
   last_call_.assign(operators.size(), kNoCall);

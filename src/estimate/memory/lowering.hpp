@@ -133,9 +133,13 @@ class Lowering {
     return op_ < fusions_.size() &&
            (fusions_[op_].mask != network::kNoTensor || fusions_[op_].allowed != network::kNoTensor);
   }
+  /// Whether it picks query, key or value of a joint projection, along a leading axis that was moved there.
+  /// torch.nn.MultiheadAttention makes that contiguous first; the export does not show it.
+  [[nodiscard]] bool unpacks_projection(const network::Operator& gather) const;
   [[nodiscard]] bool is_causal() const { return op_ < causal_.size() && causal_[op_]; }
 
  private:
+  [[nodiscard]] bool has_fast_attention() const;
   static constexpr std::uint32_t kNoCall = 0xffffffff;
   ValueId add_value(Value value);
   ValueId add_storage(Value value, Purpose purpose, network::TensorId tensor);
@@ -157,6 +161,7 @@ class Lowering {
   std::vector<std::uint32_t> made_by_;    ///< by storage: operator that was being lowered
   std::vector<std::uint32_t> last_call_;  ///< by operator; kNoCall where it makes none
   std::vector<Fusion> fusions_;           ///< by operator
+  bool fast_attention_ = false;           ///< has_fast_attention()
   std::vector<bool> causal_;              ///< by operator: a product of causal attention
   std::vector<Step> backward_;            ///< of the call being described
   std::vector<hardware::OperatorCase> kernels_, backward_kernels_;  ///< the same

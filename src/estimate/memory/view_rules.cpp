@@ -106,15 +106,10 @@ void lower_gather(Lowering& l, const Operator& op, const MemoryRule&) {
   const bool one =
       l.shapes().at(indices).has_value && l.shapes().ranked(indices) && l.shapes().dims(indices).empty();
   if (one && l.at(x).strided && l.at(x).rank > 0) {
-    // x[:, i]: a view. Attention that unpacks a joint projection along a leading axis that was moved there
-    // makes it contiguous first, as torch.nn.MultiheadAttention does; the export does not show it.
-    if (axis == 0 && !l.at(x).contiguous() && l.needs_gradient(x) == l.training() &&
-        l.uses(l.input(op, 0)) == 3) {
-      const Operator* maker = l.producer(l.input(op, 0));
-      if (maker != nullptr && l.network().type_of(*maker) == "Squeeze") {
-        x = l.copy(x);
-        l.bind(l.input(op, 0), x);
-      }
+    // x[:, i]: a view.
+    if (!l.at(x).contiguous() && l.needs_gradient(x) == l.training() && l.unpacks_projection(op)) {
+      x = l.copy(x);
+      l.bind(l.input(op, 0), x);
     }
     const auto where = static_cast<std::size_t>(axis < 0 ? axis + l.at(x).rank : axis);
     Value v = l.describe(out, l.at(x).type);

@@ -3,36 +3,18 @@
 #include <algorithm>
 #include <array>
 
+#include "hardware/operator_place.hpp"
+
 namespace plimsoll::estimate {
 namespace {
 
 using hardware::Arithmetic;
 using hardware::Device;
-using hardware::OperatorClass;
-
-/// What kernels of a class reach where the work fills the device, and how much work does so half: FLOPs and
-/// bytes per multiprocessor. From the operator grid measured on an H200 (docs/time.md says how), and taken
-/// for every device: shares of peaks move less from chip to chip than the peaks.
-struct ClassEfficiency {
-  double compute = 0.5, memory = 0.7;
-  double half_flops = 0, half_bytes = 0;
-};
-
-constexpr std::array<ClassEfficiency, hardware::kOperatorClasses> kEfficiencies = [] {
-  std::array<ClassEfficiency, hardware::kOperatorClasses> table;
-  table.fill({0.5, 0.7, 0, 1e4});
-  const auto set = [&](OperatorClass c, ClassEfficiency e) { table[static_cast<std::size_t>(c)] = e; };
-  set(OperatorClass::convolution, {0.55, 0.35, 2e7, 1e4});
-  set(OperatorClass::grouped, {0.10, 0.30, 2e6, 1e4});
-  set(OperatorClass::depthwise, {0.05, 0.40, 0, 1e4});
-  set(OperatorClass::matrix, {0.75, 0.60, 1e7, 1e4});
-  set(OperatorClass::batched, {0.55, 0.60, 1e7, 1e4});
-  set(OperatorClass::attention, {0.45, 0.50, 1e7, 1e4});
-  return table;
-}();
 
 constexpr double kGpuGap = 1.5e-6;  // s from one kernel of a captured graph to the next, with its ramp
-constexpr double kRooflineError = 0.35;
+// Activations that fit into the last cache are still there from the kernel before. It is about as much faster
+// than the memory behind it on every GPU of the catalogue whose rates somebody has published.
+constexpr double kCacheGain = 2;
 
 }  // namespace
 
@@ -55,24 +37,28 @@ Seconds kernel_gap(const Device& device) {
   return Seconds(device.kind == hardware::DeviceKind::gpu ? kGpuGap : 0);
 }
 
-std::optional<KernelTime> roofline_time(const hardware::OperatorCase& c, const Device& device) {
+std::optional<Seconds> roofline_seconds(const hardware::OperatorCase& c, const KernelEfficiency& e,
+                                        const Device& device) {
   const std::optional<double> rate = rate_of(device, c.arithmetic);
   if (!rate || !device.memory_bandwidth) return std::nullopt;
   const hardware::OperatorWork work = hardware::work_of(c);
-  const ClassEfficiency& e = kEfficiencies[static_cast<std::size_t>(c.operator_class)];
-  const double units = device.multiprocessors ? device.multiprocessors->value : 1;
   const bool gpu = device.kind == hardware::DeviceKind::gpu;
-  const double fill_flops = gpu ? work.flops / (work.flops + e.half_flops * units) : 1;
-  const double fill_bytes = gpu ? work.bytes / (work.bytes + e.half_bytes * units) : 1;
-  const double compute = work.flops > 0 ? work.flops / (*rate * e.compute * std::max(fill_flops, 1e-6)) : 0;
-  const double memory =
-      work.bytes > 0 ? work.bytes / (device.memory_bandwidth->value * e.memory * std::max(fill_bytes, 1e-6))
-                     : 0;
-  const double gap = kernel_gap(device).value();
-  const Seconds seconds(gap + std::max(compute, memory));
-  return KernelTime{.seconds = seconds,
-                    .log_error = kRooflineError,
-                    .bottleneck = bottleneck_of(work, c.arithmetic, seconds, device)};
+  const double units = gpu && device.multiprocessors ? device.multiprocessors->value : 0;
+  const bool cached = gpu && device.l2_cache && work.bytes <= device.l2_cache->value;
+  const double bandwidth = device.memory_bandwidth->value * (cached ? kCacheGain : 1);
+  const double flops = work.flops * hardware::tile_padding(c);
+  const double compute = work.flops > 0 ? (flops + e.ramp_flops * units) / (*rate * e.compute) : 0;
+  const double memory = work.bytes > 0 ? (work.bytes + e.ramp_bytes * units) / (bandwidth * e.memory) : 0;
+  return kernel_gap(device) + Seconds(std::max(compute, memory));
+}
+
+std::optional<KernelTime> roofline_time(const hardware::OperatorCase& c, const Device& device) {
+  const KernelEfficiency& efficiency = efficiency_of(c);
+  const std::optional<Seconds> seconds = roofline_seconds(c, efficiency, device);
+  if (!seconds) return std::nullopt;
+  return KernelTime{.seconds = *seconds,
+                    .log_error = efficiency.log_error,
+                    .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, *seconds, device)};
 }
 
 Bottleneck bottleneck_of(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds,

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "estimate/time/kernel_efficiency.hpp"
 #include "estimate/time/time.hpp"
 #include "hardware/calibration.hpp"
 #include "hardware/device.hpp"
@@ -19,6 +20,11 @@ struct KernelTime {
 
 /// How long the device takes from one kernel to the next, where nothing is computed.
 [[nodiscard]] Seconds kernel_gap(const hardware::Device& device);
+
+/// By the datasheet and a class's efficiency.
+[[nodiscard]] std::optional<Seconds> roofline_seconds(const hardware::OperatorCase& c,
+                                                      const KernelEfficiency& efficiency,
+                                                      const hardware::Device& device);
 
 /// By the datasheet alone: the roofline, lowered by what kernels of that class reach and by how far the work
 /// fills the device. Nothing where the device lacks a rate or a bandwidth.

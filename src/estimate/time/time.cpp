@@ -16,7 +16,10 @@ namespace {
 using hardware::OperatorCase;
 using hardware::OperatorClass;
 
-constexpr double kCommonError = 0.04;          // calibrated: what all kernels of a network have in common
+// What all kernels of a network have in common, beside each one's own error. Calibrations time a kernel by
+// itself; in a network it finds the caches as others left them, and short ones feel that most (docs/time.md).
+constexpr double kCommonError = 0.06, kShortKernelError = 0.13;
+constexpr double kShortKernel = 20e-6;         // s
 constexpr double kCommonRooflineError = 0.25;  // the datasheet's
 constexpr double kNormal95 = 1.96;
 constexpr double kEagerLaunch = 4e-6;     // s of the host per kernel, where nobody has measured it
@@ -31,7 +34,7 @@ class Clock {
   /// Nothing where the device has too few figures.
   [[nodiscard]] std::optional<KernelTime> time(const OperatorCase& c) const {
     if (curves_ != nullptr)
-      if (const auto predicted = curves_->predict(c)) {
+      if (const auto predicted = predict(c)) {
         const Seconds seconds(predicted->seconds);
         return KernelTime{.seconds = seconds,
                           .log_error = predicted->log_error,
@@ -51,6 +54,10 @@ class Clock {
     ++layer.kernels;
     variance_ += std::pow(seconds * kernel->log_error, 2);
     layer_variance_ += std::pow(seconds * kernel->log_error, 2);
+    if (seconds < kShortKernel) {
+      short_ += seconds;
+      layer_short_ += seconds;
+    }
     by_bottleneck_[static_cast<std::size_t>(kernel->bottleneck)] += seconds;
     layer_by_bottleneck_[static_cast<std::size_t>(kernel->bottleneck)] += seconds;
     if (const auto rate = rate_of(device_, c.arithmetic)) layer.compute += Seconds(work.flops / *rate);
@@ -62,40 +69,75 @@ class Clock {
   }
 
   void begin_layer() {
-    layer_variance_ = 0;
+    layer_variance_ = layer_short_ = 0;
     layer_by_bottleneck_ = {};
   }
-  void end_layer(LayerTime& layer, double written, double common) const {
+  void end_layer(LayerTime& layer, double written) const {
     const double seconds = (layer.forward + layer.backward).value();
-    set_interval(seconds, layer_variance_, common, layer.low, layer.high);
+    set_interval(seconds, layer_variance_, layer_short_, layer.low, layer.high);
     layer.bottleneck = largest(layer_by_bottleneck_);
     if (!device_.memory_bandwidth) return;
     const double rate = device_.memory_bandwidth->value;
     layer.write = Seconds(std::min(written, layer.bytes) / rate);
     layer.read = Seconds(std::max(layer.bytes - written, 0.0) / rate);
   }
-  static void set_interval(double seconds, double variance, double common, Seconds& low, Seconds& high) {
-    if (seconds <= 0) return;
-    const double deviation = std::hypot(std::sqrt(variance) / seconds, common);
-    low = Seconds(seconds * std::exp(-kNormal95 * deviation));
-    high = Seconds(seconds * std::exp(kNormal95 * deviation));
+  /// Of all kernels so far.
+  void set_interval(Seconds seconds, Seconds& low, Seconds& high) const {
+    set_interval(seconds.value(), variance_, short_, low, high);
   }
   [[nodiscard]] static Bottleneck largest(const std::array<double, 3>& seconds) {
     return static_cast<Bottleneck>(std::ranges::max_element(seconds) - seconds.begin());
   }
 
   void set_eager_launch(double seconds) { eager_launch_ = seconds; }
-  [[nodiscard]] double variance() const { return variance_; }
   [[nodiscard]] Bottleneck bottleneck() const { return largest(by_bottleneck_); }
   [[nodiscard]] Seconds eager() const { return Seconds(device_free_); }
   [[nodiscard]] const EnergySum& energy() const { return energy_; }
 
  private:
+  void set_interval(double seconds, double variance, double in_short_kernels, Seconds& low,
+                    Seconds& high) const {
+    if (seconds <= 0) return;
+    const double common = curves_ == nullptr
+                              ? kCommonRooflineError
+                              : std::hypot(kCommonError, kShortKernelError * in_short_kernels / seconds);
+    const double deviation = std::hypot(std::sqrt(variance) / seconds, common);
+    low = Seconds(seconds * std::exp(-kNormal95 * deviation));
+    high = Seconds(seconds * std::exp(kNormal95 * deviation));
+  }
+  /// Libraries have better kernels for half precision where channels are the fastest: how much better nobody
+  /// has timed, but no better than bandwidth allows.
+  [[nodiscard]] std::optional<hardware::Prediction> between_layouts(
+      std::optional<hardware::Prediction> other_layout, const OperatorCase& c) const {
+    if (!other_layout || format_of(c.arithmetic) == KernelFormat::single || !device_.memory_bandwidth)
+      return other_layout;
+    const double least =
+        kernel_gap(device_).value() + hardware::work_of(c).bytes / device_.memory_bandwidth->value;
+    const double apart = std::max(std::log(other_layout->seconds / least), 0.0);
+    return hardware::Prediction{other_layout->seconds * std::exp(-apart / 2),
+                                std::hypot(apart / 2 / kNormal95, other_layout->log_error)};
+  }
+  /// Where nobody timed such kernels, by those that come closest; nothing where none does.
+  [[nodiscard]] std::optional<hardware::Prediction> predict(OperatorCase c) const {
+    using hardware::Arithmetic;
+    const auto predicted = curves_->predict(c);
+    if (predicted) return predicted;
+    if (c.operator_class == OperatorClass::depthwise_channels_last) {
+      c.operator_class = OperatorClass::depthwise;
+      return between_layouts(curves_->predict(c), c);
+    }
+    // An element of truths or of whole numbers takes as long as a float.
+    if (c.arithmetic != Arithmetic::int8 && c.arithmetic != Arithmetic::fp64) return std::nullopt;
+    c.arithmetic = Arithmetic::fp32;
+    return curves_->predict(c);
+  }
+
   const hardware::Device& device_;
   const hardware::OperatorCurves* curves_;
   EnergySum energy_;
   std::array<double, 3> by_bottleneck_{}, layer_by_bottleneck_{};
   double variance_ = 0, layer_variance_ = 0;
+  double short_ = 0, layer_short_ = 0;  ///< s in short kernels
   double eager_launch_ = kEagerLaunch, host_ = 0, device_free_ = 0;
 };
 
@@ -176,7 +218,6 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
                                    const hardware::Device& device, const hardware::OperatorCurves* curves) {
   TimeEstimate out;
   out.provenance = curves == nullptr ? hardware::Provenance::datasheet : hardware::Provenance::calibrated;
-  const double common = curves == nullptr ? kCommonRooflineError : kCommonError;
   Clock clock(device, curves);
   if (curves != nullptr && device.calibration && device.calibration->eager_launch)
     clock.set_eager_launch(device.calibration->eager_launch->value);
@@ -194,19 +235,19 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
     if (training)
       for (const OperatorCase& c : kernels.subspan(call.backward_kernels.begin, call.backward_kernels.count))
         static_cast<void>(clock.run(c, layer, &LayerTime::backward));
-    clock.end_layer(layer, written_bytes(program, call), common);
+    clock.end_layer(layer, written_bytes(program, call));
   }
   if (training) {
     LayerTime sums{.op = kLossCall};
     clock.begin_layer();
     for (const OperatorCase& c : accumulations(program))
       static_cast<void>(clock.run(c, sums, &LayerTime::backward));
-    clock.end_layer(sums, 0, common);
+    clock.end_layer(sums, 0);
     if (sums.kernels > 0) out.layers.push_back(sums);
     LayerTime step{.op = kOptimizerCall};
     clock.begin_layer();
     static_cast<void>(clock.run(optimizer_case(program, setting.optimizer), step, &LayerTime::forward));
-    clock.end_layer(step, 0, common);
+    clock.end_layer(step, 0);
     out.optimizer = step.forward;
     out.layers.push_back(step);
   }
@@ -217,7 +258,7 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
     out.bytes += layer.bytes;
   }
   out.seconds = out.forward + out.backward + out.optimizer;
-  Clock::set_interval(out.seconds.value(), clock.variance(), common, out.low, out.high);
+  clock.set_interval(out.seconds, out.low, out.high);
   out.eager = clock.eager();
   out.bottleneck = clock.bottleneck();
   out.joules = clock.energy().joules(device, curves != nullptr);

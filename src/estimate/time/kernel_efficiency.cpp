@@ -1,0 +1,54 @@
+#include "estimate/time/kernel_efficiency.hpp"
+
+#include <array>
+
+namespace plimsoll::estimate {
+namespace {
+
+constexpr std::size_t kFormats = 2;
+using Rows =
+    std::array<const KernelEfficiency*, hardware::kOperatorClasses * hardware::kDirections * kFormats>;
+
+std::size_t index_of(hardware::OperatorClass c, hardware::Direction direction, KernelFormat format) {
+  return (static_cast<std::size_t>(c) * hardware::kDirections + static_cast<std::size_t>(direction)) *
+             kFormats +
+         static_cast<std::size_t>(format);
+}
+
+Rows indexed() {
+  Rows rows{};
+  for (const KernelEfficiencyRow& row : kernel_efficiencies())
+    rows[index_of(row.operator_class, row.direction, row.format)] = &row.efficiency;
+  return rows;
+}
+
+}  // namespace
+
+KernelFormat format_of(hardware::Arithmetic arithmetic) {
+  using enum hardware::Arithmetic;
+  switch (arithmetic) {
+    case fp64:
+    case fp32:
+    case tf32: return KernelFormat::single;
+    case fp16:
+    case bf16:
+    case int8:
+    case fp8: return KernelFormat::half;
+  }
+  return KernelFormat::single;
+}
+
+const KernelEfficiency& efficiency_of(const hardware::OperatorCase& c) {
+  static constexpr KernelEfficiency kUsual;
+  static const Rows kRows = indexed();
+  const KernelFormat format = format_of(c.arithmetic);
+  const KernelFormat other = format == KernelFormat::half ? KernelFormat::single : KernelFormat::half;
+  const auto operator_class = c.operator_class == hardware::OperatorClass::depthwise_channels_last
+                                  ? hardware::OperatorClass::depthwise
+                                  : c.operator_class;
+  for (const KernelFormat f : {format, other})
+    if (const KernelEfficiency* row = kRows[index_of(operator_class, c.direction, f)]) return *row;
+  return kUsual;
+}
+
+}  // namespace plimsoll::estimate
