@@ -48,7 +48,7 @@ Result<OneDevice> estimated_device(const TrainedModel& training) {
   out.gradients = Bytes(counts.parameters) * (network::weight_bits(training.precision) / 8);
   // Catalogues add both directions; a sum uses each.
   if (const auto link = hardware::link_bandwidth(*device)) out.link = *link / 2;
-  Result<CalibratedDevice> on = with_calibration(*std::move(device));
+  Result<CalibratedDevice> on = with_calibration(*std::move(device), {}, names_this_machine(training.device));
   PLIMSOLL_TRY(on);
   out.words = fmt::format("Steps of {} estimated on {} by its {} in {} with {}", training.model,
                           on->device.id, on->curves ? "calibration" : "datasheet",

@@ -59,7 +59,8 @@ Result<Target> target_named(const std::string& name, const std::string& calibrat
       others = std::move(use.users);
     }
   }
-  Result<CalibratedDevice> calibrated = with_calibration(*std::move(device), calibration);
+  Result<CalibratedDevice> calibrated =
+      with_calibration(*std::move(device), calibration, names_this_machine(name));
   PLIMSOLL_TRY(calibrated);
   return Target{*std::move(calibrated), std::move(others)};
 }
