@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "calibrated_device.hpp"
 #include "probe/calibrate.hpp"
 #include "progress_line.hpp"
 #include "report/calibration.hpp"
+#include "store/location.hpp"
 
 namespace plimsoll {
 namespace {
@@ -48,14 +50,24 @@ void print(const CalibrationTask& task, const probe::CalibrationOutcome& outcome
              calibration.points.size(), calibration.ceilings.size(), file);
   if (outcome.continued > 0) fmt::print("{} of them were there from an earlier start\n", outcome.continued);
   for (const std::string& remark : calibration.remarks) fmt::print("note: {}\n", printable(remark, 400));
-  fmt::print("`plimsoll devices {0}` shows it; `--device {0}` estimates with it.\n", file);
+  if (own_calibration_file(task.ceilings.device) == task.output)
+    fmt::print("Estimates for this machine take it from there; `plimsoll devices {}` shows it.\n", file);
+  else
+    fmt::print("`plimsoll devices {0}` shows it; `--device {0}` estimates with it.\n", file);
 }
 
 }  // namespace
 
 Result<std::filesystem::path> calibration_file(const std::string& given, const hardware::Device& device) {
-  std::filesystem::path file =
-      given.empty() ? std::filesystem::path(device.id + ".json") : std::filesystem::path(given);
+  if (given.empty()) {
+    const auto own = own_calibration_file(device);
+    if (!own)
+      return std::unexpected(
+          Error{"nobody says where calibrations lie", {}, "Give -o FILE, or set XDG_DATA_HOME or HOME."});
+    PLIMSOLL_TRY(store::make_private_directory(own->parent_path()));
+    return *own;
+  }
+  std::filesystem::path file = given;
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))

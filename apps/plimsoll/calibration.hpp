@@ -21,7 +21,8 @@ struct CalibrationTask {
   bool json = false;
 };
 
-/// Where the result would go; fails where that folder is not there, before anything is measured.
+/// Where the result would go, before anything is measured: as given, where that folder is there, or the place
+/// where estimates for this machine look for it, which is made.
 [[nodiscard]] Result<std::filesystem::path> calibration_file(const std::string& given,
                                                              const hardware::Device& device);
 

@@ -131,17 +131,29 @@ std::string time_lines(const WeighedDevice& d, const Weighing& w, std::size_t wi
   return labelled("  time", dotted(pieces, width));
 }
 
+/// The users one by one, so that lines break between them.
+std::vector<std::string> in_use_pieces(const WeighedDevice& d) {
+  std::vector<std::string> pieces;
+  std::string words = use_words(d).substr(std::string_view("in use ").size());
+  for (std::size_t comma = words.find(", "); comma != std::string::npos; comma = words.find(", ")) {
+    pieces.push_back(words.substr(0, comma));
+    words.erase(0, comma + 2);
+  }
+  pieces.push_back(std::move(words));
+  return pieces;
+}
+
 std::string block(const WeighedDevice& d, const Weighing& w, std::size_t width, const TextStyle& style) {
-  const std::string label = device_label(d), words = device_words(d);
+  const std::string label = device_label(d), words = device_words(d), use = use_words(d);
   std::string left = bold(label, style) + "  " + words;
   std::size_t columns = columns_of(label) + 2 + columns_of(words);
-  if (const std::string use = use_words(d); !use.empty()) {
+  const bool beside = columns + 3 + columns_of(use) <= width;
+  if (beside && !use.empty()) {
     left += "   " + use;
     columns += 3 + columns_of(use);
   }
-  std::string out = "\n";
-  out += columns <= width ? spread(left, activity_words(d), width, columns)
-                          : wrap(left, width, "") + wrap(activity_words(d), width, "  ");
+  std::string out = "\n" + spread(left, activity_words(d), width, columns);
+  if (!beside) out += labelled("  in use", dotted(in_use_pieces(d), width));
   out += memory_lines(d, w, width, style) + time_lines(d, w, width, style);
   if (const auto measured = measured_words(d, w); !measured.empty())
     out += labelled("  measured", dotted(measured, width));
@@ -173,16 +185,15 @@ std::string elsewhere_lines(const Weighing& w, std::size_t width, const TextStyl
 std::string cost_block(const Weighing& w, std::size_t width, const TextStyle& style) {
   const std::vector<CostLine> lines = cost_lines(w);
   if (lines.empty()) return "";
-  std::string out;
+  std::string out = labelled("cost", fmt::format("of {}:\n", w.work.words));
   for (const CostLine& line : lines) {
     const WeighedCost& cost = *line.device->cost;
     std::vector<std::string> pieces = cost_words(cost, w);
     pieces.front() =
-        fmt::format("{} for {} on {}{}", pieces.front(), w.work.words,
-                    fmt::format("{} ({}{})", printable(line.device->device.id, 40), printable(cost.offer, 40),
-                                cost.devices > 1 ? fmt::format(" / {}", cost.devices) : ""),
+        fmt::format("{} on {} ({}{}){}", pieces.front(), printable(line.device->device.id, 40),
+                    printable(cost.offer, 40), cost.devices > 1 ? fmt::format(" / {}", cost.devices) : "",
                     line.what.empty() ? "" : fmt::format(", {}", line.what));
-    out += (out.empty() ? labelled("cost", "") : std::string(kIndent)) + dotted(pieces, width);
+    out += std::string(kIndent) + dotted(pieces, width);
   }
   const std::string basis = wrap(cost_basis(w), width, kIndent);
   return "\n" + out + dim(basis.substr(0, basis.size() - 1), style) + "\n";

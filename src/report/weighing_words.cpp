@@ -272,8 +272,13 @@ std::vector<std::string> measured_doubts(const WeighedDevice& d) {
 Elsewhere elsewhere(const Weighing& w) {
   Elsewhere out;
   std::vector<const WeighedDevice*> shown;
+  const auto is_shown_in_full = [&w](const WeighedDevice& d) {
+    return std::ranges::any_of(w.devices, [&d](const WeighedDevice& other) {
+      return other.in_full && other.device.id == d.device.id;
+    });
+  };
   for (const WeighedDevice& d : w.devices)
-    if (!d.in_full && !d.here) shown.push_back(&d);
+    if (!d.in_full && !d.here && !is_shown_in_full(d)) shown.push_back(&d);
   std::ranges::stable_sort(shown, {},
                            [](const WeighedDevice* d) { return d->time ? d->time->seconds.value() : 1e300; });
   double least = 1e300, most = 0;

@@ -288,7 +288,10 @@ void add_calibrate(CLI::App& command, Options& options) {
   command.add_flag(
       "--calibrate", options.calibrate,
       "Time real operators through the engine and write a device file; it can be interrupted and continued");
-  command.add_option("-o,--output", options.output, "The file of --calibrate (the device's id with .json)")
+  command
+      .add_option(
+          "-o,--output", options.output,
+          "The file of --calibrate (calibrations/ID.json in the user's data folder, where estimates look)")
       ->option_text("FILE");
 }
 
@@ -347,7 +350,8 @@ void add_probe(CLI::App& app, Invocation& invocation) {
       "  plimsoll probe cpu --html machine.html           the CPU's ceilings, with charts\n"
       "  plimsoll probe vecadd --millions 1,5,10,50,100 --svg charts\n"
       "  plimsoll probe matmul --sizes 256,1024,4096 --csv\n"
-      "  plimsoll probe --calibrate -o mine.json          the file that estimates read\n"
+      "  plimsoll probe --calibrate                       what estimates for this machine read, some "
+      "minutes\n"
       "Without a GPU the CPU's part runs, and the answer says why the rest did not.");
   command->callback([options, command, &invocation] {
     if (!command->get_subcommands().empty()) return;
