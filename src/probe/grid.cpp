@@ -53,25 +53,25 @@ constexpr Share kGpu[] = {
 };
 constexpr Counts kNone = {};
 constexpr Share kCpu[] = {
-    {convolution, kNone, {250, 80}, kNone, kNone},
-    {grouped, kNone, {30, 10}, kNone, kNone},
-    {depthwise, kNone, {50, 20}, kNone, kNone},
+    {convolution, kNone, {700, 160}, kNone, kNone},
+    {grouped, kNone, {50, 15}, kNone, kNone},
+    {depthwise, kNone, {100, 30}, kNone, kNone},
     {depthwise_channels_last, kNone, {15, 6}, kNone, kNone},
-    {matrix, kNone, {120, 40}, kNone, kNone},
+    {matrix, kNone, {260, 70}, kNone, kNone},
     {batched, kNone, {40, 20}, kNone, kNone},
-    {attention, kNone, {40, 20}, kNone, kNone},
-    {batch_norm, kNone, {20, 0}, kNone, kNone},
+    {attention, kNone, {60, 20}, kNone, kNone},
+    {batch_norm, kNone, {40, 0}, kNone, kNone},
     {batch_norm_training, kNone, {20, 20}, kNone, kNone},
-    {layer_norm, kNone, {20, 15}, kNone, kNone},
+    {layer_norm, kNone, {30, 15}, kNone, kNone},
     {group_norm, kNone, {15, 10}, kNone, kNone},
     {softmax, kNone, {20, 10}, kNone, kNone},
-    {max_pool, kNone, {20, 10}, kNone, kNone},
+    {max_pool, kNone, {30, 10}, kNone, kNone},
     {average_pool, kNone, {15, 10}, kNone, kNone},
     {global_pool, kNone, {12, 6}, kNone, kNone},
-    {unary, kNone, {15, 12}, kNone, kNone},
-    {function, kNone, {15, 12}, kNone, kNone},
-    {binary, kNone, {15, 0}, kNone, kNone},
-    {broadcast, kNone, {15, 0}, kNone, kNone},
+    {unary, kNone, {24, 12}, kNone, kNone},
+    {function, kNone, {24, 12}, kNone, kNone},
+    {binary, kNone, {24, 0}, kNone, kNone},
+    {broadcast, kNone, {24, 0}, kNone, kNone},
     {row_sum, kNone, {12, 0}, kNone, kNone},
     {column_sum, kNone, {12, 0}, kNone, kNone},
     {embedding, kNone, {15, 10}, kNone, kNone},
@@ -117,7 +117,7 @@ void add_cases(OperatorCase what, int count, const GridLimits& limits, std::vect
   std::set<hardware::Extents> seen;
   for (std::uint64_t n = 0; n < kMostTries * static_cast<std::uint64_t>(count); ++n) {
     if (static_cast<int>(seen.size()) == count) break;
-    const auto shape = shape_of(what.operator_class, Draw(key * kApart + n));
+    const auto shape = shape_of(what.operator_class, Draw(key * kApart + n, limits.kind));
     if (!shape || seen.contains(*shape)) continue;
     what.extents = *shape;
     if (!within(what, limits)) continue;
@@ -178,9 +178,10 @@ GridLimits limits_for(GridKind kind, const hardware::Device& device) {
   // Kernels in tf32 come near half of their peak; the time counts, not the peak.
   limits.fast_flops_per_second =
       std::max(limits.flops_per_second, 0.5 * value(device.peak_of(Arithmetic::tf32), 0));
-  limits.bytes_per_second = value(device.memory_bandwidth, gpu ? 3e11 : 1e10);
+  limits.bytes_per_second = value(device.memory_bandwidth, gpu ? 3e11 : 2e10);
   // Six or more calls of each on a CPU, and a kernel that is not the best.
   limits.seconds = gpu ? 0.012 : 0.01;
+  limits.kind = kind;
   if (const auto capacity = hardware::capacity(device))
     limits.bytes = std::min(limits.bytes, 0.15 * static_cast<double>(capacity->count()));
   return limits;

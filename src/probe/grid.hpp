@@ -3,21 +3,18 @@
 
 #include "hardware/calibration.hpp"
 #include "hardware/device.hpp"
+#include "probe/shapes.hpp"
 
 namespace plimsoll::probe {
 
 /// What one case may ask of the device.
 struct GridLimits {
+  GridKind kind = GridKind::gpu;
   double seconds = 0.02;           ///< by the figures below; a kernel may be some times slower
   double fast_flops_per_second{};  ///< of tf32, bf16 and fp16
   double flops_per_second{};       ///< of fp32
   double bytes_per_second{};
   double bytes = 8e9;  ///< of inputs and results together
-};
-
-enum class GridKind : std::uint8_t {
-  gpu,  ///< about 11,000 cases: tf32, fp32, bf16 and some fp16
-  cpu,  ///< about 1,200: fp32
 };
 
 /// Which operators to time: shapes as networks have them, none of any network, spread evenly (a sequence of

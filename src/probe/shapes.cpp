@@ -13,6 +13,12 @@ using List = std::span<const std::int64_t>;
 
 constexpr std::int64_t kBatches[] = {1,  1,  2,  3,  4,  6,  8,  8,   12,  16,  16,
                                      24, 32, 32, 48, 64, 64, 96, 128, 128, 192, 256};
+/// A processor serves few at a time, and libraries have kernels of their own for a single one.
+constexpr std::int64_t kBatchesOfCpu[] = {1, 1, 1, 1, 1, 1, 2, 2, 3, 4, 4, 6, 8, 8, 16, 16, 32, 64};
+List batches(const Draw& draw) {
+  return draw.kind() == GridKind::cpu ? List(kBatchesOfCpu) : List(kBatches);
+}
+
 constexpr std::int64_t kSides[] = {7,  7,  8,   10,  12,  13,  14,  14,  16,  17,  19,  20, 24,
                                    26, 28, 28,  32,  35,  38,  40,  48,  52,  56,  56,  64, 75,
                                    80, 96, 112, 112, 128, 150, 160, 192, 224, 224, 300, 416};
@@ -70,7 +76,7 @@ struct Image {
   std::int64_t batch, channels, height, width;
 };
 Image image(Draw& draw) {
-  const std::int64_t batch = draw.one_of(kBatches), height = draw.one_of(kSides);
+  const std::int64_t batch = draw.one_of(batches(draw)), height = draw.one_of(kSides);
   const double elements = draw.real(1.2e4, 4e6);
   const double style = draw.share();
   const std::int64_t width = style < 0.9 ? height : std::max<std::int64_t>(7, height * 3 / 4);
@@ -158,7 +164,7 @@ Shape batched(Draw& draw) {
 }
 
 Shape attention(Draw& draw) {
-  const std::int64_t batch = draw.one_of(kBatches), heads = draw.one_of(kHeads),
+  const std::int64_t batch = draw.one_of(batches(draw)), heads = draw.one_of(kHeads),
                      queries = draw.one_of(kTokens), width = draw.one_of(kHeadWidths);
   const double relation = draw.share(), masking = draw.share();
   const std::int64_t other = draw.one_of(kTokens);
@@ -237,14 +243,14 @@ Shape optimizer(Draw& draw) {
 
 using Maker = Shape (*)(Draw&);
 constexpr std::array<Maker, hardware::kOperatorClasses> kMakers = {
-    convolution, grouped,     depthwise,  depthwise, matrix,     batched,    attention,   channelled,
-    channelled,  matrix_rows, group_norm, softmax,    pool<true>, pool<false>, global_pool,
-    elements,    elements,    elements,   channelled, sums,       sums,        embedding,
-    elements,    transpose,   optimizer,  optimizer,  optimizer};
+    convolution, grouped,    depthwise,   depthwise,  matrix,     batched,    attention,
+    channelled,  channelled, matrix_rows, group_norm, softmax,    pool<true>, pool<false>,
+    global_pool, elements,   elements,    elements,   channelled, sums,       sums,
+    embedding,   elements,   transpose,   optimizer,  optimizer,  optimizer};
 
 }  // namespace
 
-Draw::Draw(std::uint64_t n) {
+Draw::Draw(std::uint64_t n, GridKind kind) : kind_(kind) {
   // The root of x^(d+1) = x + 1; each step brings it nearer.
   double root = 1.1;
   for (int i = 0; i < 60; ++i) root = std::pow(1 + root, 1.0 / (kCoordinates + 1));
