@@ -98,6 +98,30 @@ TEST(OperatorCurves, TakeAWorkspaceFromTheVeryCaseOrOneAlike) {
   EXPECT_EQ(curves.workspace(window(8, 512), same), std::nullopt) << "nobody looked at it";
 }
 
+TEST(OperatorCurves, ASmallConvolutionOfOneImageIsAnotherKernelOnACpu) {
+  const auto window = [](std::int64_t batch, std::int64_t channels) {
+    return OperatorCase{OperatorClass::convolution,
+                        Direction::forward,
+                        Arithmetic::fp32,
+                        {batch, channels, 14, 14, channels, 1, 1, 1, 1}};
+  };
+  // 20,480 values and fewer of a single image are 20 times slower.
+  const auto slow = [](const OperatorCase& c) {
+    const bool small = c.extents[0] == 1 && c.extents[1] * 14 * 14 <= 20480;
+    return (small ? 20 : 1) * (1e-5 + work_of(c).flops / 1e11);
+  };
+  std::vector<OperatorPoint> points;
+  for (const std::int64_t batch : {1, 2, 4})
+    for (std::int64_t channels = 16; channels <= 512; channels += 48)
+      points.push_back({window(batch, channels), slow(window(batch, channels)), 0});
+  const OperatorCurves curves(points);
+  for (const OperatorCase& c : {window(1, 96), window(1, 120), window(2, 96), window(3, 40)}) {
+    const auto prediction = curves.predict(c);
+    ASSERT_TRUE(prediction);
+    EXPECT_NEAR(std::log(prediction->seconds / slow(c)), 0, 0.6) << c.extents[0] << ' ' << c.extents[1];
+  }
+}
+
 TEST(OperatorCurves, FitsTellHowWellPointsFollowFromTheOthers) {
   std::vector<OperatorPoint> points = measured();
   const std::vector<ClassFit> smooth = fit_classes(points);

@@ -66,6 +66,15 @@ double tiles_of(const Product& p) {
   return std::ceil(p.rows / kTile) * std::ceil(p.columns / kTile);
 }
 
+/// On a CPU PyTorch leaves a small convolution of a single image to a product of its own instead of oneDNN
+/// (ConvParams::use_mkldnn), which is many times slower. FP32 because a GPU's convolutions rarely are.
+bool is_left_to_product(const OperatorCase& c) {
+  constexpr std::int64_t kSmall = 20480;
+  const Extents& e = c.extents;
+  return c.arithmetic == Arithmetic::fp32 && e[0] == 1 && e[5] <= 3 && e[6] <= 3 && e[8] <= 1 &&
+         e[1] * e[2] * e[3] <= kSmall;
+}
+
 OperatorPlace convolution_place(const OperatorCase& c) {
   const Extents& e = c.extents;
   const Window w(e);
@@ -79,7 +88,8 @@ OperatorPlace convolution_place(const OperatorCase& c) {
           trait(w.taps == 1, 0.6),
           alignment(e[1]) / 12,
           trait(e[1] <= 4, 2),
-          std::log2(tiles_of(product_of(c))) / 12};
+          std::log2(tiles_of(product_of(c))) / 12,
+          trait(is_left_to_product(c), 0.5)};
 }
 OperatorPlace grouped_place(const Extents& e) {
   const Window w(e);
