@@ -29,14 +29,24 @@ TEST(Grid, HasSoManyCasesAndEachOnce) {
   const auto gpu = gpu_grid(), cpu = cpu_grid();
   EXPECT_GT(gpu.size(), 10000u);
   EXPECT_LT(gpu.size(), 12000u);
-  EXPECT_GT(cpu.size(), 1000u);
-  EXPECT_LT(cpu.size(), 1500u);
+  EXPECT_GT(cpu.size(), 2000u);
+  EXPECT_LT(cpu.size(), 2500u);
   EXPECT_EQ(std::set<OperatorCase>(gpu.begin(), gpu.end()).size(), gpu.size());
   EXPECT_EQ(gpu, gpu_grid());
 }
 
 TEST(Grid, OfACpuComputesInFloat32) {
   for (const OperatorCase& c : cpu_grid()) EXPECT_EQ(c.arithmetic, Arithmetic::fp32);
+}
+
+TEST(Grid, OfACpuHasManySingleImages) {
+  int images = 0, single = 0;
+  for (const OperatorCase& c : cpu_grid()) {
+    if (c.operator_class != OperatorClass::convolution) continue;
+    ++images;
+    single += c.extents[0] == 1 ? 1 : 0;
+  }
+  EXPECT_GT(single, images / 4);
 }
 
 TEST(Grid, AnyFirstPartHasItsShareOfEveryClass) {
