@@ -147,13 +147,14 @@ std::string block(const WeighedDevice& d, const Weighing& w, std::size_t width, 
   const std::string label = device_label(d), words = device_words(d), use = use_words(d);
   std::string left = bold(label, style) + "  " + words;
   std::size_t columns = columns_of(label) + 2 + columns_of(words);
-  const bool beside = columns + 3 + columns_of(use) <= width;
+  const std::string activity = activity_words(d);
+  const bool beside = columns + 3 + columns_of(use) + 2 + columns_of(activity) <= width;
   if (beside && !use.empty()) {
     left += "   " + use;
     columns += 3 + columns_of(use);
   }
-  std::string out = "\n" + spread(left, activity_words(d), width, columns);
-  if (!beside) out += labelled("  in use", dotted(in_use_pieces(d), width));
+  std::string out = "\n" + spread(left, activity, width, columns);
+  if (!beside && !use.empty()) out += labelled("  in use", dotted(in_use_pieces(d), width));
   out += memory_lines(d, w, width, style) + time_lines(d, w, width, style);
   if (const auto measured = measured_words(d, w); !measured.empty())
     out += labelled("  measured", dotted(measured, width));
@@ -185,7 +186,7 @@ std::string elsewhere_lines(const Weighing& w, std::size_t width, const TextStyl
 std::string cost_block(const Weighing& w, std::size_t width, const TextStyle& style) {
   const std::vector<CostLine> lines = cost_lines(w);
   if (lines.empty()) return "";
-  std::string out = labelled("cost", fmt::format("of {}:\n", w.work.words));
+  std::string out = labelled("cost", fmt::format("of {}:\n", printable(w.work.words)));
   for (const CostLine& line : lines) {
     const WeighedCost& cost = *line.device->cost;
     std::vector<std::string> pieces = cost_words(cost, w);
@@ -209,7 +210,7 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
   out += elsewhere_lines(w, width, style);
   out += cost_block(w, width, style);
   for (const std::string& note : weighing_notes(w)) out += "\n" + wrap("note: " + note, width, "");
-  if (!w.next.empty()) out += "\n" + labelled("next", w.next) + "\n";
+  if (!w.next.empty()) out += "\n" + labelled("next", printable(w.next)) + "\n";
   return out;
 }
 

@@ -32,7 +32,7 @@ struct WeighedCost {
 /// One device against what a network needs.
 struct WeighedDevice {
   hardware::Device device;
-  estimate::Floors floors;
+  estimate::Floors floors = {};
   bool here = false;               ///< of this machine
   bool in_full = false;            ///< has a part of the page for itself
   std::optional<GpuUse> use = {};  ///< of this machine's GPU

@@ -9,6 +9,7 @@ program = os.path.abspath(sys.argv[1])
 fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../fixtures')
 number, integer, text = (int, float), int, str
 problems = []
+os.environ['XDG_DATA_HOME'] = '/nonexistent'  # no calibration of whoever runs this
 
 WORK = {'macs': integer, 'flops': integer, 'bytes_read': integer, 'bytes_written': integer}
 INSPECT = {'model': text, 'parameters': integer, 'weight_bytes': integer, **WORK, 'arithmetic_intensity': number,
@@ -95,6 +96,13 @@ expect(decided['unknowns'][0]['high'] == 12, 'NonZero of 2 x 6 values finds at m
 weighed = ask('weigh', 'resnet50', '--device', 't4,h200', '--json')
 check(weighed, {'devices': [dict]}, 'weigh')
 expect(len(weighed.get('devices', [])) == 2, 'weigh: a device for each that was named')
+unknown_too = (int, float, type(None))
+WEIGHED = {'id': text, 'name': text, 'this_machine': bool, 'memory_bytes': unknown_too, 'needs_bytes': unknown_too, 'fits': bool,
+           'largest_batch': unknown_too, 'compute_floor_seconds': unknown_too, 'memory_floor_seconds': unknown_too, 'binds': text,
+           'time': (dict, type(None)), 'energy': (dict, type(None)), 'cost': (dict, type(None)), 'measured': (dict, type(None))}
+check(weighed, {'batch': integer, 'devices': [{**WEIGHED, 'time': {'seconds': number, 'low_seconds': number, 'provenance': text},
+                                               'energy': {'joules': number}, 'cost': {'dollars': number, 'date': text, 'source': text}}]}, 'weigh')
+expect([d['measured'] for d in weighed['devices']] == [None, None], 'weigh: nothing is measured unless asked for')
 ask('weigh', 'gpt3', '--device', 't4', '--json', code=1)
 for mode in ('infer', 'train'):
     answer = ask('estimate', 'resnet50', '--mode', mode, '--batch', '8', '--device', 'h200', '--json')
@@ -116,6 +124,37 @@ check(measured, MEASURE, 'measure')
 expect([row['batch'] for row in measured['rows']] == [1, 2, 4], 'measure: a row for each batch')
 check(ask('measure', 'tiny.onnx', 'resnet18', '--batch', '1', '--device', 'cpu', '--json'), {'measurements': [MEASURE]},
       'measure of two models')
+weighed = ask('weigh', 'tiny.onnx', '--batch', '2', '--device', 'this-cpu', '--measure', '--json')['devices'][0]
+check(weighed, {**WEIGHED, 'measured': {'seconds': number, 'peak_allocated_bytes': integer, 'error': {'peak_allocated': number}, 'doubts': [text]}},
+      'weigh --measure')
+expect(weighed['time'] is None and weighed['measured']['error']['seconds'] is None, 'weigh: nobody has calibrated this CPU')
+# A calibration of this machine lies in the user's data folder; one of another machine is passed over, a broken one is named.
+with tempfile.TemporaryDirectory() as folder:
+    os.environ['XDG_DATA_HOME'] = folder
+    place = os.path.join(folder, 'plimsoll', 'calibrations', 'cpu.json')
+    os.makedirs(os.path.dirname(place))
+    this = ask('devices', 'this-cpu', '--json')
+    with open(os.path.join(fixtures, 'calibrated.json'), encoding='utf-8') as file:
+        mine = json.load(file)
+    mine.update(id='cpu', name=this['name'], kind='cpu', aliases=[], reported_names=[], well_known=False)
+    del mine['compute_capability']
+    mine['multiprocessors']['value'] = this['figures']['multiprocessors']['value'] if 'multiprocessors' in this['figures'] else 1
+    if 'multiprocessors' not in this['figures']:
+        del mine['multiprocessors']
+    for name, provenance in ((this['name'], 'calibrated'), ('another', None)):
+        with open(place, 'w', encoding='utf-8') as file:
+            json.dump({**mine, 'name': name}, file)
+        for command, key in (('weigh', 'devices'), ('estimate', None)):
+            answer = ask(command, 'tiny.onnx', '--batch', '2', '--device', 'this-cpu', '--json')
+            time = (answer[key][0] if key else answer)['time']
+            expect((time or {}).get('provenance') == provenance, f'{command}: this machine\'s calibration, of {name}: {time}')
+    expect(any('another' in note for note in ask('weigh', 'tiny.onnx', '--device', 'this-cpu', '--json')['notes']), 'weigh: passed over with a note')
+    with open(place, 'w', encoding='utf-8') as file:
+        file.write('{"version": 1')
+    broken = subprocess.run([program, 'weigh', 'tiny.onnx', '--device', 'this-cpu'], cwd=fixtures, capture_output=True, text=True, timeout=60)
+    expect(broken.returncode == 2 and place in broken.stderr and '--calibration none' in broken.stderr, f'weigh: a broken calibration: {broken.stderr}')
+    ask('weigh', 'tiny.onnx', '--device', 'this-cpu', '--calibration', 'none', '--json')
+    os.environ['XDG_DATA_HOME'] = '/nonexistent'
 for variable in ('PLIMSOLL_ENGINE', 'PLIMSOLL_NVML_LIBRARY'):
     del os.environ[variable]
 check(ask('zoo', '--json'), [{'name': text, 'parameters': integer, 'macs': integer}], 'zoo')
