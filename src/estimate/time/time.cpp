@@ -29,7 +29,7 @@ constexpr double kTensorOverhead = 1e-5;  // s per tensor that is loaded
 class Clock {
  public:
   Clock(const hardware::Device& device, const hardware::OperatorCurves* curves)
-      : device_(device), curves_(curves) {}
+      : device_(device), curves_(curves), energy_(device, curves != nullptr) {}
 
   /// Nothing where the device has too few figures.
   [[nodiscard]] std::optional<KernelTime> time(const OperatorCase& c) const {
@@ -92,7 +92,7 @@ class Clock {
   void set_eager_launch(double seconds) { eager_launch_ = seconds; }
   [[nodiscard]] Bottleneck bottleneck() const { return largest(by_bottleneck_); }
   [[nodiscard]] Seconds eager() const { return Seconds(device_free_); }
-  [[nodiscard]] const EnergySum& energy() const { return energy_; }
+  [[nodiscard]] std::optional<Joules> joules() const { return energy_.joules(); }
 
  private:
   void set_interval(double seconds, double variance, double in_short_kernels, Seconds& low,
@@ -134,7 +134,7 @@ class Clock {
 
   const hardware::Device& device_;
   const hardware::OperatorCurves* curves_;
-  EnergySum energy_;
+  EnergyMeter energy_;
   std::array<double, 3> by_bottleneck_{}, layer_by_bottleneck_{};
   double variance_ = 0, layer_variance_ = 0;
   double short_ = 0, layer_short_ = 0;  ///< s in short kernels
@@ -261,7 +261,7 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
   clock.set_interval(out.seconds, out.low, out.high);
   out.eager = clock.eager();
   out.bottleneck = clock.bottleneck();
-  out.joules = clock.energy().joules(device, curves != nullptr);
+  out.joules = clock.joules();
   out.load = load_time(program, device);
   return out;
 }
