@@ -7,6 +7,8 @@
 namespace plimsoll::estimate {
 namespace {
 
+constexpr double kMore = 1 + 1e-9;  // rounding is no reason to prefer a larger batch
+
 /// A run that several devices share: the same program with the same library workspaces.
 struct SharedRun {
   std::size_t program = 0;  ///< in the options that programs are lowered with
@@ -133,7 +135,7 @@ const SweepPoint* SweptDevice::best() const {
   const SweepPoint* best = nullptr;
   for (const SweepPoint& point : points)
     if (point.fits.value_or(true) && point.samples_per_second() &&
-        (best == nullptr || *point.samples_per_second() > *best->samples_per_second()))
+        (best == nullptr || *point.samples_per_second() > kMore * *best->samples_per_second()))
       best = &point;
   return best;
 }

@@ -104,8 +104,10 @@ struct OperatorCurves::Curve {
     std::size_t count = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i == skipped) continue;
-      const double squared = squared_distance(place, points[i].place) + points[i].apart * points[i].apart;
-      if (count == kNeighbours && squared >= found[count - 1].squared) continue;
+      const double enough = count == kNeighbours ? found[count - 1].squared : INFINITY;
+      const double squared =
+          squared_distance(place, points[i].place, enough) + points[i].apart * points[i].apart;
+      if (squared >= enough) continue;
       if (count < kNeighbours) ++count;
       std::size_t at = count - 1;
       for (; at > 0 && found[at - 1].squared > squared; --at) found[at] = found[at - 1];
@@ -202,8 +204,8 @@ std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near
   for (std::size_t i = 0; i < curve->measured.size(); ++i) {
     const OperatorPoint& point = curve->measured[i];
     if (!point.workspace) continue;
-    if (point.what == c) return point.workspace;
-    const double squared = squared_distance(place, curve->points[i].place);
+    const double squared = squared_distance(place, curve->points[i].place, least);
+    if (squared == 0 && point.what == c) return point.workspace;
     if (squared >= least) continue;
     least = squared;
     nearest = &point;

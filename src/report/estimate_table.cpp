@@ -19,7 +19,8 @@ std::string fits_cell(const MemoryEstimate& e) {
   const double share = e.minimum_device() / *e.capacity;
   // What does not fit by a hair shall not read as 100 %, nor what fits.
   const double percent = *e.fits ? std::floor(100 * share) : std::ceil(100 * share);
-  return fmt::format("{} {:.0f} %", fits_word(e.fits), percent);
+  return percent < 1 ? fmt::format("{} <1 %", fits_word(e.fits))
+                     : fmt::format("{} {:.0f} %", fits_word(e.fits), percent);
 }
 
 /// "-39 +64 %"

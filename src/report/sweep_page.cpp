@@ -49,7 +49,7 @@ void add_device(const SweepRow& row, std::size_t color, const Value& value, LogC
 
 bool some_stop(const SweepReport& report) {
   for (const SweepRow& row : report.rows)
-    if (row.swept.first_too_large() != nullptr) return true;
+    if (row.swept.no_time.empty() && row.swept.first_too_large() != nullptr) return true;
   return false;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
@@ -124,9 +125,12 @@ std::string sweep_title(const SweepReport& report) {
   const estimate::MemorySetting& s = report.setting;
   const std::string mode =
       training(report) ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
-  return fmt::format("{} · {} in {} · batch {} to {} ({} of them)", printable(report.model), mode,
-                     network::name(s.precision), report.batches.front(), report.batches.back(),
-                     report.batches.size());
+  const std::string batches = report.batches.size() == 1
+                                  ? fmt::format("batch {}", report.batches.front())
+                                  : fmt::format("{} batches from {} to {}", report.batches.size(),
+                                                report.batches.front(), report.batches.back());
+  return fmt::format("{} · {} in {} · {}", printable(report.model), mode, network::name(s.precision),
+                     batches);
 }
 
 Table sweep_table(const SweepReport& report) {
@@ -154,9 +158,11 @@ std::vector<std::string> sweep_notes(const SweepReport& report) {
       "the "
       "batch with the most samples/s of those that fit, with its energy per sample and what binds it.",
       report.batches.front(), pass, 100 * estimate::kKneeShare)};
+  std::vector<std::string> without;
   for (const SweepRow& row : report.rows)
-    if (!row.swept.no_time.empty())
-      notes.push_back(fmt::format("{}: {}", device_word(*row.device), printable(row.swept.no_time)));
+    if (!row.swept.no_time.empty()) without.push_back(device_word(*row.device));
+  if (!without.empty())
+    notes.push_back(fmt::format("Too few figures are known of {} to tell a time.", fmt::join(without, ", ")));
   for (const std::string& note : report.notes) notes.push_back(printable(note));
   return notes;
 }

@@ -28,11 +28,11 @@ struct SweepReport {
   std::vector<std::string> notes = {};
 };
 
-/// "resnet50 · inference in fp32 · batch 1 to 256 (256 of them)"
+/// "resnet50 · inference in fp32 · 9 batches from 1 to 256"
 [[nodiscard]] std::string sweep_title(const SweepReport& report);
 /// A row for each device: what fits, the smallest batch's time, the knee, the best throughput.
 [[nodiscard]] Table sweep_table(const SweepReport& report);
-/// What the columns mean, and why a time is not known.
+/// What the columns mean, and of which devices no time is known.
 [[nodiscard]] std::vector<std::string> sweep_notes(const SweepReport& report);
 [[nodiscard]] std::string sweep_text(const SweepReport& report, const TextStyle& style);
 
