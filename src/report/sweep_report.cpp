@@ -59,7 +59,8 @@ std::vector<std::string> cells(const SweepRow& row) {
     return out;
   }
   out.push_back(pass_cell(&first));
-  out.push_back(std::to_string(knee->batch));
+  // Where the sweep begins beyond the knee, it may lie below.
+  out.push_back(fmt::format("{}{}", knee == &first && first.batch > 1 ? "≤" : "", knee->batch));
   out.push_back(pass_cell(knee));
   out.push_back(std::to_string(best->batch));
   out.push_back(plimsoll::count_text(*best->samples_per_second()));
