@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <thread>
 
 namespace plimsoll::estimate {
@@ -22,6 +23,22 @@ struct Place {
   std::size_t program = 0, run = 0;
 };
 
+/// The programs of one batch, by options. Options that lead to the same program have one.
+struct Programs {
+  std::deque<Program> kept;
+  std::vector<const Program*> by_options;
+};
+
+/// Whether options that differ in multiprocessors alone would have made the program, too.
+bool same_with(const Program& program, LoweringOptions made_with, const LoweringOptions& asked) {
+  const std::int64_t before = made_with.multiprocessors;
+  made_with.multiprocessors = asked.multiprocessors;
+  return made_with == asked && std::ranges::all_of(program.column_sums, [&](const ColumnSum& sum) {
+           return reduction_buffer(sum.rows, sum.columns, before) ==
+                  reduction_buffer(sum.rows, sum.columns, asked.multiprocessors);
+         });
+}
+
 template <class T>
 std::size_t index_in(std::vector<T>& all, T value) {
   const auto found = std::ranges::find(all, value);
@@ -39,7 +56,7 @@ class Sweeper {
       MemorySetting own = setting;
       own.curves = target.curves;
       Place place{.target = target, .room = memory_room(network, *target.device)};
-      place.program = index_in(programs_, lowering_options(own, *target.device));
+      place.program = index_in(options_, lowering_options(own, *target.device));
       place.run = index_in(runs_, SharedRun{place.program, place.room.library_bytes});
       places_.push_back(std::move(place));
     }
@@ -51,56 +68,75 @@ class Sweeper {
   [[nodiscard]] Result<std::vector<std::string>> without_time(std::int64_t batch) const;
 
  private:
-  [[nodiscard]] Result<std::vector<Program>> programs(std::int64_t batch) const;
-  [[nodiscard]] Result<TimeEstimate> time(const Place& place, std::span<const Program> programs) const {
-    const TimeSetting asked{.lowering = programs_[place.program], .optimizer = setting_.optimizer};
-    return estimate_time(programs[place.program], asked, *place.target.device, place.target.curves);
+  [[nodiscard]] Result<Programs> programs(std::int64_t batch) const;
+  [[nodiscard]] Result<TimeEstimate> time(const Place& place, const Programs& programs) const {
+    const TimeSetting asked{.lowering = options_[place.program], .optimizer = setting_.optimizer};
+    return estimate_time(*programs.by_options[place.program], asked, *place.target.device,
+                         place.target.curves);
   }
 
   const network::Network& network_;
   const ShapesForBatch& shapes_;
   const MemorySetting& setting_;
-  std::vector<LoweringOptions> programs_;
+  std::vector<LoweringOptions> options_;
   std::vector<SharedRun> runs_;
   std::vector<Place> places_;
 };
 
-Result<std::vector<Program>> Sweeper::programs(std::int64_t batch) const {
+Result<Programs> Sweeper::programs(std::int64_t batch) const {
   const Result<network::Shapes> shapes = shapes_(batch);
   PLIMSOLL_TRY(shapes);
-  std::vector<Program> out;
-  for (const LoweringOptions& options : programs_) {
-    Result<Program> program = lower(network_, *shapes, options);
-    PLIMSOLL_TRY(program);
-    out.push_back(*std::move(program));
+  Programs out;
+  for (const LoweringOptions& options : options_) {
+    const Program* same = nullptr;
+    for (std::size_t i = 0; i < out.by_options.size() && same == nullptr; ++i)
+      if (same_with(*out.by_options[i], options_[i], options)) same = out.by_options[i];
+    if (same == nullptr) {
+      Result<Program> program = lower(network_, *shapes, options);
+      PLIMSOLL_TRY(program);
+      same = &out.kept.emplace_back(*std::move(program));
+    }
+    out.by_options.push_back(same);
   }
   return out;
 }
 
 Result<std::vector<SweepPoint>> Sweeper::points(std::int64_t batch) const {
-  const Result<std::vector<Program>> programs = this->programs(batch);
+  const Result<Programs> programs = this->programs(batch);
   PLIMSOLL_TRY(programs);
   struct Recorded {
+    const Program* program;
+    std::int64_t library_bytes;
     Recording recording;
     Replay natural;
   };
-  std::vector<Recorded> recorded;
+  std::deque<Recorded> kept;
+  std::vector<const Recorded*> by_run;
   for (const SharedRun& run : runs_) {
-    Recording recording = record_run((*programs)[run.program], setting_, run.library_bytes);
-    AllocatorSettings allocator = setting_.allocator;
-    allocator.caching = programs_[run.program].gpu;
-    const Replay natural = replay(recording, allocator);
-    if (natural.failed) return fail("a batch of {} needs more memory than can be counted", batch);
-    recorded.push_back({std::move(recording), natural});
+    const Program* program = programs->by_options[run.program];
+    auto found = std::ranges::find_if(kept, [&](const Recorded& r) {
+      return r.program == program && r.library_bytes == run.library_bytes;
+    });
+    if (found == kept.end()) {
+      Recording recording = record_run(*program, setting_, run.library_bytes);
+      AllocatorSettings allocator = setting_.allocator;
+      allocator.caching = options_[run.program].gpu;
+      const Replay natural = replay(recording, allocator);
+      if (natural.failed) return fail("a batch of {} needs more memory than can be counted", batch);
+      kept.push_back({program, run.library_bytes, std::move(recording), natural});
+      found = std::prev(kept.end());
+    }
+    by_run.push_back(&*found);
   }
   std::vector<SweepPoint> points;
   for (const Place& place : places_) {
-    const auto& [recording, natural] = recorded[place.run];
+    const Recorded& recorded = *by_run[place.run];
+    const Replay& natural = recorded.natural;
     SweepPoint point{
         .batch = batch,
         .peak_allocated = Bytes(natural.peak_allocated),
         .device_used = Bytes(natural.peak_reserved) + place.room.context.value_or(Bytes()),
-        .fits = fits(recording, natural, place.room, setting_.allocator),
+        .fits = fits(recorded.recording, natural, place.room, setting_.allocator),
         .time = std::nullopt,
     };
     if (Result<TimeEstimate> estimated = time(place, *programs); estimated) {
@@ -114,7 +150,7 @@ Result<std::vector<SweepPoint>> Sweeper::points(std::int64_t batch) const {
 }
 
 Result<std::vector<std::string>> Sweeper::without_time(std::int64_t batch) const {
-  const Result<std::vector<Program>> programs = this->programs(batch);
+  const Result<Programs> programs = this->programs(batch);
   PLIMSOLL_TRY(programs);
   std::vector<std::string> out;
   for (const Place& place : places_) {
