@@ -1,5 +1,6 @@
 #include "report/estimate_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -29,6 +30,24 @@ std::string interval_cell(const TimeEstimate& e) {
 }
 
 }  // namespace
+
+Table fitted(Table table, std::initializer_list<std::string_view> expendable, const TextStyle& style) {
+  for (const std::string_view title : expendable) {
+    if (!style.width) break;
+    const std::string shown = to_text(table, {.width = style.width});
+    std::size_t longest = 0;
+    for (std::size_t at = 0; at < shown.size(); at = shown.find('\n', at) + 1)
+      longest =
+          std::max(longest, display_width(std::string_view(shown).substr(at, shown.find('\n', at) - at)));
+    if (longest <= static_cast<std::size_t>(*style.width)) break;
+    const auto column = std::ranges::find(table.columns, title, &Column::title);
+    if (column == table.columns.end()) continue;
+    const std::ptrdiff_t index = column - table.columns.begin();
+    table.columns.erase(column);
+    for (std::vector<std::string>& row : table.rows) row.erase(row.begin() + index);
+  }
+  return table;
+}
 
 std::string fits_word(const std::optional<bool>& fits) {
   return !fits ? "unknown" : *fits ? "yes" : "NO";
@@ -92,7 +111,7 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
     }
     t.rows.push_back(std::move(cells));
   }
-  return colour_fits(to_text(t, style), style);
+  return colour_fits(to_text(fitted(std::move(t), {"95 %", "Bound", "Energy", "From"}, style), style), style);
 }
 
 }  // namespace plimsoll::report

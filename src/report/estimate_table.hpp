@@ -1,4 +1,5 @@
 #pragma once
+#include <initializer_list>
 #include <span>
 #include <string>
 
@@ -18,7 +19,12 @@ struct EstimateRow {
 /// energy, what binds, and whether that was calibrated. What is not known says so.
 [[nodiscard]] std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& style);
 
-// Cells that tables of estimates share.
+// What tables of estimates share.
+
+/// Without columns of these titles, the first of them first, as many as it takes where lines are too long for
+/// the terminal. What is left out is in the answer as JSON.
+[[nodiscard]] Table fitted(Table table, std::initializer_list<std::string_view> expendable,
+                           const TextStyle& style);
 
 /// "yes", "NO", "unknown"
 [[nodiscard]] std::string fits_word(const std::optional<bool>& fits);

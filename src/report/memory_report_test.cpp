@@ -191,6 +191,21 @@ TEST(EstimateTable, HasARowForEach) {
   EXPECT_THAT(coloured, HasSubstr("\x1b[31mNO\x1b[0m 150 %"));
 }
 
+TEST(EstimateTable, LeavesColumnsOutWhereTheTerminalIsNarrow) {
+  const Held held;
+  const MemoryReport report = held.report(thirteen(gib(16)));
+  const estimate::TimeEstimate time = in_two_milliseconds();
+  const std::vector<EstimateRow> rows = {{&report, &time}};
+  for (const int width : {100, 80, 70, 60}) {
+    const std::string table = estimate_table(rows, {.width = width});
+    for (const std::size_t line : {0U, 1U})
+      EXPECT_LE(display_width(line_of(table, line)), static_cast<std::size_t>(width));
+  }
+  EXPECT_THAT(estimate_table(rows, {.width = 100}), HasSubstr("95 %"));
+  EXPECT_THAT(estimate_table(rows, {.width = 80}), Not(HasSubstr("95 %")));
+  EXPECT_THAT(estimate_table(rows, {.width = 80}), HasSubstr("calibrated"));
+}
+
 TEST(EstimateTable, NeitherHidesALittleNorRoundsTheVerdictAway) {
   const Held held;
   MemoryEstimate tight = thirteen(gib(12));

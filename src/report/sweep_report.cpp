@@ -170,7 +170,7 @@ std::vector<std::string> sweep_notes(const SweepReport& report) {
 
 std::string sweep_text(const SweepReport& report, const TextStyle& style) {
   std::string out = wrap(bold(sweep_title(report), style), text_width(style), "") + '\n';
-  out += to_text(sweep_table(report), style) + '\n';
+  out += to_text(fitted(sweep_table(report), {"Bound", "Energy", "From"}, style), style) + '\n';
   for (const std::string& note : sweep_notes(report)) out += wrap(note, text_width(style), "");
   return out;
 }
