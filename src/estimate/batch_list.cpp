@@ -13,8 +13,9 @@ constexpr std::string_view kForms = "as in 1..256, 1..256x2 (1, 2, 4 … 256) or
 
 std::optional<std::int64_t> whole(std::string_view digits) {
   std::int64_t value = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stopped, error] = std::from_chars(digits.data(), end, value);
+  const char* const begin = digits.data();
+  const char* const end = begin + digits.size();
+  const auto [stopped, error] = std::from_chars(begin, end, value);
   if (error != std::errc{} || stopped != end) return std::nullopt;
   return value;
 }

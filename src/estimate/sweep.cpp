@@ -58,7 +58,7 @@ class Sweeper {
       Place place{.target = target, .room = memory_room(network, *target.device)};
       place.program = index_in(options_, lowering_options(own, *target.device));
       place.run = index_in(runs_, SharedRun{place.program, place.room.library_bytes});
-      places_.push_back(std::move(place));
+      places_.push_back(place);
     }
   }
 
