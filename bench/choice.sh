@@ -1,11 +1,9 @@
-#!/usr/bin/env python3
-"""How long `plimsoll choose` over the whole catalogue and a sweep of 256 batches on 30 devices take, whole commands, against their limits.
-
-usage: bench/choice.py BUILD_FOLDER [RUNS]
-
-Prints the least and the median wall time of the runs, their ratio to the limit (below 1: within it), and the processor time: on a busy
-machine the wall time is the others', too.
-"""
+#!/bin/bash
+# How long `plimsoll choose` over the whole catalogue and a sweep of 256 batches on 30 devices take, whole commands, against their
+# limits: the least and the median wall time, their ratio to the limit (below 1: within it), and the processor time, since on a busy
+# machine the wall time is the others', too.
+# usage: bench/choice.sh BUILD_FOLDER [RUNS]
+exec python3 - "$@" <<'P'
 import json, os, resource, statistics, subprocess, sys, time
 
 program = os.path.join(sys.argv[1], 'apps/plimsoll')
@@ -43,3 +41,4 @@ measure(f'sweep resnet50, 256 batches x {len(ids)} devices', 1, sweep)
 measure('the same, every point as JSON', 1, sweep + ['--json'])
 measure('the same by datasheets alone', 1, sweep + ['--calibration', 'none'])
 measure('the same, a training step', 1, sweep + ['--mode', 'train', '--optimizer', 'adam'])
+P
