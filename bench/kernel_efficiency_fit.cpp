@@ -91,7 +91,8 @@ int main(int count, char** arguments) {
   for (const OperatorPoint& point : device->calibration->points)
     groups[{point.what.operator_class, point.what.direction, estimate::format_of(point.what.arithmetic)}]
         .push_back(point);
-  fmt::print(R"(// Written by bench/kernel_efficiency_fit from data/calibrations/h200.json; not to be edited by hand.
+  fmt::print(
+      R"(// Written by bench/kernel_efficiency_fit from data/calibrations/h200.json; not to be edited by hand.
 #include "estimate/time/kernel_efficiency.hpp"
 
 namespace plimsoll::estimate {{

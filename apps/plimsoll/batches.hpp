@@ -22,6 +22,7 @@ class Batches {
     return plimsoll::batch_in(loaded_.network, shapes);
   }
   [[nodiscard]] const network::Network& network() const { return loaded_.network; }
+  [[nodiscard]] const std::string& label() const { return loaded_.label; }
   [[nodiscard]] estimate::Counts count(const network::Shapes& shapes) const {
     return estimate::count(loaded_.network, shapes, options_.conventions);
   }

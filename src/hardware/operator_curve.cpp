@@ -25,14 +25,16 @@ double likeness(double squared_distance) {
 using Vector = std::array<double, kNeighbours>;
 using Matrix = std::array<Vector, kNeighbours>;
 
-/// Cholesky's factor in place of the lower triangle. `noise` keeps the diagonal positive.
+/// Cholesky's factor in place of the lower triangle, column by column: what is taken off a row's elements
+/// does not wait for each other. `noise` keeps the diagonal positive.
 void factorize(Matrix& m, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = m[i][j];
-      for (std::size_t k = 0; k < j; ++k) sum -= m[i][k] * m[j][k];
-      m[i][j] = i == j ? std::sqrt(std::max(sum, 1e-12)) : sum / m[j][j];
-    }
+  Vector column;
+  for (std::size_t k = 0; k < size; ++k) {
+    m[k][k] = std::sqrt(std::max(m[k][k], 1e-12));
+    for (std::size_t i = k + 1; i < size; ++i) column[i] = m[i][k] /= m[k][k];
+    for (std::size_t i = k + 1; i < size; ++i)
+      for (std::size_t j = k + 1; j <= i; ++j) m[i][j] -= column[i] * column[j];
+  }
 }
 /// Half of a solution: the factor's inverse times a vector. Its products with others are those with the
 /// inverse of the whole.
@@ -89,9 +91,9 @@ struct OperatorCurves::Point {
 struct OperatorCurves::Curve {
   OperatorCase group;  ///< without extents
   Best best = {};
-  double middle = 0;  ///< of the points' log_slowness
-  std::vector<OperatorPoint> measured = {};
-  std::vector<Point> points = {};  ///< the measured ones first, then those of other arithmetics
+  double middle = 0;                         ///< of the points' log_slowness
+  std::vector<OperatorPoint> measured = {};  ///< by case
+  std::vector<Point> points = {};            ///< the measured ones first, then those of other arithmetics
 
   struct Neighbour {
     double squared = 0;
@@ -104,8 +106,10 @@ struct OperatorCurves::Curve {
     std::size_t count = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (i == skipped) continue;
-      const double squared = squared_distance(place, points[i].place) + points[i].apart * points[i].apart;
-      if (count == kNeighbours && squared >= found[count - 1].squared) continue;
+      const double enough = count == kNeighbours ? found[count - 1].squared : INFINITY;
+      const double squared =
+          squared_distance(place, points[i].place, enough) + points[i].apart * points[i].apart;
+      if (squared >= enough) continue;
       if (count < kNeighbours) ++count;
       std::size_t at = count - 1;
       for (; at > 0 && found[at - 1].squared > squared; --at) found[at] = found[at - 1];
@@ -160,6 +164,7 @@ OperatorCurves::OperatorCurves(std::span<const OperatorPoint> points) {
     curve->measured.push_back(point);
   }
   for (Curve& curve : curves_) {
+    std::ranges::stable_sort(curve.measured, {}, &OperatorPoint::what);
     std::vector<double> slowness;
     for (const OperatorPoint& point : curve.measured) {
       slowness.push_back(std::log(point.seconds / curve.best.expected(point.what)));
@@ -196,14 +201,16 @@ std::optional<Prediction> OperatorCurves::predict(const OperatorCase& c) const {
 std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near) const {
   const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, c); });
   if (curve == curves_.end()) return std::nullopt;
+  const auto exact = std::ranges::lower_bound(curve->measured, c, {}, &OperatorPoint::what);
+  if (exact != curve->measured.end() && exact->what == c && exact->workspace) return exact->workspace;
+  if (near == Near::same) return std::nullopt;
   const OperatorPlace place = place_of(c);
   const OperatorPoint* nearest = nullptr;
-  double least = near == Near::same ? 0 : kAlike * kAlike;
+  double least = kAlike * kAlike;
   for (std::size_t i = 0; i < curve->measured.size(); ++i) {
     const OperatorPoint& point = curve->measured[i];
     if (!point.workspace) continue;
-    if (point.what == c) return point.workspace;
-    const double squared = squared_distance(place, curve->points[i].place);
+    const double squared = squared_distance(place, curve->points[i].place, least);
     if (squared >= least) continue;
     least = squared;
     nearest = &point;

@@ -164,12 +164,6 @@ OperatorPlace place_of(const OperatorCase& c) {
   }
 }
 
-double squared_distance(const OperatorPlace& a, const OperatorPlace& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < kCoordinates; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
-}
-
 std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b) {
   if (a == b) return 0;
   const bool product = operator_class <= attention && operator_class != depthwise &&

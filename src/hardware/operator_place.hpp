@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "hardware/calibration.hpp"
@@ -16,7 +17,19 @@ inline constexpr std::size_t kCoordinates = 12;
 using OperatorPlace = std::array<double, kCoordinates>;
 [[nodiscard]] OperatorPlace place_of(const OperatorCase& c);
 
-[[nodiscard]] double squared_distance(const OperatorPlace& a, const OperatorPlace& b);
+/// Where it reaches `enough`, something that is at least that: a search compares thousands of places, and
+/// most differ in the first few coordinates already.
+[[nodiscard]] inline double squared_distance(const OperatorPlace& a, const OperatorPlace& b,
+                                             double enough = std::numeric_limits<double>::infinity()) {
+  constexpr std::size_t kStep = 4;
+  static_assert(kCoordinates % kStep == 0);
+  double sum = 0;
+  for (std::size_t begin = 0; begin < kCoordinates; begin += kStep) {
+    for (std::size_t i = begin; i < begin + kStep; ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    if (sum >= enough) break;
+  }
+  return sum;
+}
 
 /// How far a point in another arithmetic is from one with the same extents. Nothing where it tells nothing:
 /// products in another format are other kernels.

@@ -18,7 +18,8 @@ constexpr double kWidth = 880, kLeft = 106, kTop = 44, kPlotHeight = 330, kPlotW
 constexpr double kRight = kLeft + kPlotWidth, kBottom = kTop + kPlotHeight;
 constexpr double kLegend = kRight + 18, kRow = 19, kKey = 26;
 constexpr double kLetter = 6.4;  // the width of an average letter of 12 px, to see what has room
-constexpr std::size_t kColors = 8;
+constexpr std::size_t kColors = 8, kDashes = 3;
+constexpr double kStop = 14;  // height of the bar at a curve's end
 
 struct Range {
   double low = 1, high = 10;
@@ -111,8 +112,17 @@ class Drawing {
         y_(range_of(chart, &LogPoint::y, chart.y.binary)) {}
 
   [[nodiscard]] double height() const {
-    const double legend = kTop + kRow * static_cast<double>(chart_.series.size());
+    const auto keys = std::ranges::count(chart_.series, false, &LogSeries::part);
+    const double legend = kTop + kRow * static_cast<double>(keys);
     return std::max(kBottom + 54, legend) + (chart_.note.empty() ? 0 : 22);
+  }
+
+  void title(double height) {
+    out_ +=
+        fmt::format("<text class=\"title\" x=\"{}\" y=\"22\">{}</text>\n", kLeft, escape_html(chart_.title));
+    if (!chart_.note.empty())
+      out_ += fmt::format("<text class=\"note\" x=\"{}\" y=\"{:.0f}\">{}</text>\n", kLeft, height - 8,
+                          escape_html(chart_.note));
   }
 
   void axes() {
@@ -143,26 +153,33 @@ class Drawing {
     for (const LogPoint& point : points)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", across(point.x), up(point.y));
     out_ += fmt::format("<g class=\"line-{}\">", series.color % kColors);
-    if (series.mark != LogMark::points && points.size() > 1)
-      out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", stroke(series.mark), path);
-    if (series.mark != LogMark::limit)
+    if (has_line(series.mark) && points.size() > 1)
+      out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", stroke(series), path);
+    const auto title = [&](const LogPoint& point) {
+      return fmt::format("<title>{}: {}, {}</title>", escape_html(series.label),
+                         escape_html(value_text(point.x, chart_.x)),
+                         escape_html(value_text(point.y, chart_.y)));
+    };
+    if (has_points(series.mark))
       for (const LogPoint& point : points)
-        out_ += fmt::format(
-            "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}: {}, {}</title></circle>",
-            series.mark == LogMark::dashed ? "hollow" : "dot", across(point.x), up(point.y),
-            series.mark == LogMark::points ? 4 : 3, escape_html(series.label),
-            escape_html(value_text(point.x, chart_.x)), escape_html(value_text(point.y, chart_.y)));
+        out_ += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\">{}</circle>",
+                            series.mark == LogMark::dashed ? "hollow" : "dot", across(point.x), up(point.y),
+                            series.mark == LogMark::points && !series.part ? 4 : 3, title(point));
+    if (series.mark == LogMark::stop)
+      for (const LogPoint& point : points)
+        out_ += fmt::format("<path class=\"stop\" d=\"M{:.1f} {:.1f}v{}\">{}</path>", across(point.x),
+                            up(point.y) - kStop / 2, kStop, title(point));
     out_ += "</g>\n";
   }
 
   void legend() {
     double y = kTop + 10;
     for (const LogSeries& series : chart_.series) {
+      if (series.part) continue;
       out_ += fmt::format("<g class=\"line-{}\">", series.color % kColors);
-      if (series.mark != LogMark::points)
-        out_ += fmt::format("<path class=\"{}\" d=\"M{} {:.1f}h{}\"/>", stroke(series.mark), kLegend, y - 4,
-                            kKey);
-      if (series.mark != LogMark::limit)
+      if (has_line(series.mark))
+        out_ += fmt::format("<path class=\"{}\" d=\"M{} {:.1f}h{}\"/>", stroke(series), kLegend, y - 4, kKey);
+      if (has_points(series.mark))
         out_ += fmt::format("<circle class=\"{}\" cx=\"{}\" cy=\"{:.1f}\" r=\"3\"/>",
                             series.mark == LogMark::dashed ? "hollow" : "dot", kLegend + kKey / 2, y - 4);
       out_ += "</g>";
@@ -177,10 +194,18 @@ class Drawing {
  private:
   [[nodiscard]] double across(double value) const { return kLeft + x_.share(value) * kPlotWidth; }
   [[nodiscard]] double up(double value) const { return kBottom - y_.share(value) * kPlotHeight; }
-  static std::string_view stroke(LogMark mark) {
-    switch (mark) {
+  static bool has_line(LogMark mark) { return mark != LogMark::points && mark != LogMark::stop; }
+  static bool has_points(LogMark mark) {
+    return mark == LogMark::line || mark == LogMark::dashed || mark == LogMark::points;
+  }
+  static std::string stroke(const LogSeries& series) {
+    const std::size_t round = series.color / kColors;
+    const std::string dash = round == 0 ? "" : fmt::format(" dash-{}", (round - 1) % kDashes + 1);
+    switch (series.mark) {
       case LogMark::dashed: return "stroke dashed";
       case LogMark::limit: return "stroke limit";
+      case LogMark::curve: return "stroke" + dash;
+      case LogMark::beyond: return "stroke beyond" + dash;
       default: return "stroke";
     }
   }
@@ -197,29 +222,43 @@ class Drawing {
   std::string out_;
 };
 
+std::string file_attributes(double height) {
+  return fmt::format(" xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{:.0f}\"", kWidth, height);
+}
+std::string file_ground() {
+  return fmt::format("<style>\n{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
+                     page_part("log_chart.css"));
+}
+
 }  // namespace
 
 std::string to_svg(const LogChart& chart, SvgUse use) {
   Drawing drawing(chart);
   const double height = drawing.height();
-  std::string out =
-      fmt::format("<svg{} class=\"log-chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
-                  use == SvgUse::file
-                      ? fmt::format(" xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{:.0f}\"",
-                                    kWidth, height)
-                      : "",
-                  kWidth, height, escape_html(chart.title));
-  if (use == SvgUse::file)
-    out += fmt::format("<style>\n{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
-                       page_part("log_chart.css"));
-  out += fmt::format("<text class=\"title\" x=\"{}\" y=\"22\">{}</text>\n", kLeft, escape_html(chart.title));
-  if (!chart.note.empty())
-    out += fmt::format("<text class=\"note\" x=\"{}\" y=\"{:.0f}\">{}</text>\n", kLeft, height - 8,
-                       escape_html(chart.note));
+  std::string out = fmt::format(
+      "<svg{} class=\"log-chart\" viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
+      use == SvgUse::file ? file_attributes(height) : "", kWidth, height, escape_html(chart.title));
+  if (use == SvgUse::file) out += file_ground();
+  drawing.title(height);
   drawing.axes();
   for (const LogSeries& series : chart.series) drawing.series(series);
   drawing.legend();
   return out + std::move(drawing).take() + "</svg>\n";
+}
+
+std::string to_svg(std::span<const LogChart> charts) {
+  std::string inside;
+  double height = 0;
+  for (const LogChart& chart : charts) {
+    const double own = Drawing(chart).height();
+    std::string one = to_svg(chart, SvgUse::page);
+    one.insert(std::string_view("<svg").size(),
+               fmt::format(" y=\"{:.0f}\" width=\"{}\" height=\"{:.0f}\"", height, kWidth, own));
+    inside += one;
+    height += own;
+  }
+  return fmt::format("<svg{} class=\"log-chart\" viewBox=\"0 0 {} {:.0f}\">\n{}{}</svg>\n",
+                     file_attributes(height), kWidth, height, file_ground(), inside);
 }
 
 }  // namespace plimsoll::report

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,17 @@ enum class LogMark : std::uint8_t {
   dashed,  ///< the same, as a variant of the series of the same color
   points,  ///< points alone
   limit,   ///< a line without points: what the others cannot pass
+  curve,   ///< a line without points, where there are too many of them to be drawn
+  beyond,  ///< the same, pale: where the curve of that color would go on if it could
+  stop,    ///< bars across the curve of that color: it ends here
 };
 
 struct LogSeries {
   std::string label;
   std::vector<LogPoint> points;  ///< those that are not positive and finite are left out
-  std::size_t color = 0;         ///< of the chart's palette, which begins again after eight
+  std::size_t color = 0;  ///< of the chart's palette, which begins again after eight; curves are then dashed
   LogMark mark = LogMark::line;
+  bool part = false;  ///< of the series of the same color: without a key in the legend
 };
 
 /// What an axis shows. Ticks are decades, or powers of two where `binary`; values have prefixes before the
@@ -47,5 +52,8 @@ enum class SvgUse : std::uint8_t { file, page };
 /// As SVG: a document of its own, or an element of a page that has the styles of log_chart.css. Texts may
 /// come from anywhere. A point says its values when pointed at.
 [[nodiscard]] std::string to_svg(const LogChart& chart, SvgUse use);
+
+/// Several charts below each other, as one document.
+[[nodiscard]] std::string to_svg(std::span<const LogChart> charts);
 
 }  // namespace plimsoll::report

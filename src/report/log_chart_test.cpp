@@ -85,6 +85,32 @@ TEST(LogChart, WhatCannotBeDrawnIsLeftOut) {
   EXPECT_LT(count(to_svg(chart, SvgUse::page), "class=\"tick\""), 20u);
 }
 
+TEST(LogChart, CurvesHaveNoPointsAndEndAtABar) {
+  LogChart chart = sample();
+  chart.series = {
+      {.label = "a", .points = {{1, 1e-3}, {4, 1e-2}}, .color = 9, .mark = LogMark::curve},
+      {.label = "a", .points = {{4, 1e-2}, {16, 1e-1}}, .color = 9, .mark = LogMark::beyond, .part = true},
+      {.label = "a stops", .points = {{4, 1e-2}}, .color = 9, .mark = LogMark::stop, .part = true}};
+  const std::string svg = to_svg(chart, SvgUse::page);
+  EXPECT_EQ(count(svg, "<circle"), 0u);
+  EXPECT_THAT(svg, HasSubstr("<path class=\"stroke dash-1\" d=\"M106.0 374.0L351.0 209.0\"/>"));
+  EXPECT_THAT(svg, HasSubstr("<path class=\"stroke beyond dash-1\" d=\"M351.0 209.0L596.0 44.0\"/>"));
+  EXPECT_THAT(svg,
+              HasSubstr("<path class=\"stop\" d=\"M351.0 202.0v14\"><title>a stops: 4, 10.0 ms</title>"));
+  EXPECT_EQ(count(svg, "key-text"), 1u);  // parts have no key of their own
+}
+
+TEST(LogChart, SeveralStandBelowEachOther) {
+  const std::vector<LogChart> charts = {sample(), sample()};
+  const std::string svg = to_svg(charts);
+  EXPECT_TRUE(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"880\" height=\"900\""));
+  EXPECT_EQ(count(svg, "<svg"), 3u);
+  EXPECT_EQ(count(svg, "</svg>"), 3u);
+  EXPECT_EQ(count(svg, "<style>"), 1u);
+  EXPECT_THAT(svg, HasSubstr("<svg y=\"0\" width=\"880\" height=\"450\""));
+  EXPECT_THAT(svg, HasSubstr("<svg y=\"450\" width=\"880\" height=\"450\""));
+}
+
 TEST(LogChart, TextsStayText) {
   LogChart chart = sample();
   chart.title = chart.note = chart.x.title = chart.y.title = chart.series[0].label = "<script>\"'&";

@@ -8,6 +8,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/estimate_table.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll::report {
@@ -128,27 +129,6 @@ std::string largest_tensors(const MemoryEstimate& e, const TextStyle& style) {
   return out;
 }
 
-std::string fits_word(const std::optional<bool>& fits) {
-  return !fits ? "unknown" : *fits ? "yes" : "NO";
-}
-
-/// Colours the last column, whose cells are what fits_word() says, after the table was laid out.
-std::string colour_last(const std::string& table, const TextStyle& style) {
-  if (!style.color) return table;
-  std::string out;
-  for (std::size_t at = 0; at < table.size();) {
-    const std::size_t end = table.find('\n', at);
-    std::string line = table.substr(at, end - at);
-    if (line.ends_with(" NO"))
-      line.replace(line.size() - 2, 2, red("NO", style));
-    else if (line.ends_with(" yes"))
-      line.replace(line.size() - 3, 3, green("yes", style));
-    out += line + '\n';
-    at = end + 1;
-  }
-  return out;
-}
-
 std::string others_note(std::span<const OtherUser> others) {
   std::vector<std::string> each;
   for (const OtherUser& o : others)
@@ -234,31 +214,11 @@ std::string memory_text(const MemoryReport& r, const TextStyle& style) {
   out += memory_bar(memory_parts(r.estimate), r.estimate.capacity, style) + '\n';
   out += figures(r, style) + largest_tensors(r.estimate, style);
   if (const Table measures = measures_table(r.measures, r.estimate.minimum_device()); !measures.rows.empty())
-    out += '\n' + colour_last(to_text(measures, style), style);
+    out += '\n' + colour_fits(to_text(measures, style), style);
   const std::vector<std::string> notes = memory_notes(r);
   if (!notes.empty()) out += '\n';
   for (const std::string& note : notes) out += wrap("note: " + note, text_width(style), "");
   return out;
-}
-
-std::string memory_table(std::span<const MemoryReport> reports, const TextStyle& style) {
-  Table t{{{"Batch", Align::right},
-           {"Device", Align::left, true},
-           {"Capacity", Align::right},
-           {"Peak", Align::right},
-           {"Reserved", Align::right},
-           {"On device", Align::right},
-           {"Minimum", Align::right},
-           {"Fits", Align::right}},
-          {}};
-  for (const MemoryReport& r : reports) {
-    const MemoryEstimate& e = r.estimate;
-    t.rows.push_back({std::to_string(r.batch), device_title(r.device),
-                      e.capacity ? text(*e.capacity) : "unknown", text(e.peak_allocated),
-                      text(e.peak_reserved), text(e.device_used()), text(e.minimum_device()),
-                      fits_word(e.fits)});
-  }
-  return colour_last(to_text(t, style), style);
 }
 
 }  // namespace plimsoll::report

@@ -43,8 +43,6 @@ struct MemoryReport {
 [[nodiscard]] Table measures_table(std::span<const estimate::Measure> measures, Bytes now);
 
 [[nodiscard]] std::string memory_text(const MemoryReport& report, const TextStyle& style);
-/// One row for each: several batches or devices at once.
-[[nodiscard]] std::string memory_table(std::span<const MemoryReport> reports, const TextStyle& style);
 
 /// The object `memory` of the machine-readable answer; what is not known is null.
 [[nodiscard]] nlohmann::ordered_json to_json(const MemoryReport& report);

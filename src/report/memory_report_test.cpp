@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "network/builder.hpp"
+#include "report/estimate_table.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll::report {
@@ -157,15 +158,63 @@ TEST(MemoryText, NamesOfAModelAreMadePrintable) {
   EXPECT_NO_THROW((void)to_json(report).dump());
 }
 
-TEST(MemoryTable, HasARowForEachReport) {
+estimate::TimeEstimate in_two_milliseconds() {
+  estimate::TimeEstimate e;
+  e.seconds = Seconds(2e-3);
+  e.low = Seconds(1.8e-3);
+  e.high = Seconds(2.4e-3);
+  e.joules = Joules(0.5);
+  e.bottleneck = estimate::Bottleneck::compute;
+  e.provenance = hardware::Provenance::calibrated;
+  return e;
+}
+
+TEST(EstimateTable, HasARowForEach) {
   const Held held;
-  const std::vector<MemoryReport> reports = {held.report(thirteen(gib(16))), held.report(thirteen(gib(8))),
-                                             held.report(thirteen({}))};
-  const std::string table = memory_table(reports, {});
+  const MemoryReport fitting = held.report(thirteen(gib(16))), large = held.report(thirteen(gib(8))),
+                     unknown = held.report(thirteen({}));
+  const estimate::TimeEstimate time = in_two_milliseconds();
+  estimate::TimeEstimate without_energy = time;
+  without_energy.joules.reset();
+  const std::vector<EstimateRow> rows = {{&fitting, &time}, {&large, &without_energy}, {&unknown, nullptr}};
+  const std::string table = estimate_table(rows, {});
+  EXPECT_EQ(line_of(table, 0),
+            "Batch  Device     Needs  Fits         Step       95 %  Samples/s   Energy  Bound    From");
   EXPECT_EQ(line_of(table, 1),
-            "    8  Device 16 (d16)  16.0 GiB  10.0 GiB  12.0 GiB   13.0 GiB  12.0 GiB      yes");
-  EXPECT_THAT(line_of(table, 2), ::testing::EndsWith("NO"));
-  EXPECT_THAT(line_of(table, 3), ::testing::EndsWith("unknown"));
+            "    8  d16     12.0 GiB  yes 75 %  2.00 ms  -10 +20 %     4.00 k   500 mJ  compute  calibrated");
+  EXPECT_EQ(line_of(table, 2),
+            "    8  d16     12.0 GiB  NO 150 %  2.00 ms  -10 +20 %     4.00 k  unknown  compute  calibrated");
+  EXPECT_EQ(line_of(table, 3),
+            "    8  d16     12.0 GiB  unknown   unknown               unknown  unknown  unknown");
+  const std::string coloured = estimate_table(rows, {.color = true});
+  EXPECT_THAT(coloured, HasSubstr("\x1b[32myes\x1b[0m 75 %"));
+  EXPECT_THAT(coloured, HasSubstr("\x1b[31mNO\x1b[0m 150 %"));
+}
+
+TEST(EstimateTable, LeavesColumnsOutWhereTheTerminalIsNarrow) {
+  const Held held;
+  const MemoryReport report = held.report(thirteen(gib(16)));
+  const estimate::TimeEstimate time = in_two_milliseconds();
+  const std::vector<EstimateRow> rows = {{&report, &time}};
+  for (const int width : {100, 80, 70, 60}) {
+    const std::string table = estimate_table(rows, {.width = width});
+    for (const std::size_t line : {0U, 1U})
+      EXPECT_LE(display_width(line_of(table, line)), static_cast<std::size_t>(width));
+  }
+  EXPECT_THAT(estimate_table(rows, {.width = 100}), HasSubstr("95 %"));
+  EXPECT_THAT(estimate_table(rows, {.width = 80}), Not(HasSubstr("95 %")));
+  EXPECT_THAT(estimate_table(rows, {.width = 80}), HasSubstr("calibrated"));
+}
+
+TEST(EstimateTable, NeitherHidesALittleNorRoundsTheVerdictAway) {
+  const Held held;
+  MemoryEstimate tight = thirteen(gib(12));
+  tight.minimum_reserved = gib(11) + Bytes(1);
+  tight.fits = false;
+  const MemoryReport over = held.report(tight), little = held.report(thirteen(gib(4096)));
+  const std::vector<EstimateRow> rows = {{&over, nullptr}, {&little, nullptr}};
+  EXPECT_THAT(estimate_table(rows, {}), HasSubstr("NO 101 %"));
+  EXPECT_THAT(estimate_table(rows, {}), HasSubstr("yes <1 %"));
 }
 
 TEST(MemoryJson, IsTheContract) {

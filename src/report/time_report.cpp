@@ -1,10 +1,12 @@
 #include "report/time_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/probe_words.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -39,6 +41,11 @@ std::string time_text(const TimeReport& report, const TextStyle&) {
                        text(e.backward), text(e.optimizer));
   if (e.eager > e.seconds * 1.02)
     out += fmt::format("         {} run eagerly: launches decide\n", text(e.eager));
+  std::vector<std::string> more;
+  if (e.share_of_peak)
+    more.push_back(fmt::format("{} of the datasheet's peak (PPP)", percent_text(*e.share_of_peak)));
+  if (e.load) more.push_back(fmt::format("weights loaded in {}", text(*e.load)));
+  if (!more.empty()) out += fmt::format("         {}\n", fmt::join(more, " · "));
   if (e.joules)
     out += fmt::format("energy   {} a {}, {} on average\n", text(*e.joules),
                        report.training ? "step" : "pass", text(Watts(e.joules->value() / e.seconds.value())));

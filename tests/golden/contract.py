@@ -28,6 +28,13 @@ MEMORY = {'weights_bytes': integer, 'peak_allocated_bytes': integer, 'low_bytes'
           'peak_reserved_bytes': integer, 'device_used_bytes': integer, 'minimum_reserved_bytes': integer,
           'minimum_device_bytes': integer, 'fits': bool, 'at_peak': [{'tensor': text, 'bytes': integer}]}
 ESTIMATE = {'model': text, 'device': text, 'load': {'bytes': integer}, 'memory': MEMORY}
+MAYBE = (int, float, type(None))
+SWEEP = {'model': text, 'mode': text, 'precision': text, 'batches': [integer],
+         'devices': [{'device': text, 'name': text, 'capacity_bytes': MAYBE, 'provenance': text, 'best_batch': MAYBE, 'knee_batch': MAYBE,
+                      'last_batch_that_fits': MAYBE, 'first_batch_too_large': MAYBE, 'largest_batch': (dict, type(None)),
+                      'points': [{'batch': integer, 'peak_allocated_bytes': integer, 'device_used_bytes': integer, 'seconds': MAYBE,
+                                  'low_seconds': MAYBE, 'high_seconds': MAYBE, 'eager_seconds': MAYBE, 'samples_per_second': MAYBE,
+                                  'joules': MAYBE, 'share_of_peak': MAYBE}]}]}
 
 
 def check(value, wanted, where):
@@ -114,6 +121,17 @@ for mode in ('infer', 'train'):
 several = ask('estimate', 'resnet18', '--batch', '1,2', '--device', 't4', '--json')
 check(several, {'estimates': [ESTIMATE]}, 'estimate of two batches')
 ask('estimate', 'gpt3', '--device', 't4', '--json', code=1)
+swept = ask('estimate', 'resnet18', '--device', 'h200,t4,stm32n6', '--sweep', 'batch=1..8x2', '--json')
+check(swept, SWEEP, 'estimate --sweep')
+expect(swept['batches'] == [1, 2, 4, 8], 'estimate --sweep: by a factor of two')
+expect([device['points'][0]['fits'] for device in swept['devices']] == [True, True, None], 'estimate --sweep: what fits, null where unknown')
+for device in swept['devices']:
+    expect([point['batch'] for point in device['points']] == [1, 2, 4, 8], 'estimate --sweep: every point of every device')
+single = ask('estimate', 'resnet18', '--device', 'h200', '--batch', '4', '--json')
+point = swept['devices'][0]['points'][2]
+expect(point['seconds'] == single['time']['seconds'], 'estimate --sweep: the same time as of the batch alone')
+expect(point['device_used_bytes'] == single['memory']['device_used_bytes'], 'estimate --sweep: the same memory as of the batch alone')
+expect(0 < single['time']['share_of_peak'] < 1, 'estimate: a share of the peak')
 os.environ.update(PLIMSOLL_ENGINE='./fake_engine.py', PLIMSOLL_NVML_LIBRARY='/nonexistent')
 MEASURE = {'device': text, 'load': {'seconds': number, 'bytes': integer},
            'rows': [{'batch': integer, 'seconds': {'median': number, 'low': number, 'high': number, 'samples': [number]},

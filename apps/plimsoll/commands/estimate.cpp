@@ -6,16 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "base/printable.hpp"
 #include "batches.hpp"
-#include "calibrated_device.hpp"
 #include "command.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
-#include "gpu_users.hpp"
-#include "hardware/this_machine.hpp"
+#include "estimate_sweep.hpp"
+#include "estimate_target.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
+#include "report/estimate_table.hpp"
 #include "report/memory_report.hpp"
+#include "report/paragraph.hpp"
 #include "report/time_report.hpp"
 #include "report/timeline_page.hpp"
 #include "setting_options.hpp"
@@ -31,39 +33,12 @@ struct Options {
   std::vector<std::string> devices;
   std::string timeline;
   std::string calibration;
+  SweepOptions sweep;
   bool layers = false;
   bool max_batch = false;
   bool advice = false;
   bool json = false;
 };
-
-struct Target {
-  CalibratedDevice calibrated;
-  std::vector<report::OtherUser> others;  ///< of this machine's GPU
-
-  [[nodiscard]] const hardware::Device& device() const { return calibrated.device; }
-  [[nodiscard]] const hardware::OperatorCurves* curves() const { return calibrated.curves.get(); }
-};
-
-/// The device, less what others use of it where it is this machine's GPU.
-Result<Target> target_named(const std::string& name, const std::string& calibration) {
-  Result<hardware::Device> device = hardware::device_named(name);
-  PLIMSOLL_TRY(device);
-  std::vector<report::OtherUser> others;
-  if (name == "this" && device->kind == hardware::DeviceKind::gpu) {
-    GpuUse use = gpu_use(0);
-    if (use.free) {
-      device->usable_memory =
-          hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
-                           "free at this moment, by the driver"};
-      others = std::move(use.users);
-    }
-  }
-  Result<CalibratedDevice> calibrated =
-      with_calibration(*std::move(device), calibration, names_this_machine(name));
-  PLIMSOLL_TRY(calibrated);
-  return Target{*std::move(calibrated), std::move(others)};
-}
 
 /// What a report looks at; it must outlive the report.
 struct Bound {
@@ -85,7 +60,8 @@ struct Answer {
   }
 };
 
-void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes, const Target& target) {
+void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes,
+              const EstimateTarget& target) {
   const estimate::MemorySetting& setting = answer.memory.setting;
   estimate::TimeSetting asked{.lowering = {.mode = setting.mode,
                                            .precision = setting.precision,
@@ -102,7 +78,7 @@ void add_time(Answer& answer, const Batches& batches, const network::Shapes& sha
     answer.no_time = time.error().text();
 }
 
-Result<Answer> one_answer(const Options& options, const Batches& batches, const Target& target,
+Result<Answer> one_answer(const Options& options, const Batches& batches, const EstimateTarget& target,
                           std::int64_t batch, std::deque<Bound>& kept) {
   Result<network::Shapes> shapes = batches.shapes(batch);
   if (!shapes) return std::unexpected(std::move(shapes).error());
@@ -168,10 +144,17 @@ void print_text(const Answer& answer, bool layers, const report::TextStyle& styl
   if (layers && answer.time) fmt::print("\n{}", report::layer_times_text(answer.time_report(), style));
 }
 
-std::vector<report::MemoryReport> reports_of(const std::vector<Answer>& answers) {
-  std::vector<report::MemoryReport> reports;
-  for (const Answer& answer : answers) reports.push_back(answer.memory);
-  return reports;
+void print_table(const std::vector<Answer>& answers, const report::TextStyle& style) {
+  std::vector<report::EstimateRow> rows;
+  std::vector<std::string> notes;
+  for (const Answer& answer : answers) {
+    rows.push_back({&answer.memory, answer.time ? &*answer.time : nullptr});
+    if (std::ranges::find(notes, answer.no_time) == notes.end()) notes.push_back(answer.no_time);
+  }
+  fmt::print("{}", report::estimate_table(rows, style));
+  for (const std::string& note : notes)
+    if (!note.empty())
+      fmt::print("{}", report::wrap("note: " + printable(note), report::text_width(style), ""));
 }
 
 Status write_timeline(const Options& options, const Batches& batches, const report::MemoryReport& report) {
@@ -187,18 +170,19 @@ Status write_timeline(const Options& options, const Batches& batches, const repo
 }
 
 Result<int> run(const Options& options, const report::TextStyle& style) {
-  std::vector<Target> targets;
-  for (const std::string& name :
-       options.devices.empty() ? std::vector<std::string>{"this"} : options.devices) {
-    Result<Target> target = target_named(name, options.calibration);
-    PLIMSOLL_TRY(target);
-    targets.push_back(std::move(*target));
-  }
+  const Result<std::vector<EstimateTarget>> targets = estimate_targets(options.devices, options.calibration);
+  PLIMSOLL_TRY(targets);
   const Result<Batches> batches = Batches::load(options.model, options.inspect);
   if (!batches) return std::unexpected(batches.error());
+  if (!options.sweep.what.empty()) {
+    estimate::MemorySetting setting = options.memory.setting;
+    setting.mode = options.inspect.mode;
+    return run_sweep(options.sweep, *batches, setting, *targets, options.model,
+                     {.max_batch = options.max_batch, .json = options.json, .style = style});
+  }
   std::deque<Bound> kept;
   std::vector<Answer> answers;
-  for (const Target& target : targets)
+  for (const EstimateTarget& target : *targets)
     for (const std::int64_t batch :
          options.batches.empty() ? std::vector<std::int64_t>{0} : options.batches) {
       Result<Answer> answer = one_answer(options, *batches, target, batch, kept);
@@ -218,7 +202,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
   } else if (answers.size() == 1) {
     print_text(answers.front(), options.layers, style);
   } else {
-    fmt::print("{}", report::memory_table(reports_of(answers), style));
+    print_table(answers, style);
   }
   const bool nowhere =
       std::ranges::none_of(answers, [](const Answer& a) { return a.memory.estimate.fits.value_or(true); });
@@ -251,12 +235,14 @@ void add_estimate(CLI::App& app, Invocation& invocation) {
           "A device file with a calibration, or none: the datasheet alone (default: the device's own)")
       ->option_text("FILE");
   command->add_flag("--layers", options->layers, "Time by layer, too");
+  options->sweep.add_to(*command);
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll estimate resnet50 --mode train --batch 256 --optimizer adam --device t4\n"
       "  plimsoll estimate gpt2 --seq 1024 --mode train --batch 8,16,32 --device a100-80-sxm,h200\n"
       "  plimsoll estimate model.onnx --mode train --device h200 --max-batch\n"
+      "  plimsoll estimate resnet50 --device h200,l4,t4 --sweep batch=1..256 --html sweep.html\n"
       "Exit code 1: it fits on none of the devices.");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };

@@ -278,8 +278,9 @@ void Lowering::backward_sum(ValueId from, ValueId to) {
   const bool trailing =
       t.rank > 0 && at(from).rank > 0 && t.dims[t.rank - 1] == at(from).dims[at(from).rank - 1];
   if (!trailing) return;
-  const std::int64_t buffer =
-      reduction_buffer(at(from).elements / columns, columns, options_.multiprocessors);
+  const ColumnSum sum{at(from).elements / columns, columns};
+  program_.column_sums.push_back(sum);
+  const std::int64_t buffer = reduction_buffer(sum.rows, sum.columns, options_.multiprocessors);
   if (buffer > 0) {
     backward_scratch(buffer);
     backward_drop();

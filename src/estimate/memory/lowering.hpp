@@ -28,6 +28,7 @@ struct LoweringOptions {
   std::vector<std::string> frozen = {};  ///< parameters whose name begins with one of these are not trained
   const hardware::OperatorCurves* curves = nullptr;  ///< with workspaces as measured; null: by rule
   bool rule_is_of_device = true;                     ///< the rule of workspaces was made on this very device
+  friend bool operator==(const LoweringOptions&, const LoweringOptions&) = default;
 };
 
 /// What PyTorch would execute for the network, with all that it allocates. Fails where a tensor's size is

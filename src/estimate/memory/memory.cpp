@@ -51,45 +51,11 @@ struct Simulation {
   Recording recording;
 };
 
-LoweringOptions lowering_options(const MemorySetting& setting, const hardware::Device& device) {
-  return {.mode = setting.mode,
-          .precision = setting.precision,
-          .loss = setting.loss,
-          .in_place = setting.in_place,
-          .multiprocessors =
-              device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108,
-          .gpu = is_gpu(device),
-          .key_value_cache = setting.key_value_cache,
-          .frozen = setting.frozen,
-          .curves = setting.curves,
-          .rule_is_of_device = device.id == kDeviceOfWorkspaceRule};
-}
-
 Result<Simulation> simulate(const network::Network& network, const network::Shapes& shapes,
                             const MemorySetting& setting, const hardware::Device& device) {
   Result<Program> program = lower(network, shapes, lowering_options(setting, device));
   if (!program) return std::unexpected(std::move(program).error());
-  RecordingOptions options{.mode = setting.mode,
-                           .optimizer = setting.optimizer,
-                           .iterations = setting.mode == network::Mode::train ? 3 : 2,
-                           .accumulate = setting.accumulate,
-                           .keep_gradients = setting.zero_grad == ZeroGrad::keep,
-                           .zero_grad_late = setting.zero_grad == ZeroGrad::before_backward,
-                           .fused_optimizer = setting.fused_optimizer,
-                           .library_bytes = library_bytes(device)};
-  const std::int64_t gpus = std::max(setting.gpus, 1);
-  if (setting.mode == network::Mode::train) {
-    if (setting.sharding >= Sharding::zero1) options.shard_state = gpus;
-    if (setting.sharding >= Sharding::zero2) options.shard_gradients = gpus;
-    if (setting.sharding >= Sharding::zero3) options.shard_weights = gpus;
-    if (setting.sharding == Sharding::data_parallel && gpus > 1)
-      for (const ValueId id : program->parameters)
-        if (program->value(id).needs_gradient) options.gradient_buckets += program->value(id).bytes();
-    if (setting.checkpoint) options.checkpoints = checkpoints(*program);
-  } else {
-    options.cache_bytes = product(program->cache_bytes_per_token, setting.context);
-  }
-  Recording recording = record(*program, options);
+  Recording recording = record_run(*program, setting, library_bytes(device));
   return Simulation{std::move(*program), std::move(recording)};
 }
 
@@ -177,6 +143,68 @@ void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBo
 }
 
 }  // namespace
+
+LoweringOptions lowering_options(const MemorySetting& setting, const hardware::Device& device) {
+  LoweringOptions options{.mode = setting.mode,
+                          .precision = setting.precision,
+                          .loss = setting.loss,
+                          .in_place = setting.in_place,
+                          .gpu = is_gpu(device),
+                          .key_value_cache = setting.key_value_cache,
+                          .frozen = setting.frozen,
+                          .curves = setting.curves};
+  // Only sums of gradients split over multiprocessors, and only beside measured workspaces it matters whose
+  // the rule is.
+  if (setting.mode == network::Mode::train && options.gpu)
+    options.multiprocessors =
+        device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108;
+  if (setting.curves != nullptr) options.rule_is_of_device = device.id == kDeviceOfWorkspaceRule;
+  return options;
+}
+
+MemoryRoom memory_room(const network::Network& network, const hardware::Device& device) {
+  MemoryRoom room{.caching = is_gpu(device),
+                  .library_bytes = library_bytes(device),
+                  .context = std::nullopt,
+                  .capacity = hardware::capacity(device)};
+  if (room.caching) room.context = Bytes::rounded(context_of(network, device));
+  return room;
+}
+
+Recording record_run(const Program& program, const MemorySetting& setting, std::int64_t library_bytes) {
+  RecordingOptions options{.mode = setting.mode,
+                           .optimizer = setting.optimizer,
+                           .iterations = setting.mode == network::Mode::train ? 3 : 2,
+                           .accumulate = setting.accumulate,
+                           .keep_gradients = setting.zero_grad == ZeroGrad::keep,
+                           .zero_grad_late = setting.zero_grad == ZeroGrad::before_backward,
+                           .fused_optimizer = setting.fused_optimizer,
+                           .library_bytes = library_bytes};
+  const std::int64_t gpus = std::max(setting.gpus, 1);
+  if (setting.mode == network::Mode::train) {
+    if (setting.sharding >= Sharding::zero1) options.shard_state = gpus;
+    if (setting.sharding >= Sharding::zero2) options.shard_gradients = gpus;
+    if (setting.sharding >= Sharding::zero3) options.shard_weights = gpus;
+    if (setting.sharding == Sharding::data_parallel && gpus > 1)
+      for (const ValueId id : program.parameters)
+        if (program.value(id).needs_gradient) options.gradient_buckets += program.value(id).bytes();
+    if (setting.checkpoint) options.checkpoints = checkpoints(program);
+  } else {
+    options.cache_bytes = product(program.cache_bytes_per_token, setting.context);
+  }
+  return record(program, options);
+}
+
+std::optional<bool> fits(const Recording& recording, const Replay& natural, const MemoryRoom& room,
+                         AllocatorSettings allocator) {
+  if (!room.capacity) return std::nullopt;
+  const Bytes left = *room.capacity - room.context.value_or(Bytes());
+  if (Bytes(room.caching ? natural.peak_reserved : natural.peak_allocated) <= left) return true;
+  if (!room.caching || left <= Bytes()) return false;
+  allocator.caching = true;
+  allocator.capacity = left.count();
+  return !replay(recording, allocator).failed;
+}
 
 Result<MemoryEstimate> estimate_memory(const network::Network& network, const network::Shapes& shapes,
                                        const MemorySetting& setting, const hardware::Device& device) {

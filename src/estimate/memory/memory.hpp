@@ -94,6 +94,27 @@ struct MemoryEstimate {
                                                      const MemorySetting& setting,
                                                      const hardware::Device& device);
 
+/// For many devices at once: what lower() is asked for a run on the device. Devices with equal options run
+/// the same program; what no program can depend on is left as it is by default.
+[[nodiscard]] LoweringOptions lowering_options(const MemorySetting& setting, const hardware::Device& device);
+
+/// What a device has beside the allocator's memory, and what of it the recording depends on.
+struct MemoryRoom {
+  bool caching = true;             ///< a GPU's allocator
+  std::int64_t library_bytes = 0;  ///< cuBLAS's workspace per thread
+  std::optional<Bytes> context, capacity;
+};
+[[nodiscard]] MemoryRoom memory_room(const network::Network& network, const hardware::Device& device);
+
+/// The allocations of a program that was lowered with these options.
+[[nodiscard]] Recording record_run(const Program& program, const MemorySetting& setting,
+                                   std::int64_t library_bytes);
+
+/// Whether the recording, which needs `natural` where memory is plenty, runs in that room. As
+/// estimate_memory() says it, without the search for the smallest capacity.
+[[nodiscard]] std::optional<bool> fits(const Recording& recording, const Replay& natural,
+                                       const MemoryRoom& room, AllocatorSettings allocator);
+
 /// Memory over one iteration, for a chart: what is allocated after each event of the last one.
 struct TimelinePoint {
   std::size_t event = 0;

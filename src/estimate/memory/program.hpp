@@ -86,6 +86,11 @@ struct Call {
 };
 inline constexpr std::uint32_t kLossCall = 0xffffffff;
 
+/// A sum down whole columns, whose scratch depends on the GPU's multiprocessors: reduction_buffer().
+struct ColumnSum {
+  std::int64_t rows = 0, columns = 0;
+};
+
 struct Program {
   std::vector<Value> values;
   std::vector<Storage> storages;
@@ -93,6 +98,7 @@ struct Program {
   std::vector<Step> steps;
   std::vector<ValueId> values_of;
   std::vector<hardware::OperatorCase> kernels;
+  std::vector<ColumnSum> column_sums;   ///< all that the program owes to the number of multiprocessors
   std::vector<ValueId> parameters;      ///< learned, in the order in which the network stores them
   std::vector<StorageId> resident;      ///< on the device from the start: weights, buffers, inputs
   std::vector<std::uint32_t> released;  ///< by storage: the call after which the program's own reference ends

@@ -1,6 +1,7 @@
 #include "estimate/time/energy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
@@ -15,60 +16,85 @@ using hardware::Arithmetic;
 using hardware::Ceiling;
 using hardware::ceiling_named;
 
-// Where only the board's limit is known: what a GPU draws idle as a share of it, the share of peak at which a
-// product draws all of it, and what full bandwidth draws. Measured on an H200 (docs/time.md).
-constexpr double kIdleShare = 0.12, kProductShare = 0.75, kMemoryShare = 0.6;
+// Power over idle grows with the share of a ceiling that is reached, to this exponent. From the power that
+// three trainings drew on an H200, at 13 to 54 % of SM activity (docs/time.md).
+constexpr double kExponent = 0.45;
 
-/// What a FLOP takes beside the idle power, by the load of that format that was measured.
-std::optional<double> joules_per_flop(const hardware::Calibration& calibration, std::string_view format,
-                                      double idle) {
-  const Ceiling* energy = ceiling_named(calibration.ceilings, fmt::format("energy-product-{}", format));
-  const Ceiling* rate = ceiling_named(calibration.ceilings, fmt::format("product-{}", format));
-  if (energy == nullptr || rate == nullptr) return std::nullopt;
-  return std::max(energy->figure.value - idle / rate->figure.value, 0.0);
+// Where only the board's limit is known, as an H200's calibration has them: what is drawn idle, at full
+// bandwidth and at full rate, as shares of the limit; and what of the datasheet's peaks is reached then.
+constexpr double kIdleShare = 0.17, kMemoryShare = 0.48, kProductShare = 0.82;
+constexpr double kReachedBandwidth = 0.86, kReachedRate = 0.7;
+
+bool on_vector_units(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fp32 || arithmetic == Arithmetic::fp64;
 }
 
 }  // namespace
 
-void EnergySum::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds) {
-  flops_[static_cast<std::size_t>(arithmetic)] += work.flops;
-  bytes_ += work.bytes;
-  seconds_ += seconds;
+double EnergyMeter::Load::power_at(double reached) const {
+  return rate > 0 && reached > 0 ? watts * std::pow(std::min(reached / rate, 1.0), kExponent) : 0;
 }
 
-std::optional<Joules> EnergySum::joules(const hardware::Device& device, bool calibrated) const {
-  const hardware::Calibration* calibration =
-      calibrated && device.calibration ? &*device.calibration : nullptr;
-  const Ceiling* idle = calibration == nullptr ? nullptr : ceiling_named(calibration->ceilings, "idle-power");
-  const Ceiling* memory =
-      calibration == nullptr ? nullptr : ceiling_named(calibration->ceilings, "energy-memory-triad");
-  const Ceiling* bandwidth =
-      calibration == nullptr ? nullptr : ceiling_named(calibration->ceilings, "memory-triad");
-  const std::optional<double> half =
-      idle == nullptr ? std::nullopt : joules_per_flop(*calibration, "bf16", idle->figure.value);
-  const double most = device.power ? device.power->value * seconds_.value() : -1;
-  if (idle != nullptr && memory != nullptr && bandwidth != nullptr && half) {
-    const double idle_watts = idle->figure.value;
-    double sum = idle_watts * seconds_.value();
-    sum += bytes_ * std::max(memory->figure.value - idle_watts / bandwidth->figure.value, 0.0);
-    const std::optional<double> full = joules_per_flop(*calibration, "fp32", idle_watts);
-    for (int i = 0; i < hardware::kArithmetics; ++i) {
-      const auto arithmetic = static_cast<Arithmetic>(i);
-      const bool vector_units = arithmetic == Arithmetic::fp32 || arithmetic == Arithmetic::fp64;
-      // Matrix units draw the same power in every format: a FLOP of a slower one takes as much more.
-      const auto rate = rate_of(device, arithmetic), reference = rate_of(device, Arithmetic::bf16);
-      const double scale = rate && reference ? *reference / *rate : 1;
-      sum += flops_[static_cast<std::size_t>(i)] * (vector_units && full ? *full : *half * scale);
-    }
-    return Joules(most > 0 ? std::min(sum, most) : sum);
-  }
-  if (!device.power || !device.memory_bandwidth) return std::nullopt;
-  const double watts = device.power->value;
-  double busy = kMemoryShare * bytes_ / device.memory_bandwidth->value;
-  for (int i = 0; i < hardware::kArithmetics; ++i)
-    if (const auto rate = rate_of(device, static_cast<Arithmetic>(i)))
-      busy += flops_[static_cast<std::size_t>(i)] / (*rate * kProductShare);
-  return Joules(std::min(watts * (kIdleShare * seconds_.value() + (1 - kIdleShare) * busy), most));
+EnergyMeter::EnergyMeter(const hardware::Device& device, bool calibrated) : device_(device) {
+  if (device.power) most_ = device.power->value;
+  if (calibrated && device.calibration) calibrate(*device.calibration);
+  if (!idle_) take_datasheet();
+}
+
+void EnergyMeter::calibrate(const hardware::Calibration& calibration) {
+  const Ceiling* idle = ceiling_named(calibration.ceilings, "idle-power");
+  if (idle == nullptr) return;
+  // "energy-product-bf16" in J/FLOP at the rate of "product-bf16", and so on.
+  const auto load = [&](std::string_view name) -> std::optional<Load> {
+    const Ceiling* energy = ceiling_named(calibration.ceilings, fmt::format("energy-{}", name));
+    const Ceiling* rate = ceiling_named(calibration.ceilings, name);
+    if (energy == nullptr || rate == nullptr) return std::nullopt;
+    double watts = energy->figure.value * rate->figure.value;
+    if (most_) watts = std::min(watts, *most_);
+    return Load{std::max(watts - idle->figure.value, 0.0), rate->figure.value};
+  };
+  const auto memory = load("memory-triad"), matrix = load("product-bf16"), vector = load("product-fp32");
+  if (!memory || !matrix) return;
+  idle_ = idle->figure.value;
+  memory_ = *memory;
+  matrix_ = *matrix;
+  vector_ = vector.value_or(*matrix);
+  if (const auto peak = rate_of(device_, Arithmetic::bf16)) reached_ = matrix_.rate / *peak;
+}
+
+void EnergyMeter::take_datasheet() {
+  if (!most_ || !device_.memory_bandwidth) return;
+  idle_ = kIdleShare * *most_;
+  reached_ = kReachedRate;
+  memory_ = {kMemoryShare * *most_, kReachedBandwidth * device_.memory_bandwidth->value};
+  matrix_ = {kProductShare * *most_, 0};
+  vector_ = {kProductShare * *most_, 0};
+  if (const auto rate = rate_of(device_, Arithmetic::bf16)) matrix_.rate = reached_ * *rate;
+  if (const auto rate = rate_of(device_, Arithmetic::fp32)) vector_.rate = reached_ * *rate;
+}
+
+/// Matrix units draw the same power in every format: a slower one's full rate is as much lower.
+std::optional<double> EnergyMeter::product_rate(Arithmetic arithmetic) const {
+  if (arithmetic == Arithmetic::fp32) return vector_.rate;
+  const auto peak = rate_of(device_, arithmetic);
+  return peak ? std::optional(*peak * reached_) : std::nullopt;
+}
+
+void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds) {
+  if (!idle_ || seconds <= Seconds()) return;
+  joules_ += *idle_ * seconds.value();
+  const double busy = (seconds - kernel_gap(device_)).value();
+  if (busy <= 0) return;
+  const Load& units = on_vector_units(arithmetic) ? vector_ : matrix_;
+  double watts = memory_.power_at(work.bytes / busy);
+  if (const auto rate = product_rate(arithmetic))
+    watts += Load{units.watts, *rate}.power_at(work.flops / busy);
+  if (most_) watts = std::min(watts, *most_ - *idle_);
+  joules_ += watts * busy;
+}
+
+std::optional<Joules> EnergyMeter::joules() const {
+  return idle_ ? std::optional(Joules(joules_)) : std::nullopt;
 }
 
 }  // namespace plimsoll::estimate

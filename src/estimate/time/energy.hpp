@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <optional>
 
 #include "base/units.hpp"
@@ -8,18 +7,33 @@
 
 namespace plimsoll::estimate {
 
-/// What a pass takes of the power supply: what the device draws idle, and something per FLOP and per byte. By
-/// a calibration's ceilings, or else by the board's limit and how busy the pass keeps it.
-class EnergySum {
+/// What a pass takes of the power supply. A device draws its idle power, and more with what a kernel reaches
+/// of its ceilings: most of that soon, since multiprocessors that wait are awake as well. Ceilings and the
+/// power at them are a calibration's, or else usual shares of the datasheet's peaks and of the board's limit.
+class EnergyMeter {
  public:
+  EnergyMeter(const hardware::Device& device, bool calibrated);
   void add(const hardware::OperatorWork& work, hardware::Arithmetic arithmetic, Seconds seconds);
-  /// Nothing where the device has neither.
-  [[nodiscard]] std::optional<Joules> joules(const hardware::Device& device, bool calibrated) const;
+  /// Nothing where the device has figures for neither.
+  [[nodiscard]] std::optional<Joules> joules() const;
 
  private:
-  std::array<double, hardware::kArithmetics> flops_{};
-  double bytes_ = 0;
-  Seconds seconds_;
+  /// What the device draws beside its idle power at full rate, and that rate.
+  struct Load {
+    double watts = 0;
+    double rate = 0;  ///< B/s, FLOP/s
+    [[nodiscard]] double power_at(double reached) const;
+  };
+  void calibrate(const hardware::Calibration& calibration);
+  void take_datasheet();
+  [[nodiscard]] std::optional<double> product_rate(hardware::Arithmetic arithmetic) const;
+
+  const hardware::Device& device_;
+  std::optional<double> idle_;  ///< W
+  std::optional<double> most_;  ///< W
+  Load memory_, vector_, matrix_;
+  double reached_ = 1;  ///< of the datasheet's rate of matrix units, by products that fill the device
+  double joules_ = 0;
 };
 
 }  // namespace plimsoll::estimate

@@ -25,22 +25,33 @@ constexpr double kNormal95 = 1.96;
 constexpr double kEagerLaunch = 4e-6;     // s of the host per kernel, where nobody has measured it
 constexpr double kTensorOverhead = 1e-5;  // s per tensor that is loaded
 
+/// What networks are measured in FLOP/s for, and what peaks are given for.
+bool is_product(OperatorClass what) {
+  switch (what) {
+    case OperatorClass::convolution:
+    case OperatorClass::grouped:
+    case OperatorClass::depthwise:
+    case OperatorClass::depthwise_channels_last:
+    case OperatorClass::matrix:
+    case OperatorClass::batched:
+    case OperatorClass::attention: return true;
+    default: return false;
+  }
+}
+
 /// Sums kernel after kernel, in the order in which they run.
 class Clock {
  public:
   Clock(const hardware::Device& device, const hardware::OperatorCurves* curves)
-      : device_(device), curves_(curves) {}
+      : device_(device), curves_(curves), energy_(device, curves != nullptr) {}
 
-  /// Nothing where the device has too few figures.
-  [[nodiscard]] std::optional<KernelTime> time(const OperatorCase& c) const {
-    if (curves_ != nullptr)
-      if (const auto predicted = predict(c)) {
-        const Seconds seconds(predicted->seconds);
-        return KernelTime{.seconds = seconds,
-                          .log_error = predicted->log_error,
-                          .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, seconds, device_)};
-      }
-    return roofline_time(c, device_);
+  /// Nothing where the device has too few figures. Networks repeat their layers, and to look up a curve takes
+  /// long: what was predicted is kept.
+  [[nodiscard]] std::optional<KernelTime> time(const OperatorCase& c) {
+    if (curves_ == nullptr) return roofline_time(c, device_);
+    const auto [entry, fresh] = predicted_.try_emplace(c);
+    if (fresh) entry->second = calibrated_time(c);
+    return entry->second;
   }
 
   bool run(const OperatorCase& c, LayerTime& layer, Seconds LayerTime::* part) {
@@ -60,7 +71,11 @@ class Clock {
     }
     by_bottleneck_[static_cast<std::size_t>(kernel->bottleneck)] += seconds;
     layer_by_bottleneck_[static_cast<std::size_t>(kernel->bottleneck)] += seconds;
-    if (const auto rate = rate_of(device_, c.arithmetic)) layer.compute += Seconds(work.flops / *rate);
+    if (const auto rate = rate_of(device_, c.arithmetic)) {
+      const Seconds at_peak(work.flops / *rate);
+      layer.compute += at_peak;
+      if (is_product(c.operator_class)) products_at_peak_ += at_peak;
+    }
     // The host hands over a kernel at a time, and the device waits where it is faster.
     host_ += eager_launch_;
     device_free_ = std::max(device_free_, host_) + seconds;
@@ -92,9 +107,19 @@ class Clock {
   void set_eager_launch(double seconds) { eager_launch_ = seconds; }
   [[nodiscard]] Bottleneck bottleneck() const { return largest(by_bottleneck_); }
   [[nodiscard]] Seconds eager() const { return Seconds(device_free_); }
-  [[nodiscard]] const EnergySum& energy() const { return energy_; }
+  [[nodiscard]] std::optional<Joules> joules() const { return energy_.joules(); }
+  /// What the products alone would take at the datasheet's peak, each in its own arithmetic.
+  [[nodiscard]] Seconds products_at_peak() const { return products_at_peak_; }
 
  private:
+  [[nodiscard]] std::optional<KernelTime> calibrated_time(const OperatorCase& c) const {
+    const auto predicted = predict(c);
+    if (!predicted) return roofline_time(c, device_);
+    const Seconds seconds(predicted->seconds);
+    return KernelTime{.seconds = seconds,
+                      .log_error = predicted->log_error,
+                      .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, seconds, device_)};
+  }
   void set_interval(double seconds, double variance, double in_short_kernels, Seconds& low,
                     Seconds& high) const {
     if (seconds <= 0) return;
@@ -134,7 +159,9 @@ class Clock {
 
   const hardware::Device& device_;
   const hardware::OperatorCurves* curves_;
-  EnergySum energy_;
+  std::map<OperatorCase, std::optional<KernelTime>> predicted_;
+  EnergyMeter energy_;
+  Seconds products_at_peak_;
   std::array<double, 3> by_bottleneck_{}, layer_by_bottleneck_{};
   double variance_ = 0, layer_variance_ = 0;
   double short_ = 0, layer_short_ = 0;  ///< s in short kernels
@@ -261,7 +288,8 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
   clock.set_interval(out.seconds, out.low, out.high);
   out.eager = clock.eager();
   out.bottleneck = clock.bottleneck();
-  out.joules = clock.energy().joules(device, curves != nullptr);
+  out.joules = clock.joules();
+  if (clock.products_at_peak() > Seconds()) out.share_of_peak = clock.products_at_peak() / out.seconds;
   out.load = load_time(program, device);
   return out;
 }

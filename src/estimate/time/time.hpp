@@ -45,7 +45,9 @@ struct TimeEstimate {
   Seconds eager;  ///< as a framework runs it call by call: where launches are slower, they decide
   Seconds forward, backward, optimizer;
   double flops = 0, bytes = 0;
-  std::optional<double> share_of_peak;  ///< PPP: FLOP/s reached over the datasheet's
+  /// PPP: FLOP/s of the products over the datasheet's peak in the arithmetic that they compute in. Where they
+  /// compute in several: their time at those peaks over all of the time.
+  std::optional<double> share_of_peak;
   Bottleneck bottleneck = Bottleneck::memory;
   std::optional<Joules> joules;
   std::optional<Seconds> load;  ///< weights from the host's memory onto the device

@@ -1,0 +1,110 @@
+#include "estimate_sweep.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "estimate/batch_list.hpp"
+#include "estimate/sweep.hpp"
+#include "json_output.hpp"
+#include "report/sweep_report.hpp"
+
+namespace plimsoll {
+namespace {
+
+Result<std::vector<std::int64_t>> batches_of(const std::string& what) {
+  constexpr std::string_view kBatch = "batch=";
+  if (!what.starts_with(kBatch))
+    return std::unexpected(Error{.message = fmt::format("\"{}\" cannot be swept", printable(what, 80)),
+                                 .where = "--sweep",
+                                 .hint = "the batch can, as in --sweep batch=1..256 or batch=1..256x2"});
+  Result<std::vector<std::int64_t>> batches =
+      estimate::parse_batches(std::string_view(what).substr(kBatch.size()));
+  if (!batches) return std::unexpected(std::move(batches).error().within("--sweep"));
+  return batches;
+}
+
+std::vector<std::string> assumed(const network::Shapes& shapes) {
+  std::vector<std::string> notes;
+  for (const network::BoundSymbol& s : shapes.bound())
+    if (s.assumed) notes.push_back(fmt::format("{} was not given; {} is assumed", s.name, s.value));
+  return notes;
+}
+
+Status add_largest(const Batches& batches, const estimate::MemorySetting& setting,
+                   std::span<const EstimateTarget> targets, report::SweepReport& report) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!hardware::capacity(targets[i].device())) continue;
+    estimate::MemorySetting own = setting;
+    own.curves = targets[i].curves();
+    Result<estimate::LargestBatch> largest = estimate::largest_batch(
+        batches.network(), [&](std::int64_t n) { return batches.shapes(n); }, own, targets[i].device());
+    PLIMSOLL_TRY(largest);
+    report.rows[i].largest = *largest;
+  }
+  return {};
+}
+
+Result<report::SweepReport> make_report(const SweepOptions& options, const Batches& batches,
+                                        const estimate::MemorySetting& setting,
+                                        std::span<const EstimateTarget> targets, const std::string& model) {
+  Result<std::vector<std::int64_t>> asked = batches_of(options.what);
+  PLIMSOLL_TRY(asked);
+  std::vector<estimate::SweepTarget> places;
+  for (const EstimateTarget& target : targets) places.push_back({&target.device(), target.curves()});
+  const auto shapes = [&](std::int64_t batch) { return batches.shapes(batch); };
+  Result<std::vector<estimate::SweptDevice>> swept = estimate::sweep(
+      batches.network(), shapes, *asked, setting, places, std::max(std::thread::hardware_concurrency(), 1U));
+  if (!swept) return std::unexpected(std::move(swept).error().within(model));
+  const Result<network::Shapes> first = batches.shapes(asked->front());
+  PLIMSOLL_TRY(first);
+  report::SweepReport report{.model = batches.label(),
+                             .setting = setting,
+                             .batches = *std::move(asked),
+                             .rows = {},
+                             .notes = assumed(*first)};
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    report.rows.push_back({&targets[i].device(), targets[i].curves() != nullptr, std::move((*swept)[i])});
+  return report;
+}
+
+}  // namespace
+
+void SweepOptions::add_to(CLI::App& command) {
+  CLI::Option* sweep =
+      command
+          .add_option("--sweep", what, "Many batches at once: batch=1..256, batch=1..256x2 (1, 2, 4 … 256)")
+          ->option_text("batch=RANGE");
+  for (const char* of_one : {"--batch", "--advice", "--timeline", "--layers"})
+    sweep->excludes(command.get_option(of_one));
+  command.add_option("--html", html, "Of a sweep: latency and throughput against batch as a page")
+      ->option_text("FILE")
+      ->needs(sweep);
+  command.add_option("--svg", svg, "Of a sweep: the charts alone")->option_text("FILE")->needs(sweep);
+}
+
+Result<int> run_sweep(const SweepOptions& options, const Batches& batches,
+                      const estimate::MemorySetting& setting, std::span<const EstimateTarget> targets,
+                      const std::string& model, const SweepOutput& output) {
+  Result<report::SweepReport> report = make_report(options, batches, setting, targets, model);
+  PLIMSOLL_TRY(report);
+  if (output.max_batch) PLIMSOLL_TRY(add_largest(batches, setting, targets, *report));
+  if (!options.html.empty()) PLIMSOLL_TRY(write_file(options.html, report::sweep_page(*report)));
+  if (!options.svg.empty())
+    PLIMSOLL_TRY(write_file(options.svg, report::to_svg(report::sweep_charts(*report))));
+  if (output.json)
+    print_json(report::sweep_json(*report));
+  else
+    fmt::print("{}", report::sweep_text(*report, output.style));
+  const bool nowhere = std::ranges::all_of(report->rows, [](const report::SweepRow& row) {
+    return std::ranges::all_of(row.swept.points,
+                               [](const auto& point) { return !point.fits.value_or(true); });
+  });
+  return nowhere ? 1 : 0;
+}
+
+}  // namespace plimsoll

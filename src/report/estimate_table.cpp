@@ -1,0 +1,117 @@
+#include "report/estimate_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using estimate::MemoryEstimate;
+using estimate::TimeEstimate;
+
+/// "yes 14 %": of the capacity.
+std::string fits_cell(const MemoryEstimate& e) {
+  if (!e.fits || !e.capacity) return fits_word(std::nullopt);
+  const double share = e.minimum_device() / *e.capacity;
+  // What does not fit by a hair shall not read as 100 %, nor what fits.
+  const double percent = *e.fits ? std::floor(100 * share) : std::ceil(100 * share);
+  return percent < 1 ? fmt::format("{} <1 %", fits_word(e.fits))
+                     : fmt::format("{} {:.0f} %", fits_word(e.fits), percent);
+}
+
+/// "-39 +64 %"
+std::string interval_cell(const TimeEstimate& e) {
+  return fmt::format("{:+.0f} {:+.0f} %", 100 * (e.low / e.seconds - 1), 100 * (e.high / e.seconds - 1));
+}
+
+}  // namespace
+
+Table fitted(Table table, std::initializer_list<std::string_view> expendable, const TextStyle& style) {
+  for (const std::string_view title : expendable) {
+    if (!style.width) break;
+    const std::string shown = to_text(table, {.width = style.width});
+    std::size_t longest = 0;
+    for (std::size_t at = 0; at < shown.size(); at = shown.find('\n', at) + 1)
+      longest =
+          std::max(longest, display_width(std::string_view(shown).substr(at, shown.find('\n', at) - at)));
+    if (longest <= static_cast<std::size_t>(*style.width)) break;
+    const auto column = std::ranges::find(table.columns, title, &Column::title);
+    if (column == table.columns.end()) continue;
+    const std::ptrdiff_t index = column - table.columns.begin();
+    table.columns.erase(column);
+    for (std::vector<std::string>& row : table.rows) row.erase(row.begin() + index);
+  }
+  return table;
+}
+
+std::string fits_word(const std::optional<bool>& fits) {
+  return !fits ? "unknown" : *fits ? "yes" : "NO";
+}
+
+std::string device_word(const hardware::Device& device) {
+  return printable(device.id.empty() ? device.name : device.id);
+}
+
+std::string colour_fits(const std::string& table, const TextStyle& style) {
+  if (!style.color) return table;
+  std::string out;
+  const auto is_word = [&](std::size_t at, std::size_t size) {
+    const auto apart = [&](std::size_t i) {
+      return i >= table.size() || table[i] == ' ' || table[i] == '\n';
+    };
+    return apart(at - 1) && apart(at + size);
+  };
+  for (std::size_t at = 0; at < table.size(); ++at) {
+    const std::string_view rest = std::string_view(table).substr(at);
+    if (rest.starts_with("NO") && is_word(at, 2)) {
+      out += red("NO", style);
+      at += 1;
+    } else if (rest.starts_with("yes") && is_word(at, 3)) {
+      out += green("yes", style);
+      at += 2;
+    } else {
+      out += table[at];
+    }
+  }
+  return out;
+}
+
+std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& style) {
+  const bool training = !rows.empty() && rows.front().memory->setting.mode == network::Mode::train;
+  Table t{{{"Batch", Align::right},
+           {"Device", Align::left, true},
+           {"Needs", Align::right},
+           {"Fits", Align::left},
+           {training ? "Step" : "Pass", Align::right},
+           {"95 %", Align::right},
+           {"Samples/s", Align::right},
+           {"Energy", Align::right},
+           {"Bound", Align::left},
+           {"From", Align::left}},
+          {}};
+  for (const EstimateRow& row : rows) {
+    const MemoryReport& memory = *row.memory;
+    std::vector<std::string> cells = {std::to_string(memory.batch), device_word(memory.device),
+                                      text(memory.estimate.minimum_device()), fits_cell(memory.estimate)};
+    if (row.time == nullptr) {
+      for (const char* cell : {"unknown", "", "unknown", "unknown", "unknown", ""}) cells.emplace_back(cell);
+    } else {
+      const TimeEstimate& e = *row.time;
+      cells.push_back(text(e.seconds));
+      cells.push_back(interval_cell(e));
+      cells.push_back(plimsoll::count_text(static_cast<double>(memory.batch) / e.seconds.value()));
+      cells.push_back(e.joules ? text(*e.joules) : "unknown");
+      cells.emplace_back(name(e.bottleneck));
+      cells.emplace_back(hardware::name(e.provenance));
+    }
+    t.rows.push_back(std::move(cells));
+  }
+  return colour_fits(to_text(fitted(std::move(t), {"95 %", "Bound", "Energy", "From"}, style), style), style);
+}
+
+}  // namespace plimsoll::report

@@ -1,0 +1,189 @@
+#include "report/sweep_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "report/estimate_table.hpp"
+#include "report/paragraph.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using estimate::SweepPoint;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kUnknown = "unknown";
+
+bool training(const SweepReport& report) {
+  return report.setting.mode == network::Mode::train;
+}
+
+/// The largest batch that fits, as far as the sweep tells: "128", "256+", "128 to 255" where it has gaps.
+std::string fits_to(const SweepRow& row) {
+  if (row.largest)
+    return row.largest->batch == 0 ? "none"
+                                   : fmt::format("{}{}", row.largest->batch, row.largest->bounded ? "" : "+");
+  const SweepPoint* last = row.swept.last_that_fits();
+  const SweepPoint* large = row.swept.first_too_large();
+  if (last == nullptr && large == nullptr) return std::string(kUnknown);
+  if (last == nullptr) return large->batch == 1 ? "none" : fmt::format("below {}", large->batch);
+  if (large == nullptr) return fmt::format("{}+", last->batch);
+  return large->batch == last->batch + 1 ? std::to_string(last->batch)
+                                         : fmt::format("{} to {}", last->batch, large->batch - 1);
+}
+
+std::string pass_cell(const SweepPoint* point) {
+  return point != nullptr && point->time ? text(point->time->seconds) : std::string(kUnknown);
+}
+
+std::string energy_cell(const SweepPoint& point) {
+  if (!point.time || !point.time->joules) return std::string(kUnknown);
+  return text(Joules(point.time->joules->value() / static_cast<double>(point.batch)));
+}
+
+std::vector<std::string> cells(const SweepRow& row) {
+  const SweepPoint* best = row.swept.best();
+  const SweepPoint* knee = row.swept.knee();
+  const SweepPoint& first = row.swept.points.front();
+  std::vector<std::string> out = {device_word(*row.device), fits_to(row)};
+  if (best == nullptr) {
+    // Nothing fits: the one figure left is what the smallest batch would take.
+    out.push_back(pass_cell(&first));
+    for (int i = 0; i < 6; ++i) out.emplace_back(first.time ? "-" : kUnknown);
+    out.emplace_back(first.time ? name(first.time->provenance) : "");
+    return out;
+  }
+  out.push_back(pass_cell(&first));
+  // Where the sweep begins beyond the knee, it may lie below.
+  out.push_back(fmt::format("{}{}", knee == &first && first.batch > 1 ? "≤" : "", knee->batch));
+  out.push_back(pass_cell(knee));
+  out.push_back(std::to_string(best->batch));
+  out.push_back(plimsoll::count_text(*best->samples_per_second()));
+  out.push_back(energy_cell(*best));
+  out.emplace_back(name(best->time->bottleneck));
+  out.emplace_back(name(best->time->provenance));
+  return out;
+}
+
+Json point_json(const SweepPoint& point) {
+  Json out = {{"batch", point.batch},
+              {"peak_allocated_bytes", point.peak_allocated.count()},
+              {"device_used_bytes", point.device_used.count()},
+              {"fits", point.fits ? Json(*point.fits) : Json(nullptr)}};
+  if (!point.time) {
+    for (const char* key : {"seconds", "low_seconds", "high_seconds", "eager_seconds", "samples_per_second",
+                            "joules", "bottleneck", "share_of_peak"})
+      out[key] = nullptr;
+    return out;
+  }
+  const estimate::TimeEstimate& e = *point.time;
+  out["seconds"] = e.seconds.value();
+  out["low_seconds"] = e.low.value();
+  out["high_seconds"] = e.high.value();
+  out["eager_seconds"] = e.eager.value();
+  out["samples_per_second"] = point.samples_per_second() ? Json(*point.samples_per_second()) : Json(nullptr);
+  out["joules"] = e.joules ? Json(e.joules->value()) : Json(nullptr);
+  out["bottleneck"] = name(e.bottleneck);
+  out["share_of_peak"] = e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr);
+  return out;
+}
+
+Json batch_or_null(const SweepPoint* point) {
+  return point == nullptr ? Json(nullptr) : Json(point->batch);
+}
+
+Json row_json(const SweepRow& row) {
+  const auto capacity = hardware::capacity(*row.device);
+  Json points = Json::array();
+  for (const SweepPoint& point : row.swept.points) points.push_back(point_json(point));
+  Json largest = nullptr;
+  if (row.largest)
+    largest = {{"batch", row.largest->batch},
+               {"minimum_device_bytes", row.largest->minimum_device.count()},
+               {"bounded", row.largest->bounded}};
+  return {{"device", row.device->id},
+          {"name", row.device->name},
+          {"capacity_bytes", capacity ? Json(capacity->count()) : Json(nullptr)},
+          {"provenance",
+           name(row.calibrated ? hardware::Provenance::calibrated : hardware::Provenance::datasheet)},
+          {"best_batch", batch_or_null(row.swept.best())},
+          {"knee_batch", batch_or_null(row.swept.knee())},
+          {"last_batch_that_fits", batch_or_null(row.swept.last_that_fits())},
+          {"first_batch_too_large", batch_or_null(row.swept.first_too_large())},
+          {"largest_batch", std::move(largest)},
+          {"no_time", row.swept.no_time.empty() ? Json(nullptr) : Json(printable(row.swept.no_time))},
+          {"points", std::move(points)}};
+}
+
+}  // namespace
+
+std::string sweep_title(const SweepReport& report) {
+  const estimate::MemorySetting& s = report.setting;
+  const std::string mode =
+      training(report) ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
+  const std::string batches = report.batches.size() == 1
+                                  ? fmt::format("batch {}", report.batches.front())
+                                  : fmt::format("{} batches from {} to {}", report.batches.size(),
+                                                report.batches.front(), report.batches.back());
+  return fmt::format("{} · {} in {} · {}", printable(report.model), mode, network::name(s.precision),
+                     batches);
+}
+
+Table sweep_table(const SweepReport& report) {
+  Table t{{{"Device", Align::left, true},
+           {"Fits to", Align::right},
+           {fmt::format("Batch {}", report.batches.front()), Align::right},
+           {"Knee", Align::right},
+           {training(report) ? "Step" : "Pass", Align::right},
+           {"Best", Align::right},
+           {"Samples/s", Align::right},
+           {"Energy", Align::right},
+           {"Bound", Align::left},
+           {"From", Align::left}},
+          {}};
+  for (const SweepRow& row : report.rows) t.rows.push_back(cells(row));
+  return t;
+}
+
+std::vector<std::string> sweep_notes(const SweepReport& report) {
+  const std::string_view pass = training(report) ? "step" : "pass";
+  std::vector<std::string> notes = {fmt::format(
+      "Fits to: the largest batch in the device's memory. Batch {}: time of its {}. Knee: the smallest batch "
+      "that "
+      "reaches {:.0f} % of the best throughput, with its time; beyond it time grows as the batch does. Best: "
+      "the "
+      "batch with the most samples/s of those that fit, with its energy per sample and what binds it.",
+      report.batches.front(), pass, 100 * estimate::kKneeShare)};
+  std::vector<std::string> without;
+  for (const SweepRow& row : report.rows)
+    if (!row.swept.no_time.empty()) without.push_back(device_word(*row.device));
+  if (!without.empty())
+    notes.push_back(fmt::format("Too few figures are known of {} to tell a time.", fmt::join(without, ", ")));
+  for (const std::string& note : report.notes) notes.push_back(printable(note));
+  return notes;
+}
+
+std::string sweep_text(const SweepReport& report, const TextStyle& style) {
+  std::string out = wrap(bold(sweep_title(report), style), text_width(style), "") + '\n';
+  out += to_text(fitted(sweep_table(report), {"Bound", "Energy", "From"}, style), style) + '\n';
+  for (const std::string& note : sweep_notes(report)) out += wrap(note, text_width(style), "");
+  return out;
+}
+
+Json sweep_json(const SweepReport& report) {
+  Json devices = Json::array();
+  for (const SweepRow& row : report.rows) devices.push_back(row_json(row));
+  return {{"model", report.model},
+          {"mode", network::name(report.setting.mode)},
+          {"precision", network::name(report.setting.precision)},
+          {"optimizer", training(report) ? Json(network::name(report.setting.optimizer)) : Json(nullptr)},
+          {"batches", report.batches},
+          {"devices", std::move(devices)}};
+}
+
+}  // namespace plimsoll::report
