@@ -21,6 +21,8 @@ using estimate::KernelEfficiency;
 using hardware::OperatorPoint;
 using Group = std::tuple<hardware::OperatorClass, hardware::Direction, estimate::KernelFormat>;
 
+constexpr std::array<std::string_view, 3> kFormats = {"vector", "tf32", "half"};
+
 using Parameters = std::array<double, 4>;  // logarithms
 
 KernelEfficiency efficiency_at(const Parameters& p) {
@@ -114,8 +116,8 @@ constexpr KernelEfficiencyRow kRows[] = {{
     all += static_cast<double>(points.size());
     fmt::print("    {{{}, {}, {}, {{{:.3g}, {:.3g}, {:.3g}, {:.3g}, {:.3g}}}}},  // {} points\n",
                identifier(name(operator_class)), identifier(name(direction)),
-               format == estimate::KernelFormat::half ? "half" : "single", e.compute, e.memory, e.ramp_flops,
-               e.ramp_bytes, scatter(p, points, *device), points.size());
+               kFormats[static_cast<std::size_t>(format)], e.compute, e.memory, e.ramp_flops, e.ramp_bytes,
+               scatter(p, points, *device), points.size());
   }
   fmt::print(R"(}};
 // clang-format on

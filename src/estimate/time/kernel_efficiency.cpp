@@ -5,7 +5,7 @@
 namespace plimsoll::estimate {
 namespace {
 
-constexpr std::size_t kFormats = 2;
+constexpr std::size_t kFormats = 3;
 using Rows =
     std::array<const KernelEfficiency*, hardware::kOperatorClasses * hardware::kDirections * kFormats>;
 
@@ -28,25 +28,23 @@ KernelFormat format_of(hardware::Arithmetic arithmetic) {
   using enum hardware::Arithmetic;
   switch (arithmetic) {
     case fp64:
-    case fp32:
-    case tf32: return KernelFormat::single;
+    case fp32: return KernelFormat::vector;
+    case tf32: return KernelFormat::tf32;
     case fp16:
     case bf16:
     case int8:
     case fp8: return KernelFormat::half;
   }
-  return KernelFormat::single;
+  return KernelFormat::vector;
 }
 
-const KernelEfficiency& efficiency_of(const hardware::OperatorCase& c) {
+const KernelEfficiency& efficiency_of(const hardware::OperatorCase& c, KernelFormat format) {
   static constexpr KernelEfficiency kUsual;
   static const Rows kRows = indexed();
-  const KernelFormat format = format_of(c.arithmetic);
-  const KernelFormat other = format == KernelFormat::half ? KernelFormat::single : KernelFormat::half;
   const auto operator_class = c.operator_class == hardware::OperatorClass::depthwise_channels_last
                                   ? hardware::OperatorClass::depthwise
                                   : c.operator_class;
-  for (const KernelFormat f : {format, other})
+  for (const KernelFormat f : {format, KernelFormat::tf32, KernelFormat::vector, KernelFormat::half})
     if (const KernelEfficiency* row = kRows[index_of(operator_class, c.direction, f)]) return *row;
   return kUsual;
 }

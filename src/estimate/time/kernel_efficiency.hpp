@@ -13,8 +13,9 @@ struct KernelEfficiency {
   double log_error = 0.35;  ///< standard deviation of log(measured / predicted)
 };
 
-/// Products are other kernels in half precision than in single.
-enum class KernelFormat : std::uint8_t { single, half };
+/// Where a product is computed: by vector units, or by matrix units in TF32 or in half precision and less.
+/// These are other kernels, and reach other shares.
+enum class KernelFormat : std::uint8_t { vector, tf32, half };
 [[nodiscard]] KernelFormat format_of(hardware::Arithmetic arithmetic);
 
 struct KernelEfficiencyRow {
@@ -27,7 +28,7 @@ struct KernelEfficiencyRow {
 /// chip to chip than the peaks.
 [[nodiscard]] std::span<const KernelEfficiencyRow> kernel_efficiencies();
 
-/// Of a class that was not measured so: in the other format, or as usual.
-[[nodiscard]] const KernelEfficiency& efficiency_of(const hardware::OperatorCase& c);
+/// Of a class that was not measured so: in another format, or as usual.
+[[nodiscard]] const KernelEfficiency& efficiency_of(const hardware::OperatorCase& c, KernelFormat format);
 
 }  // namespace plimsoll::estimate

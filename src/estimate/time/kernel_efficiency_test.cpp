@@ -31,17 +31,17 @@ TEST(KernelEfficiency, EachRowStandsOnceAndIsPossible) {
 TEST(KernelEfficiency, ProductsReachMoreThanConvolutions) {
   const OperatorCase matrix{OperatorClass::matrix, Direction::forward, Arithmetic::bf16, {}};
   const OperatorCase convolution{OperatorClass::convolution, Direction::forward, Arithmetic::bf16, {}};
-  EXPECT_GT(efficiency_of(matrix).compute, efficiency_of(convolution).compute);
+  EXPECT_GT(efficiency_of(matrix, KernelFormat::half).compute,
+            efficiency_of(convolution, KernelFormat::half).compute);
 }
 
-TEST(KernelEfficiency, AnUnmeasuredFormatIsAsTheOther) {
-  const OperatorCase single{OperatorClass::optimizer_adam, Direction::forward, Arithmetic::fp32, {}};
-  const OperatorCase bytes{OperatorClass::optimizer_adam, Direction::forward, Arithmetic::int8, {}};
-  EXPECT_GT(efficiency_of(single).memory, 0);
-  EXPECT_GT(efficiency_of(bytes).memory, 0);
+TEST(KernelEfficiency, AnUnmeasuredFormatIsAsAnother) {
+  const OperatorCase depthwise{OperatorClass::depthwise, Direction::forward, Arithmetic::fp32, {}};
+  EXPECT_EQ(efficiency_of(depthwise, KernelFormat::vector).memory,
+            efficiency_of(depthwise, KernelFormat::tf32).memory);
   // Nobody steps an optimizer backward.
   const OperatorCase none{OperatorClass::optimizer_adam, Direction::backward_weight, Arithmetic::fp32, {}};
-  EXPECT_EQ(efficiency_of(none).compute, KernelEfficiency{}.compute);
+  EXPECT_EQ(efficiency_of(none, KernelFormat::vector).compute, KernelEfficiency{}.compute);
 }
 
 hardware::Device device_with_cache() {
@@ -75,6 +75,18 @@ TEST(RooflineSeconds, TheRampIsWorthWorkOfEveryMultiprocessor) {
   OperatorCase c{.operator_class = OperatorClass::copy, .arithmetic = Arithmetic::fp32};
   c.extents[0] = 1;
   EXPECT_NEAR((*roofline_seconds(c, ramped, device) - kernel_gap(device)).value(), 1e7 / 2e12, 1e-9);
+}
+
+TEST(RooflineSeconds, WithoutMatrixUnitsProductsRunInVectorUnits) {
+  const OperatorCase product{OperatorClass::matrix, Direction::forward, Arithmetic::fp16, {}};
+  const OperatorCase convolution{OperatorClass::convolution, Direction::forward, Arithmetic::tf32, {}};
+  hardware::Device device = device_with_cache();  // 10 TFLOP/s in fp32
+  EXPECT_EQ(format_on(device, convolution), KernelFormat::vector);
+  auto& half = device.peak[static_cast<std::size_t>(Arithmetic::fp16)];
+  half = hardware::Figure{2e13, hardware::Provenance::datasheet, "a test"};
+  EXPECT_EQ(format_on(device, product), KernelFormat::vector);
+  half->value = 8e13;
+  EXPECT_EQ(format_on(device, product), KernelFormat::half);
 }
 
 TEST(RooflineSeconds, UnknownWithoutRateOrBandwidth) {

@@ -21,6 +21,9 @@ struct KernelTime {
 /// How long the device takes from one kernel to the next, where nothing is computed.
 [[nodiscard]] Seconds kernel_gap(const hardware::Device& device);
 
+/// How the device computes the kernel: without matrix units for its format by vector units.
+[[nodiscard]] KernelFormat format_on(const hardware::Device& device, const hardware::OperatorCase& c);
+
 /// By the datasheet and a class's efficiency.
 [[nodiscard]] std::optional<Seconds> roofline_seconds(const hardware::OperatorCase& c,
                                                       const KernelEfficiency& efficiency,

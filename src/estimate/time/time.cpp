@@ -134,7 +134,7 @@ class Clock {
   /// has timed, but no better than bandwidth allows.
   [[nodiscard]] std::optional<hardware::Prediction> between_layouts(
       std::optional<hardware::Prediction> other_layout, const OperatorCase& c) const {
-    if (!other_layout || format_of(c.arithmetic) == KernelFormat::single || !device_.memory_bandwidth)
+    if (!other_layout || format_of(c.arithmetic) != KernelFormat::half || !device_.memory_bandwidth)
       return other_layout;
     const double least =
         kernel_gap(device_).value() + hardware::work_of(c).bytes / device_.memory_bandwidth->value;
