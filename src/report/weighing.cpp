@@ -89,7 +89,7 @@ std::string bar(const WeighedDevice& d, const TextStyle& style) {
 }
 
 std::string verdict(const WeighedDevice& d, const TextStyle& style) {
-  const std::string words = fit_words(d);
+  std::string words = fit_words(d);
   if (!d.fits()) return words;
   return *d.fits() ? green(words, style) : red(words, style);
 }
