@@ -15,12 +15,12 @@ namespace plimsoll::hardware {
 /// Families of kernels that frameworks run, by what decides their time. kOperatorClasses says what the
 /// extents of each mean, in order.
 enum class OperatorClass : std::uint8_t {
-  convolution,  ///< of all channels together; 1x1 ones too
-  grouped,      ///< convolution in groups of several channels
-  depthwise,    ///< a group per channel
+  convolution,              ///< of all channels together; 1x1 ones too
+  grouped,                  ///< convolution in groups of several channels
+  depthwise,                ///< a group per channel
   depthwise_channels_last,  ///< the same with the channels fastest in memory: other kernels
-  matrix,       ///< x[m,k] times weight[n,k] turned, with bias: a linear layer
-  batched,      ///< a[b,m,k] times b[b,k,n]
+  matrix,                   ///< x[m,k] times weight[n,k] turned, with bias: a linear layer
+  batched,                  ///< a[b,m,k] times b[b,k,n]
   attention,
   batch_norm,           ///< with stored statistics
   batch_norm_training,  ///< with the batch's

@@ -166,8 +166,8 @@ OperatorPlace place_of(const OperatorCase& c) {
 
 std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b) {
   if (a == b) return 0;
-  const bool product = operator_class <= attention && operator_class != depthwise &&
-                       operator_class != depthwise_channels_last;
+  const bool product =
+      operator_class <= attention && operator_class != depthwise && operator_class != depthwise_channels_last;
   if (product) return std::nullopt;
   const auto half = [](Arithmetic x) { return x == Arithmetic::bf16 || x == Arithmetic::fp16; };
   return half(a) && half(b) ? 0.1 : 0.35;
