@@ -220,6 +220,17 @@ std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near
   return bytes > 0 ? std::optional(*nearest->workspace / bytes * work_of(c).bytes) : std::nullopt;
 }
 
+std::vector<OperatorCase> OperatorCurves::slower_than_alike(double factor) const {
+  std::vector<OperatorCase> slow;
+  for (const Curve& curve : curves_)
+    for (std::size_t i = 0; i < curve.measured.size(); ++i) {
+      const OperatorPoint& point = curve.measured[i];
+      const auto predicted = curve.predict(point.what, i);
+      if (predicted && point.seconds > factor * predicted->seconds) slow.push_back(point.what);
+    }
+  return slow;
+}
+
 std::vector<ClassFit> OperatorCurves::fits() const {
   std::vector<ClassFit> fits;
   for (const Curve& curve : curves_) {

@@ -35,6 +35,9 @@ class OperatorCurves {
   enum class Near : std::uint8_t { same, alike };
   [[nodiscard]] std::optional<double> workspace(const OperatorCase& c, Near near) const;
 
+  /// Cases whose point is more than `factor` times what the others of its class predict.
+  [[nodiscard]] std::vector<OperatorCase> slower_than_alike(double factor) const;
+
   /// The points of each class predicted from the others.
   [[nodiscard]] std::vector<ClassFit> fits() const;
 

@@ -53,7 +53,9 @@ bool Gathered::take(const job::Answer& answer) {
   hardware::OperatorPoint kept{*what, *point->seconds, point->spread.value_or(0)};
   if (point->workspace_bytes && has_workspace(what->operator_class))
     kept.workspace = static_cast<double>(*point->workspace_bytes);
-  points[*what] = kept;
+  // What was taken again because it was doubtful: others at work can only make it slower.
+  if (const auto before = points.find(*what); before == points.end() || kept.seconds < before->second.seconds)
+    points[*what] = kept;
   failures.erase(*what);
   return true;
 }
