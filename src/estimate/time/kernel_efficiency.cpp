@@ -6,8 +6,9 @@ namespace plimsoll::estimate {
 namespace {
 
 constexpr std::size_t kFormats = 3;
-using Rows =
-    std::array<const KernelEfficiency*, hardware::kOperatorClasses * hardware::kDirections * kFormats>;
+constexpr std::size_t kRowCount =
+    std::size_t{hardware::kOperatorClasses} * std::size_t{hardware::kDirections} * kFormats;
+using Rows = std::array<const KernelEfficiency*, kRowCount>;
 
 std::size_t index_of(hardware::OperatorClass c, hardware::Direction direction, KernelFormat format) {
   return (static_cast<std::size_t>(c) * hardware::kDirections + static_cast<std::size_t>(direction)) *
