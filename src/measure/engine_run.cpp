@@ -56,10 +56,9 @@ Error internal(std::string message, std::string hint = {}) {
           .kind = Error::Kind::internal};
 }
 
-/// Threads of OpenMP that have nothing to do spin for some milliseconds where nobody says otherwise, on
-/// recent processors for twenty, and take the cores from the threads that OpenBLAS has of its own: a BERT is
-/// three times slower on two cores. A short while is enough from one operator to the next. Whoever sets
-/// either is not overruled.
+/// Threads of OpenMP that have nothing to do spin for some milliseconds where nobody says otherwise, and take
+/// the cores from the threads that OpenBLAS has of its own: a BERT is three times slower on two cores. A
+/// short while is enough from one operator to the next. Whoever sets either is not overruled.
 std::vector<std::pair<std::string, std::string>> threads_that_wait() {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return {};
   return {{"GOMP_SPINCOUNT", "1000"}};
