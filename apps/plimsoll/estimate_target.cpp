@@ -12,12 +12,8 @@ Result<EstimateTarget> target_named(const std::string& name, const std::string& 
   std::vector<report::OtherUser> others;
   if (name == "this" && device->kind == hardware::DeviceKind::gpu) {
     GpuUse use = gpu_use(0);
-    if (use.free) {
-      device->usable_memory =
-          hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
-                           "free at this moment, by the driver"};
-      others = std::move(use.users);
-    }
+    leave_to_users(*device, use);
+    if (use.free) others = std::move(use.users);
   }
   Result<CalibratedDevice> calibrated =
       with_calibration(*std::move(device), calibration, names_this_machine(name));

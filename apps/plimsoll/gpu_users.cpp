@@ -60,4 +60,11 @@ void GpuWatch::add_activity(GpuUse& use) {
   if (const auto activity = window->second->advance(false)) use.sm_activity = (*activity)[nvml::kSmActivity];
 }
 
+void leave_to_users(hardware::Device& device, const GpuUse& use) {
+  if (use.free)
+    device.usable_memory =
+        hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
+                         "free at this moment, by the driver"};
+}
+
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "hardware/device.hpp"
 #include "nvml/library.hpp"
 #include "report/gpu_use.hpp"
 
@@ -12,6 +13,9 @@ using report::GpuUse;
 
 /// What the processes at work on a GPU of this machine leave of its memory, at this moment.
 [[nodiscard]] GpuUse gpu_use(unsigned gpu);
+
+/// The device has no more than its users leave, where the driver tells.
+void leave_to_users(hardware::Device& device, const GpuUse& use);
 
 /// Watches this machine's GPUs from its making on: how busy they are shows only over some time.
 class GpuWatch {

@@ -20,10 +20,7 @@ Result<WeighTarget> target_here(Device device, std::optional<unsigned> gpu, cons
   std::optional<GpuUse> use;
   if (gpu) {
     use = watch.use(*gpu);
-    if (use->free)
-      device.usable_memory =
-          hardware::Figure{static_cast<double>(use->free->count()), hardware::Provenance::measured,
-                           "free at this moment, by the driver"};
+    leave_to_users(device, *use);
   }
   Result<CalibratedDevice> calibrated = with_calibration(std::move(device), options.calibration, true);
   PLIMSOLL_TRY(calibrated);

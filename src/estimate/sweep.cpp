@@ -64,8 +64,6 @@ class Sweeper {
 
   /// The point of that batch for every target.
   [[nodiscard]] Result<std::vector<SweepPoint>> points(std::int64_t batch) const;
-  /// Why a target has no time; empty where it has one.
-  [[nodiscard]] Result<std::vector<std::string>> without_time(std::int64_t batch) const;
 
  private:
   [[nodiscard]] Result<Programs> programs(std::int64_t batch) const;
@@ -143,21 +141,12 @@ Result<std::vector<SweepPoint>> Sweeper::points(std::int64_t batch) const {
       // Thousands of points, each with hundreds of layers, would fill the memory.
       estimated->layers = {};
       point.time = *std::move(estimated);
+    } else {
+      point.no_time = estimated.error().text();
     }
     points.push_back(std::move(point));
   }
   return points;
-}
-
-Result<std::vector<std::string>> Sweeper::without_time(std::int64_t batch) const {
-  const Result<Programs> programs = this->programs(batch);
-  PLIMSOLL_TRY(programs);
-  std::vector<std::string> out;
-  for (const Place& place : places_) {
-    const Result<TimeEstimate> estimated = time(place, *programs);
-    out.push_back(estimated ? std::string() : estimated.error().text());
-  }
-  return out;
 }
 
 }  // namespace
@@ -217,9 +206,7 @@ Result<std::vector<SweptDevice>> sweep(const network::Network& network, const Sh
     PLIMSOLL_TRY(*points);
     for (std::size_t i = 0; i < out.size(); ++i) out[i].points.push_back(std::move((**points)[i]));
   }
-  const Result<std::vector<std::string>> why = sweeper.without_time(batches.front());
-  PLIMSOLL_TRY(why);
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].no_time = (*why)[i];
+  for (SweptDevice& swept : out) swept.no_time = swept.points.front().no_time;
   return out;
 }
 

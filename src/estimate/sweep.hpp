@@ -19,7 +19,8 @@ struct SweepPoint {
   Bytes device_used;         ///< with what the allocator reserves, and the context
   std::optional<bool> fits;  ///< absent where the device's memory is not known
   std::optional<TimeEstimate>
-      time;  ///< without its layers; of a batch that does not fit, too: had it the room
+      time;                  ///< without its layers; of a batch that does not fit, too: had it the room
+  std::string no_time = {};  ///< why there is none
 
   [[nodiscard]] std::optional<double> samples_per_second() const;
 };
@@ -27,7 +28,7 @@ struct SweepPoint {
 /// A device with its points, by batch.
 struct SweptDevice {
   std::vector<SweepPoint> points;
-  std::string no_time;  ///< why there is none
+  std::string no_time;  ///< why the first has none
 
   /// Where it goes fastest, of the batches that may fit; the smallest of equals. Null where no time is known.
   [[nodiscard]] const SweepPoint* best() const;

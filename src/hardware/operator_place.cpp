@@ -164,11 +164,14 @@ OperatorPlace place_of(const OperatorCase& c) {
   }
 }
 
+bool is_matrix_product(OperatorClass operator_class) {
+  return operator_class == convolution || operator_class == grouped || operator_class == matrix ||
+         operator_class == batched || operator_class == attention;
+}
+
 std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b) {
   if (a == b) return 0;
-  const bool product =
-      operator_class <= attention && operator_class != depthwise && operator_class != depthwise_channels_last;
-  if (product) return std::nullopt;
+  if (is_matrix_product(operator_class)) return std::nullopt;
   const auto half = [](Arithmetic x) { return x == Arithmetic::bf16 || x == Arithmetic::fp16; };
   return half(a) && half(b) ? 0.1 : 0.35;
 }

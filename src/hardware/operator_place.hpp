@@ -31,6 +31,9 @@ using OperatorPlace = std::array<double, kCoordinates>;
   return sum;
 }
 
+/// Whether matrix units have kernels for the class.
+[[nodiscard]] bool is_matrix_product(OperatorClass operator_class);
+
 /// How far a point in another arithmetic is from one with the same extents. Nothing where it tells nothing:
 /// products in another format are other kernels.
 [[nodiscard]] std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b);

@@ -63,13 +63,8 @@ struct Answer {
 void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes,
               const EstimateTarget& target) {
   const estimate::MemorySetting& setting = answer.memory.setting;
-  estimate::TimeSetting asked{.lowering = {.mode = setting.mode,
-                                           .precision = setting.precision,
-                                           .loss = setting.loss,
-                                           .in_place = setting.in_place,
-                                           .key_value_cache = setting.key_value_cache,
-                                           .frozen = setting.frozen},
-                              .optimizer = setting.optimizer};
+  const estimate::TimeSetting asked{.lowering = estimate::lowering_options(setting, target.device()),
+                                    .optimizer = setting.optimizer};
   Result<estimate::TimeEstimate> time =
       estimate::estimate_time(batches.network(), shapes, asked, target.device(), target.curves());
   if (time)

@@ -37,25 +37,19 @@ Seconds kernel_gap(const Device& device) {
   return Seconds(device.kind == hardware::DeviceKind::gpu ? kGpuGap : 0);
 }
 
-/// Whether a class has kernels for matrix units.
-bool is_product(hardware::OperatorClass what) {
-  using enum hardware::OperatorClass;
-  return what == convolution || what == grouped || what == matrix || what == batched || what == attention;
-}
-
 KernelFormat format_on(const Device& device, const hardware::OperatorCase& c) {
   const KernelFormat format = format_of(c.arithmetic);
   // In vector units half precision is at most twice as fast; matrix units are four times as fast and more.
   constexpr double kMatrixGain = 2.5;
   const auto rate = rate_of(device, c.arithmetic), vector = rate_of(device, Arithmetic::fp32);
   const bool by_matrix_units = rate && vector && *rate > kMatrixGain * *vector;
-  return is_product(c.operator_class) && !by_matrix_units ? KernelFormat::vector : format;
+  return hardware::is_matrix_product(c.operator_class) && !by_matrix_units ? KernelFormat::vector : format;
 }
 
 std::optional<Seconds> roofline_seconds(const hardware::OperatorCase& c, const KernelEfficiency& e,
                                         const Device& device) {
   const std::optional<double> rate =
-      rate_of(device, is_product(c.operator_class) ? c.arithmetic : Arithmetic::fp32);
+      rate_of(device, hardware::is_matrix_product(c.operator_class) ? c.arithmetic : Arithmetic::fp32);
   if (!rate || !device.memory_bandwidth) return std::nullopt;
   const hardware::OperatorWork work = hardware::work_of(c);
   const bool gpu = device.kind == hardware::DeviceKind::gpu;

@@ -9,6 +9,7 @@
 #include "estimate/time/roofline.hpp"
 #include "hardware/ceilings.hpp"
 #include "hardware/operator_curve.hpp"
+#include "hardware/operator_place.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -27,16 +28,8 @@ constexpr double kTensorOverhead = 1e-5;  // s per tensor that is loaded
 
 /// What networks are measured in FLOP/s for, and what peaks are given for.
 bool is_product(OperatorClass what) {
-  switch (what) {
-    case OperatorClass::convolution:
-    case OperatorClass::grouped:
-    case OperatorClass::depthwise:
-    case OperatorClass::depthwise_channels_last:
-    case OperatorClass::matrix:
-    case OperatorClass::batched:
-    case OperatorClass::attention: return true;
-    default: return false;
-  }
+  return hardware::is_matrix_product(what) || what == OperatorClass::depthwise ||
+         what == OperatorClass::depthwise_channels_last;
 }
 
 /// Sums kernel after kernel, in the order in which they run.
