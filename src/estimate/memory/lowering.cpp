@@ -287,75 +287,6 @@ void Lowering::backward_sum(ValueId from, ValueId to) {
   }
 }
 
-hardware::Arithmetic Lowering::arithmetic(hardware::OperatorClass what, DataType type) const {
-  using hardware::Arithmetic;
-  using hardware::OperatorClass;
-  using network::Precision;
-  if (type == DataType::bfloat16) return Arithmetic::bf16;
-  if (type == DataType::float16) return Arithmetic::fp16;
-  if (type == DataType::float32) {
-    const bool convolution = what == OperatorClass::convolution || what == OperatorClass::grouped ||
-                             what == OperatorClass::depthwise ||
-                             what == OperatorClass::depthwise_channels_last;
-    const bool product =
-        what == OperatorClass::matrix || what == OperatorClass::batched || what == OperatorClass::attention;
-    const Precision p = options_.precision;
-    if (!options_.gpu) return Arithmetic::fp32;  // others have no such units
-    if (convolution && p != Precision::fp32_strict) return Arithmetic::tf32;
-    return product && p == Precision::tf32 ? Arithmetic::tf32 : Arithmetic::fp32;
-  }
-  // Of other elements only their size counts.
-  const auto bits = network::bits(type);
-  return bits >= 64   ? Arithmetic::fp64
-         : bits == 32 ? Arithmetic::fp32
-         : bits == 16 ? Arithmetic::fp16
-                      : Arithmetic::int8;
-}
-
-void Lowering::kernel(hardware::OperatorClass what, DataType type, Extents extents,
-                      hardware::Direction direction) {
-  hardware::OperatorCase c{
-      .operator_class = what, .direction = direction, .arithmetic = arithmetic(what, type)};
-  std::ranges::copy(extents, c.extents.begin());
-  kernel(c);
-}
-void Lowering::kernel(const hardware::OperatorCase& c) {
-  kernels_.push_back(c);
-}
-void Lowering::backward_kernel(ValueId of, const hardware::OperatorCase& c) {
-  if (needs_gradient(of)) backward_kernels_.push_back(c);
-}
-
-void Lowering::backward_kernel(ValueId of, hardware::OperatorClass what, hardware::Direction direction,
-                               DataType type, Extents extents) {
-  hardware::OperatorCase c{
-      .operator_class = what, .direction = direction, .arithmetic = arithmetic(what, type)};
-  std::ranges::copy(extents, c.extents.begin());
-  backward_kernel(of, c);
-}
-
-void Lowering::add_unnamed_kernels(std::span<const ValueId> results) {
-  using hardware::Direction;
-  using hardware::OperatorClass;
-  const auto steps = std::span(program_.steps).subspan(call_.forward.begin);
-  if (kernels_.empty())
-    for (const ValueId id : results)
-      if (std::ranges::any_of(steps,
-                              [&](const Step& s) { return s.kind == StepKind::output && s.value == id; }))
-        kernel(OperatorClass::unary, at(id).type, {at(id).elements});
-  if (!backward_kernels_.empty()) return;
-  for (const Step& step : backward_) {
-    if (step.kind != StepKind::gradient) continue;
-    const Value& v = at(step.value);
-    const std::int64_t whole = results.empty() ? v.elements : at(results.front()).elements;
-    if (whole > v.elements && v.elements > 0)  // summed down
-      backward_kernel(step.value, OperatorClass::column_sum, Direction::forward, v.type,
-                      {whole / v.elements, v.elements});
-    else
-      backward_kernel(step.value, OperatorClass::binary, Direction::forward, v.type, {v.elements});
-  }
-}
-
 void Lowering::end(std::initializer_list<ValueId> results) {
   end(std::span(results.begin(), results.size()));
 }
@@ -435,23 +366,6 @@ ValueId Lowering::cast(ValueId id, DataType type) {
     program_.held.push_back(at(made).storage);
   }
   return made;
-}
-
-namespace {
-bool rows_stay_whole(const Value& v) {
-  constexpr std::int64_t kWhole = 32;  // elements; a row of a cache line and more
-  return v.rank > 0 && v.strided && v.strides[v.rank - 1] == 1 && v.dims[v.rank - 1] >= kWhole;
-}
-}  // namespace
-
-/// Rows that stay whole are copied as fast as if all was contiguous.
-void Lowering::name_copy(ValueId id) {
-  const Value& v = at(id);
-  if (v.rank < 2 || !v.strided || rows_stay_whole(v) || v.elements == 0)
-    return kernel(hardware::OperatorClass::copy, v.type, {v.elements});
-  const std::int64_t columns = std::max<std::int64_t>(v.dims[v.rank - 1], 1);
-  const std::int64_t lines = std::max<std::int64_t>(v.dims[v.rank - 2], 1);
-  kernel(hardware::OperatorClass::transpose, v.type, {v.elements / columns / lines, lines, columns});
 }
 
 bool Lowering::unpacks_projection(const Operator& gather) const {

@@ -120,6 +120,12 @@ bool is_channels_last(const Value& value) {
          (h == 1 || value.strides[2] == c * w) && (n == 1 || value.strides[0] == c * h * w);
 }
 
+bool rows_stay_whole(const Value& value) {
+  constexpr std::int64_t kWhole = 32;  // elements; a row of a cache line and more
+  return value.rank > 0 && value.strided && value.strides[value.rank - 1] == 1 &&
+         value.dims[value.rank - 1] >= kWhole;
+}
+
 void set_layout_like(Value& result, const Value& like) {
   set_contiguous(result);
   if (!result.strided || !like.strided || like.rank != result.rank || like.dims != result.dims ||

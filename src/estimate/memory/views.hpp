@@ -18,6 +18,8 @@ void set_contiguous(Value& value);
 [[nodiscard]] bool is_batch_of_matrices(const Value& value);
 /// Dense, with the channels fastest: what cuDNN runs without converting.
 [[nodiscard]] bool is_channels_last(const Value& value);
+/// The last dimension stays together, and is a cache line or more: copied as fast as if all was contiguous.
+[[nodiscard]] bool rows_stay_whole(const Value& value);
 /// `result`, of the same extents as `like`, laid out as an element-wise kernel does: in the order of `like`.
 void set_layout_like(Value& result, const Value& like);
 
