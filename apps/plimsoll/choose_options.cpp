@@ -32,7 +32,7 @@ Result<hardware::Arithmetic> arithmetic_of(const std::string& word, std::string_
 
 }  // namespace
 
-void ChooseOptions::add_to(CLI::App& command) {
+void ChooseOptions::add_to(CommandLine& command) {
   command.add_option("model", model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
@@ -40,7 +40,7 @@ void ChooseOptions::add_to(CLI::App& command) {
   add_devices_option(command, devices, "Only these: ids, `this`, or device files (default: the catalogue)");
   command.add_option("--depth", depths, "Depth multipliers to consider, as in 0.25,0.5,1")
       ->delimiter(',')
-      ->check(CLI::Range(0.01, 16.0))
+      ->in_range(0.01, 16.0)
       ->option_text("X,…");
   command.add_option("--precision,-p", precisions, "To consider (default: what each device's runtime runs)")
       ->delimiter(',')
@@ -61,7 +61,7 @@ void ChooseOptions::add_to(CLI::App& command) {
   limit("--min-accuracy", min_accuracy, "90%", "SHARE");
   limit("--max-boot", max_boot, "Time to boot", "TIME");
   command.add_option("--must", musts, "A fact that must hold: updates-in-place")
-      ->check(CLI::IsMember({"updates-in-place"}))
+      ->one_of({"updates-in-place"})
       ->delimiter(',')
       ->option_text("FACT")
       ->group("Limits");
@@ -73,9 +73,9 @@ void ChooseOptions::add_to(CLI::App& command) {
                 "SIZE");
   images_option("--period", period, "A cycle of imaging, an orbit or a day: 95.65min", "TIME");
   images_option("--images", images, "Images in a cycle; each may take period / images", "N")
-      ->check(CLI::Range(1e-6, 1e12));
+      ->in_range(1e-6, 1e12);
   images_option("--bits-per-pixel", bits_per_pixel, "Of a stored image (8 per channel)", "N")
-      ->check(CLI::Range(1e-3, 1e4));
+      ->in_range(1e-3, 1e4);
   images_option("--downlink", downlink, "The link that takes images home: 1Mbit/s", "RATE");
   images_option("--relevant", relevant, "Share of patches worth sending: 5%", "SHARE");
   command.add_flag("--all", all, "Every form on every device; else the best of each device");

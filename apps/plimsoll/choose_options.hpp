@@ -2,9 +2,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
+#include "command_line.hpp"
 #include "inspect_model.hpp"
 #include "network_forms.hpp"
 #include "plan/choose.hpp"
@@ -27,7 +26,7 @@ struct ChooseOptions {
   double bits_per_pixel = 0;
   bool all = false, why = false, json = false, csv = false;
 
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
   [[nodiscard]] Result<plan::Imaging> imaging(const NetworkForms& forms) const;
   /// The tighter of --max-latency and the budget that period and images leave.
   [[nodiscard]] Result<plan::Limits> limits(const plan::Imaging& imaging) const;

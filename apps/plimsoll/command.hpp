@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
 #include "base/terminal.hpp"
+#include "command_line.hpp"
 #include "report/table.hpp"
 
 namespace plimsoll {
@@ -22,39 +21,38 @@ struct Invocation {
   std::optional<std::vector<std::string>> command = {};
 };
 
-/// One row per verb; each `add` puts a subcommand with its options into the App.
+/// One row per verb; each `add` puts a subcommand with its options into `app`.
 struct Command {
   std::string_view name;
-  void (*add)(CLI::App& app, Invocation& invocation);
+  void (*add)(CommandLine& app, Invocation& invocation);
 };
 [[nodiscard]] std::span<const Command> commands();
 
-/// A new subcommand of `app`, which owns it. In a file of its own because whoever makes an App compiles the
-/// whole of CLI11 once more.
-CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description);
-
-void add_inspect(CLI::App& app, Invocation& invocation);
-void add_estimate(CLI::App& app, Invocation& invocation);
-void add_measure(CLI::App& app, Invocation& invocation);
-void add_choose(CLI::App& app, Invocation& invocation);
-void add_cost(CLI::App& app, Invocation& invocation);
-void add_training(CLI::App& app, Invocation& invocation);
-void add_ideal(CLI::App& app, Invocation& invocation);
-void add_oom(CLI::App& app, Invocation& invocation);
-void add_replay(CLI::App& app, Invocation& invocation);
-void add_probe(CLI::App& app, Invocation& invocation);
-void add_runs(CLI::App& app, Invocation& invocation);
-void add_report(CLI::App& app, Invocation& invocation);
-void add_weigh(CLI::App& app, Invocation& invocation);
-void add_zoo(CLI::App& app, Invocation& invocation);
-void add_devices(CLI::App& app, Invocation& invocation);
-void add_export(CLI::App& app, Invocation& invocation);
-void add_run(CLI::App& app, Invocation& invocation);
-void add_cuda_facts(CLI::App& app, Invocation& invocation);
-void add_calibration_job(CLI::App& app, Invocation& invocation);
-void add_engine_job(CLI::App& app, Invocation& invocation);
-void add_top(CLI::App& app, Invocation& invocation);
-void add_completion(CLI::App& app, Invocation& invocation);
+void add_inspect(CommandLine& app, Invocation& invocation);
+void add_estimate(CommandLine& app, Invocation& invocation);
+void add_measure(CommandLine& app, Invocation& invocation);
+void add_choose(CommandLine& app, Invocation& invocation);
+void add_cost(CommandLine& app, Invocation& invocation);
+void add_training(CommandLine& app, Invocation& invocation);
+void add_ideal(CommandLine& app, Invocation& invocation);
+void add_oom(CommandLine& app, Invocation& invocation);
+void add_replay(CommandLine& app, Invocation& invocation);
+void add_probe(CommandLine& app, Invocation& invocation);
+void add_runs(CommandLine& app, Invocation& invocation);
+void add_store(CommandLine& app, Invocation& invocation);
+void add_import_mlflow(CommandLine& app, Invocation& invocation);
+void add_report(CommandLine& app, Invocation& invocation);
+void add_weigh(CommandLine& app, Invocation& invocation);
+void add_zoo(CommandLine& app, Invocation& invocation);
+void add_devices(CommandLine& app, Invocation& invocation);
+void add_export(CommandLine& app, Invocation& invocation);
+void add_run(CommandLine& app, Invocation& invocation);
+void add_cuda_facts(CommandLine& app, Invocation& invocation);
+void add_calibration_job(CommandLine& app, Invocation& invocation);
+void add_engine_job(CommandLine& app, Invocation& invocation);
+void add_serve(CommandLine& app, Invocation& invocation);
+void add_top(CommandLine& app, Invocation& invocation);
+void add_completion(CommandLine& app, Invocation& invocation);
 
 /// How to print on standard output.
 [[nodiscard]] report::TextStyle output_style(const Invocation& invocation);

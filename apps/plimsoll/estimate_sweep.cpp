@@ -74,8 +74,8 @@ Result<report::SweepReport> make_report(const SweepOptions& options, const Batch
 
 }  // namespace
 
-void SweepOptions::add_to(CLI::App& command) {
-  CLI::Option* sweep =
+void SweepOptions::add_to(CommandLine& command) {
+  CommandLineOption* sweep =
       command
           .add_option("--sweep", what, "Many batches at once: batch=1..256, batch=1..256x2 (1, 2, 4 … 256)")
           ->option_text("batch=RANGE");

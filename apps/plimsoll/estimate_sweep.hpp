@@ -2,10 +2,9 @@
 #include <span>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
 #include "batches.hpp"
+#include "command_line.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate_target.hpp"
 #include "report/table.hpp"
@@ -18,7 +17,7 @@ struct SweepOptions {
   std::string html, svg;
 
   /// After the command's other options: those of one batch alone exclude it.
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
 };
 
 struct SweepOutput {

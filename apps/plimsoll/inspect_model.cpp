@@ -1,17 +1,18 @@
 #include "inspect_model.hpp"
 
+#include <map>
+
 #include "batches.hpp"
 
 namespace plimsoll {
 
-void add_mode_option(CLI::App& command, network::Mode& mode) {
+void add_mode_option(CommandLine& command, network::Mode& mode) {
   static const std::map<std::string, network::Mode> kModes = {{"infer", network::Mode::infer},
                                                               {"train", network::Mode::train}};
-  takes_one_of(command.add_option("--mode,-m", mode, "infer (default) or train")->option_text("MODE"),
-               kModes);
+  command.add_choice("--mode,-m", mode, kModes, "infer (default) or train")->option_text("MODE");
 }
 
-void InspectOptions::add_to(CLI::App& command) {
+void InspectOptions::add_to(CommandLine& command) {
   binding.add_to(command);
   add_mode_option(command, mode);
   command.add_flag("--allow-unknown", allow_unknown,
@@ -19,7 +20,7 @@ void InspectOptions::add_to(CLI::App& command) {
   command
       .add_option("--flops-per-mac", conventions.flops_per_mac,
                   "2 (default), or 1: a fused multiply-add as one operation")
-      ->check(CLI::Range(1, 2))
+      ->in_range(1, 2)
       ->option_text("N");
   command.add_flag("--bias,!--no-bias", conventions.bias, "Count adding a bias (default: yes)");
   command.add_flag("--batch-norm,!--no-batch-norm", conventions.batch_norm,

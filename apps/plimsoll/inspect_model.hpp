@@ -1,12 +1,10 @@
 #pragma once
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
+#include "command_line.hpp"
 #include "estimate/count.hpp"
 #include "model_source.hpp"
 #include "network/inference.hpp"
@@ -21,7 +19,7 @@ struct InspectOptions {
   bool allow_unknown = false;
   estimate::Conventions conventions;
 
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
 };
 
 struct InspectedModel {
@@ -37,16 +35,7 @@ struct InspectedModel {
 
 [[nodiscard]] Result<InspectedModel> inspect_model(const std::string& spec, const InspectOptions& options);
 
-/// One of `words`, each of which stands for a value; anything else is refused with the list of them. (What
-/// CLI::CheckedTransformer prints are the values too: bytes, for an enumeration of bytes.)
-template <class T>
-void takes_one_of(CLI::Option* option, const std::map<std::string, T>& words) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : words) names.push_back(name);
-  option->transform(CLI::Transformer(words))->transform(CLI::IsMember(names));  // the last one first
-}
-
 /// --mode infer|train
-void add_mode_option(CLI::App& command, network::Mode& mode);
+void add_mode_option(CommandLine& command, network::Mode& mode);
 
 }  // namespace plimsoll

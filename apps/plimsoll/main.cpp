@@ -28,7 +28,10 @@ constexpr Command kCommands[] = {
     {"inspect", add_inspect},
     {"run", add_run},
     {"runs", add_runs},
+    {"store", add_store},
+    {"import-mlflow", add_import_mlflow},
     {"report", add_report},
+    {"serve", add_serve},
     {"top", add_top},
     {"zoo", add_zoo},
     {"devices", add_devices},
@@ -44,8 +47,11 @@ int report_error(const Error& error) {
   fmt::print(stderr, "{} {}\n", report::red("plimsoll:", style), printable(error.text()));
   if (!error.hint.empty()) fmt::print(stderr, "  {}\n", printable(error.hint));
   switch (error.kind) {
-    case Error::Kind::bad_input: return 2;
-    case Error::Kind::machine_lacks: return 3;
+    case Error::Kind::bad_input:
+    case Error::Kind::not_found:
+    case Error::Kind::exists_already: return 2;
+    case Error::Kind::machine_lacks:
+    case Error::Kind::unavailable: return 3;
     case Error::Kind::internal: return 4;
   }
   return 4;
@@ -74,7 +80,7 @@ int split_off_command(int argc, char** argv, Invocation& invocation) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
+  CommandLine app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
   app.require_subcommand(1);
   app.footer(
@@ -86,23 +92,19 @@ int run(int argc, char** argv) {
   Invocation invocation;
   static const std::map<std::string, ColorChoice> kColors = {
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
-  app.add_option("--color", invocation.color, "auto, always or never")
-      ->transform(CLI::CheckedTransformer(kColors))
-      ->option_text("WHEN");
+  app.add_choice("--color", invocation.color, kColors, "auto, always or never")->option_text("WHEN");
   app.fallthrough();
   for (const Command& command : kCommands) command.add(app, invocation);
   argc = split_off_command(argc, argv, invocation);
   if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1])) return report_error(unknown_command(argv[1]));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {
-    return app.exit(success);  // --help, --version
-  } catch (const CLI::ParseError& error) {
+  const Result<bool> named = app.parse(argc, argv);
+  if (!named) {
     fmt::print(stderr,
                "plimsoll: {}\n  plimsoll --help, or plimsoll COMMAND --help, says what can be given.\n",
-               printable(error.what()));
+               printable(named.error().message));
     return 2;
   }
+  if (!*named) return 0;
   const Result<int> outcome = invocation.run();
   if (std::fflush(stdout) != 0) {
     fmt::print(stderr, "plimsoll: cannot write the answer to standard output\n");

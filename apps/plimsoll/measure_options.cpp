@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "inspect_model.hpp"
@@ -14,16 +15,14 @@ namespace {
 constexpr double kDay = 24.0 * 3600;
 constexpr std::int64_t kSamplesOfMultiStream = 8;  // MLPerf Inference's rules for its edge category
 
-CLI::Validator between(double least, double most) {
-  return CLI::Validator(
-      [least, most](std::string& text) {
-        double value = 0;
-        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool fits =
-            problem == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
-        return fits ? std::string() : fmt::format("'{}' is no number from {:g} to {:g}", text, least, most);
-      },
-      "");
+auto between(double least, double most) {
+  return [least, most](const std::string& text) {
+    double value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool fits =
+        problem == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
+    return fits ? std::string() : fmt::format("'{}' is no number from {:g} to {:g}", text, least, most);
+  };
 }
 
 Result<std::string> device_named(const std::string& word) {
@@ -43,7 +42,7 @@ Result<std::string> device_named(const std::string& word) {
 
 }  // namespace
 
-void MeasureOptions::add_to(CLI::App& command) {
+void MeasureOptions::add_to(CommandLine& command) {
   command.add_option("models", models, "ONNX files, zoo names, or FILE.py:function")
       ->required()
       ->option_text("MODEL …");
@@ -56,7 +55,7 @@ void MeasureOptions::add_to(CLI::App& command) {
   command.add_flag("--csv", csv, "One line per model, device and batch");
 }
 
-void MeasureOptions::add_run_options(CLI::App& command) {
+void MeasureOptions::add_run_options(CommandLine& command) {
   add_mode_option(command, setting.mode);
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
@@ -84,7 +83,7 @@ void MeasureOptions::add_run_options(CLI::App& command) {
       ->option_text("N");
 }
 
-void MeasureOptions::add_protocol_options(CLI::App& command) {
+void MeasureOptions::add_protocol_options(CommandLine& command) {
   command.add_option("--time-limit", protocol.seconds, "Seconds of hot passes per row, at most (10)")
       ->check(between(0.001, kDay))
       ->option_text("SECONDS");
@@ -114,18 +113,16 @@ void MeasureOptions::add_protocol_options(CLI::App& command) {
       ->option_text("SECONDS");
 }
 
-void MeasureOptions::add_scenario_options(CLI::App& command) {
+void MeasureOptions::add_scenario_options(CommandLine& command) {
   static const std::map<std::string, job::Arrival> kArrivals = {
       {"single-stream", job::Arrival::single_stream},
       {"multi-stream", job::Arrival::multi_stream},
       {"server", job::Arrival::server},
       {"offline", job::Arrival::offline}};
-  takes_one_of(
-      command
-          .add_option("--scenario", protocol.scenario.arrival,
-                      "Queries as MLPerf Inference sends them: single-stream, multi-stream, server, offline")
-          ->option_text("SCENARIO"),
-      kArrivals);
+  command
+      .add_choice("--scenario", protocol.scenario.arrival, kArrivals,
+                  "Queries as MLPerf Inference sends them: single-stream, multi-stream, server, offline")
+      ->option_text("SCENARIO");
   command.add_option("--qps", protocol.scenario.queries_per_second, "server: queries a second, on average")
       ->check(between(1e-6, 1e9))
       ->option_text("N");

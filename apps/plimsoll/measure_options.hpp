@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
+#include "command_line.hpp"
 #include "job/job.hpp"
 #include "measure/measurement.hpp"
 #include "measure/weights.hpp"
@@ -29,7 +28,7 @@ struct MeasureOptions {
   bool json = false;
   bool csv = false;
 
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
   /// "cpu" and "cuda:N"; `otherwise` where none is named.
   [[nodiscard]] Result<std::vector<std::string>> checked_devices(std::string_view otherwise) const;
   [[nodiscard]] Result<std::optional<measure::Scene>> checked_scene() const;
@@ -37,9 +36,9 @@ struct MeasureOptions {
   [[nodiscard]] Result<job::Protocol> checked_protocol(const std::optional<measure::Scene>& of) const;
 
  private:
-  void add_run_options(CLI::App& command);
-  void add_protocol_options(CLI::App& command);
-  void add_scenario_options(CLI::App& command);
+  void add_run_options(CommandLine& command);
+  void add_protocol_options(CommandLine& command);
+  void add_scenario_options(CommandLine& command);
 };
 
 }  // namespace plimsoll

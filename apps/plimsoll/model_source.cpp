@@ -91,21 +91,17 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 
 namespace {
 
-/// CLI::PositiveNumber names the largest double, all 309 digits of it, where it refuses.
-CLI::Validator positive_number() {
-  return CLI::Validator(
-      [](std::string& text) {
-        std::int64_t n = 0;
-        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
-        const bool fits = problem == std::errc() && end == text.data() + text.size() && n > 0;
-        return fits ? std::string() : "'" + text + "' is no positive whole number";
-      },
-      "");
+/// CommandLineOption::positive() names the largest double, all 309 digits of it, where it refuses.
+std::string not_positive(const std::string& text) {
+  std::int64_t n = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+  const bool fits = problem == std::errc() && end == text.data() + text.size() && n > 0;
+  return fits ? std::string() : "'" + text + "' is no positive whole number";
 }
 
-void add_shape_options(CLI::App& command, BindingOptions& options) {
+void add_shape_options(CommandLine& command, BindingOptions& options) {
   command.add_option("--seq,-s", options.sequence, "Sequence length of a language model")
-      ->check(positive_number())
+      ->check(not_positive)
       ->option_text("S");
   command
       .add_option("--input", options.inputs,
@@ -116,18 +112,18 @@ void add_shape_options(CLI::App& command, BindingOptions& options) {
 
 }  // namespace
 
-void BindingOptions::add_shapes_to(CLI::App& command) {
+void BindingOptions::add_shapes_to(CommandLine& command) {
   add_shape_options(command, *this);
 }
 
-void BindingOptions::add_to(CLI::App& command) {
-  command.add_option("--batch,-b", batch, "Batch size")->check(positive_number())->option_text("N");
+void BindingOptions::add_to(CommandLine& command) {
+  command.add_option("--batch,-b", batch, "Batch size")->check(not_positive)->option_text("N");
   add_shape_options(command, *this);
 }
 
-void BindingOptions::add_to(CLI::App& command, std::vector<std::int64_t>& batches) {
+void BindingOptions::add_to(CommandLine& command, std::vector<std::int64_t>& batches) {
   command.add_option("--batch,-b", batches, "Batch size, or several")
-      ->check(positive_number())
+      ->check(not_positive)
       ->delimiter(',')
       ->option_text("N,…");
   add_shape_options(command, *this);

@@ -3,10 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "command_line.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
@@ -42,11 +41,11 @@ struct BindingOptions {
   std::vector<std::string> inputs;
   std::vector<std::string> extents;
 
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
   /// The same with a list of batches, for commands that answer for several.
-  void add_to(CLI::App& command, std::vector<std::int64_t>& batches);
+  void add_to(CommandLine& command, std::vector<std::int64_t>& batches);
   /// Without the batch, for commands that choose it.
-  void add_shapes_to(CLI::App& command);
+  void add_shapes_to(CommandLine& command);
   /// `with_inputs` false where the model was made with them already.
   [[nodiscard]] Result<network::BindingRequest> request(bool with_inputs) const;
 };

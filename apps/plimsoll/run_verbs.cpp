@@ -110,6 +110,7 @@ Result<int> list_runs(const RunsOptions& options, const report::TextStyle& style
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
   store::Search search = options.search;
+  if (options.deleted) search.view = store::View::deleted;
   ++search.limit;  // one more than is shown, to know whether there is more
   Result<std::vector<store::Run>> runs = (*store)->search(search);
   if (!runs) return std::unexpected(std::move(runs).error());
@@ -120,7 +121,7 @@ Result<int> list_runs(const RunsOptions& options, const report::TextStyle& style
   } else if (options.csv) {
     fmt::print("{}", report::to_csv(report::run_numbers(*runs)));
   } else if (runs->empty()) {
-    fmt::print("No {}runs in {}{}.\n", search.deleted ? "deleted " : "", printable((*store)->location()),
+    fmt::print("No {}runs in {}{}.\n", options.deleted ? "deleted " : "", printable((*store)->location()),
                search.filter.empty() && !search.experiment ? "" : " that match");
   } else {
     fmt::print("{}", report::to_text(report::run_table(*runs, columns), style));
@@ -209,7 +210,7 @@ Result<int> purge_runs(const RunsOptions& options, const report::TextStyle& /*st
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
   const Result<std::vector<store::Run>> runs =
-      (*store)->search({.limit = std::numeric_limits<std::size_t>::max(), .deleted = true});
+      (*store)->search({.limit = std::numeric_limits<std::size_t>::max(), .view = store::View::deleted});
   if (!runs) return std::unexpected(runs.error());
   if (!runs->empty() && !options.yes) {
     if (::isatty(STDIN_FILENO) == 0 || options.json)

@@ -17,7 +17,7 @@ struct RunsOptions {
   std::vector<std::string> metrics;
   std::string format = "csv";
   std::string output;
-  bool json = false, csv = false, all = false, yes = false;
+  bool json = false, csv = false, all = false, yes = false, deleted = false;
 };
 
 /// The verbs of `plimsoll runs`: each prints its answer on standard output and gives the exit code.

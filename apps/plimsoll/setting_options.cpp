@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-void add_precision_option(CLI::App& command, network::Precision& precision) {
+void add_precision_option(CommandLine& command, network::Precision& precision) {
   static const std::map<std::string, network::Precision> kPrecisions = [] {
     std::map<std::string, network::Precision> names;
     for (const auto p : {network::Precision::fp32, network::Precision::fp32_strict, network::Precision::tf32,
@@ -15,56 +15,52 @@ void add_precision_option(CLI::App& command, network::Precision& precision) {
       names.emplace(network::name(p), p);
     return names;
   }();
-  takes_one_of(command
-                   .add_option("--precision,-p", precision,
-                               "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
-                   ->option_text("PRECISION"),
-               kPrecisions);
+  command
+      .add_choice("--precision,-p", precision, kPrecisions,
+                  "fp32 (default), fp32-strict, tf32, fp16, bf16, amp-bf16, amp-fp16, int8")
+      ->option_text("PRECISION");
 }
 
-void add_optimizer_option(CLI::App& command, network::Optimizer& optimizer) {
+void add_optimizer_option(CommandLine& command, network::Optimizer& optimizer) {
   static const std::map<std::string, network::Optimizer> kOptimizers = {
       {"sgd", network::Optimizer::sgd},
       {"momentum", network::Optimizer::momentum},
       {"adam", network::Optimizer::adam},
       {"adamw", network::Optimizer::adamw}};
-  takes_one_of(command.add_option("--optimizer", optimizer, "sgd (default), momentum, adam, adamw")
-                   ->option_text("OPTIMIZER"),
-               kOptimizers);
+  command.add_choice("--optimizer", optimizer, kOptimizers, "sgd (default), momentum, adam, adamw")
+      ->option_text("OPTIMIZER");
 }
 
-void add_loss_option(CLI::App& command, network::Loss& loss) {
+void add_loss_option(CommandLine& command, network::Loss& loss) {
   static const std::map<std::string, network::Loss> kLosses = {
       {"cross-entropy", network::Loss::cross_entropy},
       {"mean-square", network::Loss::mean_square},
       {"none", network::Loss::none}};
-  takes_one_of(
-      command.add_option("--loss", loss, "cross-entropy (default), mean-square, none")->option_text("LOSS"),
-      kLosses);
+  command.add_choice("--loss", loss, kLosses, "cross-entropy (default), mean-square, none")
+      ->option_text("LOSS");
 }
 
-void add_in_place_option(CLI::App& command, network::InPlace& in_place) {
+void add_in_place_option(CommandLine& command, network::InPlace& in_place) {
   static const std::map<std::string, network::InPlace> kInPlace = {{"auto", network::InPlace::automatic},
                                                                    {"always", network::InPlace::always},
                                                                    {"never", network::InPlace::never}};
-  takes_one_of(command
-                   .add_option("--inplace", in_place,
-                               "Activations in place: auto (default: after a convolution, normalization or "
-                               "addition), always, never")
-                   ->option_text("WHEN"),
-               kInPlace);
+  command
+      .add_choice("--inplace", in_place, kInPlace,
+                  "Activations in place: auto (default: after a convolution, normalization or "
+                  "addition), always, never")
+      ->option_text("WHEN");
 }
 
-void add_key_value_cache_option(CLI::App& command, bool& key_value_cache) {
+void add_key_value_cache_option(CommandLine& command, bool& key_value_cache) {
   command.add_flag("--kv-cache,!--no-kv-cache", key_value_cache,
                    "Causal attention keeps keys and values, as decoders do (default: yes)");
 }
 
-void add_devices_option(CLI::App& command, std::vector<std::string>& devices, const std::string& help) {
+void add_devices_option(CommandLine& command, std::vector<std::string>& devices, const std::string& help) {
   command.add_option("--device,-d", devices, help)->delimiter(',')->option_text("DEVICE,…");
 }
 
-void MemoryOptions::add_to(CLI::App& command) {
+void MemoryOptions::add_to(CommandLine& command) {
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
   add_loss_option(command, setting.loss);
@@ -75,30 +71,29 @@ void MemoryOptions::add_to(CLI::App& command) {
   command.add_flag("--checkpoint", setting.checkpoint,
                    "Recompute activations in the backward pass, in about √layers segments");
   command.add_option("--accumulate", setting.accumulate, "Passes per optimizer step (1)")
-      ->check(CLI::Range(1, 1 << 20))
+      ->in_range(1, 1 << 20)
       ->option_text("N");
   static const std::map<std::string, estimate::ZeroGrad> kZeroGrad = {
       {"before-forward", estimate::ZeroGrad::before_forward},
       {"before-backward", estimate::ZeroGrad::before_backward},
       {"keep", estimate::ZeroGrad::keep}};
-  takes_one_of(command
-                   .add_option("--zero-grad", setting.zero_grad,
-                               "before-forward (default), before-backward, or keep (set_to_none=False)")
-                   ->option_text("WHEN"),
-               kZeroGrad);
+  command
+      .add_choice("--zero-grad", setting.zero_grad, kZeroGrad,
+                  "before-forward (default), before-backward, or keep (set_to_none=False)")
+      ->option_text("WHEN");
   command.add_flag("--fused-optimizer", setting.fused_optimizer,
                    "An optimizer without temporaries (fused=True)");
   command.add_flag("--expandable-segments", setting.allocator.expandable_segments,
                    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
   command
-      .add_option_function<std::int64_t>(
+      .add_option_function(
           "--max-split-size",
           [this](const std::int64_t& mib) { setting.allocator.max_split_size = mib << 20; },
           "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:N")
-      ->check(CLI::Range(std::int64_t{21}, std::int64_t{1} << 30))
+      ->in_range(std::int64_t{21}, std::int64_t{1} << 30)
       ->option_text("MIB");
   command.add_option("--gpus", setting.gpus, "GPUs that train together (1)")
-      ->check(CLI::Range(1, 1 << 20))
+      ->in_range(1, 1 << 20)
       ->option_text("N");
   static const std::map<std::string, estimate::Sharding> kSharding = {
       {"none", estimate::Sharding::none},
@@ -106,16 +101,15 @@ void MemoryOptions::add_to(CLI::App& command) {
       {"zero1", estimate::Sharding::zero1},
       {"zero2", estimate::Sharding::zero2},
       {"zero3", estimate::Sharding::zero3}};
-  takes_one_of(command
-                   .add_option("--sharding", setting.sharding,
-                               "Over --gpus: none (default), data-parallel, zero1, zero2, zero3")
-                   ->option_text("HOW"),
-               kSharding);
+  command
+      .add_choice("--sharding", setting.sharding, kSharding,
+                  "Over --gpus: none (default), data-parallel, zero1, zero2, zero3")
+      ->option_text("HOW");
   add_key_value_cache_option(command, setting.key_value_cache);
   command
       .add_option("--context", setting.context,
                   "Tokens that the key-value cache holds already (0); inference")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->in_range(std::int64_t{0}, std::int64_t{1} << 40)
       ->option_text("TOKENS");
 }
 

@@ -152,16 +152,13 @@ Result<int> StepTraining::print(const OneDevice& device, bool json, const report
   return 0;
 }
 
-void StepTraining::add_to(CLI::App& command) {
+void StepTraining::add_to(CommandLine& command) {
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
     return command.add_option(name, target, help)->option_text(unit)->group("By its step");
   };
   const auto number = [&command](const char* name, auto& target, const char* help, double least,
                                  double most) {
-    command.add_option(name, target, help)
-        ->check(CLI::Range(least, most))
-        ->option_text("N")
-        ->group("By its step");
+    command.add_option(name, target, help)->in_range(least, most)->option_text("N")->group("By its step");
   };
   text("--step-time", step_time, "Of one device at --batch, measured or estimated: 62ms", "TIME");
   number("--batch,-b", batch, "Samples of a step: of all devices together, or of each with --scaling weak", 1,
@@ -175,11 +172,11 @@ void StepTraining::add_to(CLI::App& command) {
   text("--link-latency", link_latency, "Of one message: 5us", "TIME");
   text("--communication", communication,
        "ring (default), tree, butterfly, halving-doubling, parameter-server", "HOW")
-      ->check(CLI::IsMember({"ring", "tree", "butterfly", "halving-doubling", "parameter-server"}));
+      ->one_of({"ring", "tree", "butterfly", "halving-doubling", "parameter-server"});
   number("--servers", servers, "Of the parameter server (1)", 1, 1 << 24);
   text("--overlap", overlap, "With the backward pass: none (default), full, or a share of it", "SHARE");
   text("--scaling", scaling, "strong (default): the batch stays; weak: the batch of each device stays", "HOW")
-      ->check(CLI::IsMember({"strong", "weak"}));
+      ->one_of({"strong", "weak"});
   number("--tensor", split.tensor, "Devices that share every layer (1)", 1, 1 << 20);
   number("--pipeline", split.pipeline, "Stages of a pipeline (1)", 1, 1 << 20);
   number("--micro-batches", split.micro_batches, "Into which a batch is cut for the pipeline (1)", 1,

@@ -3,9 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
+#include "command_line.hpp"
 #include "estimate/parallel.hpp"
 #include "estimate/training.hpp"
 #include "report/table.hpp"
@@ -22,7 +21,7 @@ struct StepTraining {
   estimate::Split split;
   std::int64_t servers = 1;
 
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
   [[nodiscard]] bool asked() const { return !step_time.empty(); }
   /// The device that --step-time tells of.
   [[nodiscard]] Result<OneDevice> measured() const;

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-void WeighOptions::add_to(CLI::App& command) {
+void WeighOptions::add_to(CommandLine& command) {
   command.add_option("model", model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");

@@ -2,8 +2,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "command_line.hpp"
 #include "inspect_model.hpp"
 #include "network/setting.hpp"
 
@@ -23,7 +22,7 @@ struct WeighOptions {
   bool floors = false;
   bool json = false;
 
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& command);
 };
 
 }  // namespace plimsoll

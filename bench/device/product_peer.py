@@ -2,6 +2,9 @@
 """Products of square bf16 matrices: what PyTorch reaches beside what `plimsoll probe` found on the same machine.
 
 usage: product_peer.py DEVICE_FILE.json|PROBE.json
+
+PyTorch is sampled as the probe samples: after 0.3 s of the same work, so that clocks have settled under the load,
+the median of 11 samples of at least 5 ms each.
 """
 import json
 import math
@@ -20,18 +23,22 @@ def products(document):
 def torch_rate(n):
     a, b = (torch.rand(n, n, device="cuda", dtype=torch.bfloat16) * 2 - 1 for _ in range(2))
     out = torch.empty(n, n, device="cuda", dtype=torch.bfloat16)
-    for _ in range(10):
-        torch.mm(a, b, out=out)
-    rates = []
-    for _ in range(9):
+
+    def seconds(calls):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         begin.record()
-        for _ in range(10):
+        for _ in range(calls):
             torch.mm(a, b, out=out)
         end.record()
         torch.cuda.synchronize()
-        rates.append(10 * 2 * n**3 / (begin.elapsed_time(end) / 1e3))
-    return statistics.median(rates)
+        return begin.elapsed_time(end) / 1e3
+
+    seconds(1)
+    calls = max(1, math.ceil(5e-3 / seconds(2) * 2))
+    warmed = 0.0
+    while warmed < 0.3:
+        warmed += seconds(calls)
+    return statistics.median(calls * 2 * n**3 / seconds(calls) for _ in range(11))
 
 
 with open(sys.argv[1]) as file:

@@ -12,9 +12,12 @@ namespace plimsoll {
 /// "plimsoll: WHERE: MESSAGE" and, on a second line, the hint.
 struct Error {
   enum class Kind {
-    bad_input,      ///< exit code 2: wrong usage, a file that cannot be used
-    machine_lacks,  ///< exit code 3: a program, library or device is missing
-    internal,       ///< exit code 4: a defect of Plimsoll
+    bad_input,       ///< exit code 2: wrong usage, a file that cannot be used
+    machine_lacks,   ///< exit code 3: a program, library or device is missing
+    internal,        ///< exit code 4: a defect of Plimsoll
+    not_found,       ///< exit code 2: what was asked for is not there
+    exists_already,  ///< exit code 2: what should be made is there
+    unavailable,     ///< exit code 3: the same may succeed later (a lock, a full disk, a server that is down)
   };
   std::string message;
   std::string where = {};  ///< file, node, line: outermost first, joined by ": "
@@ -26,6 +29,8 @@ struct Error {
     where = where.empty() ? std::string(outer) : fmt::format("{}: {}", outer, where);
     return std::move(*this);
   }
+  /// Whether the same, asked again later, may succeed: it is the machine's fault, not the question's.
+  [[nodiscard]] bool may_pass() const { return kind == Kind::machine_lacks || kind == Kind::unavailable; }
   [[nodiscard]] std::string text() const { return where.empty() ? message : where + ": " + message; }
 };
 

@@ -60,6 +60,9 @@ class LibraryProduct {
   using Owned = std::unique_ptr<T, Destroyer<destroy>>;
   using Layout = Owned<cublasLtMatrixLayoutOpaque_t, cublasLtMatrixLayoutDestroy>;
 
+  /// Seconds of one call; 0 where it cannot be run.
+  [[nodiscard]] double trial_seconds(const cublasLtMatmulHeuristicResult_t& proposal, const void* a,
+                                     const void* b, void* c, const Stream& stream) const;
   [[nodiscard]] cublasStatus_t try_launch(const cublasLtMatmulAlgo_t& algorithm, const void* a, const void* b,
                                           void* c, const Stream& stream) const;
 

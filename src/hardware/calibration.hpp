@@ -117,6 +117,15 @@ struct ClassFit {
   friend bool operator==(const ClassFit&, const ClassFit&) = default;
 };
 
+/// What a kernel takes longer after a different one than after itself, as all points were timed: its code and
+/// its parameters are not in the caches any more.
+struct KernelChange {
+  Arithmetic arithmetic = Arithmetic::fp32;  ///< fp32 (products of convolutions in tf32) or bf16
+  double product = 0;                        ///< s, of products and attention
+  double other = 0;                          ///< s
+  friend bool operator==(const KernelChange&, const KernelChange&) = default;
+};
+
 /// What was measured on a device: `plimsoll probe` writes it, estimates read it.
 struct Calibration {
   std::string date;                        ///< ISO
@@ -126,6 +135,7 @@ struct Calibration {
   std::vector<OperatorPoint> points = {};  ///< sorted by case
   std::vector<ClassFit> fits = {};
   std::optional<Figure> eager_launch = {};  ///< s that the host needs per operator, run eagerly
+  std::vector<KernelChange> changes = {};
   friend bool operator==(const Calibration&, const Calibration&) = default;
 };
 

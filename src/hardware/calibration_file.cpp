@@ -85,6 +85,15 @@ std::optional<OperatorPoint> point_of(const OperatorCase& group, const Json& row
   return point;
 }
 
+KernelChange read_change(JsonSection section) {
+  const auto arithmetic =
+      section.choice("arithmetic", section.required_text("arithmetic"), &arithmetic_named, Arithmetic::fp32);
+  const KernelChange change{arithmetic, number(section, "product_seconds", 0),
+                            number(section, "other_seconds", 0)};
+  section.done();
+  return change;
+}
+
 void read_group(JsonSection section, Calibration& calibration) {
   const auto operator_class =
       section.choice("class", section.required_text("class"), &operator_class_named, OperatorClass::unary);
@@ -188,6 +197,10 @@ std::optional<Calibration> read_calibration(JsonSection& top) {
   calibration.remarks = section.texts("remarks");
   if (const auto seconds = number_if_any(section, "eager_launch", 0))
     calibration.eager_launch = measured(*seconds, "host's time per operator", calibration.date);
+  const Json::array_t& changes = items(section, "kernel_changes", kArithmetics);
+  for (std::size_t i = 0; i < changes.size() && !top.error(); ++i)
+    calibration.changes.push_back(
+        read_change(JsonSection(changes[i], fmt::format("calibration.kernel_changes[{}]", i), top.error())));
   const Json::array_t& ceilings = items(section, "ceilings", kMostCeilings);
   for (std::size_t i = 0; i < ceilings.size() && !top.error(); ++i)
     calibration.ceilings.push_back(read_ceiling(
@@ -211,6 +224,14 @@ std::string calibration_text(const Calibration& calibration) {
   if (calibration.eager_launch)
     out +=
         fmt::format("    \"eager_launch\": {},\n", Ordered(rounded(calibration.eager_launch->value)).dump());
+  if (!calibration.changes.empty()) {
+    Ordered changes = Ordered::array();
+    for (const KernelChange& change : calibration.changes)
+      changes.push_back({{"arithmetic", name(change.arithmetic)},
+                         {"product_seconds", rounded(change.product)},
+                         {"other_seconds", rounded(change.other)}});
+    out += fmt::format("    \"kernel_changes\": {},\n", changes.dump());
+  }
   out += "    \"ceilings\": [";
   for (std::size_t i = 0; i < calibration.ceilings.size(); ++i)
     out += fmt::format("{}\n      {}", i == 0 ? "" : ",",

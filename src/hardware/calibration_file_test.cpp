@@ -23,6 +23,7 @@ Device small_device() {
   calibration.versions = {"PyTorch 2.11", "CUDA 13.0"};
   calibration.remarks = {"clocks moved by 8 %"};
   calibration.eager_launch = Figure{4.5e-6, Provenance::measured, "host's time per operator", "2026-11-15"};
+  calibration.changes = {{Arithmetic::fp32, 1.25e-6, 2.5e-7}, {Arithmetic::bf16, 1.5e-6, 0}};
   calibration.ceilings = {{"memory-read", Figure{4.1e12, Provenance::measured, "plimsoll-cuda", "2026-11-15"},
                            "B/s", 0.01, 1e9, 0.85},
                           {"launch-kernel", Figure{2e-6, Provenance::measured, "", "2026-11-14"}, "s", 0.02}};
@@ -112,6 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"\"spread\":0.01", "\"spread\":-1", "ceilings[0].spread"},
         Damage{"\"date\": \"2026-11-15\"", "\"day\": \"2026-11-15\"", "calibration"},
         Damage{"\"operators\": [", "\"operators\": {", "line"},
+        Damage{"\"product_seconds\":1.25e-06", "\"product_seconds\":-1", "kernel_changes[0].product_seconds"},
         Damage{"\"eager_launch\": 4.5e-06", "\"eager_launch\": true", "calibration.eager_launch"}));
 
 TEST(DeviceFile, APointThatStandsTwiceIsRefused) {

@@ -94,6 +94,14 @@ struct Launch {  ///< "launch": what the host needs to start one operator, on a 
   bool operator==(const Launch&) const = default;
 };
 
+struct ChainTime {  ///< "chain": operators in a row, and what each takes when it is repeated
+  std::string name;
+  std::int64_t calls = 0;
+  double alone_seconds = 0;  ///< of all of them, each by itself
+  double together_seconds = 0;
+  bool operator==(const ChainTime&) const = default;
+};
+
 struct Memory {
   std::int64_t peak_allocated_bytes = 0;
   std::optional<std::int64_t> peak_reserved_bytes, peak_requested_bytes;
@@ -165,7 +173,7 @@ struct Done {  ///< "done", last of a job that went well
 };
 
 using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
-                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch>;
+                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

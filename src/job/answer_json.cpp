@@ -157,6 +157,19 @@ Launch read_launch(const Fields& f) {
   return {f.not_negative("seconds")};
 }
 
+Json json(const ChainTime& a) {
+  return Line("chain")
+      .text("name", a.name)
+      .add("calls", a.calls)
+      .real("alone_seconds", a.alone_seconds)
+      .real("together_seconds", a.together_seconds)
+      .done();
+}
+ChainTime read_chain(const Fields& f) {
+  return {f.text("name"), f.whole("calls"), f.not_negative("alone_seconds"),
+          f.not_negative("together_seconds")};
+}
+
 Json json(const Memory& a) {
   return Line("memory")
       .add("peak_allocated_bytes", a.peak_allocated_bytes)
@@ -304,7 +317,7 @@ constexpr std::array kKinds = {
     Kind{"epoch", answer<read_epoch>},       Kind{"does-not-fit", answer<read_does_not_fit>},
     Kind{"error", answer<read_failure>},     Kind{"done", answer<read_done>},
     Kind{"sample", answer<read_sample>},     Kind{"point", answer<read_point>},
-    Kind{"launch", answer<read_launch>}};
+    Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

@@ -116,8 +116,9 @@ struct Job {
   /// the outputs by name and, in training mode, "gradient/NAME" per parameter and "loss".
   std::string inputs_file;
   std::string outputs_file;
-  std::optional<Data> data;              ///< train
-  std::vector<OperatorCase> cases = {};  ///< calibrate; of the rest only the device and its threads count
+  std::optional<Data> data;                ///< train
+  std::vector<OperatorCase> cases = {};    ///< calibrate; of the rest only the device and its threads count
+  std::vector<OperatorChain> chains = {};  ///< calibrate, before the cases; on a device that captures
 };
 
 /// A job as JSON text, and back. Reading checks every index, name and number.

@@ -98,6 +98,19 @@ Json cases_json(const std::vector<OperatorCase>& cases) {
   return list;
 }
 
+Json chains_json(const std::vector<OperatorChain>& chains) {
+  Json list = Json::array();
+  for (const OperatorChain& chain : chains)
+    list.push_back({{"name", text_json(chain.name)}, {"cases", cases_json(chain.cases)}});
+  return list;
+}
+
+OperatorChain read_chain(const Fields& fields) {
+  OperatorChain chain{fields.text("name"), {}};
+  fields.each("cases", [&chain](const Fields& c) { chain.cases.push_back(read_case(c)); });
+  return chain;
+}
+
 /// A path for the kernel: a NUL would cut it short.
 std::string path_text(const Fields& fields, std::string_view key) {
   std::string path = fields.text(key);
@@ -242,6 +255,7 @@ Job read_fields(const Fields& fields) {
     job.device = read_device(fields);
     job.setting = read_setting(fields.section("setting"));
     fields.each("cases", [&job](const Fields& c) { job.cases.push_back(read_case(c)); });
+    fields.each("chains", [&job](const Fields& chain) { job.chains.push_back(read_chain(chain)); });
     return job;
   }
   const Fields network = fields.section("network");
@@ -271,7 +285,8 @@ std::string write(const Job& job) {
                  {"task", name(job.task)},
                  {"device", text_json(job.device)},
                  {"setting", setting_json(job.setting)},
-                 {"cases", cases_json(job.cases)}});
+                 {"cases", cases_json(job.cases)},
+                 {"chains", chains_json(job.chains)}});
   Json document = {{"version", kVersion},
                    {"task", name(job.task)},
                    {"network", network_json(job.network)},

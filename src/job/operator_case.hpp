@@ -14,4 +14,11 @@ struct OperatorCase {
   friend bool operator==(const OperatorCase&, const OperatorCase&) = default;
 };
 
+/// Operators to time in a row, as they follow each other in a network.
+struct OperatorChain {
+  std::string name;  ///< that the answer is told by
+  std::vector<OperatorCase> cases;
+  friend bool operator==(const OperatorChain&, const OperatorChain&) = default;
+};
+
 }  // namespace plimsoll::job

@@ -114,6 +114,7 @@ class Recording {
   void take(const job::Sample&) {}
   void take(const job::Point&) {}
   void take(const job::Launch&) {}
+  void take(const job::ChainTime&) {}
   void take(const job::Done&) { phase_.clear(); }
 
   void doubt_width() {

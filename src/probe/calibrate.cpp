@@ -10,6 +10,7 @@
 #include "hardware/device_file.hpp"
 #include "hardware/operator_curve.hpp"
 #include "measure/conditions.hpp"
+#include "probe/chains.hpp"
 #include "probe/grid.hpp"
 #include "probe/journal.hpp"
 #include "probe/operator_names.hpp"
@@ -92,6 +93,9 @@ class Calibrating {
     job.device = request_.engine_device;
     job.setting.threads = request_.threads;
     for (const OperatorCase& c : chunk) job.cases.push_back(engine_case(c));
+    for (job::OperatorChain& chain : designed_chains(cases_))
+      if (job.device != "cpu" && !journal_.gathered().chains.contains(chain.name))
+        job.chains.push_back(std::move(chain));
     measure::ConditionsWatch watch(request_.nvml);
     const auto started = Clock::now();
     greeted_ = false;
@@ -123,9 +127,9 @@ class Calibrating {
                 failure->kind == "machine-lacks" ? Error::Kind::machine_lacks : Error::Kind::internal};
       if (!greeted_) problem_ = last_failure_;
     }
-    const bool kept = std::holds_alternative<job::Hello>(answer) ||
-                      std::holds_alternative<job::Launch>(answer) ||
-                      std::holds_alternative<job::Point>(answer);
+    const bool kept =
+        std::holds_alternative<job::Hello>(answer) || std::holds_alternative<job::Launch>(answer) ||
+        std::holds_alternative<job::ChainTime>(answer) || std::holds_alternative<job::Point>(answer);
     if (!kept || problem_) return;
     if (Status added = journal_.add(answer); !added) problem_ = std::move(added).error();
     if (std::holds_alternative<job::Point>(answer)) tell_progress();
@@ -219,6 +223,7 @@ hardware::Calibration calibration_of(const Gathered& gathered, std::string date)
   if (!gathered.launches.empty())
     calibration.eager_launch = hardware::Figure{median(gathered.launches), hardware::Provenance::measured,
                                                 "host's time per operator", calibration.date};
+  calibration.changes = kernel_changes(gathered.chains);
   if (!gathered.failures.empty())
     calibration.remarks.push_back(fmt::format("{} cases have no time", gathered.failures.size()));
   calibration.fits = hardware::fit_classes(calibration.points);

@@ -41,6 +41,7 @@ bool Gathered::take(const job::Answer& answer) {
   if (const auto* greeting = std::get_if<job::Hello>(&answer); greeting != nullptr && !hello)
     hello = *greeting;
   if (const auto* started = std::get_if<job::Launch>(&answer)) launches.push_back(started->seconds);
+  if (const auto* chain = std::get_if<job::ChainTime>(&answer)) chains.insert_or_assign(chain->name, *chain);
   const auto* point = std::get_if<job::Point>(&answer);
   if (point == nullptr) return true;
   const auto what = calibration_case(point->what);

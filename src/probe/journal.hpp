@@ -13,10 +13,11 @@
 namespace plimsoll::probe {
 
 /// What a calibration has found so far, as it stands in its journal: the engine's own lines, one after the
-/// other (hello, launch, point).
+/// other (hello, launch, chain, point).
 struct Gathered {
-  std::optional<job::Hello> hello = {};  ///< the first engine's
-  std::vector<double> launches = {};     ///< s, each engine's
+  std::optional<job::Hello> hello = {};               ///< the first engine's
+  std::vector<double> launches = {};                  ///< s, each engine's
+  std::map<std::string, job::ChainTime> chains = {};  ///< by name
   std::map<hardware::OperatorCase, hardware::OperatorPoint> points = {};
   std::map<hardware::OperatorCase, std::string> failures = {};  ///< cases without a time, and why
   [[nodiscard]] bool has(const hardware::OperatorCase& c) const {

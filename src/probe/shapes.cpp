@@ -129,8 +129,8 @@ Shape grouped(Draw& draw) {
 
 Shape depthwise(Draw& draw) {
   const Image x = image(draw);
-  constexpr std::int64_t kSizes[] = {3, 3, 3, 5, 5, 7};
-  const std::int64_t kernel = draw.one_of(kSizes);
+  constexpr std::int64_t kSizes[] = {3, 5, 3, 7, 5, 3, 7};
+  const std::int64_t kernel = draw.in_turn(kSizes);
   const std::int64_t stride = draw.share() < 0.7 ? 1 : 2;
   return Extents{x.batch, x.channels, x.height, x.width, x.channels, kernel, kernel, stride, x.channels};
 }
@@ -250,7 +250,7 @@ constexpr std::array<Maker, hardware::kOperatorClasses> kMakers = {
 
 }  // namespace
 
-Draw::Draw(std::uint64_t n, GridKind kind) : kind_(kind) {
+Draw::Draw(std::uint64_t n, GridKind kind) : n_(n), kind_(kind) {
   // The root of x^(d+1) = x + 1; each step brings it nearer.
   double root = 1.1;
   for (int i = 0; i < 60; ++i) root = std::pow(1 + root, 1.0 / (kCoordinates + 1));

@@ -24,9 +24,14 @@ class Draw {
   [[nodiscard]] double real(double low, double high);  ///< even in the logarithm
   [[nodiscard]] std::int64_t whole(double low, double high);
   [[nodiscard]] std::int64_t one_of(std::span<const std::int64_t> list);
+  /// All of them equally often, whatever else is drawn.
+  [[nodiscard]] std::int64_t in_turn(std::span<const std::int64_t> list) const {
+    return list[n_ % list.size()];
+  }
   [[nodiscard]] GridKind kind() const { return kind_; }
 
  private:
+  std::uint64_t n_;
   GridKind kind_;
   std::array<double, kCoordinates> point_{};
   std::size_t at_ = 0;

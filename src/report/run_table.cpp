@@ -37,6 +37,14 @@ std::string attribute_text(const store::Run& run, store::Field::Attribute attrib
     case Attribute::end_time: return run.end ? local_time_text(*run.end) : "-";
     case Attribute::duration: return duration ? text(*duration) : "-";
     case Attribute::experiment_name: return printable(run.experiment, kLongestCell);
+    case Attribute::user_id: return or_dash(printable(run.user, kLongestCell));
+    case Attribute::artifact_uri:
+    case Attribute::name:
+    case Attribute::creation_time:
+    case Attribute::last_update_time:
+    case Attribute::model_id:
+    case Attribute::model_type:
+    case Attribute::source_run_id: return "-";  // of other things than runs, or not the store's to know
   }
   return "-";
 }
@@ -102,12 +110,15 @@ std::string local_time_text(store::Time time) {
 
 std::string field_name(const store::Field& field) {
   using Kind = store::Field::Kind;
-  constexpr std::string_view kAttributes[] = {"run_id",   "run_name", "status",         "start_time",
-                                              "end_time", "duration", "experiment_name"};
+  constexpr std::string_view kAttributes[] = {
+      "run_id",        "run_name",         "status",   "start_time",   "end_time",
+      "duration",      "experiment_name",  "user_id",  "artifact_uri", "name",
+      "creation_time", "last_update_time", "model_id", "model_type",   "source_run_id"};
   switch (field.kind) {
     case Kind::metric: return "metrics." + printable(field.key);
     case Kind::param: return "params." + printable(field.key);
     case Kind::tag: return "tags." + printable(field.key);
+    case Kind::dataset: return "datasets." + printable(field.key);
     case Kind::attribute: break;
   }
   return std::string(kAttributes[static_cast<std::size_t>(field.attribute)]);

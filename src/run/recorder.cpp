@@ -158,11 +158,11 @@ struct Recorder::State {
   Status append(Pending& pending) {
     if (pending.batches().empty()) return {};
     Status done = store->append(pending.batches());
-    if (!done && done.error().kind != Error::Kind::machine_lacks) {
+    if (!done && !done.error().may_pass()) {
       // One that can never be taken (its run was purged) must not keep the others out.
       for (const store::Batch& batch : pending.batches()) {
         Status alone = store->append({&batch, 1});
-        if (!alone && alone.error().kind == Error::Kind::machine_lacks) return alone;
+        if (!alone && alone.error().may_pass()) return alone;
       }
       done = {};
     }
@@ -242,8 +242,7 @@ struct Recorder::State {
     const auto params = std::exchange(change.params, {});
     PLIMSOLL_TRY(store->change(recorded.id, change));
     for (const auto& param : params)
-      if (const Status set = store->change(recorded.id, {.params = {param}});
-          !set && set.error().kind == Error::Kind::machine_lacks)
+      if (const Status set = store->change(recorded.id, {.params = {param}}); !set && set.error().may_pass())
         return set;
     return store->compact(recorded.id);
   }
@@ -263,8 +262,7 @@ struct Recorder::State {
       Status kept =
           write_samples() && write_metrics() ? end_record(finish) : Status(std::unexpected(*trouble));
       note(kept);
-      const bool retry =
-          !kept && !last && kept.error().kind == Error::Kind::machine_lacks && now < finish.give_up;
+      const bool retry = !kept && !last && kept.error().may_pass() && now < finish.give_up;
       const std::scoped_lock lock(mutex);
       if (retry) {
         finish.due = now + std::chrono::milliseconds(500);

@@ -39,10 +39,54 @@ class Refusing final : public store::Store {
                                             std::optional<store::Time> to) override {
     return inner_->history(run, metric, from, to);
   }
+  Result<store::Page> history_page(std::string_view run, std::string_view metric, std::string_view token,
+                                   std::size_t limit) override {
+    return inner_->history_page(run, metric, token, limit);
+  }
+  Result<std::vector<store::Span>> outline(std::string_view run, std::string_view metric, std::size_t most,
+                                           std::optional<store::Time> from,
+                                           std::optional<store::Time> to) override {
+    return inner_->outline(run, metric, most, from, to);
+  }
+  Result<std::int64_t> create_experiment(const store::NewExperiment& experiment) override {
+    return inner_->create_experiment(experiment);
+  }
+  Result<store::Experiment> experiment(std::int64_t id) override { return inner_->experiment(id); }
+  Result<std::optional<store::Experiment>> experiment_named(std::string_view name) override {
+    return inner_->experiment_named(name);
+  }
+  Result<std::vector<store::Experiment>> search_experiments(const store::ExperimentSearch& search) override {
+    return inner_->search_experiments(search);
+  }
+  Status change_experiment(std::int64_t id, const store::ExperimentChange& change) override {
+    return inner_->change_experiment(id, change);
+  }
+  Status add_inputs(std::string_view run, std::span<const store::Input> inputs,
+                    std::span<const store::ModelLink> models) override {
+    return inner_->add_inputs(run, inputs, models);
+  }
+  Status add_outputs(std::string_view run, std::span<const store::ModelLink> models) override {
+    return inner_->add_outputs(run, models);
+  }
+  Result<std::string> create_model(const store::NewModel& model) override {
+    return inner_->create_model(model);
+  }
+  Result<store::LoggedModel> model(std::string_view id) override { return inner_->model(id); }
+  Result<std::vector<store::LoggedModel>> search_models(const store::ModelSearch& search) override {
+    return inner_->search_models(search);
+  }
+  Status change_model(std::string_view id, const store::ModelChange& change) override {
+    return inner_->change_model(id, change);
+  }
+  Result<bool> maintain() override { return inner_->maintain(); }
+  Result<std::filesystem::path> model_artifacts(std::string_view model) override {
+    return inner_->model_artifacts(model);
+  }
   Status remove(std::string_view run) override { return inner_->remove(run); }
   Status restore(std::string_view run) override { return inner_->restore(run); }
   Result<std::size_t> purge() override { return inner_->purge(); }
   Result<std::filesystem::path> artifacts(std::string_view run) override { return inner_->artifacts(run); }
+  Result<std::filesystem::path> uploads() override { return inner_->uploads(); }
   Result<std::vector<store::File>> files(std::string_view run) override { return inner_->files(run); }
   std::string location() const override { return inner_->location(); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -320,6 +321,8 @@ class Session {
     place.artifacts = store_->artifacts(*id).value_or(directory_.path());
     place.socket = directory_.path() / fmt::format("{}.sock", number);
     place.variables = launch.variables;
+    if (options_.variables_of)
+      std::ranges::copy(options_.variables_of(*id), std::back_inserter(place.variables));
     place.inherit_input = options_.inherit_input;
     if (options_.show_output) {
       place.output = &output_;

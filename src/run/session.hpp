@@ -22,6 +22,8 @@ struct SessionOptions {
   bool inherit_input = false;
   Profiler profiler = Profiler::none;
   std::vector<std::string> recorded_variables = {};
+  /// More for the environment of a run's command; empty: nothing more.
+  std::function<Variables(const std::string& run)> variables_of = {};
   std::string program = "/proc/self/exe";  ///< that answers `cuda-facts` and `estimate`
 };
 

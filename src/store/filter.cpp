@@ -1,9 +1,14 @@
 #include "store/filter.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
+#include <span>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
@@ -26,6 +31,8 @@ constexpr std::pair<std::string_view, Field::Kind> kPrefixes[] = {
     {"params", Field::Kind::param},
     {"parameter", Field::Kind::param},
     {"parameters", Field::Kind::param},
+    {"dataset", Field::Kind::dataset},
+    {"datasets", Field::Kind::dataset},
     {"tag", Field::Kind::tag},
     {"tags", Field::Kind::tag},
     {"attribute", Field::Kind::attribute},
@@ -33,28 +40,75 @@ constexpr std::pair<std::string_view, Field::Kind> kPrefixes[] = {
     {"attr", Field::Kind::attribute},
     {"run", Field::Kind::attribute},
 };
-constexpr std::pair<std::string_view, Field::Attribute> kAttributes[] = {
-    {"run_id", Field::Attribute::run_id},      {"run id", Field::Attribute::run_id},
-    {"run_name", Field::Attribute::run_name},  {"run name", Field::Attribute::run_name},
-    {"status", Field::Attribute::status},      {"start_time", Field::Attribute::start_time},
-    {"created", Field::Attribute::start_time}, {"end_time", Field::Attribute::end_time},
-    {"duration", Field::Attribute::duration},  {"experiment_name", Field::Attribute::experiment_name},
+using AttributeName = std::pair<std::string_view, Field::Attribute>;
+constexpr AttributeName kRunAttributes[] = {
+    {"run_id", Field::Attribute::run_id},
+    {"run id", Field::Attribute::run_id},
+    {"run_name", Field::Attribute::run_name},
+    {"run name", Field::Attribute::run_name},
+    {"status", Field::Attribute::status},
+    {"start_time", Field::Attribute::start_time},
+    {"start time", Field::Attribute::start_time},
+    {"created", Field::Attribute::start_time},
+    {"end_time", Field::Attribute::end_time},
+    {"end time", Field::Attribute::end_time},
+    {"duration", Field::Attribute::duration},
+    {"experiment_name", Field::Attribute::experiment_name},
+    {"user_id", Field::Attribute::user_id},
+    {"user", Field::Attribute::user_id},
+    {"artifact_uri", Field::Attribute::artifact_uri},
 };
+constexpr AttributeName kExperimentAttributes[] = {
+    {"name", Field::Attribute::name},
+    {"creation_time", Field::Attribute::creation_time},
+    {"last_update_time", Field::Attribute::last_update_time},
+};
+constexpr AttributeName kModelAttributes[] = {
+    {"name", Field::Attribute::name},
+    {"model_id", Field::Attribute::model_id},
+    {"model_type", Field::Attribute::model_type},
+    {"status", Field::Attribute::status},
+    {"source_run_id", Field::Attribute::source_run_id},
+    {"creation_timestamp", Field::Attribute::creation_time},
+    {"creation_time", Field::Attribute::creation_time},
+    {"last_updated_timestamp", Field::Attribute::last_update_time},
+    {"last_updated_time", Field::Attribute::last_update_time},
+};
+constexpr std::string_view kDatasetKeys[] = {"name", "digest", "context"};
+
+std::span<const AttributeName> attributes_of(Subject subject) {
+  if (subject == Subject::experiments) return kExperimentAttributes;
+  if (subject == Subject::models) return kModelAttributes;
+  return kRunAttributes;
+}
+
+/// Experiments have tags alone, and only runs have inputs.
+bool has(Subject subject, Field::Kind kind) {
+  if (kind == Field::Kind::attribute || kind == Field::Kind::tag) return true;
+  return subject == Subject::runs || (subject == Subject::models && kind != Field::Kind::dataset);
+}
+
 constexpr std::pair<std::string_view, Comparator> kSigns[] = {
     {"=", Comparator::equal},       {"!=", Comparator::not_equal}, {"<", Comparator::less},
     {"<=", Comparator::less_equal}, {">", Comparator::greater},    {">=", Comparator::greater_equal},
 };
 
-template <class Value, std::size_t N>
-const Value* entry(const std::pair<std::string_view, Value> (&table)[N], std::string_view name) {
+template <class Value>
+const Value* entry(std::span<const std::pair<std::string_view, Value>> table, std::string_view name) {
   for (const auto& [known, value] : table)
     if (known == name) return &value;
   return nullptr;
 }
 
+bool is_time(Field::Attribute attribute) {
+  return attribute == Field::Attribute::start_time || attribute == Field::Attribute::end_time ||
+         attribute == Field::Attribute::creation_time || attribute == Field::Attribute::last_update_time;
+}
+
 class Parser {
  public:
-  Parser(std::string_view text, std::vector<Token> tokens) : text_(text), tokens_(std::move(tokens)) {}
+  Parser(std::string_view text, std::vector<Token> tokens, Subject subject)
+      : text_(text), tokens_(std::move(tokens)), subject_(subject) {}
 
   Result<Filter> filter() {
     Filter out;
@@ -101,42 +155,50 @@ class Parser {
   }
 
   Result<Field> field() {
+    if (now().kind == Token::Kind::key) return attribute(now().text);  // `Start Time`
     if (now().kind != Token::Kind::word)
       return expected("metrics.NAME, params.NAME, tags.NAME or an attribute such as status");
     const Token& first = now();
-    const Field::Kind* const kind = entry(kPrefixes, lower_case(first.text));
+    const Field::Kind* const kind = entry<Field::Kind>(kPrefixes, lower_case(first.text));
     ++at_;
     if (!is_sign(".")) {
       // MLflow takes an attribute without its prefix.
       --at_;
       return attribute(first.text);
     }
-    if (kind == nullptr) {
+    if (kind == nullptr || !has(subject_, *kind)) {
       --at_;
-      return problem(fmt::format("{} is none of metrics, params, tags, attributes", quote(first.text)));
+      return problem(fmt::format("{} is none of {}", quote(first.text),
+                                 subject_ == Subject::experiments ? "tags, attributes"
+                                 : subject_ == Subject::models
+                                     ? "metrics, params, tags, attributes"
+                                     : "metrics, params, tags, datasets, attributes"));
     }
     ++at_;
     const bool quoted =
         now().kind == Token::Kind::key || (now().kind == Token::Kind::string && now().quote == '"');
     if (!quoted && now().kind != Token::Kind::word) return expected("a name after the dot");
     if (*kind == Field::Kind::attribute) return attribute(now().text);
+    if (*kind == Field::Kind::dataset &&
+        std::ranges::find(kDatasetKeys, lower_case(now().text)) == std::end(kDatasetKeys))
+      return problem("of datasets there are name, digest and context");
     if (now().text.empty() || now().text.size() > kLongestName)
       return problem(fmt::format("a name has 1 to {} bytes", kLongestName));
-    return Field{.kind = *kind, .key = tokens_[at_++].text};
+    const std::string& key = tokens_[at_++].text;
+    return Field{.kind = *kind, .key = *kind == Field::Kind::dataset ? lower_case(key) : key};
   }
 
   Result<Field> attribute(std::string_view name) {
-    const Field::Attribute* const known = entry(kAttributes, lower_case(name));
+    const Field::Attribute* const known = entry(attributes_of(subject_), lower_case(name));
     if (known == nullptr) {
       std::vector<std::string_view> names;
-      for (const auto& [attribute, value] : kAttributes) names.push_back(attribute);
+      for (const auto& [attribute, value] : attributes_of(subject_)) names.push_back(attribute);
       auto failure = problem(fmt::format("there is no attribute {}", quote(name)));
       failure.error().hint = did_you_mean(name, names);
       if (failure.error().hint.empty())
         failure.error().hint =
-            "Attributes: run_id, run_name, status, start_time, end_time, duration, experiment_name; others "
-            "are "
-            "metrics.NAME, params.NAME, tags.NAME.";
+            fmt::format("Attributes: {}; others are tags.NAME{}.", fmt::join(names, ", "),
+                        subject_ == Subject::experiments ? "" : ", metrics.NAME, params.NAME");
       return failure;
     }
     ++at_;
@@ -157,7 +219,7 @@ class Parser {
 
   Result<Comparator> comparator(const Field& field) {
     if (now().kind == Token::Kind::sign)
-      if (const Comparator* const known = entry(kSigns, now().text); known != nullptr) {
+      if (const Comparator* const known = entry<Comparator>(kSigns, now().text); known != nullptr) {
         const bool ordering = *known != Comparator::equal && *known != Comparator::not_equal;
         if (ordering && !is_number(field)) return problem("texts are compared by =, !=, LIKE and ILIKE only");
         ++at_;
@@ -216,9 +278,7 @@ class Parser {
       out.values.emplace_back(tokens_[at_++].number);
       return {};
     }
-    const bool time =
-        out.field.kind == Field::Kind::attribute && (out.field.attribute == Field::Attribute::start_time ||
-                                                     out.field.attribute == Field::Attribute::end_time);
+    const bool time = out.field.kind == Field::Kind::attribute && is_time(out.field.attribute);
     if (!time || now().kind != Token::Kind::string)
       return expected(time ? "milliseconds since 1970, or a date in quotes" : "a number");
     const std::optional<Time> moment = parse_time(now().text);
@@ -233,6 +293,7 @@ class Parser {
 
   std::string_view text_;
   std::vector<Token> tokens_;
+  Subject subject_;
   std::size_t at_ = 0;
 };
 
@@ -253,20 +314,19 @@ char folded(char c, bool ignore_case) {
 bool is_number(const Field& field) {
   if (field.kind == Field::Kind::metric) return true;
   return field.kind == Field::Kind::attribute &&
-         (field.attribute == Field::Attribute::start_time || field.attribute == Field::Attribute::end_time ||
-          field.attribute == Field::Attribute::duration);
+         (is_time(field.attribute) || field.attribute == Field::Attribute::duration);
 }
 
-Result<Filter> parse_filter(std::string_view text) {
+Result<Filter> parse_filter(std::string_view text, Subject subject) {
   Result<std::vector<Token>> tokens = tokenize_filter(text);
   if (!tokens) return std::unexpected(std::move(tokens).error());
-  return Parser(text, std::move(*tokens)).filter();
+  return Parser(text, std::move(*tokens), subject).filter();
 }
 
-Result<Order> parse_order(std::string_view text) {
+Result<Order> parse_order(std::string_view text, Subject subject) {
   Result<std::vector<Token>> tokens = tokenize_filter(text);
   Result<Order> order =
-      tokens ? Parser(text, std::move(*tokens)).order() : std::unexpected(std::move(tokens).error());
+      tokens ? Parser(text, std::move(*tokens), subject).order() : std::unexpected(std::move(tokens).error());
   if (!order) {
     order.error().where.replace(0, std::string_view("filter").size(), "order");
     order.error().hint = "Examples: metrics.loss ASC, attributes.start_time DESC, params.lr";

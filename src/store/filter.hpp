@@ -10,13 +10,33 @@
 
 namespace plimsoll::store {
 
-/// What a run is asked about, as MLflow names it: metrics.loss, params.lr, tags.model, attributes.status.
+/// What is looked for.
+enum class Subject { runs, experiments, models };
+
+/// What a run, an experiment or a logged model is asked about, as MLflow names it: metrics.loss, params.lr,
+/// tags.model, datasets.name, attributes.status.
 struct Field {
-  enum class Kind { metric, param, tag, attribute };
-  /// Those that a run has of itself; `duration` (seconds) and `experiment_name` are Plimsoll's own.
-  enum class Attribute { run_id, run_name, status, start_time, end_time, duration, experiment_name };
+  enum class Kind { metric, param, tag, dataset, attribute };
+  /// Those that a thing has of itself; `duration` (seconds) and `experiment_name` are Plimsoll's own.
+  enum class Attribute {
+    run_id,
+    run_name,
+    status,
+    start_time,
+    end_time,
+    duration,
+    experiment_name,
+    user_id,
+    artifact_uri,
+    name,  ///< of an experiment or a model, as all that follow
+    creation_time,
+    last_update_time,
+    model_id,
+    model_type,
+    source_run_id,
+  };
   Kind kind = Kind::attribute;
-  std::string key = {};                         ///< of a metric, param or tag
+  std::string key = {};  ///< of a metric, param or tag; of a dataset: name, digest or context
   Attribute attribute = Attribute::start_time;  ///< where kind says so
   friend bool operator==(const Field&, const Field&) = default;
 };
@@ -53,7 +73,7 @@ using Filter = std::vector<Comparison>;
 /// MLflow's filter language: `metrics.loss < 0.1 and tags."model name" LIKE 'res%'`. Strings are in single or
 /// double quotes, keys with other characters in double quotes or backticks. Times are milliseconds since
 /// 1970, or, of Plimsoll's own, '2026-11-15' or '2026-11-15T10:30:00Z' (UTC). Errors say at which character.
-[[nodiscard]] Result<Filter> parse_filter(std::string_view text);
+[[nodiscard]] Result<Filter> parse_filter(std::string_view text, Subject subject = Subject::runs);
 
 struct Order {
   Field field;
@@ -62,7 +82,7 @@ struct Order {
 };
 
 /// "metrics.loss", "metrics.loss ASC", "attributes.start_time DESC".
-[[nodiscard]] Result<Order> parse_order(std::string_view text);
+[[nodiscard]] Result<Order> parse_order(std::string_view text, Subject subject = Subject::runs);
 
 /// SQL's LIKE in time proportional to both lengths' product at most; _ is one UTF-8 character.
 [[nodiscard]] bool like(std::string_view text, std::string_view pattern, bool ignore_case);

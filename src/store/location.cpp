@@ -36,11 +36,53 @@ Error cannot_make(std::string_view what, const std::filesystem::path& path, int 
 
 }  // namespace
 
+bool is_postgres(std::string_view location) {
+  return location.starts_with("postgresql://") || location.starts_with("postgres://");
+}
+
+std::string masked(std::string_view address) {
+  constexpr std::string_view kHidden = "***";
+  std::string out(address);
+  const std::size_t begin = out.find("://");
+  if (begin == std::string::npos) return out;
+  // From the first colon of user:password@host to the last @ before the parameters: rather too much than too
+  // little.
+  const std::size_t user = begin + 3, end = std::min(out.find('?', user), out.size());
+  const std::size_t colon = out.find(':', user), at = out.rfind('@', end);
+  if (colon != std::string::npos && at != std::string::npos && colon < at)
+    out.replace(colon + 1, at - colon - 1, kHidden);
+  for (std::size_t parameter = out.find('?', user); parameter != std::string::npos;
+       parameter = out.find('&', parameter + 1)) {
+    const std::size_t sign = out.find('=', parameter),
+                      stop = std::min(out.find('&', parameter + 1), out.size());
+    if (sign >= stop) continue;
+    // "password" and "sslpassword", however their letters are written.
+    const std::string_view name = std::string_view(out).substr(parameter + 1, sign - parameter - 1);
+    if (name.find('%') != std::string_view::npos || name.ends_with("password"))
+      out.replace(sign + 1, stop - sign - 1, kHidden);
+  }
+  return out;
+}
+
+std::string named_location(const std::string& location) {
+  return location.empty() ? variable("PLIMSOLL_STORE") : location;
+}
+
+Result<std::filesystem::path> artifact_directory(const std::filesystem::path& given) {
+  std::error_code ignored;
+  if (!given.empty()) return std::filesystem::absolute(given, ignored);
+  if (const std::string named = variable("PLIMSOLL_ARTIFACTS"); !named.empty())
+    return std::filesystem::absolute(named, ignored);
+  if (const auto directory = user_data_directory()) return *directory / "artifacts";
+  return std::unexpected(
+      Error{"nobody says where artifacts are kept", {}, "Set PLIMSOLL_ARTIFACTS or HOME."});
+}
+
 Result<std::filesystem::path> store_path(const std::string& location) {
-  const std::string named = location.empty() ? variable("PLIMSOLL_STORE") : location;
+  const std::string named = named_location(location);
   if (named.find("://") != std::string::npos)
-    return std::unexpected(
-        Error{"a store is a file of SQLite; servers are not known yet", named, "Give a path."});
+    return std::unexpected(Error{"a store is a file of SQLite or a database of PostgreSQL", masked(named),
+                                 "Give a path, or postgresql://USER@HOST/DATABASE."});
   if (named.find('\0') != std::string::npos) return fail("the path of the store holds a NUL");
   if (!named.empty()) return std::filesystem::path(named);
   if (const auto directory = user_data_directory()) return *directory / "plimsoll.db";

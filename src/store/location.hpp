@@ -1,12 +1,26 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
 #include "store/store.hpp"
 
 namespace plimsoll::store {
+
+/// Whether a location is a server's: postgresql://… or postgres://….
+[[nodiscard]] bool is_postgres(std::string_view location);
+
+/// An address without the passwords in it, for people.
+[[nodiscard]] std::string masked(std::string_view address);
+
+/// What `location` means where it is empty: PLIMSOLL_STORE, or still nothing.
+[[nodiscard]] std::string named_location(const std::string& location);
+
+/// The directory for artifacts of a store that is no file: `given`, else PLIMSOLL_ARTIFACTS, else
+/// $XDG_DATA_HOME/plimsoll/artifacts.
+[[nodiscard]] Result<std::filesystem::path> artifact_directory(const std::filesystem::path& given);
 
 /// The file that `location` means: the path itself, or, where it is empty, PLIMSOLL_STORE, else
 /// $XDG_DATA_HOME/plimsoll/plimsoll.db, else ~/.local/share/plimsoll/plimsoll.db.

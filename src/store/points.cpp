@@ -1,69 +1,122 @@
 #include "store/points.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "base/printable.hpp"
 #include "store/chunk.hpp"
-#include "store/run_rows.hpp"
+#include "store/metric_rows.hpp"
+#include "store/model_rows.hpp"
+#include "store/point_order.hpp"
+#include "store/summary.hpp"
+#include "store/texts.hpp"
 
 namespace plimsoll::store {
 namespace {
 
-/// Chunks of a metric that may come together before some are joined: reading them all stays quick.
-constexpr std::int64_t kManyChunks = 64;
+/// Chunks of a metric that may come together before appending joins some: reading them all stays quick. Who
+/// calls maintain() has them joined earlier (at 32, as the index metric_to_join says), while nobody waits.
+constexpr std::int64_t kManyChunks = 128;
 /// Where at least kManyTiny of the last ones have fewer than kTiny points, only those are joined: else every
 /// few points would have thousands of others written again. So a point is written three or four times in all.
 constexpr std::int64_t kManyTiny = 32, kTiny = 32;
 
-/// More is not what was written but damage.
-constexpr std::int64_t kMostChunks = std::int64_t{1} << 40;
 /// Of one history, 1.6 GB in memory. Damage could claim more than any machine has.
 constexpr std::size_t kMostRead = std::size_t{1} << 26;
 
-/// A metric's row, as far as appending changes it.
-struct MetricRow {
-  std::int64_t id = 0;
-  std::int64_t full_chunks = 0;
-  std::int64_t chunks = 0;
-  std::optional<Point> latest = {};
-};
+constexpr Literal kInsertChunk =
+    "INSERT INTO chunk(metric, sequence, points, first, last, bytes) VALUES (?, ?, ?, ?, ?, ?)";
 
 /// A chunk as it is written.
 struct Piece {
   std::int64_t points = 0;
   Time first = 0, last = 0;
   std::string bytes = {};
+  std::string summary = {};  ///< nothing where reading the points is as quick
 };
 
 Piece make_piece(std::span<const Point> points) {
   const auto [first, last] = std::ranges::minmax(points, {}, &Point::time);
-  return {static_cast<std::int64_t>(points.size()), first.time, last.time, encode_chunk(points)};
+  return {static_cast<std::int64_t>(points.size()), first.time, last.time, encode_chunk(points),
+          points.size() < kBlockPoints ? std::string() : encode_blocks(blocks_of(points))};
 }
 
-Status insert_chunk(sqlite::Database& database, MetricRow& metric, const Piece& piece) {
-  PLIMSOLL_TRY(
-      database
-          .query("INSERT INTO chunk(metric, sequence, points, first, last, bytes) VALUES (?, ?, ?, ?, ?, ?)")
-          .bind(metric.id)
-          .bind(metric.chunks)
-          .bind(piece.points)
-          .bind(piece.first)
-          .bind(piece.last)
-          .bind_blob(piece.bytes)
-          .run());
-  // Full chunks stand before all others; one that comes after small ones waits until they are joined.
+/// A chunk that is one of many to be written.
+struct Waiting {
+  std::int64_t metric = 0, sequence = 0;
+  Piece piece;
+};
+
+void bind_chunk(Query& query, std::int64_t metric, std::int64_t sequence, const Piece& piece) {
+  query.bind(metric)
+      .bind(sequence)
+      .bind(piece.points)
+      .bind(piece.first)
+      .bind(piece.last)
+      .bind_blob(piece.bytes);
+}
+
+/// Full chunks stand before all others; one that comes after small ones waits until they are joined.
+void count_chunk(MetricRow& metric, const Piece& piece) {
   if (piece.points == kChunkPoints && metric.chunks == metric.full_chunks) ++metric.full_chunks;
   ++metric.chunks;
+}
+
+Status insert_chunk(Database& database, MetricRow& metric, const Piece& piece) {
+  Query query = database.query(kInsertChunk);
+  bind_chunk(query, metric.id, metric.chunks, piece);
+  PLIMSOLL_TRY(query.run());
+  if (!piece.summary.empty())
+    PLIMSOLL_TRY(database.query("INSERT INTO summary(metric, sequence, bytes) VALUES (?, ?, ?)")
+                     .bind(metric.id)
+                     .bind(metric.chunks)
+                     .bind_blob(piece.summary)
+                     .run());
+  count_chunk(metric, piece);
   return {};
 }
 
+/// Small chunks of many metrics: kRowsAtOnce to a statement, as far as they go.
+Status insert_small(Database& database, std::span<const Waiting> chunks) {
+  static const std::string kMany = rows_at_once(kInsertChunk.text, 6);
+  while (!chunks.empty()) {
+    const std::size_t count = chunks.size() >= kRowsAtOnce ? kRowsAtOnce : 1;
+    Query query = count == 1 ? database.query(kInsertChunk) : database.query_again(kMany);
+    for (const Waiting& chunk : chunks.first(count))
+      bind_chunk(query, chunk.metric, chunk.sequence, chunk.piece);
+    PLIMSOLL_TRY(query.run());
+    chunks = chunks.subspan(count);
+  }
+  return {};
+}
+
+/// The new points of every metric, as new chunks.
+Status insert_growths(Database& database, std::vector<Growth>& growths) {
+  std::vector<Waiting> small;
+  for (Growth& growth : growths) {
+    std::span<const Point> rest = growth.points;
+    while (!rest.empty()) {
+      const std::size_t taken = std::min(rest.size(), kChunkPoints);
+      Piece piece = make_piece(rest.first(taken));
+      rest = rest.subspan(taken);
+      if (!piece.summary.empty()) {
+        PLIMSOLL_TRY(insert_chunk(database, growth.row, piece));
+        continue;
+      }
+      const std::int64_t sequence = growth.row.chunks;
+      count_chunk(growth.row, piece);
+      small.push_back({growth.row.id, sequence, std::move(piece)});
+    }
+  }
+  return insert_small(database, small);
+}
+
 /// The first of the chunks to be joined.
-Result<std::int64_t> first_to_join(sqlite::Database& database, const MetricRow& metric) {
-  sqlite::Query query =
+Result<std::int64_t> first_to_join(Database& database, const MetricRow& metric) {
+  Query query =
       database.query("SELECT points FROM chunk WHERE metric = ? AND sequence >= ? ORDER BY sequence DESC");
   query.bind(metric.id).bind(metric.full_chunks);
   std::int64_t tiny = 0;
@@ -75,94 +128,65 @@ Result<std::int64_t> first_to_join(sqlite::Database& database, const MetricRow& 
   return tiny >= kManyTiny ? metric.chunks - tiny : metric.full_chunks;
 }
 
-/// The points of all chunks from `first` on, newly cut. One chunk's points are in memory at a time.
-Result<std::vector<Piece>> cut_anew(sqlite::Database& database, const MetricRow& metric, std::int64_t first) {
-  sqlite::Query query =
+/// Points in the order of their time, without those that are there twice, cut into chunks.
+struct Cut {
+  std::vector<Piece> pieces = {};
+  std::int64_t dropped = 0;
+};
+
+/// The points of all chunks from `first` on, newly cut. Some chunks' points are in memory at a time: those
+/// that come late by more stay where they are.
+Result<Cut> cut_anew(Database& database, const MetricRow& metric, std::int64_t first) {
+  constexpr std::size_t kWindow = 32 * kChunkPoints;
+  Query query =
       database.query("SELECT bytes FROM chunk WHERE metric = ? AND sequence >= ? ORDER BY sequence");
   query.bind(metric.id).bind(first);
-  std::vector<Piece> out;
+  Cut out;
   std::vector<Point> waiting;
-  for (;;) {
-    const Result<bool> row = query.next();
-    if (!row) return std::unexpected(row.error());
-    if (!*row) break;
-    const Result<std::vector<Point>> points = decode_chunk(query.blob(0));
+  const auto cut = [&](std::size_t keep) {
+    out.dropped += static_cast<std::int64_t>(put_in_order(waiting));
+    std::size_t at = 0;
+    for (; waiting.size() - at >= kChunkPoints + keep; at += kChunkPoints)
+      out.pieces.push_back(make_piece(std::span(waiting).subspan(at, kChunkPoints)));
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(at));
+  };
+  PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) -> Status {
+    const Result<std::vector<Point>> points = decode_chunk(row.blob(0));
     if (!points) return std::unexpected(points.error());
     waiting.insert(waiting.end(), points->begin(), points->end());
-    std::size_t cut = 0;
-    for (; waiting.size() - cut >= kChunkPoints; cut += kChunkPoints)
-      out.push_back(make_piece(std::span(waiting).subspan(cut, kChunkPoints)));
-    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(cut));
-  }
-  if (!waiting.empty()) out.push_back(make_piece(waiting));
+    if (waiting.size() >= 2 * kWindow) cut(kWindow);
+    return {};
+  }));
+  cut(0);
+  if (!waiting.empty()) out.pieces.push_back(make_piece(waiting));
   return out;
 }
 
 /// Puts `pieces` in the place of the chunks from `first` on, which stand after the full ones.
-Status replace_chunks(sqlite::Database& database, MetricRow& metric, std::int64_t first,
-                      const std::vector<Piece>& pieces) {
+Status replace_chunks(Database& database, MetricRow& metric, std::int64_t first, const Cut& cut) {
+  PLIMSOLL_TRY(database.query("DELETE FROM summary WHERE metric = ? AND sequence >= ?")
+                   .bind(metric.id)
+                   .bind(first)
+                   .run());
   PLIMSOLL_TRY(database.query("DELETE FROM chunk WHERE metric = ? AND sequence >= ?")
                    .bind(metric.id)
                    .bind(first)
                    .run());
   metric.chunks = first;
-  for (const Piece& piece : pieces) PLIMSOLL_TRY(insert_chunk(database, metric, piece));
+  metric.dropped += cut.dropped;
+  for (const Piece& piece : cut.pieces) PLIMSOLL_TRY(insert_chunk(database, metric, piece));
   return {};
 }
 
-Status join_some(sqlite::Database& database, MetricRow& metric) {
+/// Returns whether it could be done: a chunk that cannot be read stays where it is, for reading to complain
+/// of.
+Result<bool> join_some(Database& database, MetricRow& metric) {
   const Result<std::int64_t> first = first_to_join(database, metric);
   if (!first) return std::unexpected(first.error());
-  // A chunk that cannot be read stays where it is, for reading to complain of; new points are kept all the
-  // same.
-  const Result<std::vector<Piece>> pieces = cut_anew(database, metric, *first);
-  return pieces ? replace_chunks(database, metric, *first, *pieces) : Status();
-}
-
-/// Made where there is none, still without points.
-Result<MetricRow> enter_metric(sqlite::Database& database, std::int64_t run, const Batch& batch) {
-  sqlite::Query query = database.query(
-      "SELECT id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric WHERE run = ? AND "
-      "name = ?");
-  const Result<bool> row = query.bind(run).bind(batch.metric).next();
-  if (!row) return std::unexpected(row.error());
-  if (*row) {
-    const MetricRow metric{query.integer(0), query.integer(1), query.integer(2),
-                           Point{query.integer(3), query.integer(4), query.real(5)}};
-    if (metric.full_chunks < 0 || metric.chunks < metric.full_chunks || metric.chunks > kMostChunks)
-      return fail("the store is damaged: metric {} counts {} chunks, {} of them full", quote(batch.metric),
-                  metric.chunks, metric.full_chunks);
-    return metric;
-  }
-  PLIMSOLL_TRY(
-      database
-          .query("INSERT INTO metric(run, name, unit, source, latest_time, latest_step, latest_value, "
-                 "points, full_chunks, chunks) VALUES (?, ?, '', '', 0, 0, NULL, 0, 0, 0)")
-          .bind(run)
-          .bind(batch.metric)
-          .run());
-  return MetricRow{database.last_inserted()};
-}
-
-/// Who says nothing of unit and source leaves them as they are.
-Status save_metric(sqlite::Database& database, const MetricRow& metric, const Batch& batch) {
-  Point latest = metric.latest.value_or(batch.points.front());
-  for (const Point& p : batch.points) latest = later(latest, p);
-  return database
-      .query(
-          "UPDATE metric SET latest_time = ?, latest_step = ?, latest_value = ?, points = points + ?, "
-          "full_chunks = ?, chunks = ?, unit = coalesce(nullif(?, ''), unit), "
-          "source = coalesce(nullif(?, ''), source) WHERE id = ?")
-      .bind(latest.time)
-      .bind(latest.step)
-      .bind(latest.value)
-      .bind(static_cast<std::int64_t>(batch.points.size()))
-      .bind(metric.full_chunks)
-      .bind(metric.chunks)
-      .bind(batch.description.unit)
-      .bind(batch.description.source)
-      .bind(metric.id)
-      .run();
+  const Result<Cut> cut = cut_anew(database, metric, *first);
+  if (!cut) return false;
+  PLIMSOLL_TRY(replace_chunks(database, metric, *first, *cut));
+  return true;
 }
 
 Status check(const Batch& batch) {
@@ -174,72 +198,93 @@ Status check(const Batch& batch) {
 
 }  // namespace
 
-const Point& later(const Point& a, const Point& b) {
-  const auto rank = [](const Point& p) {
-    // A NaN compares with nothing; here it ranks below every number.
-    const bool number = !std::isnan(p.value);
-    return std::tuple(p.step, p.time, number, number ? p.value : 0.0);
-  };
-  return rank(a) < rank(b) ? b : a;
-}
-
-Status append_points(sqlite::Database& database, std::int64_t run, const Batch& batch) {
-  PLIMSOLL_TRY(check(batch));
-  if (batch.points.empty()) return {};
-  Result<MetricRow> metric = enter_metric(database, run, batch);
-  if (!metric) return std::unexpected(metric.error());
-  std::span<const Point> rest = batch.points;
-  while (!rest.empty()) {
-    const std::size_t taken = std::min(rest.size(), kChunkPoints);
-    PLIMSOLL_TRY(insert_chunk(database, *metric, make_piece(rest.first(taken))));
-    rest = rest.subspan(taken);
+Status append_points(Database& database, std::int64_t run, std::span<const Batch* const> batches) {
+  std::vector<Growth> growths;
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (const Batch* batch : batches) {
+    PLIMSOLL_TRY(check(*batch));
+    if (batch->points.empty()) continue;
+    const auto [place, fresh] = places.emplace(batch->metric, growths.size());
+    if (fresh) growths.push_back({.metric = batch->metric});
+    Growth& growth = growths[place->second];
+    growth.points.insert(growth.points.end(), batch->points.begin(), batch->points.end());
+    if (!batch->description.unit.empty()) growth.unit = batch->description.unit;
+    if (!batch->description.source.empty()) growth.source = batch->description.source;
   }
-  if (metric->chunks - metric->full_chunks >= kManyChunks) PLIMSOLL_TRY(join_some(database, *metric));
-  return save_metric(database, *metric, batch);
+  PLIMSOLL_TRY(enter_metrics(database, run, growths));
+  PLIMSOLL_TRY(insert_growths(database, growths));
+  for (Growth& growth : growths)
+    if (growth.row.chunks - growth.row.full_chunks >= kManyChunks)
+      PLIMSOLL_TRY(join_some(database, growth.row));
+  PLIMSOLL_TRY(save_metrics(database, growths));
+  for (const Batch* batch : batches)
+    if (!batch->model.empty() && !batch->points.empty()) PLIMSOLL_TRY(link_metric(database, run, *batch));
+  return {};
 }
 
-Status compact_points(sqlite::Database& database, std::int64_t run) {
+Status compact_points(Database& database, std::int64_t run) {
   std::vector<MetricRow> metrics;
   {
-    sqlite::Query query = database.query(
+    Query query = database.query(
         "SELECT id, full_chunks, chunks FROM metric WHERE run = ? AND chunks > full_chunks + 1 AND "
         "full_chunks >= 0 "
         "ORDER BY id");
     query.bind(run);
-    for (;;) {
-      const Result<bool> row = query.next();
-      if (!row) return std::unexpected(row.error());
-      if (!*row) break;
-      metrics.push_back({query.integer(0), query.integer(1), query.integer(2)});
-    }
+    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+      metrics.push_back({row.integer(0), row.integer(1), row.integer(2)});
+    }));
   }
   for (MetricRow& metric : metrics) {
-    const Result<std::vector<Piece>> pieces = cut_anew(database, metric, metric.full_chunks);
-    if (!pieces) return std::unexpected(pieces.error());
-    PLIMSOLL_TRY(replace_chunks(database, metric, metric.full_chunks, *pieces));
-    PLIMSOLL_TRY(database.query("UPDATE metric SET full_chunks = ?, chunks = ? WHERE id = ?")
-                     .bind(metric.full_chunks)
-                     .bind(metric.chunks)
-                     .bind(metric.id)
-                     .run());
+    const Result<Cut> cut = cut_anew(database, metric, metric.full_chunks);
+    if (!cut) return std::unexpected(cut.error());
+    PLIMSOLL_TRY(replace_chunks(database, metric, metric.full_chunks, *cut));
+    PLIMSOLL_TRY(save_chunks(database, metric));
   }
   return {};
 }
 
-Result<std::vector<Point>> read_points(sqlite::Database& database, std::int64_t run, std::string_view metric,
+Result<bool> join_somewhere(Database& database) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> candidates;  // a run and its metric
+  {
+    Query query =
+        database.query("SELECT run, id FROM metric WHERE chunks >= full_chunks + 32 ORDER BY id LIMIT 16");
+    PLIMSOLL_TRY(for_each_row(
+        query, [&](const Query& row) { candidates.emplace_back(row.integer(0), row.integer(1)); }));
+  }
+  for (const auto& [run, id] : candidates) {
+    // Who appends to the run holds it: what is read of the metric before may have changed since.
+    PLIMSOLL_TRY(database.query("SELECT number FROM run WHERE number = ? FOR UPDATE").bind(run).run());
+    MetricRow metric{id};
+    {
+      Query query = database.query(
+          "SELECT full_chunks, chunks FROM metric WHERE id = ? AND chunks >= full_chunks + 32 AND "
+          "full_chunks >= 0");
+      const Result<bool> row = query.bind(id).next();
+      if (!row) return std::unexpected(row.error());
+      if (!*row) continue;
+      metric.full_chunks = query.integer(0);
+      metric.chunks = query.integer(1);
+    }
+    const Result<bool> joined = join_some(database, metric);
+    if (!joined) return joined;
+    if (!*joined) continue;
+    PLIMSOLL_TRY(save_chunks(database, metric));
+    return true;
+  }
+  return false;
+}
+
+Result<std::vector<Point>> read_points(Database& database, std::int64_t run, std::string_view metric,
                                        std::optional<Time> from, std::optional<Time> to) {
   const Time begin = from.value_or(std::numeric_limits<Time>::min()),
              end = to.value_or(std::numeric_limits<Time>::max());
-  sqlite::Query query = database.query(
+  Query query = database.query(
       "SELECT c.bytes FROM metric m JOIN chunk c ON c.metric = m.id "
       "WHERE m.run = ? AND m.name = ? AND c.last >= ? AND c.first <= ? ORDER BY c.sequence");
   query.bind(run).bind(metric).bind(begin).bind(end);
   std::vector<Point> out;
-  for (;;) {
-    const Result<bool> row = query.next();
-    if (!row) return std::unexpected(row.error());
-    if (!*row) break;
-    const Result<std::vector<Point>> points = decode_chunk(query.blob(0));
+  PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) -> Status {
+    const Result<std::vector<Point>> points = decode_chunk(row.blob(0));
     if (!points)
       return std::unexpected(Error(points.error()).within(fmt::format("metric {}", quote(metric))));
     for (const Point& p : *points)
@@ -248,9 +293,9 @@ Result<std::vector<Point>> read_points(sqlite::Database& database, std::int64_t 
       return std::unexpected(Error{fmt::format("more than {} points at once", kMostRead),
                                    fmt::format("metric {}", quote(metric)),
                                    "Ask for a shorter span of time."});
-  }
-  // Points come late where several threads report; those of one time stay in the order of their coming.
-  if (!std::ranges::is_sorted(out, {}, &Point::time)) std::ranges::stable_sort(out, {}, &Point::time);
+    return {};
+  }));
+  put_in_order(out);
   return out;
 }
 

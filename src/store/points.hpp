@@ -1,26 +1,29 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "store/database.hpp"
 #include "store/run.hpp"
-#include "store/sqlite.hpp"
 
 /// Points of metrics as chunks in the database. Callers hold a transaction.
 namespace plimsoll::store {
 
-/// Of two points of a metric the one that counts as its latest, by MLflow's rule: of the larger step, then
-/// the later time, then the larger value.
-[[nodiscard]] const Point& later(const Point& a, const Point& b);
-
-/// Adds points as new chunks, and joins the metric's small ones where many have come together.
-[[nodiscard]] Status append_points(sqlite::Database& database, std::int64_t run, const Batch& batch);
+/// Adds points of one run's metrics as new chunks, and joins a metric's small ones where many have come
+/// together.
+[[nodiscard]] Status append_points(Database& database, std::int64_t run,
+                                   std::span<const Batch* const> batches);
 
 /// Joins the small chunks of every metric of a run.
-[[nodiscard]] Status compact_points(sqlite::Database& database, std::int64_t run);
+[[nodiscard]] Status compact_points(Database& database, std::int64_t run);
 
-[[nodiscard]] Result<std::vector<Point>> read_points(sqlite::Database& database, std::int64_t run,
+/// Joins small chunks of one metric that has many of them. Returns whether there was one.
+[[nodiscard]] Result<bool> join_somewhere(Database& database);
+
+/// In the order of time, no point twice.
+[[nodiscard]] Result<std::vector<Point>> read_points(Database& database, std::int64_t run,
                                                      std::string_view metric, std::optional<Time> from,
                                                      std::optional<Time> to);
 

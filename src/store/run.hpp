@@ -37,6 +37,30 @@ struct Metric {
   std::int64_t points = 0;
 };
 
+/// Data that a run has read, as MLflow describes it: `source` and the rest are whatever the client says.
+struct Dataset {
+  std::string name;
+  std::string digest;
+  std::string source_type = {};
+  std::string source = {};
+  std::string schema = {};
+  std::string profile = {};
+  friend bool operator==(const Dataset&, const Dataset&) = default;
+};
+
+struct Input {
+  Dataset dataset;
+  std::map<std::string, std::string> tags = {};
+  friend bool operator==(const Input&, const Input&) = default;
+};
+
+/// A logged model that a run has used or made.
+struct ModelLink {
+  std::string model;
+  std::int64_t step = 0;  ///< of an output
+  friend bool operator==(const ModelLink&, const ModelLink&) = default;
+};
+
 struct Run {
   std::string id;  ///< 32 hexadecimal digits
   std::string experiment;
@@ -48,6 +72,12 @@ struct Run {
   std::map<std::string, std::string> params = {};
   std::map<std::string, std::string> tags = {};
   std::map<std::string, Metric> metrics = {};
+  std::int64_t experiment_id = 0;
+  std::string user = {};
+  std::optional<Time> deleted_at = {};
+  std::vector<Input> inputs = {};
+  std::vector<ModelLink> model_inputs = {};
+  std::vector<ModelLink> model_outputs = {};
 };
 
 /// Points of one metric of one run, to be appended.
@@ -56,6 +86,24 @@ struct Batch {
   std::string metric;
   Description description = {};
   std::vector<Point> points = {};
+  /// The logged model that the points are about, and the data that they were got with; often nothing.
+  std::string model = {};
+  std::string dataset_name = {};
+  std::string dataset_digest = {};
+};
+
+/// Some of a metric's points, and where the next ones begin.
+struct Page {
+  std::vector<Point> points;
+  std::optional<std::string> next = {};  ///< nothing: these were the last
+};
+
+/// Points that follow each other, in a few figures.
+struct Span {
+  Time first = 0, last = 0;
+  std::int64_t first_step = 0, last_step = 0;  ///< the smallest and the largest
+  double minimum = 0, maximum = 0, mean = 0;   ///< of those that are numbers; NaN where none is
+  std::int64_t points = 0;
 };
 
 }  // namespace plimsoll::store

@@ -69,10 +69,99 @@ CREATE TABLE chunk(
   bytes BLOB NOT NULL);
 CREATE UNIQUE INDEX chunk_by_metric ON chunk(metric, sequence);
 )sql",
+    R"sql(
+ALTER TABLE experiment ADD COLUMN artifact_location TEXT NOT NULL DEFAULT '';
+ALTER TABLE experiment ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE experiment ADD COLUMN created INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE experiment ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+UPDATE experiment SET created = coalesce(
+  (SELECT min(start) FROM run WHERE run.experiment = experiment.id),
+  CAST(strftime('%s', 'now') AS INTEGER) * 1000000);
+UPDATE experiment SET changed = created;
+CREATE TABLE experiment_tag(
+  experiment INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(experiment, name)) WITHOUT ROWID;
+
+ALTER TABLE run ADD COLUMN user_name TEXT NOT NULL DEFAULT '';
+ALTER TABLE run ADD COLUMN deleted_at INTEGER;
+
+-- Where there is something for maintain() to join.
+CREATE INDEX metric_to_join ON metric(id) WHERE chunks >= full_chunks + 32;
+CREATE TABLE summary(             -- of a chunk with many points, to draw it without reading them
+  metric INTEGER NOT NULL REFERENCES metric(id) ON DELETE CASCADE,
+  sequence INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY(metric, sequence)) WITHOUT ROWID;
+
+CREATE TABLE dataset(
+  id INTEGER PRIMARY KEY,
+  experiment INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  source_type TEXT NOT NULL,
+  source TEXT NOT NULL,
+  schema TEXT NOT NULL,
+  profile TEXT NOT NULL,
+  UNIQUE(experiment, name, digest));
+CREATE TABLE input(
+  id INTEGER PRIMARY KEY,
+  run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
+  dataset INTEGER NOT NULL REFERENCES dataset(id) ON DELETE CASCADE,
+  UNIQUE(run, dataset));
+CREATE INDEX input_by_dataset ON input(dataset);
+CREATE TABLE input_tag(
+  input INTEGER NOT NULL REFERENCES input(id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(input, name)) WITHOUT ROWID;
+
+CREATE TABLE model(
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  experiment INTEGER NOT NULL REFERENCES experiment(id) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  artifact_uri TEXT NOT NULL,
+  created INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  type TEXT NOT NULL,
+  source_run TEXT NOT NULL,       -- a run's id, or empty
+  deleted INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX model_by_experiment ON model(experiment, deleted, created DESC);
+CREATE TABLE model_tag(
+  model INTEGER NOT NULL REFERENCES model(number) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(model, name)) WITHOUT ROWID;
+CREATE TABLE model_param(
+  model INTEGER NOT NULL REFERENCES model(number) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(model, name)) WITHOUT ROWID;
+CREATE TABLE model_metric(        -- which of a run's metrics are about a model, each with its latest point
+  model INTEGER NOT NULL REFERENCES model(number) ON DELETE CASCADE,
+  run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  dataset_name TEXT NOT NULL,
+  dataset_digest TEXT NOT NULL,
+  time INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  value REAL,
+  PRIMARY KEY(model, name, run, dataset_name, dataset_digest)) WITHOUT ROWID;
+CREATE INDEX model_metric_by_run ON model_metric(run);
+CREATE TABLE model_link(          -- models that a run has read or made
+  run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
+  output INTEGER NOT NULL,        -- 0: read, 1: made
+  model TEXT NOT NULL,            -- its id
+  step INTEGER NOT NULL,
+  PRIMARY KEY(run, output, model, step)) WITHOUT ROWID;
+)sql",
 };
 
-Result<std::int64_t> pragma(sqlite::Database& database, const char* sql) {
-  sqlite::Query query = database.query_once(sql);
+Result<std::int64_t> pragma(SqliteDatabase& database, const char* sql) {
+  Query query = database.query_once(sql);
   const Result<bool> row = query.next();
   if (!row) return std::unexpected(row.error());
   return *row ? query.integer(0) : 0;
@@ -80,7 +169,7 @@ Result<std::int64_t> pragma(sqlite::Database& database, const char* sql) {
 
 /// The store's version, 0 where the database is still empty. Reads only; in a transaction, as another process
 /// may be making the tables at this moment.
-Result<std::int64_t> recognised_version(sqlite::Database& database) {
+Result<std::int64_t> recognised_version(SqliteDatabase& database) {
   const Result<std::int64_t> application = pragma(database, "PRAGMA application_id");
   if (!application) return application;
   const Result<std::int64_t> version = pragma(database, "PRAGMA user_version");
@@ -89,44 +178,43 @@ Result<std::int64_t> recognised_version(sqlite::Database& database) {
   if (!objects) return objects;
   const bool empty = *application == 0 && *version == 0 && *objects == 0;
   if (!empty && *application != kApplication)
-    return std::unexpected(Error{"this is a database of another program", database.path(),
+    return std::unexpected(Error{"this is a database of another program", database.name(),
                                  "Name another with --store PATH; this file was not changed."});
   if (*version > schema_version())
     return std::unexpected(
         Error{fmt::format("the store has version {} of the tables; this Plimsoll knows up to {}", *version,
                           schema_version()),
-              database.path(),
+              database.name(),
               "A newer Plimsoll wrote it: update this one, or name another store with --store PATH."});
   if (!empty && *version < 1)
-    return std::unexpected(Error{"the store is damaged: its version is missing", database.path()});
+    return std::unexpected(Error{"the store is damaged: its version is missing", database.name()});
   return version;
 }
 
 /// Changing the journal does not wait for others by itself: SQLite answers "busy" at once where two do it.
-Status set_journal(sqlite::Database& database, const OpenOptions& options) {
+Result<Journal> set_journal(SqliteDatabase& database, const OpenOptions& options) {
   const bool rollback = options.journal == Journal::rollback ||
-                        (options.journal == Journal::automatic && is_on_network(database.path()));
+                        (options.journal == Journal::automatic && is_on_network(database.name()));
   const char* const sql = rollback ? "PRAGMA journal_mode = DELETE" : "PRAGMA journal_mode = WAL";
   const auto until = std::chrono::steady_clock::now() + options.busy_timeout;
   for (;;) {
     const int code = sqlite3_exec(database.handle(), sql, nullptr, nullptr, nullptr);
-    if (code == SQLITE_OK) return {};
+    if (code == SQLITE_OK) return rollback ? Journal::rollback : Journal::write_ahead;
     if ((code & 0xFF) != SQLITE_BUSY || std::chrono::steady_clock::now() >= until)
       return std::unexpected(database.error(code));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
-Status migrate(sqlite::Database& database) {
-  Result<sqlite::Transaction> transaction = sqlite::Transaction::write(database);
+Status migrate(SqliteDatabase& database) {
+  Result<Transaction> transaction = Transaction::write(database);
   if (!transaction) return std::unexpected(transaction.error());
   // Again, as another process may have done it since.
   const Result<std::int64_t> version = recognised_version(database);
   if (!version) return std::unexpected(version.error());
   for (std::int64_t v = *version; v < schema_version(); ++v) PLIMSOLL_TRY(database.execute(kMigrations[v]));
   PLIMSOLL_TRY(database.execute(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, schema_version())
-          .c_str()));
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplication, schema_version())));
   return transaction->commit();
 }
 
@@ -136,22 +224,29 @@ int schema_version() {
   return static_cast<int>(std::size(kMigrations));
 }
 
-Status prepare_schema(sqlite::Database& database, const OpenOptions& options) {
+Status configure(SqliteDatabase& database) {
+  // EXTRA: a commit returns when it is on disk, not before; of a rollback journal that is the end of its
+  // file's name too. Foreign keys are off unless each connection asks.
+  return database.execute(
+      "PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;"
+      "PRAGMA journal_size_limit = 16777216");
+}
+
+Result<Journal> prepare_schema(SqliteDatabase& database, const OpenOptions& options) {
   Result<std::int64_t> version = 0;
   {
-    const Result<sqlite::Transaction> moment = sqlite::Transaction::read(database);
+    const Result<Transaction> moment = Transaction::read(database);
     if (!moment) return std::unexpected(moment.error());
     version = recognised_version(database);
   }
   if (!version) return std::unexpected(version.error());
-  PLIMSOLL_TRY(set_journal(database, options));
-  // EXTRA: a commit returns when it is on disk, not before; of a rollback journal that is the end of its
-  // file's name too. Foreign keys are off unless each connection asks.
-  PLIMSOLL_TRY(
-      database.execute("PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON;"
-                       "PRAGMA journal_size_limit = 16777216"));
-  if (*version == schema_version()) return {};
-  return migrate(database);
+  const Result<Journal> journal = set_journal(database, options);
+  if (!journal) return journal;
+  PLIMSOLL_TRY(configure(database));
+  if (!options.survives_power_cut && *journal == Journal::write_ahead)
+    PLIMSOLL_TRY(database.execute("PRAGMA synchronous = NORMAL"));
+  if (*version < schema_version()) PLIMSOLL_TRY(migrate(database));
+  return journal;
 }
 
 }  // namespace plimsoll::store

@@ -10,7 +10,10 @@ namespace plimsoll::store {
 
 /// Makes a file a store of the present version: checks that it is one (or empty), turns on the write-ahead
 /// log, and brings the tables up to date. A file of another program, or of a newer Plimsoll, is refused and
-/// not changed. Several processes may do it at once.
-[[nodiscard]] Status prepare_schema(sqlite::Database& database, const OpenOptions& options);
+/// not changed. Several processes may do it at once. Returns how commits are kept.
+[[nodiscard]] Result<Journal> prepare_schema(SqliteDatabase& database, const OpenOptions& options);
+
+/// What every connection to a store needs to be told.
+[[nodiscard]] Status configure(SqliteDatabase& database);
 
 }  // namespace plimsoll::store

@@ -6,10 +6,11 @@
 namespace plimsoll::store {
 namespace {
 
-class Searching : public test::StoreTest {
+class Searching : public test::EveryStore {
  protected:
   void SetUp() override {
-    StoreTest::SetUp();
+    EveryStore::SetUp();
+    if (IsSkipped()) return;
     add("first", "vision", 1'000'000, {{"lr", "0.1"}, {"optimizer", "sgd"}}, {{"model", "resnet50"}}, 0.5);
     add("second", "vision", 2'000'000, {{"lr", "0.01"}}, {{"model", "ResNet18"}}, 0.05);
     add("third", "text", 3'000'000, {{"lr", "0.1"}}, {{"odd 'key\"", "x"}}, std::nan(""));
@@ -38,7 +39,7 @@ class Searching : public test::StoreTest {
   std::string ordered(std::vector<std::string> order_by) { return names({.order_by = std::move(order_by)}); }
 };
 
-TEST_F(Searching, GivesTheNewestFirst) {
+TEST_P(Searching, GivesTheNewestFirst) {
   EXPECT_EQ(filtered(""), "fourth third second first");
   EXPECT_EQ(names({.limit = 2}), "fourth third");
   EXPECT_EQ(names({.limit = 2, .offset = 1}), "third second");
@@ -48,7 +49,7 @@ TEST_F(Searching, GivesTheNewestFirst) {
   EXPECT_EQ(names({.experiment = "nowhere"}), "");
 }
 
-TEST_F(Searching, ComparesTheLatestValueOfAMetric) {
+TEST_P(Searching, ComparesTheLatestValueOfAMetric) {
   EXPECT_EQ(filtered("metrics.loss < 0.5"), "second");
   EXPECT_EQ(filtered("metrics.loss <= 0.5"), "second first");
   EXPECT_EQ(filtered("metrics.loss != 0.5"), "second")
@@ -58,7 +59,7 @@ TEST_F(Searching, ComparesTheLatestValueOfAMetric) {
   EXPECT_EQ(filtered("metrics.loss IS NOT NULL"), "third second first");
 }
 
-TEST_F(Searching, ComparesTexts) {
+TEST_P(Searching, ComparesTexts) {
   EXPECT_EQ(filtered("params.lr = '0.1'"), "third first");
   EXPECT_EQ(filtered("params.lr != '0.1'"), "second");
   EXPECT_EQ(filtered("params.lr = '0.1' and params.optimizer = 'sgd'"), "first");
@@ -69,7 +70,7 @@ TEST_F(Searching, ComparesTexts) {
   EXPECT_EQ(filtered("params.lr = ''' OR 1=1 --'"), "");
 }
 
-TEST_F(Searching, ComparesAttributes) {
+TEST_P(Searching, ComparesAttributes) {
   EXPECT_EQ(filtered("attributes.status = 'RUNNING'"), "fourth");
   EXPECT_EQ(filtered("status = 'finished' and run_name LIKE '%ir%'"), "third first");
   EXPECT_EQ(filtered("start_time > 1000 and start_time <= 3000"), "third second");
@@ -82,18 +83,20 @@ TEST_F(Searching, ComparesAttributes) {
   EXPECT_EQ(filtered("run_id NOT IN ('" + id + "')"), "third second first");
 }
 
-TEST_F(Searching, PutsThoseWithoutTheValueLast) {
+TEST_P(Searching, PutsThoseWithoutTheValueLast) {
   EXPECT_EQ(ordered({"metrics.loss"}), "second first fourth third");
   EXPECT_EQ(ordered({"metrics.loss DESC"}), "first second fourth third");
   EXPECT_EQ(ordered({"params.lr", "start_time ASC"}), "second first third fourth");
   EXPECT_EQ(ordered({"experiment_name DESC", "run_name"}), "first second fourth third");
 }
 
-TEST_F(Searching, WithAWrongFilterIsAnError) {
+TEST_P(Searching, WithAWrongFilterIsAnError) {
   EXPECT_EQ(filtered("metrics.loss"),
             "filter, character 13: expected =, !=, <, <=, >, >= or IS NULL, but the text ends");
   EXPECT_NE(ordered({"loss"}).find("order, character 1"), std::string::npos);
 }
+
+PLIMSOLL_IN_EVERY_STORE(Searching);
 
 }  // namespace
 }  // namespace plimsoll::store

@@ -1,12 +1,14 @@
 #include "store/sqlite.hpp"
 
-#include <cmath>
 #include <limits>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
-namespace plimsoll::store::sqlite {
+#include "store/filter.hpp"
+
+namespace plimsoll::store {
 namespace {
 
 struct Meaning {
@@ -17,6 +19,7 @@ struct Meaning {
 };
 
 constexpr auto kLacks = Error::Kind::machine_lacks;
+constexpr auto kBusy = Error::Kind::unavailable;
 constexpr auto kBad = Error::Kind::bad_input;
 constexpr std::string_view kLocked = "another process keeps the store locked";
 constexpr std::string_view kTryAgain =
@@ -24,19 +27,19 @@ constexpr std::string_view kTryAgain =
 constexpr std::string_view kRights =
     "Check the permissions of the file and its directory, or name another store with --store PATH.";
 constexpr Meaning kMeanings[] = {
-    {SQLITE_BUSY, kLacks, kLocked, kTryAgain},
-    {SQLITE_LOCKED, kLacks, kLocked, kTryAgain},
-    {SQLITE_PROTOCOL, kLacks, kLocked, kTryAgain},
-    {SQLITE_FULL, kLacks, "the disk is full",
+    {SQLITE_BUSY, kBusy, kLocked, kTryAgain},
+    {SQLITE_LOCKED, kBusy, kLocked, kTryAgain},
+    {SQLITE_PROTOCOL, kBusy, kLocked, kTryAgain},
+    {SQLITE_FULL, kBusy, "the disk is full",
      "Make room and try again; what was in the store before is safe. `plimsoll runs purge` removes deleted "
      "runs."},
-    {SQLITE_IOERR, kLacks, "the file cannot be read or written",
+    {SQLITE_IOERR, kBusy, "the file cannot be read or written",
      "Check the disk, its quota and the limit of file sizes (`df FILE`, `ulimit -f`)."},
     {SQLITE_READONLY, kLacks, "the file may not be written to", kRights},
     {SQLITE_PERM, kLacks, "the file may not be opened", kRights},
     {SQLITE_AUTH, kLacks, "the file may not be opened", kRights},
     {SQLITE_CANTOPEN, kLacks, "the file cannot be opened", kRights},
-    {SQLITE_NOMEM, kLacks, "there is not enough memory", "Close other programs and try again."},
+    {SQLITE_NOMEM, kBusy, "there is not enough memory", "Close other programs and try again."},
     {SQLITE_CORRUPT, kBad, "the database is damaged",
      "Keep a copy of the file and of its -wal beside it; `sqlite3 FILE .recover` saves what can be read."},
     {SQLITE_NOTADB, kBad, "this is not a store of Plimsoll: it is no SQLite database",
@@ -54,91 +57,96 @@ int wait_for_lock(void* patience, int attempt) {
   return 1;
 }
 
+std::string_view text_of(sqlite3_value* value) {
+  const void* const bytes = sqlite3_value_blob(value);
+  if (bytes == nullptr) return {};
+  return {static_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_value_bytes(value))};
+}
+
+void like_function(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  if (sqlite3_value_type(values[0]) == SQLITE_NULL) return sqlite3_result_null(context);
+  const bool ignore_case = sqlite3_value_int(values[2]) != 0;
+  sqlite3_result_int(context, like(text_of(values[0]), text_of(values[1]), ignore_case) ? 1 : 0);
+}
+
+struct StatementCloser {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+class SqliteStatement final : public Statement {
+ public:
+  SqliteStatement(const SqliteDatabase& database, sqlite3_stmt* statement)
+      : database_(database), statement_(statement) {}
+
+  void bind_null() override { note(sqlite3_bind_null(statement_.get(), ++bound_)); }
+  void bind(std::int64_t value) override { note(sqlite3_bind_int64(statement_.get(), ++bound_, value)); }
+  void bind(double value) override { note(sqlite3_bind_double(statement_.get(), ++bound_, value)); }
+  void bind_text(std::string_view value) override {
+    // A null pointer would bind NULL in place of an empty text.
+    const char* const data = value.data() == nullptr ? "" : value.data();
+    note(sqlite3_bind_text64(statement_.get(), ++bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  }
+  void bind_blob(std::string_view bytes) override {
+    note(sqlite3_bind_blob64(statement_.get(), ++bound_, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
+  }
+
+  Result<bool> next() override {
+    if (code_ == SQLITE_OK) {
+      const int stepped = sqlite3_step(statement_.get());
+      if (stepped == SQLITE_ROW || stepped == SQLITE_DONE) return stepped == SQLITE_ROW;
+      code_ = stepped;
+    }
+    return std::unexpected(database_.error(code_));
+  }
+
+  Status run() override {
+    const Result<bool> row = next();
+    if (!row) return std::unexpected(row.error());
+    return {};
+  }
+
+  bool is_null(int column) const override {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+  }
+  std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_.get(), column); }
+  double real(int column) const override {
+    if (is_null(column)) return std::numeric_limits<double>::quiet_NaN();
+    return sqlite3_column_double(statement_.get(), column);
+  }
+  std::string text(int column) const override { return std::string(blob(column)); }
+  std::string_view blob(int column) const override {
+    const void* const data = sqlite3_column_blob(statement_.get(), column);
+    const int size = sqlite3_column_bytes(statement_.get(), column);
+    if (data == nullptr || size <= 0) return {};
+    return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
+  }
+
+  void reset() override {
+    sqlite3_reset(statement_.get());
+    sqlite3_clear_bindings(statement_.get());
+    code_ = SQLITE_OK;
+    bound_ = 0;
+  }
+
+ private:
+  void note(int code) {
+    if (code_ == SQLITE_OK) code_ = code;
+  }
+
+  const SqliteDatabase& database_;
+  std::unique_ptr<sqlite3_stmt, StatementCloser> statement_;
+  int code_ = SQLITE_OK;
+  int bound_ = 0;
+};
+
 }  // namespace
 
-Query::~Query() {
-  if (!statement_ || idle_as_.empty()) return;
-  sqlite3_reset(statement_.get());
-  sqlite3_clear_bindings(statement_.get());
-  database_->idle_[idle_as_].push_back(std::move(statement_));
-}
-
-Query& Query::bind(std::int64_t value) {
-  if (code_ == SQLITE_OK) code_ = sqlite3_bind_int64(statement_.get(), ++bound_, value);
-  return *this;
-}
-
-Query& Query::bind(double value) {
-  if (code_ == SQLITE_OK) code_ = sqlite3_bind_double(statement_.get(), ++bound_, value);
-  return *this;
-}
-
-Query& Query::bind(std::string_view value) {
-  // A null pointer would bind NULL in place of an empty text.
-  const char* const data = value.data() == nullptr ? "" : value.data();
-  if (code_ == SQLITE_OK)
-    code_ =
-        sqlite3_bind_text64(statement_.get(), ++bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  return *this;
-}
-
-Query& Query::bind(std::optional<std::int64_t> value) {
-  if (value) return bind(*value);
-  if (code_ == SQLITE_OK) code_ = sqlite3_bind_null(statement_.get(), ++bound_);
-  return *this;
-}
-
-Query& Query::bind_blob(std::string_view bytes) {
-  if (code_ == SQLITE_OK)
-    code_ = sqlite3_bind_blob64(statement_.get(), ++bound_, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
-  return *this;
-}
-
-Result<bool> Query::next() {
-  if (code_ == SQLITE_OK) {
-    const int stepped = sqlite3_step(statement_.get());
-    if (stepped == SQLITE_ROW || stepped == SQLITE_DONE) return stepped == SQLITE_ROW;
-    code_ = stepped;
-  }
-  return std::unexpected(database_->error(code_));
-}
-
-Status Query::run() {
-  const Result<bool> row = next();
-  if (!row) return std::unexpected(row.error());
-  return {};
-}
-
-bool Query::is_null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
-
-std::int64_t Query::integer(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
-}
-
-double Query::real(int column) const {
-  if (is_null(column)) return std::numeric_limits<double>::quiet_NaN();
-  return sqlite3_column_double(statement_.get(), column);
-}
-
-std::string Query::text(int column) const {
-  return std::string(blob(column));
-}
-
-std::string_view Query::blob(int column) const {
-  const void* const data = sqlite3_column_blob(statement_.get(), column);
-  const int size = sqlite3_column_bytes(statement_.get(), column);
-  if (data == nullptr || size <= 0) return {};
-  return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
-}
-
-Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& path,
-                                                 std::chrono::milliseconds busy_timeout) {
+Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesystem::path& path,
+                                                             std::chrono::milliseconds busy_timeout) {
   sqlite3* handle = nullptr;
   const int code =
       sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
-  std::unique_ptr<Database> database(new Database(handle, path));
+  std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(handle, path));
   if (code != SQLITE_OK) return std::unexpected(database->error(code));
   sqlite3_extended_result_codes(handle, 1);
   database->patience_.most = busy_timeout;
@@ -148,47 +156,40 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& pa
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  constexpr int kTraits = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+  const int registered = sqlite3_create_function_v2(handle, "plimsoll_like", 3, kTraits, nullptr,
+                                                    like_function, nullptr, nullptr, nullptr);
+  if (registered != SQLITE_OK) return std::unexpected(database->error(registered));
   return database;
 }
 
-Database::~Database() {
-  idle_.clear();
+SqliteDatabase::~SqliteDatabase() {
+  forget_statements();
   sqlite3_close_v2(handle_);
 }
 
-Query Database::take(std::string_view sql) {
-  if (auto found = idle_.find(sql); found != idle_.end() && !found->second.empty()) {
-    StatementPointer statement = std::move(found->second.back());
-    found->second.pop_back();
-    return Query(*this, std::move(statement), SQLITE_OK, sql);
-  }
+Result<std::unique_ptr<Statement>> SqliteDatabase::prepare(std::string_view sql, bool kept) {
+  constexpr std::string_view kLock = " FOR UPDATE";
+  if (sql.ends_with(kLock)) sql.remove_suffix(kLock.size());
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()),
-                                      SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  return Query(*this, StatementPointer(statement), code, sql);
+                                      kept ? SQLITE_PREPARE_PERSISTENT : 0, &statement, nullptr);
+  auto prepared = std::make_unique<SqliteStatement>(*this, statement);
+  if (code != SQLITE_OK) return std::unexpected(error(code));
+  return prepared;
 }
 
-Query Database::query_once(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
-  return Query(*this, StatementPointer(statement), code, {});
-}
-
-Status Database::execute(const char* sql) {
-  const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+Status SqliteDatabase::execute(const std::string& sql) {
+  const int code = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return std::unexpected(error(code));
   return {};
 }
 
-std::int64_t Database::last_inserted() const {
-  return sqlite3_last_insert_rowid(handle_);
-}
-
-bool Database::in_transaction() const {
+bool SqliteDatabase::in_transaction() const {
   return sqlite3_get_autocommit(handle_) == 0;
 }
 
-Error Database::error(int code) const {
+Error SqliteDatabase::error(int code) const {
   const int system = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   for (const Meaning& m : kMeanings) {
     if (m.code != (code & 0xFF)) continue;
@@ -204,25 +205,17 @@ Error Database::error(int code) const {
       Error::Kind::internal};
 }
 
-Result<Transaction> Transaction::read(Database& database) {
-  PLIMSOLL_TRY(database.query("BEGIN").run());
-  return Transaction(database);
+Status SqliteDatabase::begin(bool writing) {
+  return writing ? query("BEGIN IMMEDIATE").run() : query("BEGIN").run();
 }
 
-Result<Transaction> Transaction::write(Database& database) {
-  PLIMSOLL_TRY(database.query("BEGIN IMMEDIATE").run());
-  return Transaction(database);
+Status SqliteDatabase::commit() {
+  return query("COMMIT").run();
 }
 
-Transaction::~Transaction() {
+void SqliteDatabase::roll_back() {
   // After some errors SQLite has undone it by itself.
-  if (database_ != nullptr && database_->in_transaction()) std::ignore = database_->query("ROLLBACK").run();
+  if (in_transaction()) std::ignore = query("ROLLBACK").run();
 }
 
-Status Transaction::commit() {
-  PLIMSOLL_TRY(database_->query("COMMIT").run());
-  database_ = nullptr;
-  return {};
-}
-
-}  // namespace plimsoll::store::sqlite
+}  // namespace plimsoll::store

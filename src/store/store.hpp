@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "store/experiment.hpp"
+#include "store/model.hpp"
 #include "store/run.hpp"
 
 namespace plimsoll::store {
@@ -21,6 +23,10 @@ struct NewRun {
   Time start = 0;  ///< 0: now
   std::map<std::string, std::string> params = {};
   std::map<std::string, std::string> tags = {};
+  std::optional<std::int64_t> experiment_id = {};  ///< instead of its name; must be there
+  std::optional<std::string> id = {};              ///< given by who copies from elsewhere
+  std::string user = {};
+  std::optional<Time> end = {};
 };
 
 struct Change {
@@ -30,6 +36,8 @@ struct Change {
   std::map<std::string, std::string> params = {};
   std::map<std::string, std::string> tags = {};  ///< set or replaced
   std::optional<std::string> name = {};
+  std::vector<std::string> tags_removed = {};  ///< each must be there
+  std::optional<Time> start = {};
 };
 
 struct Search {
@@ -37,8 +45,9 @@ struct Search {
   std::vector<std::string> order_by = {};      ///< "metrics.loss ASC"; then by start, newest first
   std::optional<std::string> experiment = {};  ///< by name
   std::size_t limit = 1000;
-  bool deleted = false;    ///< the deleted ones instead of the others
-  std::size_t offset = 0;  ///< of the answer, so many are left out at its beginning
+  View view = View::active;
+  std::size_t offset = 0;                         ///< so many are left out at the beginning of the answer
+  std::vector<std::int64_t> experiment_ids = {};  ///< empty: all
 };
 
 /// A file among a run's artifacts.
@@ -51,8 +60,10 @@ struct File {
 /// Runs and all that is kept of them. Every call that returns without an error is durable: it survives
 /// kill -9 of this process at once. Several processes may write to one store, and several threads use one
 /// object; but not a child after fork. Where a run is asked for, the beginning of its id will do, as in
-/// find(). Names have 1 to 250 bytes, values of params and tags up to 64 KiB. Errors: machine_lacks where the
-/// disk is full or another writer does not let go, so that a caller can keep what it has and try again.
+/// find(). Names have 1 to 250 bytes, values of params and tags up to 64 KiB. Errors: not_found and
+/// exists_already where that is so, unavailable where the disk is full, another writer does not let go or the
+/// server is away, so that a caller can keep what it has and try again; bad_input for what is wrong in the
+/// question.
 class Store {
  public:
   virtual ~Store() = default;
@@ -72,7 +83,40 @@ class Store {
                                                            std::optional<Time> from = {},
                                                            std::optional<Time> to = {}) = 0;
 
-  /// Marks it; `purge` removes marked runs for good, with their artifacts.
+  /// In the order of time, then step, then value (a NaN last), as MLflow's get-history; no point twice.
+  /// `token`: what the page before gave as `next`, "" at first.
+  [[nodiscard]] virtual Result<Page> history_page(std::string_view run, std::string_view metric,
+                                                  std::string_view token, std::size_t limit) = 0;
+  /// A metric's history in `most` spans at most, in the order of time. Long ones come from summaries that are
+  /// kept beside the points, so that few of these are read.
+  [[nodiscard]] virtual Result<std::vector<Span>> outline(std::string_view run, std::string_view metric,
+                                                          std::size_t most, std::optional<Time> from = {},
+                                                          std::optional<Time> to = {}) = 0;
+
+  [[nodiscard]] virtual Result<std::int64_t> create_experiment(const NewExperiment& experiment) = 0;
+  [[nodiscard]] virtual Result<Experiment> experiment(std::int64_t id) = 0;
+  [[nodiscard]] virtual Result<std::optional<Experiment>> experiment_named(std::string_view name) = 0;
+  [[nodiscard]] virtual Result<std::vector<Experiment>> search_experiments(
+      const ExperimentSearch& search) = 0;
+  [[nodiscard]] virtual Status change_experiment(std::int64_t id, const ExperimentChange& change) = 0;
+
+  /// What is there already stays as it is.
+  [[nodiscard]] virtual Status add_inputs(std::string_view run, std::span<const Input> inputs,
+                                          std::span<const ModelLink> models = {}) = 0;
+  [[nodiscard]] virtual Status add_outputs(std::string_view run, std::span<const ModelLink> models) = 0;
+
+  /// Models are named by their whole id.
+  [[nodiscard]] virtual Result<std::string> create_model(const NewModel& model) = 0;
+  [[nodiscard]] virtual Result<LoggedModel> model(std::string_view id) = 0;
+  [[nodiscard]] virtual Result<std::vector<LoggedModel>> search_models(const ModelSearch& search) = 0;
+  [[nodiscard]] virtual Status change_model(std::string_view id, const ModelChange& change) = 0;
+
+  /// A slice of some milliseconds of what is better done when nobody waits: small pieces of metrics are
+  /// joined. Returns whether there is more to do.
+  [[nodiscard]] virtual Result<bool> maintain() = 0;
+
+  /// Marks it; `purge` removes marked runs, experiments and models for good, with their artifacts, and gives
+  /// their space back.
   [[nodiscard]] virtual Status remove(std::string_view run) = 0;
   [[nodiscard]] virtual Status restore(std::string_view run) = 0;
   [[nodiscard]] virtual Result<std::size_t> purge() = 0;
@@ -81,7 +125,11 @@ class Store {
   [[nodiscard]] virtual Result<std::filesystem::path> artifacts(std::string_view run) = 0;
   /// Those files in the order of their paths, 10,000 at most; symbolic links are left out. Makes nothing.
   [[nodiscard]] virtual Result<std::vector<File>> files(std::string_view run) = 0;
-  [[nodiscard]] virtual std::string location() const = 0;  ///< for people: the file's path
+  /// Where a logged model's files are kept; made on the first call.
+  [[nodiscard]] virtual Result<std::filesystem::path> model_artifacts(std::string_view model) = 0;
+  /// Where files wait that are on their way to be artifacts, on the same file system; made on the first call.
+  [[nodiscard]] virtual Result<std::filesystem::path> uploads() = 0;
+  [[nodiscard]] virtual std::string location() const = 0;  ///< for people: the path or the masked address
 
  protected:
   Store() = default;
@@ -103,10 +151,16 @@ struct OpenOptions {
   /// How long a call waits for another process that is writing before it gives up.
   std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
   Journal journal = Journal::automatic;
+  /// False: a commit to a write-ahead log of SQLite returns once no process' death can undo it, before it is
+  /// on the disk. Many times as quick; a power cut may cost the last seconds, never the order or the whole.
+  bool survives_power_cut = true;
+  /// Where artifacts of a store in PostgreSQL are kept; empty: PLIMSOLL_ARTIFACTS, else
+  /// $XDG_DATA_HOME/plimsoll/artifacts. Those of a file are beside it.
+  std::filesystem::path artifacts = {};
 };
 
-/// Opens the store, and makes it where there is none. `location`: a path, or "" for PLIMSOLL_STORE, else
-/// $XDG_DATA_HOME/plimsoll/plimsoll.db, else ~/.local/share/plimsoll/plimsoll.db.
+/// Opens the store, and makes it where there is none. `location`: a path, postgresql://…, or "" for
+/// PLIMSOLL_STORE, else $XDG_DATA_HOME/plimsoll/plimsoll.db, else ~/.local/share/plimsoll/plimsoll.db.
 [[nodiscard]] Result<std::unique_ptr<Store>> open(const std::string& location = {},
                                                   const OpenOptions& options = {});
 

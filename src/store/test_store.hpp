@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "store/store.hpp"
+#include "store/test_postgres.hpp"
 
 namespace plimsoll::store::test {
 
@@ -16,12 +17,14 @@ class StoreTest : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(directory_) << directory_.error().text();
     path_ = directory_->path() / "runs" / "plimsoll.db";
+    location_ = path_.string();
     store_ = reopened();
     ASSERT_NE(store_, nullptr);
   }
 
-  std::unique_ptr<Store> reopened(const OpenOptions& options = {}) {
-    Result<std::unique_ptr<Store>> opened = open(path_.string(), options);
+  std::unique_ptr<Store> reopened(OpenOptions options = {}) {
+    options.artifacts = directory_->path() / "runs" / "plimsoll-artifacts";
+    Result<std::unique_ptr<Store>> opened = open(location_, options);
     if (!opened) ADD_FAILURE() << opened.error().text();
     return opened ? std::move(*opened) : nullptr;
   }
@@ -33,9 +36,36 @@ class StoreTest : public testing::Test {
   }
 
   Result<TemporaryDirectory> directory_ = TemporaryDirectory::make("store-test");
-  std::filesystem::path path_;
+  std::filesystem::path path_;  ///< of the file
+  std::string location_;        ///< what the store is opened by
   std::unique_ptr<Store> store_;
 };
+
+enum class Backend { sqlite, postgres };
+
+/// What must hold in every database.
+class EveryStore : public StoreTest, public testing::WithParamInterface<Backend> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Backend::sqlite) return StoreTest::SetUp();
+    ASSERT_TRUE(directory_) << directory_.error().text();
+    server_ = PostgresServer::shared();
+    if (server_ == nullptr) GTEST_SKIP() << "there is no PostgreSQL on this machine";
+    const Status cleared = server_->clear();
+    ASSERT_TRUE(cleared) << cleared.error().text();
+    location_ = server_->address();
+    store_ = reopened();
+    ASSERT_NE(store_, nullptr);
+  }
+
+  PostgresServer* server_ = nullptr;
+};
+
+#define PLIMSOLL_IN_EVERY_STORE(Suite)                                                \
+  INSTANTIATE_TEST_SUITE_P(Sqlite, Suite, testing::Values(test::Backend::sqlite),     \
+                           [](const auto&) { return "Sqlite"; });                     \
+  INSTANTIATE_TEST_SUITE_P(Postgres, Suite, testing::Values(test::Backend::postgres), \
+                           [](const auto&) { return "Postgres"; })
 
 /// `count` points from step `first` on, a millisecond apart; a point's value is its step.
 inline std::vector<Point> counting(std::int64_t first, std::int64_t count) {

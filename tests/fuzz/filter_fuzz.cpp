@@ -1,5 +1,5 @@
-// Any text, taken for a filter and, after a newline, for orders, must search a store or give one Error that
-// blames the text; never a statement that SQLite refuses.
+// Any text, taken for a filter and, after a newline, for orders, must search a store (its runs, experiments
+// and models) or give one Error that blames the text; never a statement that SQLite refuses.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,10 +23,21 @@ store::Store& two_runs() {
     const auto id = (*opened)->create({.params = {{"lr", "0.1"}}, .tags = {{"model", "resnet50"}}});
     const bool other = (*opened)->create({.experiment = "other"}).has_value();
     const store::Batch batch{id.value_or(""), "loss", {}, {{1, 2, 0.5}}};
+    const store::Input input{{"mnist", "d1"}, {{"mlflow.data.context", "train"}}};
+    if (!(*opened)->add_inputs(id.value_or(""), {&input, 1}) || !(*opened)->create_model({.name = "net"}))
+      return false;
     return other && (*opened)->append({&batch, 1}).has_value();
   }();
   if (!filled) std::abort();
   return **opened;
+}
+
+template <class Found>
+void check(const Found& found) {
+  constexpr std::size_t kMost = 2;
+  if (found ? found->size() > kMost
+            : found.error().kind != Error::Kind::bad_input || found.error().message.empty())
+    std::abort();
 }
 
 }  // namespace
@@ -43,8 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     search.order_by.push_back(text.substr(at + 1, end == std::string::npos ? end : end - at - 1));
     at = end;
   }
-  const auto runs = two_runs().search(search);
-  if (runs ? runs->size() > 2 : runs.error().kind != Error::Kind::bad_input || runs.error().message.empty())
-    std::abort();
+  check(two_runs().search(search));
+  check(two_runs().search_experiments({.filter = search.filter, .order_by = search.order_by}));
+  check(two_runs().search_models({.filter = search.filter, .order_by = search.order_by}));
   return 0;
 }

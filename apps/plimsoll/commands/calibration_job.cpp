@@ -54,8 +54,8 @@ Result<int> write_calibration(const Request& request) {
 
 /// For tests, and for machines where the engine alone can run: the job of a calibration. What the engine
 /// answers is the calibration's journal, which `plimsoll probe --calibrate` goes on with.
-void add_calibration_job(CLI::App& app, Invocation& invocation) {
-  CLI::App* command =
+void add_calibration_job(CommandLine& app, Invocation& invocation) {
+  CommandLine* command =
       app.add_subcommand("calibration-job", "Writes a calibration's job for plimsoll-engine")->group("");
   auto request = std::make_shared<Request>();
   command->add_option("--device", request->device, "Whose figures bound the cases");

@@ -60,10 +60,10 @@ Result<int> run(const ChooseOptions& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_choose(CLI::App& app, Invocation& invocation) {
+void add_choose(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<ChooseOptions>();
-  CLI::App* command =
-      add_command(app, "choose", "Which device: every device of the catalogue against every limit");
+  CommandLine* command =
+      app.add_subcommand("choose", "Which device: every device of the catalogue against every limit");
   options->add_to(*command);
   command->footer(
       "Examples:\n"

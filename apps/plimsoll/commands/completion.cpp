@@ -20,19 +20,18 @@ struct Words {
 };
 
 /// Those that are not there yet.
-void add_options(const CLI::App& command, std::vector<std::string>& out) {
-  for (const CLI::Option* option : command.get_options())
-    for (const std::string& name : option->get_lnames())
-      if (std::ranges::find(out, "--" + name) == out.end()) out.push_back("--" + name);
+void add_options(const CommandLine& command, std::vector<std::string>& out) {
+  for (const std::string& name : command.long_names())
+    if (std::ranges::find(out, "--" + name) == out.end()) out.push_back("--" + name);
 }
 
-std::vector<Words> collect(CLI::App& app) {
+std::vector<Words> collect(const CommandLine& app) {
   std::vector<Words> out;
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    Words w{command->get_name(), command->get_description(), {}, {}};
+  for (const CommandLine* command : app.subcommands()) {
+    Words w{command->name(), command->description(), {}, {}};
     add_options(*command, w.options);
-    for (const CLI::App* verb : command->get_subcommands([](const CLI::App*) { return true; })) {
-      w.verbs.push_back(verb->get_name());
+    for (const CommandLine* verb : command->subcommands()) {
+      w.verbs.push_back(verb->name());
       add_options(*verb, w.options);
     }
     out.push_back(std::move(w));
@@ -88,15 +87,12 @@ std::string fish(const std::vector<Words>& words) {
 
 }  // namespace
 
-void add_completion(CLI::App& app, Invocation& invocation) {
+void add_completion(CommandLine& app, Invocation& invocation) {
   auto shell = std::make_shared<Shell>(Shell::bash);
   static const std::map<std::string, Shell> kShells = {
       {"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
-  CLI::App* command = add_command(app, "completion", "A completion script for bash, zsh or fish");
-  command->add_option("shell", *shell, "bash, zsh or fish")
-      ->required()
-      ->transform(CLI::CheckedTransformer(kShells))
-      ->option_text("SHELL");
+  CommandLine* command = app.add_subcommand("completion", "A completion script for bash, zsh or fish");
+  command->add_choice("shell", *shell, kShells, "bash, zsh or fish")->required()->option_text("SHELL");
   command->footer("Example:\n  source <(plimsoll completion bash)");
   command->callback([shell, &app, &invocation] {
     invocation.run = [shell, &app]() -> Result<int> {

@@ -194,10 +194,10 @@ Result<int> print_costs(const Options& options) {
 
 }  // namespace
 
-void add_cost(CLI::App& app, Invocation& invocation) {
+void add_cost(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
+  CommandLine* command =
+      app.add_subcommand("cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
   command->add_flag("--tflops", options->tflops, "Dollars per TFLOP/s of every offer");
   command->add_flag("--list", options->list, "The prices that are known, with dates and sources");
   command->add_option("--offer", options->offers, "Machines by name: p3.2xlarge, dgx-1v, …")
@@ -208,17 +208,15 @@ void add_cost(CLI::App& app, Invocation& invocation) {
   command->add_option("--time", options->time, "Of one pass or step: 62ms")->option_text("TIME");
   command->add_option("--energy", options->energy, "Of one pass or step: 35J")->option_text("ENERGY");
   command->add_option("--devices", options->devices, "Devices that work together (1)")
-      ->check(CLI::Range(1.0, 1e9))
+      ->in_range(1.0, 1e9)
       ->option_text("N");
   command->add_option("--batch,-b", options->batch, "Samples of a pass (1)")
-      ->check(CLI::Range(1.0, 1e9))
+      ->in_range(1.0, 1e9)
       ->option_text("N");
   command->add_option("--dataset-size", options->dataset, "Samples of an epoch")
-      ->check(CLI::Range(1.0, 1e18))
+      ->in_range(1.0, 1e18)
       ->option_text("N");
-  command->add_option("--epochs", options->epochs, "How many (1)")
-      ->check(CLI::Range(1e-3, 1e9))
-      ->option_text("N");
+  command->add_option("--epochs", options->epochs, "How many (1)")->in_range(1e-3, 1e9)->option_text("N");
   command->add_option("--country", options->country, "Whose grid: DNK, Denmark")->option_text("COUNTRY");
   command
       ->add_option("--pue", options->pue,

@@ -7,9 +7,9 @@ namespace plimsoll {
 
 /// What `plimsoll run` starts to prove an MPS client's limits: what CUDA gives a process with this
 /// environment.
-void add_cuda_facts(CLI::App& app, Invocation& invocation) {
-  CLI::App* command =
-      add_command(app, "cuda-facts", "What CUDA gives a process with the present environment")->group("");
+void add_cuda_facts(CommandLine& app, Invocation& invocation) {
+  CommandLine* command =
+      app.add_subcommand("cuda-facts", "What CUDA gives a process with the present environment")->group("");
   command->callback([&invocation] {
     invocation.run = []() -> Result<int> {
       const Result<running::CudaFacts> facts = running::read_cuda_facts();

@@ -232,15 +232,15 @@ Result<int> compare(const Options& options, const report::TextStyle& style) {
   return agree ? 0 : 1;
 }
 
-void add_compare(CLI::App& devices, Invocation& invocation) {
+void add_compare(CommandLine& devices, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = devices.add_subcommand("compare", "Two calibrations, class by class");
+  CommandLine* command = devices.add_subcommand("compare", "Two calibrations, class by class");
   command->add_option("FIRST", options->name, "Device or device file with a calibration")->required();
   command->add_option("SECOND", options->other, "Another, or another of the same machine")->required();
   command
       ->add_option("--within", options->within,
                    "Exit with 1 where a class's efficiency differs by more than so many percent")
-      ->check(CLI::PositiveNumber);
+      ->positive();
   command->add_flag("--json", options->json, "One JSON document");
   command->footer("Example:\n  plimsoll devices compare monday.json tuesday.json --within 5");
   command->callback([options, &invocation] {
@@ -250,10 +250,10 @@ void add_compare(CLI::App& devices, Invocation& invocation) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Invocation& invocation) {
+void add_devices(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "devices", "The devices known by name, with their figures and where those come from");
+  CommandLine* command = app.add_subcommand(
+      "devices", "The devices known by name, with their figures and where those come from");
   command
       ->add_option("name", options->name,
                    "One of them, `this`, `this-cpu`, or a device file: every figure with its source")
@@ -264,7 +264,7 @@ void add_devices(CLI::App& app, Invocation& invocation) {
   command->footer("Examples:\n  plimsoll devices\n  plimsoll devices h200\n  plimsoll devices this --json");
   add_compare(*command, invocation);
   command->callback([options, command, &invocation] {
-    if (!command->get_subcommands().empty()) return;
+    if (command->has_subcommand()) return;
     invocation.run = [options, &invocation] {
       return options->name.empty() ? list(*options, output_style(invocation))
                                    : show(*options, output_style(invocation));

@@ -56,8 +56,8 @@ Result<int> write_job(const Request& request) {
 
 /// For benchmarks and tests, which run the engine by themselves: a job as `plimsoll measure` would write it.
 /// Its settings are JSON and can be changed before it is run.
-void add_engine_job(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = add_command(app, "engine-job", "Writes a job for plimsoll-engine")->group("");
+void add_engine_job(CommandLine& app, Invocation& invocation) {
+  CommandLine* command = app.add_subcommand("engine-job", "Writes a job for plimsoll-engine")->group("");
   auto request = std::make_shared<Request>();
   command->add_option("MODEL", request->model, "ONNX file or name of the zoo")->required();
   command->add_option("--output,-o", request->output, "File to write")->required();

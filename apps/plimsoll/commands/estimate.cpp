@@ -206,10 +206,10 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_estimate(CLI::App& app, Invocation& invocation) {
+void add_estimate(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      app, "estimate", "Will it fit, how long does it take: memory, time and energy on a device, and why");
+  CommandLine* command = app.add_subcommand(
+      "estimate", "Will it fit, how long does it take: memory, time and energy on a device, and why");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");

@@ -38,10 +38,10 @@ Result<int> run(const Options& options) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Invocation& invocation) {
+void add_export(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
+  CommandLine* command =
+      app.add_subcommand("export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
   command->add_option("model", options->model, "Zoo name or FILE.py:function")
       ->required()
       ->option_text("MODEL");

@@ -76,10 +76,10 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_ideal(CLI::App& app, Invocation& invocation) {
+void add_ideal(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "ideal", "The time of a pass at the rates that devices' makers publish");
+  CommandLine* command =
+      app.add_subcommand("ideal", "The time of a pass at the rates that devices' makers publish");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");

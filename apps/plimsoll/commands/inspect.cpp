@@ -77,10 +77,10 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Invocation& invocation) {
+void add_inspect(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
+  CommandLine* command =
+      app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
   command
       ->add_option("model", options->models,
                    "ONNX file, zoo name, or FILE.py:function; two show what differs")

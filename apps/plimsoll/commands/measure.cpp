@@ -124,8 +124,11 @@ Result<int> conclude(const std::vector<measure::Measurement>& measurements, cons
   }
   if (failures.empty()) return fits ? 0 : 1;
   switch (failures.front().kind) {
-    case Error::Kind::bad_input: return 2;
-    case Error::Kind::machine_lacks: return 3;
+    case Error::Kind::bad_input:
+    case Error::Kind::not_found:
+    case Error::Kind::exists_already: return 2;
+    case Error::Kind::machine_lacks:
+    case Error::Kind::unavailable: return 3;
     case Error::Kind::internal: break;
   }
   return 4;
@@ -182,10 +185,10 @@ Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_measure(CLI::App& app, Invocation& invocation) {
+void add_measure(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<MeasureOptions>();
-  CLI::App* command = add_command(
-      app, "measure", "Run networks on this machine: memory and time to load and to run, by batch");
+  CommandLine* command = app.add_subcommand(
+      "measure", "Run networks on this machine: memory and time to load and to run, by batch");
   options->add_to(*command);
   command->footer(
       "Examples:\n"

@@ -117,14 +117,15 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_oom(CLI::App& app, Invocation& invocation) {
+void add_oom(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      app, "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
-  command->add_option("file", options->file, "A log, or the message alone; - (default): standard input")
-      ->option_text("FILE");
-  CLI::Option* model = command->add_option("--model", options->model,
-                                           "ONNX file, zoo name, or FILE.py:function: simulate the run too");
+  CommandLine* command = app.add_subcommand(
+      "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
+  const CommandLineOption* file =
+      command->add_option("file", options->file, "A log, or the message alone; - (default): standard input")
+          ->option_text("FILE");
+  CommandLineOption* model = command->add_option(
+      "--model", options->model, "ONNX file, zoo name, or FILE.py:function: simulate the run too");
   model->option_text("MODEL");
   options->inspect.binding.add_to(*command);
   add_mode_option(*command, options->inspect.mode);
@@ -134,8 +135,8 @@ void add_oom(CLI::App& app, Invocation& invocation) {
                    "The GPU, by an id from `plimsoll devices`; its memory is the message's")
       ->option_text("DEVICE");
   options->memory.add_to(*command);
-  const std::vector<CLI::Option*> settings = command->get_options(
-      [&](const CLI::Option* o) { return o != model && o != command->get_help_ptr() && o->nonpositional(); });
+  std::vector<CommandLineOption*> settings = command->options();
+  std::erase_if(settings, [&](const CommandLineOption* o) { return o == model || o == file; });
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"
@@ -143,9 +144,8 @@ void add_oom(CLI::App& app, Invocation& invocation) {
       "  plimsoll oom train.log --model resnet50 --mode train --batch 256 --optimizer adam --device t4\n"
       "  python train.py 2>&1 | plimsoll oom");
   command->callback([options, settings, &invocation] {
-    for (const CLI::Option* setting : settings)
-      if (options->model.empty() && setting->count() > 0)
-        throw CLI::RequiresError(setting->get_name(), "--model");
+    for (const CommandLineOption* setting : settings)
+      if (options->model.empty() && setting->given()) refuse_without(*setting, "--model");
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
   });
 }

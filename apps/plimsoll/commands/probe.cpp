@@ -271,9 +271,9 @@ Result<int> run(const Options& options, const Subject& subject, const report::Te
 
 using Shared = std::shared_ptr<Options>;
 
-void add_common(CLI::App& command, Options& options) {
+void add_common(CommandLine& command, Options& options) {
   command.add_option("--device", options.device, "The GPU, by its number (0)")
-      ->check(CLI::Range(0, cuda::kMostDevices - 1))
+      ->in_range(0, cuda::kMostDevices - 1)
       ->option_text("N");
   command.add_flag("--quick", options.quick, "The CPU's figures in a tenth of the time, and rougher");
   command.add_option("--svg", options.svg, "Write every chart as SVG into this folder")
@@ -284,7 +284,7 @@ void add_common(CLI::App& command, Options& options) {
   command.add_flag("--csv", options.csv, "One line per figure");
 }
 
-void add_calibrate(CLI::App& command, Options& options) {
+void add_calibrate(CommandLine& command, Options& options) {
   command.add_flag(
       "--calibrate", options.calibrate,
       "Time real operators through the engine and write a device file; it can be interrupted and continued");
@@ -295,23 +295,23 @@ void add_calibrate(CLI::App& command, Options& options) {
       ->option_text("FILE");
 }
 
-void add_millions(CLI::App& command, Options& options) {
+void add_millions(CommandLine& command, Options& options) {
   command.add_option("--millions", options.millions, "Millions of floats in each array (1,5,10,50,100)")
       ->delimiter(',')
-      ->check(CLI::Range(1e-6, kMostMillions))
+      ->in_range(1e-6, kMostMillions)
       ->option_text("K,…");
 }
 
-void add_sizes(CLI::App& command, Options& options) {
+void add_sizes(CommandLine& command, Options& options) {
   command.add_option("--sizes", options.sizes, "Rows and columns of the matrices (256 to 8192)")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, cuda::kMostSize))
+      ->in_range(std::int64_t{1}, cuda::kMostSize)
       ->option_text("N,…");
 }
 
-void add_study(CLI::App& command, const Shared& options, Invocation& invocation, const char* name,
+void add_study(CommandLine& command, const Shared& options, Invocation& invocation, const char* name,
                const char* description, const Subject& subject, const char* example) {
-  CLI::App* study = command.add_subcommand(name, description);
+  CommandLine* study = command.add_subcommand(name, description);
   add_common(*study, *options);
   if (subject.ceilings) add_calibrate(*study, *options);
   if (subject.vectors) add_millions(*study, *options);
@@ -326,9 +326,9 @@ void add_study(CLI::App& command, const Shared& options, Invocation& invocation,
 
 }  // namespace
 
-void add_probe(CLI::App& app, Invocation& invocation) {
+void add_probe(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
+  CommandLine* command =
       app.add_subcommand("probe", "Measure what this machine can really do, beside its datasheet");
   add_common(*command, *options);
   add_calibrate(*command, *options);
@@ -354,7 +354,7 @@ void add_probe(CLI::App& app, Invocation& invocation) {
       "minutes\n"
       "Without a GPU the CPU's part runs, and the answer says why the rest did not.");
   command->callback([options, command, &invocation] {
-    if (!command->get_subcommands().empty()) return;
+    if (command->has_subcommand()) return;
     invocation.run = [options, &invocation] { return run(*options, kAll, output_style(invocation)); };
   });
 }

@@ -116,21 +116,21 @@ Result<int> run(const Options& options) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Invocation& invocation) {
+void add_replay(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "replay", "Replay real allocations of PyTorch under other settings of its allocator");
+  CommandLine* command = app.add_subcommand(
+      "replay", "Replay real allocations of PyTorch under other settings of its allocator");
   command->add_option("trace", options->trace, "JSON that plimsoll_torch.record_memory wrote, or its .gz")
       ->required()
       ->option_text("TRACE");
   command->add_flag("--expandable-segments", options->expandable, "As with expandable_segments:True");
   command->add_option("--max-split-size", options->max_split_mib, "As with max_split_size_mb:N")
-      ->check(CLI::Range(std::int64_t{21}, std::int64_t{1} << 30))
+      ->in_range(std::int64_t{21}, std::int64_t{1} << 30)
       ->option_text("MIB");
   command
       ->add_option("--capacity", options->capacity_gib,
                    "Memory that the allocator may take: would the run have succeeded?")
-      ->check(CLI::Range(1e-3, 1e6))
+      ->in_range(1e-3, 1e6)
       ->option_text("GIB");
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(

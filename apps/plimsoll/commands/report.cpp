@@ -124,10 +124,10 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Invocation& invocation) {
+void add_report(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      app, "report",
+  CommandLine* command = app.add_subcommand(
+      "report",
       "What a run really did: its bottleneck, what was wasted, what to try; as text or as one page");
   command
       ->add_option("runs", options->runs, "Runs, each by its id or the beginning of it; several are compared")

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
+#include "private_server.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
 #include "run/session.hpp"
@@ -49,6 +52,7 @@ struct Options {
   bool no_wait = false;
   bool quiet = false;
   bool show_output = false;
+  bool no_mlflow = false;
   bool json = false;
 };
 
@@ -195,6 +199,32 @@ void tell_end(const Ended& ended, const std::string& title) {
   }
 }
 
+/// What the commands log to MLflow shall land in their runs. Where the user has a server of their own, they
+/// log there as ever; and no command fails for lack of one.
+std::optional<PrivateServer> serve_commands(const Options& options) {
+  if (options.no_mlflow) return std::nullopt;
+  if (const char* theirs = std::getenv("MLFLOW_TRACKING_URI"); theirs != nullptr && *theirs != '\0') {
+    if (!options.quiet)
+      tell("MLFLOW_TRACKING_URI is set: what the command logs to MLflow goes there, not into this run");
+    return std::nullopt;
+  }
+  Result<PrivateServer> server = PrivateServer::start(options.session.store);
+  if (!server) {
+    tell(fmt::format("MLflow's client cannot log into this run: {}", printable(server.error().text())));
+    return std::nullopt;
+  }
+  return std::move(*server);
+}
+
+/// run_session, with a server for the commands while it lasts.
+Result<running::SessionResult> run_served(const Options& options, const std::vector<Job>& jobs,
+                                          running::SessionOptions session,
+                                          const running::Listener& listener) {
+  const std::optional<PrivateServer> server = serve_commands(options);
+  if (server) session.variables_of = [&server](const std::string& run) { return server->variables(run); };
+  return running::run_session(jobs, session, listener);
+}
+
 Result<int> run_command(const Options& options, const std::vector<std::string>& words) {
   Job job;
   job.command = words;
@@ -214,7 +244,7 @@ Result<int> run_command(const Options& options, const std::vector<std::string>& 
     if (!options.quiet || ended.unkept || ended.run.empty() || ended.exit_code == 127)
       tell_end(ended, words.front());
   };
-  const auto result = running::run_session(jobs, *session, listener);
+  const auto result = run_served(options, jobs, *session, listener);
   if (!result) return std::unexpected(result.error());
   if (options.json) print_json(*result, jobs);
   return result->ended.empty() ? 130 : exit_code_of(result->ended.front());
@@ -291,7 +321,7 @@ Result<int> run_file(const Options& options, const std::string& path) {
     if (!options.quiet || ended.unkept) tell_end(ended, title(ended.job));
     write_back(ended.job, file_status(ended.outcome), ended.run);
   };
-  const auto result = running::run_session(due, *session, listener);
+  const auto result = run_served(options, due, *session, listener);
   if (!result) return std::unexpected(result.error());
   if (options.json) print_json(*result, due);
   const bool all_well = std::ranges::all_of(
@@ -303,19 +333,13 @@ bool is_jobs_file(std::string_view word) {
   return word.ends_with(".csv") || word.ends_with(".toml");
 }
 
-void add_options(CLI::App& command, Options& options);
+void add_options(CommandLine& command, Options& options);
 
 /// Options may stand behind a jobs file too, where they can be no command's.
 Status take_options(Options& options, const std::vector<std::string>& words) {
-  CLI::App app;
+  CommandLine app;
   add_options(app, options);
-  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    return fail("{}", error.what());
-  }
-  return {};
+  return app.parse(words);
 }
 
 Result<int> run(Options& options, const std::optional<std::vector<std::string>>& separated,
@@ -334,7 +358,7 @@ Result<int> run(Options& options, const std::optional<std::vector<std::string>>&
   return run_file(options, command.front());
 }
 
-void add_options(CLI::App& command, Options& o) {
+void add_options(CommandLine& command, Options& o) {
   command.add_option("-d,--device", o.devices, "GPU by number or UUID, MIG device by UUID; several: 0,1")
       ->delimiter(',')
       ->option_text("DEVICE");
@@ -345,13 +369,13 @@ void add_options(CLI::App& command, Options& o) {
   command.add_option("-n,--name", o.name, "Name of the run")->option_text("NAME");
   command.add_option("-t,--time-limit", o.time_limit, "End it after 90s, 10m, 1.5h")->option_text("TIME");
   command.add_option("-i,--epoch-limit", o.epoch_limit, "End it after this epoch, as its output tells")
-      ->check(CLI::PositiveNumber)
+      ->positive()
       ->option_text("N");
   command.add_option("--grace", o.grace, "Between asking it to end and ending it (10s)")->option_text("TIME");
   command
       .add_option("--orphans", o.orphans,
                   "Processes that outlive the command: wait for them, end or leave them")
-      ->check(CLI::IsMember({"wait", "end", "leave"}))
+      ->one_of({"wait", "end", "leave"})
       ->option_text("WHAT");
   command.add_option("--need", o.need, "GPU memory that it needs, 6GiB; else estimate, else its last run")
       ->option_text("SIZE");
@@ -361,12 +385,12 @@ void add_options(CLI::App& command, Options& o) {
   command.add_flag("--retry-oom", o.session.retry_out_of_memory,
                    "What runs out of GPU memory runs once more, alone");
   command.add_option("--mps-percentage", o.mps_percentage, "SMs that it may use under MPS, in percent")
-      ->check(CLI::Range(0.1, 100.0))
+      ->in_range(0.1, 100.0)
       ->option_text("PERCENT");
   command.add_option("--mps-memory", o.mps_memory, "GPU memory that it may take under MPS")
       ->option_text("SIZE");
   command.add_option("--rate", o.session.rate, "Samples a second, 0.1 to 100 (10)")
-      ->check(CLI::Range(telemetry::kLowestRate, telemetry::kHighestRate))
+      ->in_range(telemetry::kLowestRate, telemetry::kHighestRate)
       ->option_text("HZ");
   command
       .add_option("--metric-pattern", o.patterns, "Metric in its output: NAME=REGEX with a group; repeatable")
@@ -390,9 +414,10 @@ void add_options(CLI::App& command, Options& o) {
   command.add_option("--with", o.profiler, "Wrap it in a profiler, whose report is kept: nsys, ncu or torch")
       ->option_text("PROFILER");
   command.add_option("--rerun", o.rerun, "Of a jobs file, run failed or all again")
-      ->check(CLI::IsMember({"failed", "all"}))
+      ->one_of({"failed", "all"})
       ->option_text("WHICH");
   command.add_flag("--show-output", o.show_output, "Of a jobs file, show the commands' output");
+  command.add_flag("--no-mlflow", o.no_mlflow, "Do not take what the command logs to MLflow into its run");
   command
       .add_option("--store", o.session.store, "Where runs are kept (PLIMSOLL_STORE, else your data folder)")
       ->option_text("PATH");
@@ -402,10 +427,10 @@ void add_options(CLI::App& command, Options& o) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Invocation& invocation) {
+void add_run(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "run", "Run a command, or many together on a GPU, watched and recorded");
+  CommandLine* command =
+      app.add_subcommand("run", "Run a command, or many together on a GPU, watched and recorded");
   add_options(*command, *options);
   command->prefix_command()->fallthrough(false);  // what follows belongs to the command
   command->footer(
@@ -416,7 +441,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  plimsoll run jobs.toml --rerun failed    those that failed, again\n"
       "The command's lines `plimsoll: metric loss 0.12 step 40` become metrics; so does what it writes to "
       "the\n"
-      "socket $PLIMSOLL_SOCKET. The exit code is the command's own (124: time limit, 128+N: signal N); of a\n"
+      "socket $PLIMSOLL_SOCKET, and what it logs to MLflow ($MLFLOW_TRACKING_URI and $MLFLOW_RUN_ID are "
+      "set,\n"
+      "unless you set your own). The exit code is the command's own (124: time limit, 128+N: signal N); of "
+      "a\n"
       "jobs file 0 where all went well, else 1.");
   command->callback([options, command, &invocation] {
     invocation.run = [options, command, &invocation] {

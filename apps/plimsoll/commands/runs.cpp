@@ -10,7 +10,7 @@ namespace {
 
 using Shared = std::shared_ptr<RunsOptions>;
 
-void add_common(CLI::App& command, RunsOptions& options) {
+void add_common(CommandLine& command, RunsOptions& options) {
   command
       .add_option(
           "--store", options.store,
@@ -19,7 +19,7 @@ void add_common(CLI::App& command, RunsOptions& options) {
   command.add_flag("--json", options.json, "One JSON document");
 }
 
-void add_runs_argument(CLI::App& command, RunsOptions& options, const char* meaning) {
+void add_runs_argument(CommandLine& command, RunsOptions& options, const char* meaning) {
   constexpr int kMostRuns = 1000;
   command.add_option("runs", options.runs, meaning)
       ->required()
@@ -28,10 +28,10 @@ void add_runs_argument(CLI::App& command, RunsOptions& options, const char* mean
 }
 
 /// An option of the list that was given to a verb would be taken, and do nothing.
-Status check_no_list_option(const CLI::App& runs, std::string_view verb) {
-  for (const CLI::Option* option : runs.get_options())
-    if (option->count() > 0 && !option->check_name("--store") && !option->check_name("--json"))
-      return std::unexpected(Error{fmt::format("`runs {}` has no use for {}", verb, option->get_name()),
+Status check_no_list_option(const CommandLine& runs, std::string_view verb) {
+  for (const CommandLineOption* option : runs.options())
+    if (option->given() && option->name() != "--store" && option->name() != "--json")
+      return std::unexpected(Error{fmt::format("`runs {}` has no use for {}", verb, option->name()),
                                    {},
                                    fmt::format("`plimsoll runs {} --help` says what it takes.", verb)});
   return {};
@@ -39,9 +39,9 @@ Status check_no_list_option(const CLI::App& runs, std::string_view verb) {
 
 using Work = Result<int> (*)(const RunsOptions& options, const report::TextStyle& style);
 
-CLI::App* add_verb(CLI::App& runs, const Shared& options, Invocation& invocation, const char* name,
-                   const char* description, Work work) {
-  CLI::App* verb = add_command(runs, name, description);
+CommandLine* add_verb(CommandLine& runs, const Shared& options, Invocation& invocation, const char* name,
+                      const char* description, Work work) {
+  CommandLine* verb = runs.add_subcommand(name, description);
   add_common(*verb, *options);
   verb->callback([options, &runs, &invocation, name, work] {
     invocation.run = [options, &runs, &invocation, name, work]() -> Result<int> {
@@ -52,7 +52,7 @@ CLI::App* add_verb(CLI::App& runs, const Shared& options, Invocation& invocation
   return verb;
 }
 
-void add_list_options(CLI::App& command, RunsOptions& options) {
+void add_list_options(CommandLine& command, RunsOptions& options) {
   command.add_option("--filter", options.search.filter, "Only those that match, in MLflow's language")
       ->option_text("EXPRESSION");
   command
@@ -63,37 +63,37 @@ void add_list_options(CLI::App& command, RunsOptions& options) {
   command.add_option("--experiment", options.search.experiment, "Only those of one experiment")
       ->option_text("NAME");
   command.add_option("--limit", options.search.limit, "At most so many (50)")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+      ->in_range(std::size_t{1}, std::size_t{1'000'000})
       ->option_text("N");
   command.add_option("--columns", options.columns, "Fields to show beside: metrics.loss,params.lr")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->option_text("FIELD,...");
-  command.add_flag("--deleted", options.search.deleted, "The deleted ones instead");
+  command.add_flag("--deleted", options.deleted, "The deleted ones instead");
   command.add_flag("--csv", options.csv, "As CSV, with every param, metric and tag")
       ->excludes(command.get_option("--json"));
 }
 
-void add_verbs(CLI::App& command, const Shared& options, Invocation& invocation) {
+void add_verbs(CommandLine& command, const Shared& options, Invocation& invocation) {
   const auto add = [&](const char* name, const char* description, Work work) {
     return add_verb(command, options, invocation, name, description, work);
   };
-  CLI::App* shown = add("show", "All that is kept of a run", show_run);
+  CommandLine* shown = add("show", "All that is kept of a run", show_run);
   add_runs_argument(*shown, *options, "The run, by the first digits of its id");
   shown->get_option("runs")->expected(1)->option_text("RUN");
   shown->footer("Example:\n  plimsoll runs show 1f3a");
 
-  CLI::App* compared =
+  CommandLine* compared =
       add("compare", "Two runs or more side by side: what differs, and what came of it", compare_runs);
   add_runs_argument(*compared, *options, "The runs; numbers of the others are set against the first");
   compared->add_flag("--all", options->all, "Also what agrees, tags, and what was sampled of the hardware");
   compared->add_flag("--csv", options->csv, "As CSV")->excludes(compared->get_option("--json"));
   compared->footer("Example:\n  plimsoll runs compare 1f3a 9c02");
 
-  CLI::App* exported = add("export", "The points of metrics, one line each", export_points);
+  CommandLine* exported = add("export", "The points of metrics, one line each", export_points);
   add_runs_argument(*exported, *options, "The runs");
   exported->add_option("--format", options->format, "csv (as it is) or json")
-      ->check(CLI::IsMember({"csv", "json"}))
+      ->one_of({"csv", "json"})
       ->option_text("FORMAT");
   exported->add_option("--metric", options->metrics, "Only this one; may be given again")
       ->allow_extra_args(false)
@@ -103,13 +103,13 @@ void add_verbs(CLI::App& command, const Shared& options, Invocation& invocation)
       "Examples:\n  plimsoll runs export 1f3a --output points.csv\n"
       "  plimsoll runs export 1f3a 9c02 --metric loss --format json");
 
-  CLI::App* removed = add("delete", "Put runs aside; `restore` brings them back", delete_runs);
+  CommandLine* removed = add("delete", "Put runs aside; `restore` brings them back", delete_runs);
   add_runs_argument(*removed, *options, "The runs");
   removed->footer("Example:\n  plimsoll runs delete 1f3a 9c02");
-  CLI::App* restored = add("restore", "Bring deleted runs back", restore_runs);
+  CommandLine* restored = add("restore", "Bring deleted runs back", restore_runs);
   add_runs_argument(*restored, *options, "The runs");
   restored->footer("Example:\n  plimsoll runs restore 1f3a");
-  CLI::App* purged =
+  CommandLine* purged =
       add("purge", "Remove the deleted runs for good, with their points and files", purge_runs);
   purged->add_flag("--yes", options->yes, "Do not ask");
   purged->footer("Example:\n  plimsoll runs purge --yes");
@@ -117,10 +117,10 @@ void add_verbs(CLI::App& command, const Shared& options, Invocation& invocation)
 
 }  // namespace
 
-void add_runs(CLI::App& app, Invocation& invocation) {
+void add_runs(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<RunsOptions>();
-  CLI::App* command =
-      add_command(app, "runs", "The runs that were kept: list, search, compare, export, delete");
+  CommandLine* command =
+      app.add_subcommand("runs", "The runs that were kept: list, search, compare, export, delete");
   add_common(*command, *options);
   add_list_options(*command, *options);
   command->add_option("run", options->runs, "Show this one, by the first digits of its id")
@@ -137,7 +137,7 @@ void add_runs(CLI::App& app, Invocation& invocation) {
       "  plimsoll runs compare 1f3a 9c02\n"
       "Each of its commands explains itself: plimsoll runs COMMAND --help");
   command->callback([options, command, &invocation] {
-    if (!command->get_subcommands().empty()) return;
+    if (command->has_subcommand()) return;
     invocation.run = [options, &invocation] {
       return options->runs.empty() ? list_runs(*options, output_style(invocation))
                                    : show_run(*options, output_style(invocation));

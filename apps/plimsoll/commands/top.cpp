@@ -138,12 +138,12 @@ Result<int> run(const Options& options, const Invocation& invocation) {
 
 }  // namespace
 
-void add_top(CLI::App& app, Invocation& invocation) {
+void add_top(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_command(app, "top", "Watch the GPUs, what really works on them, and the runs under way");
+  CommandLine* command =
+      app.add_subcommand("top", "Watch the GPUs, what really works on them, and the runs under way");
   command->add_option("--interval", options->interval, "Seconds between two views; 1 where not given")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->in_range(0.1, 3600.0)
       ->option_text("SECONDS");
   command->add_option("--store", options->store, "Where the runs are kept")->option_text("PATH");
   auto* json = command->add_flag("--json", options->json, "One JSON document, after a second");

@@ -140,10 +140,10 @@ Result<int> run_steps(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_training(CLI::App& app, Invocation& invocation) {
+void add_training(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      app, "training", "How long a training takes: by its FLOPs, or by its step over many devices");
+  CommandLine* command = app.add_subcommand(
+      "training", "How long a training takes: by its FLOPs, or by its step over many devices");
   command
       ->add_option("model", options->model.model,
                    "Its step is estimated: ONNX file, zoo name, or FILE.py:function")
@@ -158,7 +158,7 @@ void add_training(CLI::App& app, Invocation& invocation) {
   text("--flops", options->flops, "Or the work in all: 3.14e23", "N");
   text("--rate", options->rate, "That each device reaches, measured: 140e12, 140TFLOP/s", "RATE");
   text("--recompute", options->recompute, "Activations in the backward pass: none (default), full", "HOW")
-      ->check(CLI::IsMember({"none", "full"}));
+      ->one_of({"none", "full"});
   text("--device", options->device,
        "Of the model's steps (this); by FLOPs: for its peak rate, and the shares of it", "ID");
   text("--precision,-p", options->precision, "Of the model (fp32), or of that peak (fp16)", "PRECISION");

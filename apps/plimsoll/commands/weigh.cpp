@@ -96,10 +96,10 @@ Result<int> run(const WeighOptions& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_weigh(CLI::App& app, Invocation& invocation) {
+void add_weigh(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<WeighOptions>();
-  CLI::App* command = add_command(
-      app, "weigh", "The one-page answer: what a network needs of this machine, and which devices carry it");
+  CommandLine* command = app.add_subcommand(
+      "weigh", "The one-page answer: what a network needs of this machine, and which devices carry it");
   options->add_to(*command);
   command->footer(
       "Examples:\n"

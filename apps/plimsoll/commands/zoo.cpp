@@ -114,9 +114,10 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
 
 }  // namespace
 
-void add_zoo(CLI::App& app, Invocation& invocation) {
+void add_zoo(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(app, "zoo", "The architectures known by name, with parameters and GMACs");
+  CommandLine* command =
+      app.add_subcommand("zoo", "The architectures known by name, with parameters and GMACs");
   command->add_option("name", options->name, "One of them: its options")->option_text("NAME");
   auto* json = command->add_flag("--json", options->json, "One JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);

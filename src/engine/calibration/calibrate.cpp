@@ -49,6 +49,27 @@ job::Point point_of(const job::OperatorCase& c, Device& device, PointTimer& time
   return point;
 }
 
+/// The operators of a chain, each by itself and then all in a row. Those that fail are left out.
+job::ChainTime chain_time(const job::OperatorChain& chain, const Device& device, PointTimer& timer) {
+  job::ChainTime out{.name = chain.name};
+  std::vector<OperatorCall> calls;
+  for (const job::OperatorCase& c : chain.cases) {
+    try {
+      const Result<OperatorCall> call = prepare_call(c, device.torch_device());
+      if (!call) continue;
+      out.alone_seconds += timer.time(*call).seconds;
+      calls.push_back(*call);
+    } catch (const c10::Error&) {
+      continue;
+    }
+  }
+  // Together they compute as frameworks do by default, whatever the last of them was prepared for.
+  set_float32_arithmetic(network::Precision::fp32);
+  out.calls = static_cast<std::int64_t>(calls.size());
+  if (!calls.empty()) out.together_seconds = timer.time_together(calls);
+  return out;
+}
+
 /// What the host needs to start an operator: of small ones as they follow each other in a network, so that
 /// the device is never waited for.
 double launch_seconds(Device& device) {
@@ -91,8 +112,11 @@ Status calibrate(Session& session, const Emit& emit) {
   // All on the stream that captures: what libraries keep per stream is set up once.
   device.run_aside([&] {
     device.share_captures();
-    if (!device.torch_device().is_cpu()) emit(job::Launch{launch_seconds(device)});
     PointTimer timer(device);
+    if (!device.torch_device().is_cpu()) {
+      emit(job::Launch{launch_seconds(device)});
+      for (const job::OperatorChain& chain : job.chains) emit(chain_time(chain, device, timer));
+    }
     for (const job::OperatorCase& c : job.cases) emit(point_of(c, device, timer));
   });
   return {};

@@ -43,7 +43,7 @@ PointTime PointTimer::time(const OperatorCall& call) {
   device_.synchronize();
   if (device_.torch_device().is_cpu()) return time_on_host(call);
   const std::optional<std::int64_t> workspace = workspace_of(call);
-  PointTime point = time_captured(call);
+  PointTime point = time_captured([&call] { static_cast<void>(call()); });
   point.workspace_bytes = workspace;
   return point;
 }
@@ -64,10 +64,19 @@ double PointTimer::time_once(const std::function<void()>& pass) {
   return markers_[1]->seconds_since(*markers_[0]);
 }
 
-PointTime PointTimer::time_captured(const OperatorCall& call) {
-  const int calls = calls_in(kReplay, time_once([&call] { static_cast<void>(call()); }));
-  std::function<void()> pass = [&call, calls] {
-    for (int i = 0; i < calls; ++i) static_cast<void>(call());
+double PointTimer::time_together(const std::vector<OperatorCall>& calls) {
+  const auto once = [&calls] {
+    for (const OperatorCall& call : calls) static_cast<void>(call());
+  };
+  once();
+  device_.synchronize();
+  return time_captured(once).seconds;
+}
+
+PointTime PointTimer::time_captured(const std::function<void()>& once) {
+  const int calls = calls_in(kReplay, time_once(once));
+  std::function<void()> pass = [&once, calls] {
+    for (int i = 0; i < calls; ++i) once();
   };
   // What cannot be captured because it waits for the device is timed as it is.
   const Result<std::unique_ptr<Captured>> graph = device_.capture(pass);

@@ -21,11 +21,13 @@ class PointTimer {
  public:
   explicit PointTimer(Device& device);
   [[nodiscard]] PointTime time(const OperatorCall& call);
+  /// Median seconds of one of each, one after the other.
+  [[nodiscard]] double time_together(const std::vector<OperatorCall>& calls);
 
  private:
   [[nodiscard]] std::optional<std::int64_t> workspace_of(const OperatorCall& call);
   [[nodiscard]] double time_once(const std::function<void()>& pass);
-  [[nodiscard]] PointTime time_captured(const OperatorCall& call);
+  [[nodiscard]] PointTime time_captured(const std::function<void()>& once);
   [[nodiscard]] PointTime time_on_host(const OperatorCall& call);
 
   Device& device_;

@@ -80,10 +80,11 @@ std::optional<double> EnergyMeter::product_rate(Arithmetic arithmetic) const {
   return peak ? std::optional(*peak * reached_) : std::nullopt;
 }
 
-void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds) {
+void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds,
+                      Seconds waiting) {
   if (!idle_ || seconds <= Seconds()) return;
   joules_ += *idle_ * seconds.value();
-  const double busy = (seconds - kernel_gap(device_)).value();
+  const double busy = (seconds - waiting - kernel_gap(device_)).value();
   if (busy <= 0) return;
   const Load& units = on_vector_units(arithmetic) ? vector_ : matrix_;
   double watts = memory_.power_at(work.bytes / busy);

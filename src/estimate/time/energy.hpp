@@ -13,7 +13,9 @@ namespace plimsoll::estimate {
 class EnergyMeter {
  public:
   EnergyMeter(const hardware::Device& device, bool calibrated);
-  void add(const hardware::OperatorWork& work, hardware::Arithmetic arithmetic, Seconds seconds);
+  /// `waiting`: of the seconds, those in which the device does nothing but wait for the kernel's code.
+  void add(const hardware::OperatorWork& work, hardware::Arithmetic arithmetic, Seconds seconds,
+           Seconds waiting = {});
   /// Nothing where the device has figures for neither.
   [[nodiscard]] std::optional<Joules> joules() const;
 

@@ -11,6 +11,7 @@ namespace plimsoll::estimate {
 /// One kernel's time, and what decides it.
 struct KernelTime {
   Seconds seconds;
+  Seconds change = {};   ///< of these, what passes before it computes, since another kernel ran before it
   double log_error = 0;  ///< standard deviation of log(true / predicted)
   Bottleneck bottleneck = Bottleneck::memory;
 };

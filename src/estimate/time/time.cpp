@@ -72,7 +72,7 @@ class Clock {
     // The host hands over a kernel at a time, and the device waits where it is faster.
     host_ += eager_launch_;
     device_free_ = std::max(device_free_, host_) + seconds;
-    energy_.add(work, c.arithmetic, kernel->seconds);
+    energy_.add(work, c.arithmetic, kernel->seconds, kernel->change);
     return true;
   }
 
@@ -108,10 +108,20 @@ class Clock {
   [[nodiscard]] std::optional<KernelTime> calibrated_time(const OperatorCase& c) const {
     const auto predicted = predict(c);
     if (!predicted) return roofline_time(c, device_);
-    const Seconds seconds(predicted->seconds);
+    const Seconds change(change_before(c)), seconds = Seconds(predicted->seconds) + change;
     return KernelTime{.seconds = seconds,
+                      .change = change,
                       .log_error = predicted->log_error,
                       .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, seconds, device_)};
+  }
+  /// Points are timed one after another of the same kind; in a network others come between.
+  [[nodiscard]] double change_before(const OperatorCase& c) const {
+    const bool half = format_of(c.arithmetic) == KernelFormat::half;
+    if (!device_.calibration) return 0;
+    for (const hardware::KernelChange& change : device_.calibration->changes)
+      if ((format_of(change.arithmetic) == KernelFormat::half) == half)
+        return is_product(c.operator_class) ? change.product : change.other;
+    return 0;
   }
   void set_interval(double seconds, double variance, double in_short_kernels, Seconds& low,
                     Seconds& high) const {

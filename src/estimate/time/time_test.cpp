@@ -112,6 +112,18 @@ TEST(EstimateTime, MeasuredKernelsGoBeforeTheDatasheet) {
   EXPECT_NEAR(time->seconds.value(), 210e-6, 30e-6);
 }
 
+TEST(EstimateTime, AChangeOfKernelsComesBeforeEachOfThem) {
+  const hardware::OperatorCurves curves(measured());
+  hardware::Device device = gpu();
+  device.calibration = hardware::Calibration{};
+  const auto without = timed(built(two_layers), network::Mode::infer, device, &curves);
+  device.calibration->changes = {{Arithmetic::fp32, 2e-6, 0.5e-6}, {Arithmetic::bf16, 100e-6, 100e-6}};
+  const auto with = timed(built(two_layers), network::Mode::infer, device, &curves);
+  ASSERT_TRUE(without && with);
+  // Two products and a function between them.
+  EXPECT_NEAR((with->seconds - without->seconds).value(), 2 * 2e-6 + 0.5e-6, 1e-12);
+}
+
 TEST(EstimateTime, TheTimeOfALoweredProgramIsTheSame) {
   const Built net = built(two_layers);
   TimeSetting setting;

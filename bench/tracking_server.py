@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""`plimsoll serve` beside MLflow's own server: the same calls by the same clients, one server after the other, twice.
+
+usage: tracking_server.py PLIMSOLL MLFLOW [--store sqlite|postgresql] [--seconds 5] [--clients 4] [--runs 10000]
+
+PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it). Clients are
+processes that keep a connection each and send bodies that were made before the clock starts. Prints for each kind of
+call the rate of both, the ratio, and the 99th percentile; then the time of a search and of a history of a million
+points, thinned out to 2,500.
+"""
+import argparse
+import contextlib
+import http.client
+import json
+import multiprocessing
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+API = "/api/2.0/mlflow/"
+
+
+class Client:
+    def __init__(self, port):
+        self.port = port
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+
+    def send(self, method, path, body=None):
+        headers = {"Content-Type": "application/json"} if body else {}
+        try:
+            self.connection.request(method, path, body, headers)
+            answer = self.connection.getresponse()
+        except (ConnectionError, http.client.RemoteDisconnected):  # a server may close what was idle for a while
+            self.connection.close()
+            self.connection.request(method, path, body, headers)
+            answer = self.connection.getresponse()
+        text = answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{method} {path}: {answer.status} {text[:300]!r}")
+        return json.loads(text) if text else {}
+
+    def post(self, path, **fields):
+        return self.send("POST", API + path, json.dumps(fields))
+
+    def new_run(self, experiment="0"):
+        return self.post("runs/create", experiment_id=experiment, start_time=1)["run"]["info"]["run_id"]
+
+
+def batch(run, first, count, keys=10):
+    metrics = [{"key": f"metric-{i % keys}", "value": (first + i) * 0.5, "timestamp": 1_700_000_000_000 + first + i,
+                "step": first + i} for i in range(count)]
+    return json.dumps({"run_id": run, "metrics": metrics})
+
+
+def one(run, step):
+    return json.dumps({"run_id": run, "key": "loss", "value": step * 0.5, "timestamp": 1_700_000_000_000 + step,
+                       "step": step})
+
+
+def load(port, kind, seconds, start, answers):
+    client = Client(port)
+    run = client.new_run()
+    if kind == "log-batch":
+        path, bodies = API + "runs/log-batch", [batch(run, 1000 * i, 1000) for i in range(400)]
+    else:
+        path, bodies = API + "runs/log-metric", [one(run, i) for i in range(20000)]
+    start.wait()
+    begin, taken = time.perf_counter(), []
+    for body in bodies:
+        sent = time.perf_counter()
+        if sent - begin > seconds:
+            break
+        client.send("POST", path, body)
+        taken.append(time.perf_counter() - sent)
+    answers.put((len(taken), time.perf_counter() - begin, taken))
+
+
+def loaded(port, kind, seconds, clients):
+    start, answers = multiprocessing.Event(), multiprocessing.Queue()
+    processes = [multiprocessing.Process(target=load, args=(port, kind, seconds, start, answers))
+                 for _ in range(clients)]
+    for process in processes:
+        process.start()
+    time.sleep(1)
+    start.set()
+    found = [answers.get() for _ in processes]
+    for process in processes:
+        process.join()
+    taken = sorted(t for _, _, times in found for t in times)
+    rate = sum(calls / elapsed for calls, elapsed, _ in found)
+    return rate, taken[int(0.99 * (len(taken) - 1))]
+
+
+def filled(port, runs):
+    client = Client(port)
+    experiment = client.post("experiments/create", name=f"many-{time.time_ns()}")["experiment_id"]
+    for i in range(runs):
+        run = client.new_run(experiment)
+        client.post("runs/log-batch", run_id=run, metrics=[{"key": "loss", "value": i / runs, "timestamp": 1, "step": 0}],
+                    params=[{"key": "lr", "value": str(i % 10)}], tags=[{"key": "model", "value": f"m{i % 7}"}])
+    return experiment
+
+
+def searched(port, experiment):
+    client, taken = Client(port), []
+    for _ in range(5):
+        begin = time.perf_counter()
+        found = client.post("runs/search", experiment_ids=[experiment], max_results=1000,
+                            filter="metrics.loss < 0.5 and params.lr = '3'", order_by=["metrics.loss DESC"])
+        taken.append(time.perf_counter() - begin)
+        assert found.get("runs"), found
+    return statistics.median(taken)
+
+
+def thinned(port, points=1_000_000):
+    client = Client(port)
+    run = client.new_run()
+    for i in range(0, points, 1000):
+        client.send("POST", API + "runs/log-batch", batch(run, i, 1000, keys=1))
+    path = f"/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval?run_ids={run}&metric_key=metric-0&max_results=2500"
+    taken = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        found = client.send("GET", path)
+        taken.append(time.perf_counter() - begin)
+    return statistics.median(taken), len(found["metrics"])
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_for(port, process):
+    for _ in range(600):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+            connection.request("GET", "/health")
+            if connection.getresponse().status == 200:
+                return
+        if process.poll() is not None:
+            sys.exit(f"{process.args[0]} ended with {process.returncode}")
+        time.sleep(0.1)
+    sys.exit(f"{process.args[0]} does not answer")
+
+
+@contextlib.contextmanager
+def postgresql(folder):
+    """A server of its own on a Unix socket and a port; as another user where this one is root."""
+    found = shutil.which("initdb") or next(iter(sorted(__import__("glob").glob("/usr/lib/postgresql/*/bin/initdb"))), None)
+    if found is None:
+        sys.exit("there is no PostgreSQL here")
+    programs = os.path.dirname(os.path.realpath(found))
+    as_user = []
+    if os.geteuid() == 0:
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        shutil.chown(folder, "postgres", "postgres")
+    data, port = os.path.join(folder, "data"), free_port()
+    subprocess.run([*as_user, f"{programs}/initdb", "-D", data, "-U", "bench", "-A", "trust"], check=True,
+                   stdout=subprocess.DEVNULL)
+    control = [*as_user, f"{programs}/pg_ctl", "-D", data, "-w"]
+    subprocess.run([*control, "-o", f"-k {folder} -p {port} -c listen_addresses=127.0.0.1", "-l",
+                    os.path.join(folder, "log"), "start"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        yield port, lambda name: subprocess.run([f"{programs}/createdb", "-h", "127.0.0.1", "-p", str(port), "-U",
+                                                 "bench", name], check=True)
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=False, stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def served(command, port, folder):
+    with open(os.path.join(folder, "server.log"), "ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    try:
+        wait_for(port, process)
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("plimsoll")
+    parser.add_argument("mlflow")
+    parser.add_argument("--store", default="sqlite", choices=("sqlite", "postgresql"))
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--runs", type=int, default=10000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="plimsoll-bench-") as folder, contextlib.ExitStack() as stack:
+        os.chmod(folder, 0o755)
+        if options.store == "postgresql":
+            base = os.path.join(folder, "pg")
+            os.mkdir(base)
+            pg_port, create = stack.enter_context(postgresql(base))
+            create("ours")
+            create("theirs")
+            stores = [f"postgresql://bench@127.0.0.1:{pg_port}/{name}" for name in ("ours", "theirs")]
+        else:
+            stores = [os.path.join(folder, "ours.db"), f"sqlite:///{folder}/theirs.db"]
+
+        def command(which, port):
+            if which == "plimsoll":
+                return [os.path.abspath(options.plimsoll), "serve", "--port", str(port), "--store", stores[0],
+                        "--artifacts", os.path.join(folder, "artifacts")]
+            return [options.mlflow, "server", "--host", "127.0.0.1", "--port", str(port), "--backend-store-uri",
+                    stores[1], "--workers", "2", "--default-artifact-root", os.path.join(folder, "theirs")]
+
+        found = {}
+        for _ in range(2):
+            for which in ("plimsoll", "mlflow"):
+                port = free_port()
+                with served(command(which, port), port, folder):
+                    for kind in ("log-batch", "log-metric"):
+                        found.setdefault((which, kind), []).append(loaded(port, kind, options.seconds, options.clients))
+        print(f"{options.store}, {options.clients} clients, {options.seconds:g} s each, two rounds")
+        for kind, scale, unit in (("log-batch", 1000, "metrics/s"), ("log-metric", 1, "metrics/s")):
+            ours, theirs = (statistics.mean(rate for rate, _ in found[which, kind]) * scale for which in ("plimsoll", "mlflow"))
+            tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in ("plimsoll", "mlflow")]
+            print(f"{kind:11} plimsoll {ours:10.0f} {unit}, MLflow {theirs:8.0f} {unit}, ratio {ours / theirs:6.1f}; "
+                  f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms", flush=True)
+        times = {}
+        for which in ("plimsoll", "mlflow"):
+            port = free_port()
+            with served(command(which, port), port, folder):
+                times[which] = searched(port, filled(port, options.runs))
+                if which == "plimsoll":
+                    history = thinned(port)
+        print(f"search over {options.runs} runs: plimsoll {times['plimsoll'] * 1e3:.1f} ms, "
+              f"MLflow {times['mlflow'] * 1e3:.0f} ms, ratio {times['mlflow'] / times['plimsoll']:.1f}")
+        print(f"history of 1,000,000 points as {history[1]}: {history[0] * 1e3:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+#include "serve/http/server.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "serve/http/connection.hpp"
+#include "serve/http/hub.hpp"
+#include "serve/http/listener.hpp"
+#include "serve/http/loop.hpp"
+
+namespace plimsoll::serve {
+namespace {
+
+constexpr int kAcceptedAtOnce = 64;
+constexpr std::size_t kRefusedAtOnce =
+    256;  // connections beyond the limit that are told so; more are just closed
+constexpr std::size_t kOtherFiles = 64;
+
+/// How often deadlines are looked at: a quarter of the shortest.
+std::chrono::milliseconds tick(const Limits& limits) {
+  const auto shortest =
+      std::min({limits.header_timeout, limits.idle_timeout, limits.stall_timeout, limits.heartbeat});
+  return std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(5),
+                                               std::chrono::milliseconds(250));
+}
+
+}  // namespace
+
+class Server::State {
+ public:
+  State(const Options& options, Listener listener, Handler handler, Admit admit)
+      : port(listener.port),
+        url(listener.url(options.unix_socket.value_or(""))),
+        unix_socket(options.unix_socket),
+        tick_(tick(options.limits)),
+        // A browser reaches no Unix socket; with a token a foreign page lacks that.
+        hub_(options, listener.is_loopback && !options.token ? listener.address : "", std::move(handler),
+             std::move(admit), loop_),
+        listener_(std::make_unique<Channel>(loop_, std::move(listener.socket))) {
+    hub_.when_empty = [this] { note_empty(); };
+    wait_for_clients();
+    thread_ = std::jthread([this] { loop_.run(); });
+  }
+
+  void stop(std::chrono::milliseconds patience);
+  [[nodiscard]] Statistics statistics() const {
+    Statistics now = hub_.tally.read();
+    now.requests_waiting = hub_.workers.waiting();
+    return now;
+  }
+
+  const std::uint16_t port;
+  const std::string url;
+  const std::optional<std::filesystem::path> unix_socket;
+
+ private:
+  void wait_for_clients();
+  void accept_clients();
+  void take(FileDescriptor socket);
+  bool look_at_the_clock();
+  void start_the_clock();
+  void begin_stop();
+  void close_all();
+  void note_empty();
+
+  std::chrono::milliseconds tick_;
+  Loop loop_;
+  Hub hub_;
+  std::unique_ptr<Channel> listener_;
+  bool listener_rests_ = false;  // the process has no more descriptors
+  bool ticks_ = false;
+
+  std::mutex stopping_;  // one stop() at a time
+  bool has_stopped_ = false;
+  std::mutex mutex_;
+  std::condition_variable emptied_;
+  bool is_empty_ = false;  // stopping, and no connection is left
+  std::jthread thread_;
+};
+
+void Server::State::wait_for_clients() {
+  if (listener_) listener_->when_readable([this] { accept_clients(); });
+}
+
+void Server::State::accept_clients() {
+  for (int i = 0; i < kAcceptedAtOnce && listener_; ++i) {
+    FileDescriptor socket(::accept4(listener_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket) {
+      take(std::move(socket));
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      listener_rests_ = true;  // until the next tick: by then a connection may have ended
+      return start_the_clock();
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      break;
+    }
+  }
+  wait_for_clients();
+}
+
+void Server::State::take(FileDescriptor socket) {
+  const std::size_t most = hub_.options.limits.connections;
+  const bool is_full = hub_.connections.size() >= most;
+  Tally::add(is_full ? hub_.tally.connections_refused : hub_.tally.connections_taken);
+  if (hub_.connections.size() >= most + kRefusedAtOnce) return;
+  std::shared_ptr<Connection> connection;
+  try {
+    connection = std::make_shared<Connection>(hub_, std::move(socket));
+    hub_.connections.insert(connection);
+  } catch (const std::exception&) {  // no memory, or the system watches no more sockets: the client is let go
+    return;
+  }
+  hub_.tally.connections.store(hub_.connections.size(), std::memory_order_relaxed);
+  start_the_clock();
+  is_full ? connection->refuse_for_want_of_room() : connection->start();
+}
+
+void Server::State::start_the_clock() {
+  if (!std::exchange(ticks_, true)) loop_.repeat(tick_, [this] { return look_at_the_clock(); });
+}
+
+bool Server::State::look_at_the_clock() {
+  if (std::exchange(listener_rests_, false)) wait_for_clients();
+  const auto now = Connection::Clock::now();
+  const std::vector<std::shared_ptr<Connection>> all(hub_.connections.begin(), hub_.connections.end());
+  for (const auto& connection : all) connection->look_at_the_clock(now);
+  ticks_ = !hub_.connections.empty() || listener_rests_;
+  return ticks_;
+}
+
+void Server::State::begin_stop() {
+  hub_.stopping = true;
+  listener_.reset();
+  const std::vector<std::shared_ptr<Connection>> all(hub_.connections.begin(), hub_.connections.end());
+  for (const auto& connection : all) connection->begin_stop();
+  if (hub_.connections.empty()) note_empty();
+}
+
+void Server::State::close_all() {
+  const std::vector<std::shared_ptr<Connection>> all(hub_.connections.begin(), hub_.connections.end());
+  for (const auto& connection : all) connection->close();
+}
+
+void Server::State::note_empty() {
+  if (!hub_.stopping) return;
+  const std::scoped_lock lock(mutex_);
+  is_empty_ = true;
+  emptied_.notify_all();
+}
+
+void Server::State::stop(std::chrono::milliseconds patience) {
+  const std::scoped_lock one(stopping_);
+  if (std::exchange(has_stopped_, true)) return;
+  if (unix_socket) (void)::unlink(unix_socket->c_str());
+  loop_.post([this] { begin_stop(); });
+  {
+    std::unique_lock lock(mutex_);
+    emptied_.wait_for(lock, patience, [this] { return is_empty_; });
+  }
+  loop_.post([this] {
+    close_all();
+    loop_.post([this] { loop_.stop(); });  // behind the waits that closing has ended
+  });
+  thread_.join();
+  hub_.mailbox->close();
+  hub_.workers.stop();
+  hub_.files.stop();
+}
+
+Result<std::unique_ptr<Server>> Server::start(Options options, Handler handler, Admit admit) {
+  if (options.token && options.token->empty()) return fail("the token is empty");
+  if (!options.unix_socket && !options.token) {
+    const auto loopback = is_loopback(options.address);
+    PLIMSOLL_TRY(loopback);
+    if (!*loopback)
+      return std::unexpected(
+          Error{fmt::format("{} can be reached from other machines, and there is no token", options.address),
+                {},
+                "give a token, or listen at 127.0.0.1"});
+  }
+  options.threads = std::max(options.threads, 1U);
+  auto listener =
+      options.unix_socket ? listen_at(*options.unix_socket) : listen_at(options.address, options.port);
+  PLIMSOLL_TRY(listener);
+  try {
+    auto state = std::make_unique<State>(options, *std::move(listener), std::move(handler), std::move(admit));
+    return std::unique_ptr<Server>(new Server(std::move(state)));
+  } catch (const std::exception& error) {  // no more threads or descriptors
+    return std::unexpected(
+        Error{fmt::format("cannot start the server: {}", error.what()), {}, {}, Error::Kind::machine_lacks});
+  }
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Server::~Server() {
+  stop(std::chrono::milliseconds(0));
+}
+
+std::uint16_t Server::port() const {
+  return state_->port;
+}
+const std::string& Server::url() const {
+  return state_->url;
+}
+void Server::stop(std::chrono::milliseconds patience) {
+  state_->stop(patience);
+}
+
+Statistics Server::statistics() const {
+  return state_->statistics();
+}
+
+std::size_t allow_connections(std::size_t connections) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
+  const rlim_t wanted = connections + kOtherFiles;
+  if (limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(wanted, limit.rlim_max);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return connections;
+  }
+  return std::min<std::size_t>(connections, limit.rlim_cur > kOtherFiles ? limit.rlim_cur - kOtherFiles : 0);
+}
+
+}  // namespace plimsoll::serve

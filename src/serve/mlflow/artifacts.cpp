@@ -1,0 +1,189 @@
+#include <utility>
+
+#include "serve/artifact_tree.hpp"
+#include "serve/http/target.hpp"
+#include "serve/mlflow/content_type.hpp"
+#include "serve/mlflow/handlers.hpp"
+#include "serve/mlflow/json_writer.hpp"
+#include "serve/mlflow/message.hpp"
+
+namespace plimsoll::serve::mlflow {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of the store, and a path in it.
+struct Place {
+  fs::path root;
+  ArtifactPath path;
+};
+
+/// A path as MLflow's clients send it: already decoded once, and escaped again by some of them.
+Outcome<ArtifactPath> safe_path(std::string_view text) {
+  std::string decoded(text);
+  // An escape that hides another one, "%252e", is decoded until nothing changes, as MLflow does.
+  for (int round = 0; round < 10 && decoded.find('%') != std::string::npos; ++round) {
+    const Result<std::string> next = percent_decode(decoded);
+    if (!next || *next == decoded) break;
+    decoded = *next;
+  }
+  Result<ArtifactPath> checked = ArtifactPath::parse(decoded);
+  if (!checked) return invalid("Invalid path");
+  Result<ArtifactPath> path = ArtifactPath::parse(text);
+  if (!path) return invalid("Invalid path");
+  return std::move(*path);
+}
+
+Outcome<fs::path> folder_of_run(Api& api, const std::string& run) {
+  PLIMSOLL_DO(api.run(run));
+  PLIMSOLL_TAKE(folder, api.store().artifacts(run));
+  return std::move(folder);
+}
+
+/// The store's folder of a path below "mlflow-artifacts:/": EXPERIMENT/RUN/artifacts/… or
+/// EXPERIMENT/models/MODEL/artifacts/….
+Outcome<Place> proxied(Api& api, std::string_view text) {
+  PLIMSOLL_TAKE(whole, safe_path(text));
+  const std::vector<std::string>& parts = whole.parts();
+  const bool of_model = parts.size() >= 4 && parts[1] == "models" && parts[3] == "artifacts";
+  const bool of_run = !of_model && parts.size() >= 3 && parts[2] == "artifacts";
+  if (!of_model && !of_run)
+    return refuse(Code::resource_does_not_exist,
+                  "Only artifacts of runs and of logged models are kept here, not '{}'", whole.text());
+  std::string rest;
+  for (std::size_t i = of_model ? 4 : 3; i < parts.size(); ++i) rest += (rest.empty() ? "" : "/") + parts[i];
+  PLIMSOLL_TAKE(path, safe_path(rest));
+  if (of_model) {
+    PLIMSOLL_TAKE(folder, api.store().model_artifacts(parts[2]));
+    return Place{std::move(folder), std::move(path)};
+  }
+  PLIMSOLL_TAKE(folder, folder_of_run(api, parts[1]));
+  return Place{std::move(folder), std::move(path)};
+}
+
+/// As an attachment: a page among the artifacts must not run as if it were this server's.
+Outcome<Response> send(const Place& place) {
+  PLIMSOLL_TAKE(file, open_artifact(place.root, place.path));
+  const std::string& name = place.path.parts().back();
+  Response response;
+  response.content_type = std::string(content_type(name));
+  response.headers.add("Content-Disposition",
+                       fmt::format("attachment; filename*=UTF-8''{}", percent_encode(name)));
+  response.headers.add("X-Content-Type-Options", "nosniff");
+  response.file = std::move(file);
+  return response;
+}
+
+/// `before`: what the names of the entries are shown with.
+Outcome<Response> listing(const Place& place, const std::string& before, std::string_view root_uri) {
+  PLIMSOLL_TAKE(entries, list_artifacts(place.root, place.path));
+  JsonWriter out;
+  out.begin_object();
+  if (!root_uri.empty()) out.member("root_uri", root_uri);
+  out.key("files").begin_array();
+  for (const ArtifactEntry& entry : entries) {
+    out.begin_object().member("path", before.empty() ? entry.name : before + "/" + entry.name);
+    out.boolean_member("is_dir", entry.folder);
+    if (!entry.folder) out.integer_member("file_size", entry.bytes);
+    out.end_object();
+  }
+  out.end_array().end_object();
+  return json_response(out.take());
+}
+
+Outcome<Place> place_in_run(Api& api, const std::string& run, const ArtifactPath& path) {
+  PLIMSOLL_TAKE(folder, folder_of_run(api, run));
+  return Place{std::move(folder), path};
+}
+
+Outcome<Response> receive(const Place& place, Request& request) {
+  if (!request.body_file) return refuse(Code::internal_error, "the body of an upload did not come as a file");
+  PLIMSOLL_DO(put_artifact(place.root, place.path, request.body_file->path()));
+  return empty_response();
+}
+
+std::string query_text(const Call& call, std::string_view name) {
+  const std::string* value = call.request.query.find(name);
+  return value == nullptr ? std::string() : *value;
+}
+
+}  // namespace
+
+Outcome<Response> list_run_artifacts(Api& api, Call& call) {
+  static constexpr Field kFields[] = {{"run_id", Type::text, true}, {"path"}, {"page_token"}};
+  PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
+  PLIMSOLL_TAKE(path, safe_path(document.message().text("path")));
+  PLIMSOLL_TAKE(run, api.run(document.message().text("run_id")));
+  PLIMSOLL_TAKE(location, api.artifact_location(run.experiment_id));
+  PLIMSOLL_TAKE(place, place_in_run(api, run.id, path));
+  return listing(place, path.text(), fmt::format("{}/{}/artifacts", location, run.id));
+}
+
+Outcome<Response> get_run_artifact(Api& api, Call& call) {
+  std::string run = query_text(call, "run_id");
+  if (run.empty()) run = query_text(call, "run_uuid");
+  PLIMSOLL_TAKE(path, safe_path(query_text(call, "path")));
+  PLIMSOLL_TAKE(place, place_in_run(api, run, path));
+  return send(place);
+}
+
+Outcome<Response> upload_run_artifact(Api& api, Call& call) {
+  const std::string run = query_text(call, "run_uuid"), wanted = query_text(call, "path");
+  if (run.empty()) return invalid("Request must specify run_uuid.");
+  if (wanted.empty()) return invalid("Request must specify path.");
+  PLIMSOLL_TAKE(path, safe_path(wanted));
+  constexpr std::uintmax_t kMostBytes = std::uintmax_t{10} << 20U;  // MLflow's; the proxy takes more
+  std::error_code problem;
+  const std::uintmax_t bytes =
+      call.request.body_file ? fs::file_size(call.request.body_file->path(), problem) : 0;
+  if (bytes == 0 || problem) return invalid("Request must specify data.");
+  if (bytes > kMostBytes) return invalid("Artifact size is too large. Max size is 10MB.");
+  PLIMSOLL_TAKE(place, place_in_run(api, run, path));
+  return receive(place, call.request);
+}
+
+Outcome<Response> list_model_artifacts(Api& api, Call& call) {
+  PLIMSOLL_TAKE(path, safe_path(query_text(call, "artifact_directory_path")));
+  PLIMSOLL_TAKE(model, api.store().model(call.parameter("id")));
+  PLIMSOLL_TAKE(folder, api.store().model_artifacts(model.id));
+  return listing({folder, path}, path.text(), model.artifact_uri);
+}
+
+Outcome<Response> get_model_artifact(Api& api, Call& call) {
+  PLIMSOLL_TAKE(path, safe_path(query_text(call, "artifact_file_path")));
+  PLIMSOLL_TAKE(folder, api.store().model_artifacts(call.parameter("id")));
+  return send({folder, path});
+}
+
+Outcome<Response> get_model_version_artifact(Api& /*api*/, Call& call) {
+  PLIMSOLL_DO(safe_path(query_text(call, "path")));
+  return refuse(Code::not_implemented, "Plimsoll keeps no registry of models.");
+}
+
+Outcome<Response> list_proxied(Api& api, Call& call) {
+  PLIMSOLL_TAKE(place, proxied(api, query_text(call, "path")));
+  return listing(place, {}, {});
+}
+
+Outcome<Response> get_proxied(Api& api, Call& call) {
+  PLIMSOLL_TAKE(place, proxied(api, call.parameter("path")));
+  return send(place);
+}
+
+Outcome<Response> put_proxied(Api& api, Call& call) {
+  PLIMSOLL_TAKE(place, proxied(api, call.parameter("path")));
+  return receive(place, call.request);
+}
+
+Outcome<Response> delete_proxied(Api& api, Call& call) {
+  PLIMSOLL_TAKE(place, proxied(api, call.parameter("path")));
+  PLIMSOLL_DO(remove_artifact(place.root, place.path));
+  return empty_response();
+}
+
+Outcome<Response> refuse_parts(Api& /*api*/, Call& /*call*/) {
+  return refuse(Code::not_implemented,
+                "Multipart upload is not supported for the current artifact repository");
+}
+
+}  // namespace plimsoll::serve::mlflow

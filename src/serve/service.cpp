@@ -1,0 +1,184 @@
+#include "serve/service.hpp"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <unistd.h>
+
+#include "serve/event_feed.hpp"
+#include "serve/http/router.hpp"
+#include "serve/metric_writer.hpp"
+#include "serve/mlflow/api.hpp"
+#include "serve/mlflow/routes.hpp"
+#include "serve/prometheus.hpp"
+#include "serve/upkeep.hpp"
+
+namespace plimsoll::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Handle = std::function<void(mlflow::Call, Answer)>;
+
+struct Served {
+  std::string method, pattern;
+  mlflow::Body body = mlflow::Body::none;
+  Handle handle;
+};
+
+Response plain_text(std::string body, std::string type = "text/plain; charset=utf-8") {
+  Response response;
+  response.content_type = std::move(type);
+  response.body = std::move(body);
+  return response;
+}
+
+/// "//get-artifact", as some of MLflow's pages ask, is "/get-artifact".
+std::string_view without_doubled_slash(std::string_view path) {
+  while (path.starts_with("//")) path.remove_prefix(1);
+  return path;
+}
+
+}  // namespace
+
+class Service::State {
+ public:
+  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string version)
+      : store_(std::move(store)),
+        uploads_(std::move(uploads)),
+        version_(std::move(version)),
+        writer_(*store_),
+        api_(*store_, writer_),
+        feed_(*store_),
+        upkeep_(*store_, uploads_) {}
+
+  Status start(Options options) {
+    add_routes();
+    std::vector<Route> routes;
+    for (const Served& served : served_) routes.push_back({served.method, served.pattern});
+    Result<Router> router = Router::make(routes);
+    if (!router) return std::unexpected(std::move(router).error());
+    router_ = std::move(*router);
+    Result<std::unique_ptr<Server>> server = Server::start(
+        std::move(options),
+        [this](Request request, Answer answer) { take(std::move(request), std::move(answer)); },
+        [this](const Request& head) { return admit(head); });
+    if (!server) return std::unexpected(std::move(server).error());
+    server_ = std::move(*server);
+    url_ = server_->url();
+    return {};
+  }
+
+  void stop(std::chrono::milliseconds patience) {
+    if (server_) server_->stop(patience);
+  }
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] std::string store_location() const { return store_->location(); }
+
+ private:
+  void add_routes() {
+    for (const std::string_view prefix : mlflow::tracking_prefixes())
+      for (const mlflow::Endpoint& endpoint : mlflow::tracking_endpoints()) add(prefix, endpoint);
+    for (const mlflow::Endpoint& endpoint : mlflow::other_endpoints()) add({}, endpoint);
+    add_plain("/health", [](const mlflow::Call&) { return plain_text("OK"); });
+    add_plain("/version", [this](const mlflow::Call&) { return plain_text(version_); });
+    add_plain("/metrics", [this](const mlflow::Call&) {
+      return plain_text(prometheus_text(server_->statistics(), writer_.statistics()),
+                        "text/plain; version=0.0.4; charset=utf-8");
+    });
+    add_plain("/api/plimsoll/events", [this](const mlflow::Call& call) {
+      Response response;
+      response.events = std::make_shared<EventQueue>();
+      const std::string* run = call.request.query.find("run_id");
+      if (!feed_.add(response.events, run == nullptr ? std::string() : *run))
+        return error_response(503, "TEMPORARILY_UNAVAILABLE", "Too many listen to the events already.");
+      return response;
+    });
+  }
+
+  void add(std::string_view prefix, const mlflow::Endpoint& endpoint) {
+    served_.push_back({std::string(endpoint.method), std::string(prefix) + std::string(endpoint.path),
+                       endpoint.body, [this, handle = endpoint.handle](mlflow::Call call, Answer answer) {
+                         handle(api_, std::move(call), std::move(answer));
+                       }});
+  }
+
+  void add_plain(std::string pattern, std::function<Response(const mlflow::Call&)> respond) {
+    served_.push_back(
+        {"GET", std::move(pattern), mlflow::Body::none,
+         [respond = std::move(respond)](const mlflow::Call& call, Answer answer) { answer(respond(call)); }});
+  }
+
+  [[nodiscard]] Admission admit(const Request& head) {
+    const auto found = router_->find(head.method, without_doubled_slash(head.path));
+    const auto* route = std::get_if<Router::Found>(&found);
+    Admission admission;
+    if (route == nullptr) {
+      admission.most_body_bytes = mlflow::most_bytes(mlflow::Body::none);
+      return admission;
+    }
+    const mlflow::Body body = served_[route->route].body;
+    admission.most_body_bytes = mlflow::most_bytes(body);
+    if (body == mlflow::Body::upload)
+      admission.body_file = uploads_ / fmt::format("{}-{}", ::getpid(), next_upload_.fetch_add(1));
+    return admission;
+  }
+
+  void take(Request request, Answer answer) {
+    auto found = router_->find(request.method, without_doubled_slash(request.path));
+    if (auto* route = std::get_if<Router::Found>(&found)) {
+      served_[route->route].handle({std::move(request), std::move(route->parameters)}, std::move(answer));
+      return;
+    }
+    if (const auto* wrong = std::get_if<Router::WrongMethod>(&found)) {
+      Response response = error_response(405, "BAD_REQUEST", "This path is not for that method.");
+      response.headers.add("Allow", wrong->allowed);
+      answer(std::move(response));
+      return;
+    }
+    answer(error_response(404, "ENDPOINT_NOT_FOUND", "Plimsoll serves nothing at this path."));
+  }
+
+  std::unique_ptr<store::Store> store_;
+  fs::path uploads_;
+  std::string version_, url_;
+  MetricWriter writer_;
+  mlflow::Api api_;
+  EventFeed feed_;
+  Upkeep upkeep_;
+  std::vector<Served> served_;
+  std::optional<Router> router_;
+  std::atomic<std::uint64_t> next_upload_ = 0;
+  std::unique_ptr<Server> server_;  // the last, so that it goes first: handlers use all of the others
+};
+
+Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
+  Result<std::unique_ptr<store::Store>> store = store::open(options.store, options.open);
+  if (!store) return std::unexpected(std::move(store).error());
+  Result<fs::path> uploads = (*store)->uploads();
+  if (!uploads) return std::unexpected(std::move(uploads).error());
+  auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(options.version));
+  PLIMSOLL_TRY(state->start(std::move(options.http)));
+  return std::unique_ptr<Service>(new Service(std::move(state)));
+}
+
+Service::Service(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Service::~Service() = default;
+
+const std::string& Service::url() const {
+  return state_->url();
+}
+
+std::string Service::store_location() const {
+  return state_->store_location();
+}
+
+void Service::stop(std::chrono::milliseconds patience) {
+  state_->stop(patience);
+}
+
+}  // namespace plimsoll::serve

@@ -1,0 +1,169 @@
+#include "store/history.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <limits>
+
+#include "base/printable.hpp"
+#include "store/chunk.hpp"
+#include "store/point_order.hpp"
+#include "store/points.hpp"
+#include "store/summary.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+/// A chunk without its points.
+struct Piece {
+  std::int64_t metric = 0, sequence = 0, points = 0;
+  Time first = 0, last = 0;
+  std::string summary = {};  ///< nothing where none was kept
+};
+
+/// Those of a span of time, by the time of their earliest points.
+Result<std::vector<Piece>> pieces_of(Database& database, std::int64_t run, std::string_view metric, Time from,
+                                     Time to) {
+  Query query = database.query(
+      "SELECT c.metric, c.sequence, c.points, c.first, c.last FROM metric m JOIN chunk c ON c.metric = m.id "
+      "WHERE m.run = ? AND m.name = ? AND c.last >= ? AND c.first <= ? ORDER BY c.first, c.sequence");
+  query.bind(run).bind(metric).bind(from).bind(to);
+  std::vector<Piece> out;
+  PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+    out.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4)});
+  }));
+  return out;
+}
+
+Result<std::vector<Point>> points_of(Database& database, const Piece& piece) {
+  Query query = database.query("SELECT bytes FROM chunk WHERE metric = ? AND sequence = ?");
+  PLIMSOLL_TRY(query.bind(piece.metric).bind(piece.sequence).row());
+  return decode_chunk(query.blob(0));
+}
+
+/// A page's place: the last point of the page before, as "TIME:STEP:BITS".
+std::string token_of(const Point& p) {
+  return fmt::format("{}:{}:{}", p.time, p.step, std::bit_cast<std::uint64_t>(p.value));
+}
+
+template <class Integer>
+bool take_number(std::string_view& text, Integer& out) {
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (problem != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.starts_with(':')) text.remove_prefix(1);
+  return true;
+}
+
+Result<std::optional<Point>> parse_token(std::string_view token) {
+  if (token.empty()) return std::optional<Point>();
+  Point p;
+  std::uint64_t bits = 0;
+  std::string_view rest = token;
+  if (!take_number(rest, p.time) || !take_number(rest, p.step) || !take_number(rest, bits) || !rest.empty())
+    return fail("{} is no place in a history", quote(token));
+  p.value = std::bit_cast<double>(bits);
+  return p;
+}
+
+/// Summaries of pieces that have one, in the order of their sequence.
+Status load_summaries(Database& database, std::vector<Piece>& pieces) {
+  if (pieces.empty()) return {};
+  std::ranges::sort(pieces, {}, &Piece::sequence);
+  Query query = database.query(
+      "SELECT sequence, bytes FROM summary WHERE metric = ? AND sequence >= ? AND sequence <= ? "
+      "ORDER BY sequence");
+  query.bind(pieces.front().metric).bind(pieces.front().sequence).bind(pieces.back().sequence);
+  auto at = pieces.begin();
+  return for_each_row(query, [&](const Query& row) {
+    while (at != pieces.end() && at->sequence < row.integer(0)) ++at;
+    if (at != pieces.end() && at->sequence == row.integer(0)) at->summary = row.blob(1);
+  });
+}
+
+/// A piece's blocks within a span of time. Only one that lies across its ends, or has no summary, is read.
+Status add_blocks(Database& database, const Piece& piece, Time from, Time to, std::vector<Block>& out) {
+  if (!piece.summary.empty() && piece.first >= from && piece.last <= to) {
+    const Result<std::vector<Block>> blocks = decode_blocks(piece.summary);
+    if (!blocks) return std::unexpected(blocks.error());
+    out.insert(out.end(), blocks->begin(), blocks->end());
+    return {};
+  }
+  Result<std::vector<Point>> points = points_of(database, piece);
+  if (!points) return std::unexpected(points.error());
+  std::erase_if(*points, [&](const Point& p) { return p.time < from || p.time > to; });
+  put_in_order(*points);
+  const std::vector<Block> blocks = blocks_of(*points);
+  out.insert(out.end(), blocks.begin(), blocks.end());
+  return {};
+}
+
+std::vector<Span> merged(std::span<const Block> blocks, std::size_t most) {
+  const std::size_t group = std::max<std::size_t>(1, (blocks.size() + most - 1) / most);
+  std::vector<Span> out;
+  for (std::size_t i = 0; i < blocks.size(); i += group) {
+    Block together;
+    for (const Block& block : blocks.subspan(i, std::min(group, blocks.size() - i))) add(together, block);
+    out.push_back(span_of(together));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Page> read_page(Database& database, std::int64_t run, std::string_view metric, std::string_view token,
+                       std::size_t limit) {
+  const Result<std::optional<Point>> after = parse_token(token);
+  if (!after) return std::unexpected(after.error());
+  if (limit == 0) return fail("a page has at least one point");
+  const Time from = *after ? (*after)->time : std::numeric_limits<Time>::min();
+  const Result<std::vector<Piece>> pieces =
+      pieces_of(database, run, metric, from, std::numeric_limits<Time>::max());
+  if (!pieces) return std::unexpected(pieces.error());
+  Page page;
+  std::vector<Point>& points = page.points;
+  for (std::size_t i = 0; i < pieces->size(); ++i) {
+    const Result<std::vector<Point>> more = points_of(database, (*pieces)[i]);
+    if (!more) return std::unexpected(Error(more.error()).within(fmt::format("metric {}", quote(metric))));
+    for (const Point& p : *more)
+      if (!*after || comes_before(**after, p)) points.push_back(p);
+    const bool last = i + 1 == pieces->size();
+    if (points.size() <= limit && !last) continue;
+    std::ranges::sort(points, comes_before);
+    points.erase(std::ranges::unique(points, same).begin(), points.end());
+    // What the following pieces hold comes after these.
+    const auto settled =
+        last ? points.end() : std::ranges::lower_bound(points, (*pieces)[i + 1].first, {}, &Point::time);
+    if (static_cast<std::size_t>(settled - points.begin()) <= limit && !last) continue;
+    if (points.size() <= limit) break;
+    points.resize(limit);
+    page.next = token_of(points.back());
+    break;
+  }
+  return page;
+}
+
+Result<std::vector<Span>> read_outline(Database& database, std::int64_t run, std::string_view metric,
+                                       std::size_t most, std::optional<Time> from, std::optional<Time> to) {
+  if (most == 0) return fail("an outline has at least one span");
+  const Time begin = from.value_or(std::numeric_limits<Time>::min()),
+             end = to.value_or(std::numeric_limits<Time>::max());
+  Result<std::vector<Piece>> pieces = pieces_of(database, run, metric, begin, end);
+  if (!pieces) return std::unexpected(std::move(pieces).error());
+  std::size_t block_count = 0;
+  for (const Piece& piece : *pieces) block_count += static_cast<std::size_t>(piece.points) / kBlockPoints;
+  std::vector<Block> blocks;
+  if (block_count < most / 2) {
+    // Too few blocks for a good picture, so few points that they are read.
+    const Result<std::vector<Point>> points = read_points(database, run, metric, from, to);
+    if (!points) return std::unexpected(points.error());
+    for (const Point& p : *points) add(blocks.emplace_back(), p);
+  } else {
+    PLIMSOLL_TRY(load_summaries(database, *pieces));
+    for (const Piece& piece : *pieces) PLIMSOLL_TRY(add_blocks(database, piece, begin, end, blocks));
+    std::ranges::stable_sort(blocks, {}, &Block::first);
+  }
+  return merged(blocks, most);
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,22 @@
+#pragma once
+#include <filesystem>
+
+#include "store/transfer.hpp"
+
+namespace plimsoll::store {
+
+/// Brings the experiments and runs of an MLflow store into one of Plimsoll's, under the same ids: of a file
+/// store (the folder mlruns, or the one that it is in) or of a SQLite database. Artifacts are copied where
+/// they lie beside it; what lies elsewhere is left there. Nothing of it is changed, and nothing in it is
+/// trusted: symbolic links, names that lead elsewhere and files that are not as MLflow writes them are
+/// refused or left out. May be repeated.
+[[nodiscard]] Result<Transferred> import_mlflow(const std::filesystem::path& path, Store& to,
+                                                const Progress& progress = {});
+
+/// The two kinds, by what is found at the path.
+[[nodiscard]] Result<Transferred> import_mlflow_files(const std::filesystem::path& root, Store& to,
+                                                      const Progress& progress);
+[[nodiscard]] Result<Transferred> import_mlflow_database(const std::filesystem::path& file, Store& to,
+                                                         const Progress& progress);
+
+}  // namespace plimsoll::store

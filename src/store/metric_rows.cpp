@@ -1,0 +1,147 @@
+#include "store/metric_rows.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/printable.hpp"
+#include "store/point_order.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+/// More is not what was written but damage.
+constexpr std::int64_t kMostChunks = std::int64_t{1} << 40;
+
+using GrowthsByName = std::unordered_map<std::string_view, Growth*>;
+
+/// "?, ?, ?"
+std::string marks(std::size_t count) {
+  std::string out = "?";
+  for (std::size_t i = 1; i < count; ++i) out += ", ?";
+  return out;
+}
+
+Status take_row(const Query& row, const GrowthsByName& growths) {
+  const std::string name = row.text(0);
+  const auto growth = growths.find(name);
+  if (growth == growths.end()) return {};
+  const MetricRow metric{row.integer(1), row.integer(2), row.integer(3),
+                         Point{row.integer(4), row.integer(5), row.real(6)}};
+  if (metric.full_chunks < 0 || metric.chunks < metric.full_chunks || metric.chunks > kMostChunks)
+    return fail("the store is damaged: metric {} counts {} chunks, {} of them full", quote(name),
+                metric.chunks, metric.full_chunks);
+  growth->second->row = metric;
+  return {};
+}
+
+/// Those of some growths that are there already.
+Status find_rows(Database& database, std::int64_t run, std::span<Growth> some, const GrowthsByName& growths) {
+  static const std::string kMany =
+      "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric WHERE run = "
+      "? AND "
+      "name IN (" +
+      marks(kRowsAtOnce) + ")";
+  Query query =
+      some.size() == 1
+          ? database.query(
+                "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric "
+                "WHERE run = ? AND name = ?")
+          : database.query_again(kMany);
+  query.bind(run);
+  const std::size_t wanted = some.size() == 1 ? 1 : kRowsAtOnce;
+  // The statement has room for more names: the last is asked for again.
+  for (std::size_t i = 0; i < wanted; ++i) query.bind(some[std::min(i, some.size() - 1)].metric);
+  return for_each_row(query, [&](const Query& row) { return take_row(row, growths); });
+}
+
+Status make_rows(Database& database, std::int64_t run, std::span<Growth* const> fresh,
+                 const GrowthsByName& growths) {
+  constexpr std::string_view kRow = "(?, ?, '', '', 0, 0, NULL, 0, 0, 0)";
+  std::string sql =
+      "INSERT INTO metric(run, name, unit, source, latest_time, latest_step, latest_value, points, "
+      "full_chunks, "
+      "chunks) VALUES ";
+  for (std::size_t i = 0; i < fresh.size(); ++i) sql.append(i == 0 ? "" : ", ").append(kRow);
+  sql += " RETURNING name, id";
+  Query query = fresh.size() == 1 ? database.query_again(sql) : database.query_once(sql);
+  for (const Growth* growth : fresh) query.bind(run).bind(growth->metric);
+  return for_each_row(query, [&](const Query& row) {
+    if (const auto growth = growths.find(row.text(0)); growth != growths.end())
+      growth->second->row.id = row.integer(1);
+  });
+}
+
+void bind_metric(Query& query, const Growth& growth) {
+  Point latest = growth.row.latest.value_or(growth.points.front());
+  for (const Point& p : growth.points) latest = later(latest, p);
+  query.bind(growth.row.id)
+      .bind(latest.time)
+      .bind(latest.step)
+      .bind(latest.value)
+      .bind(static_cast<std::int64_t>(growth.points.size()) - growth.row.dropped)
+      .bind(growth.row.full_chunks)
+      .bind(growth.row.chunks)
+      .bind(growth.unit)
+      .bind(growth.source);
+}
+
+/// Rows of new figures; both databases name their columns column1, column2…
+std::string update_of(std::size_t rows) {
+  std::string values;
+  for (std::size_t i = 0; i < rows; ++i) values += (i == 0 ? "(" : ", (") + marks(9) + ")";
+  return "UPDATE metric SET latest_time = v.column2, latest_step = v.column3, latest_value = v.column4, "
+         "points = metric.points + v.column5, full_chunks = v.column6, chunks = v.column7, "
+         "unit = coalesce(nullif(v.column8, ''), metric.unit), "
+         "source = coalesce(nullif(v.column9, ''), metric.source) FROM (VALUES " +
+         values + ") AS v WHERE metric.id = v.column1";
+}
+
+}  // namespace
+
+std::string rows_at_once(std::string_view insert, int columns) {
+  std::string out(insert);
+  for (std::size_t i = 1; i < kRowsAtOnce; ++i) out += ", (" + marks(static_cast<std::size_t>(columns)) + ")";
+  return out;
+}
+
+Status enter_metrics(Database& database, std::int64_t run, std::vector<Growth>& growths) {
+  GrowthsByName by_name;
+  for (Growth& growth : growths) by_name.emplace(growth.metric, &growth);
+  for (std::span<Growth> rest = growths; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), kRowsAtOnce);
+    PLIMSOLL_TRY(find_rows(database, run, rest.first(count), by_name));
+    rest = rest.subspan(count);
+  }
+  std::vector<Growth*> fresh;
+  for (Growth& growth : growths)
+    if (!growth.row.latest) fresh.push_back(&growth);
+  for (std::span<Growth* const> rest = fresh; !rest.empty();) {
+    const std::size_t count = std::min(rest.size(), kRowsAtOnce);
+    PLIMSOLL_TRY(make_rows(database, run, rest.first(count), by_name));
+    rest = rest.subspan(count);
+  }
+  return {};
+}
+
+Status save_metrics(Database& database, std::span<const Growth> growths) {
+  static const std::string kOne = update_of(1), kMany = update_of(kRowsAtOnce);
+  while (!growths.empty()) {
+    const std::size_t count = growths.size() >= kRowsAtOnce ? kRowsAtOnce : 1;
+    Query query = database.query_again(count == 1 ? kOne : kMany);
+    for (const Growth& growth : growths.first(count)) bind_metric(query, growth);
+    PLIMSOLL_TRY(query.run());
+    growths = growths.subspan(count);
+  }
+  return {};
+}
+
+Status save_chunks(Database& database, const MetricRow& metric) {
+  return database.query("UPDATE metric SET full_chunks = ?, chunks = ?, points = points - ? WHERE id = ?")
+      .bind(metric.full_chunks)
+      .bind(metric.chunks)
+      .bind(metric.dropped)
+      .bind(metric.id)
+      .run();
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,217 @@
+#include <system_error>
+
+#include "store/import_mlflow.hpp"
+#include "store/sqlite.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLatest = std::int64_t{1} << 52;  // in milliseconds
+
+std::optional<Time> time_of(const Query& row, int column) {
+  if (row.is_null(column)) return {};
+  const std::int64_t milliseconds = row.integer(column);
+  if (milliseconds < -kLatest || milliseconds > kLatest) return {};
+  return milliseconds * 1000;
+}
+
+Result<std::map<std::string, std::string>> texts_of(Query query) {
+  std::map<std::string, std::string> out;
+  PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) { out.emplace(row.text(0), row.text(1)); }));
+  return out;
+}
+
+Result<bool> has_table(SqliteDatabase& database, std::string_view name) {
+  Query query = database.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  return query.bind(name).next();
+}
+
+/// MLflow's SQLite database, read a run at a time.
+class MlflowDatabase {
+ public:
+  MlflowDatabase(SqliteDatabase& database, fs::path file) : database_(database), file_(std::move(file)) {}
+
+  Result<Transferred> import_into(Store& to, const Progress& progress) {
+    const Result<std::vector<Experiment>> experiments = this->experiments();
+    if (!experiments) return std::unexpected(experiments.error());
+    Transferred counts;
+    for (const Experiment& experiment : *experiments) {
+      const Result<std::int64_t> id = receive_experiment(to, experiment, counts);
+      if (!id) return std::unexpected(id.error());
+      const Result<std::vector<Arrival>> runs = runs_of(experiment.id);
+      if (!runs) return std::unexpected(runs.error());
+      for (const Arrival& listed : *runs) {
+        Arrival run = listed;
+        PLIMSOLL_TRY(complete(run));
+        PLIMSOLL_TRY(receive_run(to, *id, run, counts));
+        if (progress) progress(counts);
+      }
+      if (experiment.deleted) PLIMSOLL_TRY(to.change_experiment(*id, {.deleted = true}));
+    }
+    return counts;
+  }
+
+ private:
+  Result<std::vector<Experiment>> experiments() {
+    std::vector<Experiment> out;
+    {
+      Query query = database_.query(
+          "SELECT experiment_id, name, lifecycle_stage, creation_time FROM experiments ORDER BY "
+          "experiment_id");
+      PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+        out.push_back({.id = row.integer(0),
+                       .name = row.text(1),
+                       .deleted = row.text(2) == "deleted",
+                       .created = time_of(row, 3).value_or(1)});
+      }));
+    }
+    for (Experiment& experiment : out) {
+      Query query = database_.query("SELECT key, value FROM experiment_tags WHERE experiment_id = ?");
+      query.bind(experiment.id);
+      Result<std::map<std::string, std::string>> tags = texts_of(std::move(query));
+      if (!tags) return std::unexpected(std::move(tags).error());
+      experiment.tags = std::move(*tags);
+    }
+    return out;
+  }
+
+  /// Without params, tags and points.
+  Result<std::vector<Arrival>> runs_of(std::int64_t experiment) {
+    Query query = database_.query(
+        "SELECT run_uuid, name, user_id, status, start_time, end_time, lifecycle_stage, artifact_uri FROM "
+        "runs "
+        "WHERE experiment_id = ? ORDER BY start_time, run_uuid");
+    query.bind(experiment);
+    std::vector<Arrival> out;
+    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+      out.push_back({.run = {.id = row.text(0),
+                             .experiment = {},
+                             .name = row.text(1),
+                             .status = status_named(row.text(3)).value_or(RunStatus::finished),
+                             .start = time_of(row, 4).value_or(1),
+                             .end = time_of(row, 5),
+                             .deleted = row.text(6) == "deleted",
+                             .user = row.text(2)},
+                     .points = {},
+                     .artifacts = local_artifacts(row.text(7))});
+    }));
+    return out;
+  }
+
+  Status complete(Arrival& arrival) {
+    const std::string id = arrival.run.id;
+    Query params = database_.query("SELECT key, value FROM params WHERE run_uuid = ?");
+    params.bind(id);
+    Result<std::map<std::string, std::string>> texts = texts_of(std::move(params));
+    if (!texts) return std::unexpected(std::move(texts).error());
+    arrival.run.params = std::move(*texts);
+    Query tags = database_.query("SELECT key, value FROM tags WHERE run_uuid = ?");
+    tags.bind(id);
+    texts = texts_of(std::move(tags));
+    if (!texts) return std::unexpected(std::move(texts).error());
+    arrival.run.tags = std::move(*texts);
+    if (arrival.run.name.empty() && arrival.run.tags.contains("mlflow.runName"))
+      arrival.run.name = arrival.run.tags.at("mlflow.runName");
+    PLIMSOLL_TRY(add_inputs(arrival.run));
+    arrival.points = [this, id](const PointSink& sink) { return give_points(id, sink); };
+    return {};
+  }
+
+  Status add_inputs(Run& run) {
+    const Result<bool> there = has_table(database_, "datasets");
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return {};
+    std::vector<std::string> ids;
+    {
+      Query query = database_.query(
+          "SELECT i.input_uuid, d.name, d.digest, d.dataset_source_type, d.dataset_source, d.dataset_schema, "
+          "d.dataset_profile FROM inputs i JOIN datasets d ON d.dataset_uuid = i.source_id "
+          "WHERE i.destination_id = ? AND i.source_type = 'DATASET' ORDER BY i.input_uuid");
+      query.bind(run.id);
+      PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+        ids.push_back(row.text(0));
+        run.inputs.push_back(
+            {{row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6)}});
+      }));
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      Query query = database_.query("SELECT name, value FROM input_tags WHERE input_uuid = ?");
+      query.bind(ids[i]);
+      Result<std::map<std::string, std::string>> tags = texts_of(std::move(query));
+      if (!tags) return std::unexpected(std::move(tags).error());
+      run.inputs[i].tags = std::move(*tags);
+    }
+    return {};
+  }
+
+  Status give_points(const std::string& run, const PointSink& sink) {
+    constexpr std::size_t kAtOnce = 100'000;
+    Query query = database_.query(
+        "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ? ORDER BY key, timestamp, "
+        "step");
+    query.bind(run);
+    Batch batch;
+    const auto give = [&]() -> Status {
+      if (batch.points.empty()) return {};
+      PLIMSOLL_TRY(sink(batch));
+      batch.points.clear();
+      return {};
+    };
+    const auto take = [&](const Query& row) -> Status {
+      const std::string key = row.text(0);
+      if (key != batch.metric || batch.points.size() >= kAtOnce) PLIMSOLL_TRY(give());
+      batch.metric = key;
+      const double value = row.integer(4) != 0 ? std::numeric_limits<double>::quiet_NaN() : row.real(1);
+      batch.points.push_back({time_of(row, 2).value_or(0), row.integer(3), value});
+      return {};
+    };
+    PLIMSOLL_TRY(for_each_row(query, take));
+    return give();
+  }
+
+  /// Only what lies in or below the database's own folder: an address in a stranger's file must not have
+  /// other files copied.
+  [[nodiscard]] fs::path local_artifacts(const std::string& uri) const {
+    constexpr std::string_view kFile = "file://", kProxy = "mlflow-artifacts:/";
+    const fs::path folder = file_.parent_path();
+    std::error_code problem;
+    fs::path path = uri.starts_with(kFile)    ? fs::path(uri.substr(kFile.size()))
+                    : uri.starts_with(kProxy) ? folder / "mlartifacts" / uri.substr(kProxy.size())
+                                              : fs::path(uri);
+    if (uri.empty() || (uri.find("://") != std::string::npos && !uri.starts_with(kFile))) return {};
+    if (path.is_relative()) path = folder / path;
+    const fs::path real = fs::canonical(path, problem), root = fs::canonical(folder, problem);
+    if (problem) return {};
+    const fs::path within = real.lexically_relative(root);
+    return within.empty() || *within.begin() == ".." ? fs::path() : real;
+  }
+
+  SqliteDatabase& database_;
+  fs::path file_;
+};
+
+}  // namespace
+
+Result<Transferred> import_mlflow_database(const fs::path& file, Store& to, const Progress& progress) {
+  std::error_code ignored;
+  const fs::path path = fs::absolute(file, ignored);
+  Result<std::unique_ptr<SqliteDatabase>> database = SqliteDatabase::open(path, std::chrono::seconds(10));
+  if (!database) return std::unexpected(std::move(database).error());
+  PLIMSOLL_TRY((*database)->execute("PRAGMA query_only = ON; PRAGMA cell_size_check = ON"));
+  // All of one moment, though MLflow may go on writing.
+  const Result<Transaction> moment = Transaction::read(**database);
+  if (!moment) return std::unexpected(moment.error());
+  for (const char* table : {"experiments", "runs", "metrics", "params", "tags", "experiment_tags"}) {
+    const Result<bool> there = has_table(**database, table);
+    if (!there) return std::unexpected(there.error());
+    if (!*there)
+      return std::unexpected(Error{fmt::format("this is no database of MLflow: it has no table {}", table),
+                                   path.string(),
+                                   "Give the folder mlruns of a file store, or the file mlflow.db."});
+  }
+  return MlflowDatabase(**database, path).import_into(to, progress);
+}
+
+}  // namespace plimsoll::store

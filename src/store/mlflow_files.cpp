@@ -1,0 +1,243 @@
+#include <charconv>
+#include <fstream>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "store/import_mlflow.hpp"
+#include "store/mlflow_yaml.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Texts = std::map<std::string, std::string>;
+
+constexpr std::size_t kLargestMeta = std::size_t{20} << 20;
+constexpr std::size_t kLargestValue = std::size_t{64} << 10;
+constexpr int kDeepest = 16;
+
+Result<Texts> read_meta(const fs::path& directory) {
+  const fs::path path = directory / "meta.yaml";
+  std::error_code ignored;
+  if (fs::is_symlink(path, ignored)) return std::unexpected(Error{"this is a symbolic link", path.string()});
+  const Result<std::string> text = read_file(path, kLargestMeta);
+  if (!text) return std::unexpected(text.error());
+  Result<Texts> meta = parse_mlflow_yaml(*text);
+  if (!meta) return std::unexpected(std::move(meta).error().within(path.string()));
+  return meta;
+}
+
+std::string text_in(const Texts& meta, const std::string& key) {
+  const auto found = meta.find(key);
+  return found == meta.end() ? std::string() : found->second;
+}
+
+std::optional<std::int64_t> integer_in(const Texts& meta, const std::string& key) {
+  const std::string text = text_in(meta, key);
+  std::int64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+/// MLflow's milliseconds; nothing where they are none.
+std::optional<Time> time_in(const Texts& meta, const std::string& key) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 52;
+  const std::optional<std::int64_t> value = integer_in(meta, key);
+  if (!value || *value < -kMost || *value > kMost) return {};
+  return *value * 1000;
+}
+
+/// The regular files below a directory with their names relative to it; links are left out.
+std::vector<std::pair<std::string, fs::path>> files_below(const fs::path& directory) {
+  std::vector<std::pair<std::string, fs::path>> out;
+  std::error_code problem;
+  if (fs::is_symlink(directory, problem)) return out;
+  fs::recursive_directory_iterator at(directory, fs::directory_options::skip_permission_denied, problem);
+  for (; !problem && at != fs::recursive_directory_iterator(); at.increment(problem)) {
+    if (at.depth() >= kDeepest) at.disable_recursion_pending();
+    std::error_code gone;
+    if (at->is_symlink(gone) || !at->is_regular_file(gone)) continue;
+    out.emplace_back(at->path().lexically_relative(directory).generic_string(), at->path());
+  }
+  return out;
+}
+
+/// One file for each key.
+Result<Texts> read_texts(const fs::path& directory) {
+  Texts out;
+  for (const auto& [name, path] : files_below(directory)) {
+    Result<std::string> value = read_file(path, kLargestValue);
+    if (!value) return std::unexpected(std::move(value).error());
+    out.emplace(name, std::move(*value));
+  }
+  return out;
+}
+
+/// "1700000000000 0.25 3": milliseconds, value, step; older ones have no step, newer ones say which data.
+std::optional<Point> point_of(std::string_view line) {
+  Point p;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  auto read = std::from_chars(at, end, p.time);
+  constexpr std::int64_t kMost = std::int64_t{1} << 52;
+  if (read.ec != std::errc() || p.time > kMost || p.time < -kMost || read.ptr == end || *read.ptr != ' ')
+    return {};
+  p.time *= 1000;
+  read = std::from_chars(read.ptr + 1, end, p.value);
+  if (read.ec != std::errc()) return {};
+  if (read.ptr == end) return p;
+  if (*read.ptr != ' ') return {};
+  read = std::from_chars(read.ptr + 1, end, p.step);
+  if (read.ec != std::errc() || (read.ptr != end && *read.ptr != ' ')) return {};
+  return p;
+}
+
+Status give_metric(const std::string& name, const fs::path& path, const PointSink& sink) {
+  constexpr std::size_t kAtOnce = 100'000;
+  std::ifstream file(path);
+  std::string line;
+  Batch batch{.run = {}, .metric = name};
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
+    if (line.empty()) continue;
+    const std::optional<Point> point = line.size() > 4096 ? std::nullopt : point_of(line);
+    if (!point)
+      return std::unexpected(
+          Error{fmt::format("line {} is no point of a metric: {}", number, quote(line.substr(0, 60))),
+                path.string()});
+    batch.points.push_back(*point);
+    if (batch.points.size() < kAtOnce) continue;
+    PLIMSOLL_TRY(sink(batch));
+    batch.points.clear();
+  }
+  if (file.bad()) return std::unexpected(Error{"the file cannot be read", path.string()});
+  return batch.points.empty() ? Status() : sink(batch);
+}
+
+std::optional<RunStatus> status_of(const Texts& meta) {
+  const std::string text = text_in(meta, "status");
+  if (const auto named = status_named(text)) return named;
+  constexpr RunStatus kStatuses[] = {RunStatus::running, RunStatus::scheduled, RunStatus::finished,
+                                     RunStatus::failed, RunStatus::killed};
+  const std::optional<std::int64_t> number = integer_in(meta, "status");
+  if (!number || *number < 1 || *number > 5) return {};
+  return kStatuses[*number - 1];
+}
+
+/// Data that the run has read: inputs/ID/meta.yaml names datasets/ID/meta.yaml of the experiment.
+std::vector<Input> read_inputs(const fs::path& directory) {
+  std::vector<Input> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory / "inputs", ignored)) {
+    const Result<Texts> link = read_meta(entry.path());
+    if (!link) continue;
+    const std::string source = text_in(*link, "source_id");
+    const bool plain = source.find_first_not_of("0123456789abcdefABCDEF-") == std::string::npos;
+    if (source.empty() || !plain) continue;
+    const Result<Texts> data = read_meta(directory.parent_path() / "datasets" / source);
+    if (!data) continue;
+    Input input{{text_in(*data, "name"), text_in(*data, "digest"), text_in(*data, "source_type"),
+                 text_in(*data, "source"), text_in(*data, "schema"), text_in(*data, "profile")}};
+    for (const auto& [key, value] : *link)
+      if (key.starts_with("tags.")) input.tags.emplace(key.substr(5), value);
+    out.push_back(std::move(input));
+  }
+  return out;
+}
+
+Result<Arrival> read_run(const fs::path& directory) {
+  const Result<Texts> meta = read_meta(directory);
+  if (!meta) return std::unexpected(meta.error());
+  const std::string id = directory.filename().string();
+  const std::string claimed = text_in(*meta, "run_id");
+  const std::optional<RunStatus> status = status_of(*meta);
+  const std::optional<Time> start = time_in(*meta, "start_time");
+  if ((!claimed.empty() && claimed != id) || !status)
+    return std::unexpected(
+        Error{"the run contradicts its folder's name, or has no status", directory.string()});
+  const Result<Texts> params = read_texts(directory / "params"), tags = read_texts(directory / "tags");
+  if (!params) return std::unexpected(params.error());
+  if (!tags) return std::unexpected(tags.error());
+  Arrival out{.run = {.id = id,
+                      .experiment = {},
+                      .name = text_in(*meta, "run_name"),
+                      .status = *status,
+                      // One that never began is as old as can be; 0 would be now.
+                      .start = start.value_or(1),
+                      .end = time_in(*meta, "end_time"),
+                      .deleted = text_in(*meta, "lifecycle_stage") == "deleted",
+                      .params = *params,
+                      .tags = *tags,
+                      .user = text_in(*meta, "user_id"),
+                      .inputs = read_inputs(directory)},
+              .points = {},
+              .artifacts = directory / "artifacts"};
+  if (out.run.name.empty()) out.run.name = text_in(*tags, "mlflow.runName");
+  out.points = [directory](const PointSink& sink) -> Status {
+    for (const auto& [name, path] : files_below(directory / "metrics"))
+      PLIMSOLL_TRY(give_metric(name, path, sink));
+    return {};
+  };
+  return out;
+}
+
+bool is_run_directory(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  const std::string name = entry.path().filename().string();
+  return !entry.is_symlink(ignored) && entry.is_directory(ignored) && name.size() == 32 &&
+         name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Result<Experiment> read_experiment(const fs::path& directory) {
+  const Result<Texts> meta = read_meta(directory);
+  if (!meta) return std::unexpected(meta.error());
+  const std::optional<std::int64_t> id = integer_in(*meta, "experiment_id");
+  const std::string name = text_in(*meta, "name");
+  if (!id || *id < 0 || name.empty())
+    return std::unexpected(
+        Error{"the experiment has no number or no name", (directory / "meta.yaml").string()});
+  Result<Texts> tags = read_texts(directory / "tags");
+  if (!tags) return std::unexpected(std::move(tags).error());
+  return Experiment{.id = *id,
+                    .name = name,
+                    .deleted = text_in(*meta, "lifecycle_stage") == "deleted",
+                    .created = time_in(*meta, "creation_time").value_or(1),
+                    .tags = std::move(*tags)};
+}
+
+Status import_experiment(const fs::path& directory, Store& to, Transferred& counts,
+                         const Progress& progress) {
+  const Result<Experiment> experiment = read_experiment(directory);
+  if (!experiment) return std::unexpected(experiment.error());
+  const Result<std::int64_t> id = receive_experiment(to, *experiment, counts);
+  if (!id) return std::unexpected(id.error());
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(directory, problem)) {
+    if (!is_run_directory(entry)) continue;
+    const Result<Arrival> run = read_run(entry.path());
+    if (!run) return std::unexpected(run.error());
+    PLIMSOLL_TRY(receive_run(to, *id, *run, counts));
+    if (progress) progress(counts);
+  }
+  return experiment->deleted ? to.change_experiment(*id, {.deleted = true}) : Status();
+}
+
+}  // namespace
+
+Result<Transferred> import_mlflow_files(const fs::path& root, Store& to, const Progress& progress) {
+  Transferred counts;
+  for (const fs::path& place : {root, root / ".trash"}) {
+    std::error_code problem;
+    for (const auto& entry : fs::directory_iterator(place, problem)) {
+      std::error_code ignored;
+      if (entry.is_symlink(ignored) || !fs::is_regular_file(entry.path() / "meta.yaml", ignored)) continue;
+      PLIMSOLL_TRY(import_experiment(entry.path(), to, counts, progress));
+    }
+  }
+  return counts;
+}
+
+}  // namespace plimsoll::store

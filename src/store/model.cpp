@@ -1,0 +1,22 @@
+#include "store/model.hpp"
+
+#include <cstddef>
+
+#include "base/named.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+constexpr std::string_view kStatuses[] = {"UNSPECIFIED", "PENDING", "READY", "FAILED"};
+
+}  // namespace
+
+std::string_view name(ModelStatus status) {
+  return kStatuses[static_cast<std::size_t>(status)];
+}
+
+std::optional<ModelStatus> model_status_named(std::string_view name) {
+  return named<ModelStatus>(name, kStatuses);
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,257 @@
+#include "store/postgres.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/printable.hpp"
+#include "store/location.hpp"
+#include "store/postgres_statement.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+struct Meaning {
+  std::string_view state;  ///< SQLSTATE, or how it begins
+  Error::Kind kind;
+  std::string_view message;
+  std::string_view hint;
+};
+
+constexpr auto kLacks = Error::Kind::machine_lacks;
+constexpr auto kBad = Error::Kind::bad_input;
+constexpr auto kBusy = Error::Kind::unavailable;
+constexpr std::string_view kTryAgain = "Try again; what is in the store is safe.";
+constexpr Meaning kMeanings[] = {
+    {"53100", kBusy, "the server's disk is full", "Make room there and try again."},
+    {"53", kBusy, "the server has too few resources", kTryAgain},
+    {"40", kBusy, "another writer was in the way", kTryAgain},
+    {"55P03", kBusy, "another writer keeps the run locked", kTryAgain},
+    {"57P", kBusy, "the server is going down or coming up", kTryAgain},
+    {"57014", kBusy, "the server has given the statement up", kTryAgain},
+    {"08", kBusy, "the connection to the server was lost", kTryAgain},
+    {"28", kLacks, "the server lets nobody in under this name and password",
+     "Check them; the password may be in ~/.pgpass or PGPASSWORD instead of the address."},
+    {"3D000", kBad, "the server has no such database", "Make it with `createdb NAME`."},
+    {"42501", kLacks, "the user may not do that in this database",
+     "GRANT CREATE ON DATABASE lets the user make the schema plimsoll."},
+    {"25006", kLacks, "the database may only be read", "Name the server that takes writes."},
+    {"54", kBad, "a text is too long for the store", ""},
+};
+
+void be_silent(void* /*unused*/, const char* /*message*/) {}
+
+/// The first line of what libpq says, without its prefixes.
+std::string first_line(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+PostgresDatabase::PostgresDatabase(const Libpq& library, std::string address, std::string name,
+                                   std::chrono::milliseconds patience)
+    : library_(library),
+      address_(std::move(address)),
+      name_(std::move(name)),
+      patience_(patience),
+      connection_(nullptr, {&library}) {}
+
+PostgresDatabase::~PostgresDatabase() {
+  forget_statements();
+}
+
+Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::string& address,
+                                                                 std::chrono::milliseconds patience) {
+  const Result<const Libpq*> library = libpq();
+  if (!library) return std::unexpected(library.error());
+  // What is wrong with an address is not shown as libpq says it: that may quote a part of the password.
+  char* ignored = nullptr;
+  PQconninfoOption* const parsed = (*library)->parse_address(address.c_str(), &ignored);
+  if (ignored != nullptr) (*library)->free_memory(ignored);
+  if (parsed == nullptr)
+    return std::unexpected(Error{"this is not an address of a PostgreSQL database", masked(address),
+                                 "postgresql://USER@HOST:PORT/DATABASE; special characters as %XX."});
+  (*library)->free_address(parsed);
+  std::unique_ptr<PostgresDatabase> database(
+      new PostgresDatabase(**library, address, masked(address), patience));
+  PLIMSOLL_TRY(database->connect());
+  return database;
+}
+
+Status PostgresDatabase::connect() {
+  // What the address says itself comes later and counts.
+  const char* const names[] = {"connect_timeout", "application_name", "dbname", "client_encoding", nullptr};
+  const char* const values[] = {"10", "plimsoll", address_.c_str(), "UTF8", nullptr};
+  connection_.reset(library_.connect_with(names, values, 1));
+  lost_ = false;
+  if (!connection_) return std::unexpected(Error{"there is not enough memory", name_, {}, kBusy});
+  if (is_lost())
+    return std::unexpected(Error{fmt::format("the database cannot be reached: {}",
+                                             first_line(library_.error_message(connection_.get()))),
+                                 name_, "Is the server up, and are host, port, name and password right?",
+                                 kBusy});
+  return configure();
+}
+
+Status PostgresDatabase::configure() {
+  ++generation_;
+  unanswered_ = 0;
+  library_.set_notice_processor(connection_.get(), be_silent, nullptr);
+  if (library_.enter_pipeline(connection_.get()) != 1) return std::unexpected(error(nullptr));
+  // Durable whatever the server's default is; and a name means the same whoever logs in.
+  return execute(
+      fmt::format("SET search_path TO plimsoll; SET synchronous_commit TO on; SET lock_timeout TO {}; SET "
+                  "extra_float_digits TO 3",
+                  patience_.count()));
+}
+
+/// After the server went away: until it is back, as long as a caller would wait for a lock.
+Status PostgresDatabase::connect_again() {
+  const auto until = std::chrono::steady_clock::now() + patience_;
+  auto pause = std::chrono::milliseconds(20);
+  for (;;) {
+    const Status connected = connect();
+    if (connected || std::chrono::steady_clock::now() + pause >= until) return connected;
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::milliseconds(500));
+  }
+}
+
+Error PostgresDatabase::error(const PGresult* result) {
+  const char* const field = result == nullptr ? nullptr : library_.error_field(result, PG_DIAG_SQLSTATE);
+  const std::string_view state = field == nullptr ? "" : field;
+  // An error without a state is the client's own: it cannot talk to the server any more, though it may not
+  // have noticed yet why.
+  lost_ = lost_ || state.empty();
+  repeatable_ = is_lost() || state.starts_with("40") || state.starts_with("57P");
+  if (is_lost()) return Error{"the connection to the server was lost", name_, std::string(kTryAgain), kBusy};
+  for (const Meaning& m : kMeanings)
+    if (state.starts_with(m.state)) return Error{std::string(m.message), name_, std::string(m.hint), m.kind};
+  const char* const message = library_.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
+  return Error{fmt::format("PostgreSQL says: {} ({})", message == nullptr ? "" : message, state),
+               name_,
+               {},
+               Error::Kind::internal};
+}
+
+Status PostgresDatabase::send_prepare(const std::string& name, const std::string& sql,
+                                      const std::vector<PostgresValue>& values) {
+  std::vector<Oid> types;
+  for (const PostgresValue& value : values) types.push_back(value.type);
+  if (library_.send_prepare(connection_.get(), name.c_str(), sql.c_str(), static_cast<int>(types.size()),
+                            types.data()) != 1)
+    return std::unexpected(error(nullptr));
+  ++unanswered_;
+  return {};
+}
+
+Status PostgresDatabase::send(const std::string& prepared, const std::string& sql,
+                              const std::vector<PostgresValue>& values) {
+  // Answers wait in buffers of both sides, which must not fill up.
+  constexpr std::size_t kMostUnanswered = 256;
+  if (unanswered_ >= kMostUnanswered) PLIMSOLL_TRY(answer());
+  std::vector<Oid> types;
+  std::vector<const char*> pointers;
+  std::vector<int> lengths, formats;
+  for (const PostgresValue& value : values) {
+    types.push_back(value.type);
+    pointers.push_back(value.null ? nullptr : value.bytes.data());
+    lengths.push_back(static_cast<int>(value.bytes.size()));
+    formats.push_back(1);
+  }
+  const int count = static_cast<int>(values.size());
+  const int sent = prepared.empty()
+                       ? library_.send_query(connection_.get(), sql.c_str(), count, types.data(),
+                                             pointers.data(), lengths.data(), formats.data(), 1)
+                       : library_.send_prepared(connection_.get(), prepared.c_str(), count, pointers.data(),
+                                                lengths.data(), formats.data(), 1);
+  if (sent != 1) return std::unexpected(error(nullptr));
+  ++unanswered_;
+  return {};
+}
+
+Result<PostgresResult> PostgresDatabase::answer() {
+  PostgresResult last(nullptr, {&library_});
+  std::optional<Error> problem;
+  if (library_.synchronize(connection_.get()) != 1) return std::unexpected(error(nullptr));
+  for (int ends = 0; ends < 2;) {
+    PostgresResult result(library_.get_result(connection_.get()), {&library_});
+    if (!result) {
+      // The end of one statement's answer; two in a row only where the connection is gone.
+      ++ends;
+      continue;
+    }
+    ends = 0;
+    const ExecStatusType status = library_.result_status(result.get());
+    if (status == PGRES_PIPELINE_SYNC) {
+      unanswered_ = 0;
+      if (!problem) return last;
+      // Nobody knows which statements were prepared among those that the server has skipped.
+      forget_prepared_ = true;
+      return std::unexpected(std::move(*problem));
+    }
+    if (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE) {
+      if (!problem) problem = error(result.get());
+    } else if (status != PGRES_PIPELINE_ABORTED) {
+      last = std::move(result);
+    }
+  }
+  unanswered_ = 0;
+  return std::unexpected(problem.value_or(error(nullptr)));
+}
+
+Status PostgresDatabase::execute(const std::string& sql) {
+  if (unanswered_ > 0) PLIMSOLL_TRY(answer());
+  library_.exit_pipeline(connection_.get());
+  const PostgresResult result(library_.execute(connection_.get(), sql.c_str()), {&library_});
+  const ExecStatusType status = library_.result_status(result.get());
+  Status done;
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) done = std::unexpected(error(result.get()));
+  library_.enter_pipeline(connection_.get());
+  return done;
+}
+
+bool PostgresDatabase::in_transaction() const {
+  return library_.transaction_status(connection_.get()) != PQTRANS_IDLE || unanswered_ > 0;
+}
+
+Result<std::unique_ptr<Statement>> PostgresDatabase::prepare(std::string_view sql, bool kept) {
+  return std::make_unique<PostgresStatement>(*this, sql, kept);
+}
+
+Status PostgresDatabase::begin(bool writing) {
+  if (is_lost()) PLIMSOLL_TRY(connect_again());
+  repeatable_ = false;
+  if (std::exchange(forget_prepared_, false)) {
+    ++generation_;
+    PLIMSOLL_TRY(query_once("DEALLOCATE ALL").run());
+  }
+  return writing ? query("BEGIN").run() : query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").run();
+}
+
+Status PostgresDatabase::commit() {
+  // What fails before the commit is sent is undone; of what fails afterwards nobody knows.
+  PLIMSOLL_TRY(query("COMMIT").run());
+  const Result<PostgresResult> result = answer();
+  if (!result) {
+    if (is_lost()) repeatable_ = false;
+    return std::unexpected(result.error());
+  }
+  if (std::string_view(library_.command_status(result->get())) != "COMMIT")
+    return std::unexpected(
+        Error{"the server has not kept the changes", name_, std::string(kTryAgain), kBusy});
+  return {};
+}
+
+void PostgresDatabase::roll_back() {
+  if (is_lost()) return;
+  const bool repeatable = repeatable_;
+  if (unanswered_ > 0) std::ignore = answer();
+  if (!is_lost() && in_transaction()) {
+    if (query("ROLLBACK").run()) std::ignore = answer();
+  }
+  repeatable_ = repeatable;
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,144 @@
+#include "store/postgres_statement.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "store/postgres_text.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+// Of pg_type.dat; these never change.
+constexpr Oid kBoolean = 16, kBytes = 17, kInt8 = 20, kInt2 = 21, kInt4 = 23, kText = 25, kFloat4 = 700,
+              kFloat8 = 701;
+
+/// Most significant byte first, as PostgreSQL sends numbers.
+std::string network_order(std::uint64_t value) {
+  std::string out(8, '\0');
+  for (unsigned i = 0; i < 8; ++i) out[i] = static_cast<char>((value >> (56 - 8 * i)) & 0xFFU);
+  return out;
+}
+
+std::uint64_t number_from(std::string_view bytes) {
+  std::uint64_t out = 0;
+  for (const char c : bytes) out = out << 8U | static_cast<unsigned char>(c);
+  return out;
+}
+
+}  // namespace
+
+std::string numbered(std::string_view sql) {
+  std::string out;
+  int count = 0;
+  char quote = '\0';
+  for (const char c : sql) {
+    if (quote == '\0' && c == '?') {
+      out += fmt::format("${}", ++count);
+      continue;
+    }
+    if (quote == '\0' && (c == '\'' || c == '"'))
+      quote = c;
+    else if (c == quote)
+      quote = '\0';
+    out += c;
+  }
+  return out;
+}
+
+PostgresStatement::PostgresStatement(PostgresDatabase& database, std::string_view sql, bool kept)
+    : database_(database), sql_(numbered(sql)), kept_(kept), result_(nullptr, {&database.library_}) {}
+
+void PostgresStatement::bind_null() {
+  values_.push_back({.type = kInt8, .null = true});
+}
+
+void PostgresStatement::bind(std::int64_t value) {
+  values_.push_back({.type = kInt8, .bytes = network_order(std::bit_cast<std::uint64_t>(value))});
+}
+
+void PostgresStatement::bind(double value) {
+  // As in SQLite, which knows no NaN: a comparison with it is never true, and it is last in every order.
+  const bool nan = std::isnan(value);
+  values_.push_back(
+      {.type = kFloat8, .null = nan, .bytes = nan ? "" : network_order(std::bit_cast<std::uint64_t>(value))});
+}
+
+void PostgresStatement::bind_text(std::string_view value) {
+  values_.push_back({.type = kText, .bytes = fits_postgres(value) ? std::string(value) : to_postgres(value)});
+}
+
+void PostgresStatement::bind_blob(std::string_view bytes) {
+  values_.push_back({.type = kBytes, .bytes = std::string(bytes)});
+}
+
+Status PostgresStatement::send() {
+  if (!kept_) return database_.send({}, sql_, values_);
+  std::vector<Oid> types;
+  for (const PostgresValue& value : values_) types.push_back(value.type);
+  if (name_.empty() || generation_ != database_.generation_ || types_ != types) {
+    name_ = fmt::format("p{}", ++database_.statements_);
+    generation_ = database_.generation_;
+    types_ = std::move(types);
+    PLIMSOLL_TRY(database_.send_prepare(name_, sql_, values_));
+  }
+  return database_.send(name_, sql_, values_);
+}
+
+Status PostgresStatement::run() {
+  return send();
+}
+
+Result<bool> PostgresStatement::next() {
+  if (row_ < 0) {
+    PLIMSOLL_TRY(send());
+    Result<PostgresResult> result = database_.answer();
+    if (!result) return std::unexpected(std::move(result).error());
+    result_ = std::move(*result);
+  }
+  return ++row_ < database_.library_.rows(result_.get());
+}
+
+bool PostgresStatement::is_null(int column) const {
+  return database_.library_.is_null(result_.get(), row_, column) != 0;
+}
+
+std::string_view PostgresStatement::blob(int column) const {
+  const int length = database_.library_.length(result_.get(), row_, column);
+  if (length <= 0) return {};
+  return {database_.library_.value(result_.get(), row_, column), static_cast<std::size_t>(length)};
+}
+
+std::int64_t PostgresStatement::integer(int column) const {
+  const std::string_view bytes = blob(column);
+  const std::uint64_t value = number_from(bytes.substr(0, 8));
+  switch (database_.library_.type(result_.get(), column)) {
+    case kInt8: return std::bit_cast<std::int64_t>(value);
+    case kInt4: return static_cast<std::int32_t>(value);
+    case kInt2: return static_cast<std::int16_t>(value);
+    case kBoolean: return static_cast<std::int64_t>(value);
+    default: return 0;
+  }
+}
+
+double PostgresStatement::real(int column) const {
+  if (is_null(column)) return std::numeric_limits<double>::quiet_NaN();
+  const Oid type = database_.library_.type(result_.get(), column);
+  const std::uint64_t value = number_from(blob(column).substr(0, 8));
+  if (type == kFloat8) return std::bit_cast<double>(value);
+  if (type == kFloat4) return std::bit_cast<float>(static_cast<std::uint32_t>(value));
+  return static_cast<double>(integer(column));
+}
+
+std::string PostgresStatement::text(int column) const {
+  const std::string_view bytes = blob(column);
+  return bytes.find("\xF4\x8F") == std::string_view::npos ? std::string(bytes) : from_postgres(bytes);
+}
+
+void PostgresStatement::reset() {
+  values_.clear();
+  result_.reset();
+  row_ = -1;
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,127 @@
+#include "store/postgres.hpp"
+
+#include <random>
+
+#include "store/location.hpp"
+#include "store/postgres_statement.hpp"
+#include "store/postgres_text.hpp"
+#include "store/test_store.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+using test::counting;
+
+TEST(PostgresAddress, IsShownWithoutPasswords) {
+  EXPECT_EQ(masked("postgresql://u:secret@host:5432/db"), "postgresql://u:***@host:5432/db");
+  EXPECT_EQ(masked("postgres://u@host:5432/db"), "postgres://u@host:5432/db");
+  EXPECT_EQ(masked("postgresql://u:se:c@ret@host/db"), "postgresql://u:***@host/db");
+  EXPECT_EQ(masked("postgresql:///db?user=u&password=secret&host=/tmp"),
+            "postgresql:///db?user=u&password=***&host=/tmp");
+  EXPECT_EQ(masked("postgresql:///db?sslpassword=secret"), "postgresql:///db?sslpassword=***");
+  EXPECT_EQ(masked("postgresql:///db?p%61ssword=secret"), "postgresql:///db?p%61ssword=***");
+  EXPECT_EQ(masked("a/path"), "a/path");
+}
+
+TEST(PostgresAddress, ThatIsWrongIsAnErrorWithoutPasswords) {
+  for (const char* address :
+       {"postgresql://u:sec%zzret@host/db", "postgresql://u:secret@[::1/db",
+        "postgresql:///db?unknown=1&password=secret", "postgresql://u:secret@127.0.0.1:1/db"}) {
+    const Result<std::unique_ptr<Store>> opened = open(address, {.artifacts = "/tmp/unused"});
+    ASSERT_FALSE(opened) << address;
+    EXPECT_EQ((opened.error().text() + opened.error().hint).find("sec"), std::string::npos)
+        << opened.error().text();
+  }
+}
+
+TEST(PostgresText, ComesBackToTheByte) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    constexpr std::string_view kPieces[] = {"a",
+                                            "\xC3\xBC",
+                                            "\xF4\x8F\xBC\x80",
+                                            "\xF4",
+                                            "\x8F",
+                                            "\xBC",
+                                            std::string_view("\0", 1),
+                                            "\xFF",
+                                            "\xE2\x82\xAC",
+                                            "\x80"};
+    for (std::size_t n = random() % 8; n > 0; --n) text += kPieces[random() % std::size(kPieces)];
+    const std::string kept = to_postgres(text);
+    ASSERT_EQ(from_postgres(kept), text);
+    ASSERT_EQ(kept.find('\0'), std::string::npos);
+    ASSERT_EQ(fits_postgres(text), kept == text);
+  }
+}
+
+TEST(PostgresStatement, NumbersItsValues) {
+  EXPECT_EQ(numbered("SELECT ? FROM t WHERE a = '?' AND \"b?\" = ?"),
+            "SELECT $1 FROM t WHERE a = '?' AND \"b?\" = $2");
+}
+
+/// What holds of a store on a server alone.
+class PostgresStore : public test::EveryStore {};
+
+TEST_P(PostgresStore, SurvivesARestartOfTheServer) {
+  const std::string id = new_run();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(store_->append({{Batch{id, "m", {}, counting(i * 100, 100)}}}));
+    server_->stop(i % 2 == 0 ? SIGQUIT : SIGINT);
+    ASSERT_TRUE(server_->start());
+    // The next call finds its connection lost, makes another and goes on.
+    EXPECT_EQ(store_->history(id, "m"), counting(0, (i + 1) * 100));
+  }
+  EXPECT_TRUE(store_->change(id, {.name = "afterwards"}));
+}
+
+TEST_P(PostgresStore, SaysThatTheServerIsAway) {
+  const std::string id = new_run();
+  store_ = reopened({.busy_timeout = std::chrono::milliseconds(50)});
+  server_->stop(SIGINT);
+  const Status refused = store_->append({{Batch{id, "m", {}, counting(0, 1)}}});
+  ASSERT_TRUE(server_->start());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Error::Kind::unavailable) << refused.error().text();
+  EXPECT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 1)}}}));
+}
+
+TEST_P(PostgresStore, IsNotMadeWhereThatIsNotWanted) {
+  ASSERT_TRUE(server_->clear());
+  const Result<std::unique_ptr<Store>> opened =
+      open(location_, {.create = false, .artifacts = directory_->path()});
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().text().find("no store yet"), std::string::npos);
+}
+
+TEST_P(PostgresStore, OfAnotherProgramOrANewerVersionIsRefused) {
+  const Result<std::unique_ptr<PostgresDatabase>> database =
+      PostgresDatabase::open(location_, std::chrono::seconds(1));
+  ASSERT_TRUE(database);
+  ASSERT_TRUE((*database)->execute("UPDATE plimsoll.version SET number = 1000"));
+  EXPECT_NE(open(location_, {.artifacts = "x"}).error().text().find("version 1000"), std::string::npos);
+  ASSERT_TRUE((*database)->execute("DROP TABLE plimsoll.version"));
+  EXPECT_NE(open(location_, {.artifacts = "x"}).error().text().find("another program's"), std::string::npos);
+}
+
+TEST_P(PostgresStore, IsMadeByManyAtOnce) {
+  ASSERT_TRUE(server_->clear());
+  std::atomic<int> failures = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] {
+        const Result<std::unique_ptr<Store>> opened = open(location_, {.artifacts = directory_->path()});
+        if (!opened || !(*opened)->create({})) ++failures;
+      });
+  }
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(reopened()->search({})->size(), 8U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Postgres, PostgresStore, testing::Values(test::Backend::postgres),
+                         [](const auto&) { return "Postgres"; });
+
+}  // namespace
+}  // namespace plimsoll::store

@@ -1,0 +1,350 @@
+#include "store/sql_store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <sys/random.h>
+
+#include "base/printable.hpp"
+#include "store/experiment_rows.hpp"
+#include "store/history.hpp"
+#include "store/input_rows.hpp"
+#include "store/location.hpp"
+#include "store/model_rows.hpp"
+#include "store/points.hpp"
+#include "store/purge.hpp"
+#include "store/run_rows.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::string> random_id() {
+  std::array<unsigned char, 16> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return std::unexpected(Error{"the system gives no random numbers", {}, {}, Error::Kind::machine_lacks});
+  std::string id;
+  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
+  return id;
+}
+
+/// Ids name directories: one that a stranger wrote into the database must not lead elsewhere.
+bool is_run_id(std::string_view id) {
+  return id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// The id that was given, or a new one.
+Result<std::string> new_run_id(const std::optional<std::string>& given) {
+  if (!given) return random_id();
+  if (!is_run_id(*given))
+    return fail("{} is no id of a run: 32 hexadecimal digits in lower case", quote(*given));
+  return *given;
+}
+
+/// A transaction, begun again a few times where the database says that this may help.
+template <class Attempt>
+auto with_patience(Database& database, const Attempt& attempt) {
+  constexpr int kTimes = 5;
+  auto result = attempt();
+  for (int i = 1; i < kTimes && !result && database.may_be_repeated(); ++i) result = attempt();
+  return result;
+}
+
+class SqlStore final : public Store {
+ public:
+  explicit SqlStore(SqlStoreParts parts) : parts_(std::move(parts)) {}
+
+  Result<std::string> create(const NewRun& run) override {
+    Result<std::string> id = new_run_id(run.id);
+    if (!id) return id;
+    PLIMSOLL_TRY(write([&](Database& database) { return insert_run(database, *id, run); }));
+    return id;
+  }
+
+  Status change(std::string_view run, const Change& change) override {
+    return write_run(
+        run, [&](Database& database, std::int64_t number) { return update_run(database, number, change); });
+  }
+
+  Status append(std::span<const Batch> batches) override {
+    return write([&](Database& database) { return append_batches(database, batches); });
+  }
+
+  Status compact(std::string_view run) override {
+    return write_run(
+        run, [&](Database& database, std::int64_t number) { return compact_points(database, number); });
+  }
+
+  Result<Run> find(std::string_view id) override {
+    return read_run<Run>(id,
+                         [&](Database& database, std::int64_t number) { return load_run(database, number); });
+  }
+
+  Result<std::vector<Run>> search(const Search& search) override {
+    return read<std::vector<Run>>([&](Database& database) { return find_runs(database, search); });
+  }
+
+  Result<std::vector<Point>> history(std::string_view run, std::string_view metric, std::optional<Time> from,
+                                     std::optional<Time> to) override {
+    return read_run<std::vector<Point>>(run, [&](Database& database, std::int64_t number) {
+      return read_points(database, number, metric, from, to);
+    });
+  }
+
+  Result<Page> history_page(std::string_view run, std::string_view metric, std::string_view token,
+                            std::size_t limit) override {
+    return read_run<Page>(run, [&](Database& database, std::int64_t number) {
+      return read_page(database, number, metric, token, limit);
+    });
+  }
+
+  Result<std::vector<Span>> outline(std::string_view run, std::string_view metric, std::size_t most,
+                                    std::optional<Time> from, std::optional<Time> to) override {
+    return read_run<std::vector<Span>>(run, [&](Database& database, std::int64_t number) {
+      return read_outline(database, number, metric, most, from, to);
+    });
+  }
+
+  Result<std::int64_t> create_experiment(const NewExperiment& experiment) override {
+    std::int64_t id = 0;
+    PLIMSOLL_TRY(write([&](Database& database) -> Status {
+      const Result<std::int64_t> made = insert_experiment(database, experiment);
+      if (!made) return std::unexpected(made.error());
+      id = *made;
+      return {};
+    }));
+    return id;
+  }
+
+  Result<Experiment> experiment(std::int64_t id) override {
+    return read<Experiment>([&](Database& database) { return load_experiment(database, id); });
+  }
+
+  Result<std::optional<Experiment>> experiment_named(std::string_view name) override {
+    using Found = std::optional<Experiment>;
+    return read<Found>([&](Database& database) -> Result<Found> {
+      const Result<std::optional<std::int64_t>> id = experiment_number(database, name);
+      if (!id) return std::unexpected(id.error());
+      if (!*id) return Found();
+      Result<Experiment> experiment = load_experiment(database, **id);
+      if (!experiment) return std::unexpected(std::move(experiment).error());
+      return Found(std::move(*experiment));
+    });
+  }
+
+  Result<std::vector<Experiment>> search_experiments(const ExperimentSearch& search) override {
+    return read<std::vector<Experiment>>(
+        [&](Database& database) { return find_experiments(database, search); });
+  }
+
+  Status change_experiment(std::int64_t id, const ExperimentChange& change) override {
+    return write([&](Database& database) { return update_experiment(database, id, change); });
+  }
+
+  Status add_inputs(std::string_view run, std::span<const Input> inputs,
+                    std::span<const ModelLink> models) override {
+    return write_run(run, [&](Database& database, std::int64_t number) -> Status {
+      PLIMSOLL_TRY(insert_inputs(database, number, inputs));
+      return insert_model_links(database, number, false, models);
+    });
+  }
+
+  Status add_outputs(std::string_view run, std::span<const ModelLink> models) override {
+    return write_run(run, [&](Database& database, std::int64_t number) {
+      return insert_model_links(database, number, true, models);
+    });
+  }
+
+  Result<std::string> create_model(const NewModel& model) override {
+    Result<std::string> id = model.id ? Result<std::string>(*model.id) : random_id();
+    if (!id) return id;
+    if (!model.id) *id = "m-" + *id;
+    PLIMSOLL_TRY(write([&](Database& database) { return insert_model(database, *id, model); }));
+    return id;
+  }
+
+  Result<LoggedModel> model(std::string_view id) override {
+    return read<LoggedModel>([&](Database& database) { return load_model(database, id); });
+  }
+
+  Result<std::vector<LoggedModel>> search_models(const ModelSearch& search) override {
+    return read<std::vector<LoggedModel>>([&](Database& database) { return find_models(database, search); });
+  }
+
+  Status change_model(std::string_view id, const ModelChange& change) override {
+    return write([&](Database& database) { return update_model(database, id, change); });
+  }
+
+  Result<bool> maintain() override {
+    bool more = false;
+    PLIMSOLL_TRY(write([&](Database& database) -> Status {
+      const Result<bool> joined = join_somewhere(database);
+      if (!joined) return std::unexpected(joined.error());
+      more = *joined;
+      return {};
+    }));
+    return more;
+  }
+
+  Status remove(std::string_view run) override {
+    return write_run(
+        run, [&](Database& database, std::int64_t number) { return mark_run(database, number, true); });
+  }
+
+  Status restore(std::string_view run) override {
+    return write_run(
+        run, [&](Database& database, std::int64_t number) { return mark_run(database, number, false); });
+  }
+
+  Result<std::size_t> purge() override;
+  Result<fs::path> artifacts(std::string_view run) override;
+  Result<std::vector<File>> files(std::string_view run) override;
+  Result<fs::path> model_artifacts(std::string_view model) override;
+  Result<fs::path> uploads() override;
+  std::string location() const override { return parts_.location; }
+
+ private:
+  /// All that `work` does, or nothing. It may be called again where what it did was undone through no fault
+  /// of its own.
+  template <class Work>
+  Status write(const Work& work) {
+    const Result<Connections::Lease> database = parts_.writers->take();
+    if (!database) return std::unexpected(database.error());
+    return with_patience(**database, [&]() -> Status {
+      Result<Transaction> transaction = Transaction::write(**database);
+      if (!transaction) return std::unexpected(transaction.error());
+      PLIMSOLL_TRY(work(**database));
+      return transaction->commit();
+    });
+  }
+
+  template <class Work>
+  Status write_run(std::string_view run, const Work& work) {
+    return write([&](Database& database) -> Status {
+      const Result<std::int64_t> number = locked_run(database, run);
+      if (!number) return std::unexpected(number.error());
+      return work(database, *number);
+    });
+  }
+
+  template <class T, class Work>
+  Result<T> read(const Work& work) {
+    const Result<Connections::Lease> database = (parts_.readers ? parts_.readers : parts_.writers)->take();
+    if (!database) return std::unexpected(database.error());
+    return with_patience(**database, [&]() -> Result<T> {
+      const Result<Transaction> transaction = Transaction::read(**database);
+      if (!transaction) return std::unexpected(transaction.error());
+      return work(**database);
+    });
+  }
+
+  template <class T, class Work>
+  Result<T> read_run(std::string_view run, const Work& work) {
+    return read<T>([&](Database& database) -> Result<T> {
+      const Result<std::int64_t> number = run_number(database, run);
+      if (!number) return std::unexpected(number.error());
+      return work(database, *number);
+    });
+  }
+
+  static Status append_batches(Database& database, std::span<const Batch> batches);
+  Result<fs::path> artifact_directory(std::string_view run);
+  Status remove_files(const std::string& id);
+
+  SqlStoreParts parts_;
+};
+
+Status SqlStore::append_batches(Database& database, std::span<const Batch> batches) {
+  // Runs are locked in the order of their ids: two who append to the same ones do not wait for each other.
+  std::map<std::string_view, std::vector<const Batch*>> runs;
+  for (const Batch& batch : batches) runs[batch.run].push_back(&batch);
+  for (const auto& [run, of_run] : runs) {
+    const Result<std::int64_t> number = locked_run(database, run);
+    if (!number) return std::unexpected(number.error());
+    PLIMSOLL_TRY(append_points(database, *number, of_run));
+  }
+  return {};
+}
+
+Status SqlStore::remove_files(const std::string& id) {
+  std::error_code problem;
+  fs::remove_all(parts_.artifacts / id, problem);
+  if (!problem) return {};
+  return std::unexpected(
+      Error{fmt::format("the runs are removed, but not all of their files: {}", problem.message()),
+            (parts_.artifacts / id).string(), "Remove the directory by hand.", Error::Kind::machine_lacks});
+}
+
+Result<std::size_t> SqlStore::purge() {
+  Purged purged;
+  PLIMSOLL_TRY(write([&](Database& database) -> Status {
+    Result<Purged> removed = purge_rows(database);
+    if (!removed) return std::unexpected(std::move(removed).error());
+    purged = std::move(*removed);
+    return {};
+  }));
+  // The files go after the rows: a purge that is cut short leaves files without a run, not a run without
+  // files.
+  for (const std::string& id : purged.runs)
+    if (is_run_id(id)) PLIMSOLL_TRY(remove_files(id));
+  for (const std::string& id : purged.models)
+    if (is_run_id(std::string_view(id).substr(std::min<std::size_t>(2, id.size()))))
+      PLIMSOLL_TRY(remove_files(id));
+  if (parts_.give_space_back && (!purged.runs.empty() || purged.others)) {
+    const Result<Connections::Lease> database = parts_.writers->take();
+    if (!database) return std::unexpected(database.error());
+    PLIMSOLL_TRY(parts_.give_space_back(**database));
+  }
+  return purged.runs.size();
+}
+
+Result<fs::path> SqlStore::artifact_directory(std::string_view run) {
+  const Result<std::string> id =
+      read_run<std::string>(run, [&](Database& database, std::int64_t number) -> Result<std::string> {
+        Query query = database.query("SELECT id FROM run WHERE number = ?");
+        PLIMSOLL_TRY(query.bind(number).row());
+        return query.text(0);
+      });
+  if (!id) return std::unexpected(id.error());
+  if (!is_run_id(*id)) return fail("the store is damaged: {} is no run's id", quote(*id));
+  return parts_.artifacts / *id;
+}
+
+Result<fs::path> SqlStore::artifacts(std::string_view run) {
+  Result<fs::path> directory = artifact_directory(run);
+  if (directory) PLIMSOLL_TRY(make_private_directory(*directory));
+  return directory;
+}
+
+Result<std::vector<File>> SqlStore::files(std::string_view run) {
+  constexpr std::size_t kMostFiles = 10'000;
+  const Result<fs::path> directory = artifact_directory(run);
+  if (!directory) return std::unexpected(directory.error());
+  return list_files(*directory, kMostFiles);
+}
+
+Result<fs::path> SqlStore::model_artifacts(std::string_view model) {
+  const Result<LoggedModel> found = this->model(model);
+  if (!found) return std::unexpected(found.error());
+  if (!found->id.starts_with("m-") || !is_run_id(found->id.substr(2)))
+    return fail("the store is damaged: {} is no model's id", quote(found->id));
+  fs::path directory = parts_.artifacts / found->id;
+  PLIMSOLL_TRY(make_private_directory(directory));
+  return directory;
+}
+
+Result<fs::path> SqlStore::uploads() {
+  fs::path directory = parts_.artifacts / "uploads";
+  PLIMSOLL_TRY(make_private_directory(directory));
+  return directory;
+}
+
+}  // namespace
+
+std::unique_ptr<Store> make_sql_store(SqlStoreParts parts) {
+  return std::make_unique<SqlStore>(std::move(parts));
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,61 @@
+#include "store/texts.hpp"
+
+#include "base/printable.hpp"
+#include "store/filter_sql.hpp"
+
+namespace plimsoll::store {
+namespace {
+
+constexpr std::size_t kLongestName = 250;  // MLflow's limit
+constexpr std::size_t kLongestValue = std::size_t{64} << 10;
+
+}  // namespace
+
+Status check_name(std::string_view what, std::string_view name) {
+  if (!name.empty() && name.size() <= kLongestName) return {};
+  return fail("the name of {} {} {} has {} bytes; 1 to {} are allowed", what == "experiment" ? "an" : "a",
+              what, quote(name), name.size(), kLongestName);
+}
+
+Status check_value(std::string_view what, std::string_view name, std::string_view value) {
+  if (value.size() <= kLongestValue) return {};
+  return fail("the value of {} {} has {} bytes; {} is the most", what, quote(name), value.size(),
+              kLongestValue);
+}
+
+Status write_texts(Database& database, Literal insert, std::int64_t owner, std::string_view what,
+                   const Texts& texts) {
+  for (const auto& [name, value] : texts) {
+    PLIMSOLL_TRY(check_name(what, name));
+    PLIMSOLL_TRY(check_value(what, name, value));
+    PLIMSOLL_TRY(database.query(insert).bind(owner).bind(name).bind(value).run());
+  }
+  return {};
+}
+
+Status remove_texts(Database& database, Literal erase, std::int64_t owner, std::string_view what,
+                    const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    Query query = database.query(erase);
+    const Result<bool> row = query.bind(owner).bind(name).next();
+    if (!row) return std::unexpected(row.error());
+    if (!*row)
+      return std::unexpected(
+          Error{fmt::format("there is no {} {}", what, quote(name)), {}, {}, Error::Kind::not_found});
+  }
+  return {};
+}
+
+Query query_of(Database& database, Literal select, const std::vector<std::int64_t>& owners) {
+  if (owners.size() == 1) {
+    Query query = database.query(select);
+    query.bind(owners.front());
+    return query;
+  }
+  constexpr std::string_view kOne = "= ?";
+  const std::size_t at = select.text.rfind(kOne);
+  return database.query_once(fmt::format("{}IN ({}){}", select.text.substr(0, at), listed(owners),
+                                         select.text.substr(at + kOne.size())));
+}
+
+}  // namespace plimsoll::store

@@ -1,0 +1,28 @@
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "store/database.hpp"
+
+/// Tags and params: names with values, of whatever has them.
+namespace plimsoll::store {
+
+using Texts = std::map<std::string, std::string>;
+
+/// A name of a metric, param, tag or experiment: 1 to 250 bytes.
+[[nodiscard]] Status check_name(std::string_view what, std::string_view name);
+/// A value of a param or tag: up to 64 KiB.
+[[nodiscard]] Status check_value(std::string_view what, std::string_view name, std::string_view value);
+
+/// `insert` takes the owner, the name and the value.
+[[nodiscard]] Status write_texts(Database& database, Literal insert, std::int64_t owner,
+                                 std::string_view what, const Texts& texts);
+/// `erase` takes the owner and the name and returns a row; a name that is not there is refused.
+[[nodiscard]] Status remove_texts(Database& database, Literal erase, std::int64_t owner,
+                                  std::string_view what, const std::vector<std::string>& names);
+
+/// A statement for one owner or for many. The only value of `select` is its owner, "= ?".
+[[nodiscard]] Query query_of(Database& database, Literal select, const std::vector<std::int64_t>& owners);
+
+}  // namespace plimsoll::store

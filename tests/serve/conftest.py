@@ -1,0 +1,96 @@
+"""A server of its own for each test, on a free port, with a store of its own."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+BINARY = os.environ["PLIMSOLL_BINARY"]
+
+
+class Served:
+    """`plimsoll serve`, and where it serves."""
+
+    def __init__(self, folder, *words, store=None, environment=None):
+        self.folder = folder
+        self.store = store or str(folder / "store.db")
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLIMSOLL_TOKEN", "MLFLOW_"))}
+        # An address of a database is long and secret; the environment keeps it off the list of processes.
+        clean["PLIMSOLL_STORE"] = self.store
+        clean["PLIMSOLL_ARTIFACTS"] = str(folder / "artifacts")
+        self.process = subprocess.Popen([BINARY, "serve", "--port", "0", "--json", *map(str, words)],
+                                        env={**clean, **(environment or {})}, cwd=folder,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"it does not serve: {self.process.communicate()[1]}")
+        self.url = json.loads(line)["url"]
+        parts = urllib.parse.urlsplit(self.url)
+        self.host, self.port = parts.hostname, parts.port
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(30)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return self.process.returncode
+
+
+class Postgres:
+    """A PostgreSQL of this test's own, reached over a Unix socket."""
+
+    def __init__(self, folder):
+        self.data = folder / "pg"
+        self.socket = folder
+        self.user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+        if self.user:
+            shutil.chown(folder, "postgres")
+        programs = pg_programs()
+        self.control = os.path.join(programs, "pg_ctl")
+        self.call(os.path.join(programs, "initdb"), "-D", self.data, "-A", "trust", "-U", "plimsoll", "-N")
+        self.call(self.control, "-D", self.data, "-w", "-s", "-l", folder / "pg.log",
+                  "-o", f"-k {self.socket} -c listen_addresses='' -c fsync=off", "start")
+        self.url = f"postgresql:///postgres?host={self.socket}&user=plimsoll"
+
+    def call(self, *words):
+        subprocess.run([*self.user, *map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+    def stop(self):
+        self.call(self.control, "-D", self.data, "-m", "immediate", "-s", "stop")
+
+
+def pg_programs():
+    """The folder with initdb and pg_ctl; None where there is none."""
+    found = shutil.which("initdb")
+    folders = [os.path.dirname(found)] if found else []
+    if os.path.isdir("/usr/lib/postgresql"):
+        folders += [f"/usr/lib/postgresql/{v}/bin" for v in sorted(os.listdir("/usr/lib/postgresql"), reverse=True)]
+    return next((f for f in folders if os.path.exists(os.path.join(f, "pg_ctl"))), None)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Starts servers; all are stopped at the end."""
+    started = []
+
+    def start(*words, **options):
+        started.append(Served(tmp_path, *words, **options))
+        return started[-1]
+
+    yield start
+    for served in started:
+        served.stop(signal.SIGKILL)
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if value := condition():
+            return value
+        time.sleep(0.02)
+    raise AssertionError("waited in vain")

@@ -1,0 +1,349 @@
+"""Requests as a careless or hostile client sends them: each is answered, in time, with an error that blames the request,
+and leaves the server as it was."""
+import base64
+import http.client
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import urllib.parse
+
+import pytest
+
+from conftest import BINARY, wait_for
+
+API = "/api/2.0/mlflow"
+PROXY = "/api/2.0/mlflow-artifacts/artifacts"
+TOKEN = "a-token-of-more-than-16-characters"
+
+
+class Caller:
+    def __init__(self, served, headers=None):
+        self.served, self.headers = served, headers or {}
+
+    def raw(self, method, path, body=None, headers=None):
+        connection = http.client.HTTPConnection(self.served.host, self.served.port, timeout=20)
+        try:
+            connection.request(method, path, body, {**self.headers, **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, answer.read(), dict(answer.getheaders())
+        finally:
+            connection.close()
+
+    def post(self, path, message, status=200):
+        body = message if isinstance(message, (bytes, str)) else json.dumps(message)
+        code, text, _ = self.raw("POST", API + path, body, {"Content-Type": "application/json"})
+        assert code == status, (code, text[:500])
+        return json.loads(text)
+
+    def get(self, path, status=200, **query):
+        code, text, _ = self.raw("GET", f"{path}?{urllib.parse.urlencode(query)}")
+        assert code == status, (code, text[:500])
+        return text
+
+    def new_run(self):
+        return self.post("/runs/create", {"experiment_id": "0", "start_time": 1})["run"]["info"]["run_id"]
+
+    def history(self, run, metric):
+        text = self.get(API + "/metrics/get-history", run_id=run, metric_key=metric)
+        return [(m["timestamp"], m["step"], m["value"]) for m in json.loads(text)["metrics"]]
+
+
+@pytest.fixture
+def caller(serve):
+    return Caller(serve())
+
+
+@pytest.fixture
+def run(caller):
+    return caller.new_run()
+
+
+def refused(answer, part="", code="INVALID_PARAMETER_VALUE"):
+    assert answer["error_code"] == code and part in answer["message"], answer
+
+
+@pytest.mark.parametrize("body", ["", "nonsense", "{", "[]", "17", '"text"', '{"run_id": "x", "key"', "{\"a\":" * 9999,
+                                  "[" * 100_000, b"\xff\xfe\x00", '{"value": NaN}'])
+def test_bodies_that_are_no_message(caller, run, body):
+    for path in ("/runs/log-metric", "/runs/log-batch", "/runs/create", "/experiments/create"):
+        code, text, _ = caller.raw("POST", API + path, body, {"Content-Type": "application/json"})
+        if path == "/runs/create" and body == "":
+            assert code == 200  # a run of the Default experiment, as MLflow does
+        else:
+            assert code == 400 and json.loads(text)["error_code"], (path, code, text)
+
+
+def test_a_body_that_is_not_called_json_is_refused(caller):
+    """A page of another site can post text/plain without asking."""
+    for kind in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "application/x-www-form-urlencoded"}):
+        code, text, _ = caller.raw("POST", API + "/runs/create", "{}", kind)
+        assert code == 400 and b"Content-Type" in text
+
+
+@pytest.mark.parametrize("change", [{"key": 31}, {"key": None}, {"key": ""}, {"key": ["a"]}, {"value": "much"}, {"value": {}},
+                                    {"value": True}, {"value": None}, {"timestamp": "now"}, {"timestamp": -1},
+                                    {"timestamp": 1.5}, {"timestamp": 2**63}, {"timestamp": 2**62}, {"step": "first"},
+                                    {"step": 2**64}, {"run_id": 31}, {"run_id": {}}])
+def test_wrong_types(caller, run, change):
+    message = {"run_id": run, "key": "loss", "value": 1, "timestamp": 1, "step": 1, **change}
+    refused(caller.post("/runs/log-metric", message, 400))
+    if "run_id" not in change:
+        metric = {k: v for k, v in message.items() if k != "run_id"}
+        refused(caller.post("/runs/log-batch", {"run_id": run, "metrics": [metric]}, 400), "metrics[0]")
+    assert caller.history(run, "loss") == []
+
+
+@pytest.mark.parametrize("key", ["../up", "a/../b", "/absolute", "a//b", "a/", ".", "..", "a\nb", "a\u0000b", "a\u001b[31m",
+                                 "a\u202eb", "a\\b", "a%2e", "x" * 251])
+def test_keys_that_are_no_keys(caller, run, key):
+    refused(caller.post("/runs/log-metric", {"run_id": run, "key": key, "value": 1, "timestamp": 1}, 400))
+    refused(caller.post("/runs/log-parameter", {"run_id": run, "key": key, "value": "1"}, 400))
+    refused(caller.post("/runs/set-tag", {"run_id": run, "key": key, "value": "1"}, 400))
+    refused(caller.post("/runs/log-batch", {"run_id": run, "tags": [{"key": key, "value": "1"}]}, 400))
+
+
+def test_numbers_that_json_lacks(caller, run):
+    for step, value in enumerate(["NaN", "Infinity", "-Infinity", 1e308, "1e3"]):
+        caller.post("/runs/log-metric", {"run_id": run, "key": "odd", "value": value, "timestamp": 1, "step": step})
+    assert [v for _, _, v in caller.history(run, "odd")] == ["NaN", "Infinity", "-Infinity", 1e308, 1000.0]
+    latest = json.loads(caller.get(API + "/runs/get", run_id=run))["run"]["data"]["metrics"]
+    assert latest == [{"key": "odd", "value": 1000.0, "timestamp": 1, "step": 4}]
+
+
+def test_a_batch_that_comes_twice_counts_once(caller, run):
+    batch = {"run_id": run, "metrics": [{"key": "m", "value": v, "timestamp": 5, "step": s}
+                                        for s in range(10) for v in (1.5, "NaN")]}
+    for _ in range(3):
+        caller.post("/runs/log-batch", batch)
+    assert len(caller.history(run, "m")) == 20
+
+
+def test_limits_of_a_batch(caller, run):
+    metric = {"key": "m", "value": 1, "timestamp": 1}
+    for field, entries in (("metrics", [metric] * 1001), ("params", [{"key": f"k{i}", "value": ""} for i in range(101)]),
+                           ("tags", [{"key": f"k{i}", "value": ""} for i in range(101)])):
+        refused(caller.post("/runs/log-batch", {"run_id": run, field: entries}, 400), "at most")
+    refused(caller.post("/runs/log-batch", {"run_id": run, "metrics": [metric] * 950,
+                                            "tags": [{"key": f"k{i}", "value": ""} for i in range(51)]}, 400), "at most 1000")
+    refused(caller.post("/runs/log-batch", {"run_id": run, "tags": [{"key": "k", "value": "x" * 1_000_001}]}, 400), "bytes")
+    refused(caller.post("/runs/log-parameter", {"run_id": run, "key": "k", "value": "x" * 6001}, 400), "6000")
+    refused(caller.post("/runs/set-tag", {"run_id": run, "key": "k", "value": "x" * 8001}, 400), "8000")
+    refused(caller.post("/runs/log-batch", {"run_id": run, "params": [{"key": "p", "value": "1"}, {"key": "p", "value": "2"}]},
+                        400), "Duplicate parameter keys")
+    assert caller.history(run, "m") == []
+
+
+def test_one_bad_batch_does_not_hurt_its_neighbours(caller, run):
+    """Many requests go into one commit; those for a run that is not there must fail alone."""
+    other = "f" * 32
+    answers = []
+
+    def log(i):
+        message = {"run_id": run if i % 2 == 0 else other, "key": "m", "value": i, "timestamp": i}
+        code, _, _ = caller.raw("POST", API + "/runs/log-metric", json.dumps(message), {"Content-Type": "application/json"})
+        answers.append((i % 2, code))
+
+    threads = [threading.Thread(target=log, args=(i,)) for i in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [(0, 200)] * 20 + [(1, 404)] * 20
+    assert len(caller.history(run, "m")) == 20
+
+
+def test_a_body_that_is_too_large(caller, run):
+    code, text, _ = caller.raw("POST", API + "/runs/set-tag", b" " * (5 << 20), {"Content-Type": "application/json"})
+    assert code == 413, text
+    assert caller.get("/health") == b"OK"
+
+
+def test_a_body_that_ends_early(caller, run):
+    with socket.create_connection((caller.served.host, caller.served.port)) as half:
+        half.sendall(f"POST {API}/runs/log-metric HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     f"Content-Length: 1000\r\n\r\n{{\"run_id\": \"{run}\"".encode())
+        half.shutdown(socket.SHUT_WR)
+        answer = half.recv(1000)
+        assert answer == b"" or b" 400 " in answer.split(b"\r\n")[0]
+    assert caller.history(run, "m") == []
+
+
+def test_run_ids_are_whole(caller, run):
+    for wrong in (run[:8], "", "../" + run, "0" * 32, run.upper(), run + "0"):
+        code, text, _ = caller.raw("GET", f"{API}/runs/get?{urllib.parse.urlencode({'run_id': wrong})}")
+        assert code in (400, 404), (wrong, text)
+
+
+def climbing(run):
+    up = f"0/{run}/artifacts/"
+    return [up + "../../secret", up + "..", up + "a/../../../secret", "/etc/passwd", up + "a\\..\\b",
+            up + "a\nb", "../secret", "0/../../secret", up + "%2e%2e/secret", up + "%252e%252e/secret", up + "x" * 5000]
+
+
+def test_artifact_paths_that_climb(caller, run):
+    secret = caller.served.folder / "secret"
+    secret.write_text("secret")
+    for path in climbing(run):
+        for encoded in {urllib.parse.quote(path), urllib.parse.quote(path, safe="")}:
+            for method in ("GET", "PUT", "DELETE"):
+                code, text, _ = caller.raw(method, f"{PROXY}/{encoded}", b"x" if method == "PUT" else None)
+                assert code in (400, 404), (method, path, code, text)
+                assert b"secret" not in text or method != "GET" or b"error_code" in text
+        below = path.split("artifacts/", 1)[-1]
+        for where in (API + "/artifacts/list", "/get-artifact"):
+            code, text, _ = caller.raw("GET", f"{where}?{urllib.parse.urlencode({'run_id': run, 'path': below})}")
+            assert code in (400, 404) and b"error_code" in text, (where, below, code, text)
+    assert secret.read_text() == "secret"
+
+
+def test_artifacts_over_links(caller, run):
+    """A link that somebody put among the artifacts leads nowhere."""
+    secret = caller.served.folder / "secret"
+    secret.write_text("secret")
+    code, _, _ = caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/good.txt", b"good")
+    assert code == 200
+    [folder] = [p for p in caller.served.folder.glob("**/good.txt")]
+    os.symlink(secret, folder.parent / "link")
+    os.symlink(caller.served.folder, folder.parent / "out")
+    for path in ("link", "out/secret"):
+        code, text, _ = caller.raw("GET", f"{PROXY}/0/{run}/artifacts/{path}")
+        assert code == 404 and b"secret\n" not in text
+    code, _, _ = caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/out/new", b"x")
+    assert code in (400, 404) and not (caller.served.folder / "new").exists()
+    files = json.loads(caller.get(API + "/artifacts/list", run_id=run))["files"]
+    assert [f["path"] for f in files] == ["good.txt"]
+    assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
+
+
+def test_artifacts_of_nobody(caller, run):
+    for path in (f"0/{'f' * 32}/artifacts/x", "0/models/m-" + "f" * 32 + "/artifacts/x", "0/models/../artifacts/x", "x", "0"):
+        code, _, _ = caller.raw("PUT", f"{PROXY}/{path}", b"x")
+        assert code in (400, 404), path
+    leftovers = [p for p in caller.served.folder.glob("**/uploads/*")]
+    assert leftovers == []
+
+
+def test_artifacts_come_as_attachments(caller, run):
+    caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/page.html", b"<script>alert(1)</script>")
+    code, text, headers = caller.raw("GET", f"{PROXY}/0/{run}/artifacts/page.html")
+    assert code == 200 and text == b"<script>alert(1)</script>"
+    assert headers["Content-Disposition"].startswith("attachment") and headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_an_upload_that_ends_early_leaves_nothing(caller, run):
+    with socket.create_connection((caller.served.host, caller.served.port)) as half:
+        half.sendall(f"PUT {PROXY}/0/{run}/artifacts/half.bin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"
+                     .encode() + b"x" * 1000)
+        half.shutdown(socket.SHUT_WR)
+        half.recv(1000)
+    assert json.loads(caller.get(API + "/artifacts/list", run_id=run))["files"] == []
+    wait_for(lambda: not [p for p in caller.served.folder.glob("**/uploads/*")])
+
+
+@pytest.mark.parametrize("path", ["/", "/nowhere", "/api/2.0/mlflow", "/api/2.0/mlflow/runs/unknown",
+                                  "/api/3.0/mlflow/server-info", "/api/2.0/mlflow/registered-models/search"])
+def test_paths_that_are_not_served(caller, path):
+    code, text, _ = caller.raw("GET", path)
+    assert code == 404 and json.loads(text)["error_code"] == "ENDPOINT_NOT_FOUND"
+
+
+def test_uploads_in_parts_are_declined(caller, run):
+    """In the words after which MLflow's client sends the whole."""
+    code, text, _ = caller.raw("POST", f"/api/2.0/mlflow-artifacts/mpu/create/0/{run}/artifacts", "{}",
+                               {"Content-Type": "application/json"})
+    assert code == 501 and json.loads(text)["message"].startswith("Multipart upload is not supported")
+
+
+def test_methods_that_are_not_taken(caller):
+    code, _, headers = caller.raw("DELETE", API + "/runs/create")
+    assert code == 405 and headers["Allow"] == "POST"
+
+
+def test_pages_of_other_sites(caller):
+    """DNS that turns an attacker's name to 127.0.0.1, and posts across sites."""
+    code, _, _ = caller.raw("GET", API + "/experiments/search", headers={"Host": "evil.example"})
+    assert code == 403
+    code, _, _ = caller.raw("POST", API + "/runs/create", "{}",
+                            {"Content-Type": "application/json", "Origin": "http://evil.example"})
+    assert code == 403
+
+
+def test_tokens(serve, tmp_path):
+    (tmp_path / "token").write_text(TOKEN + "\n")
+    served = serve("--token-file", tmp_path / "token")
+
+    def code(headers):
+        return Caller(served, headers).raw("GET", API + "/experiments/get?experiment_id=0")[0]
+
+    basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
+    assert code({"Authorization": f"Bearer {TOKEN}"}) == 200 and code({"Authorization": f"Basic {basic}"}) == 200
+    for wrong in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Bearer {TOKEN}x"}, {"Authorization": "Bearer "},
+                  {"Authorization": TOKEN}, {"Authorization": "Basic !!!"}, {"Authorization": f"Bearer {TOKEN[:-1]}"}):
+        assert code(wrong) == 401, wrong
+    assert Caller(served).raw("PUT", f"{PROXY}/0/{'0' * 32}/artifacts/x", b"x" * 100)[0] == 401
+
+
+def command(*words, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_TOKEN")}
+    return subprocess.run([BINARY, "serve", "--port", "0", *map(str, words)], env={**clean, **environment},
+                          capture_output=True, text=True, timeout=30)
+
+
+def test_elsewhere_only_with_a_token(tmp_path):
+    store = tmp_path / "store.db"
+    done = command("--store", store, "--host", "0.0.0.0")
+    assert done.returncode == 2 and "token" in done.stderr, done
+    for bad in ("short", "with space in it and long enough", "ünicode-and-long-enough"):
+        done = command("--store", store, PLIMSOLL_TOKEN=bad)
+        assert done.returncode == 2 and "token" in done.stderr, done
+
+
+def test_stops_gracefully(serve):
+    for how in (signal.SIGTERM, signal.SIGINT):
+        served = serve()
+        Caller(served).new_run()
+        assert served.stop(how) == 0
+
+
+def test_what_was_answered_survives_kill(serve, tmp_path):
+    served = serve()
+    caller = Caller(served)
+    run = caller.new_run()
+    for i in range(50):
+        caller.post("/runs/log-metric", {"run_id": run, "key": "m", "value": i, "timestamp": i, "step": i})
+    served.stop(signal.SIGKILL)
+    assert len(Caller(serve()).history(run, "m")) == 50
+
+
+def test_figures_for_prometheus(caller, run):
+    caller.post("/runs/log-metric", {"run_id": run, "key": "m", "value": 1, "timestamp": 1})
+    text = caller.get("/metrics").decode()
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert lines["plimsoll_metric_points_total"] == "1" and int(lines['plimsoll_http_responses_total{class="2xx"}']) >= 2
+    assert int(lines['plimsoll_http_request_duration_seconds_bucket{le="+Inf"}']) >= 2
+    assert caller.get("/version").decode()[0].isdigit()
+
+
+def test_events_of_running_runs(caller, run):
+    connection = http.client.HTTPConnection(caller.served.host, caller.served.port, timeout=20)
+    connection.request("GET", f"/api/plimsoll/events?run_id={run}")
+    stream = connection.getresponse()
+    assert stream.status == 200 and stream.getheader("Content-Type").startswith("text/event-stream")
+
+    def next_run():
+        while True:
+            line = stream.readline().decode()
+            assert line
+            if line.startswith("data: "):
+                return json.loads(line[6:])
+
+    assert next_run()["info"]["status"] == "RUNNING"
+    caller.post("/runs/log-metric", {"run_id": run, "key": "m", "value": 2.5, "timestamp": 1})
+    assert next_run()["data"]["metrics"][0]["value"] == 2.5
+    caller.post("/runs/update", {"run_id": run, "status": "FINISHED", "end_time": 5})
+    assert next_run()["info"]["status"] == "FINISHED"
+    connection.close()
