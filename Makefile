@@ -24,10 +24,10 @@ test: ## build with warnings as errors and run every test (CTEST_ARGS="-R name")
 	@ctest --preset dev --parallel $(JOBS) $(CTEST_ARGS)
 
 asan: ## run the unit tests under AddressSanitizer and UBSan
-	@scripts/bootstrap --preset asan build test
-	@scripts/build asan unit_tests
-	@echo "== testing (asan)"
-	@ctest --preset asan --parallel $(JOBS) -L unit $(CTEST_ARGS)
+	@scripts/bootstrap build test fuzz
+	@scripts/build sanitize unit_tests
+	@echo "== testing (sanitize)"
+	@ctest --preset sanitize --parallel $(JOBS) -L unit $(CTEST_ARGS)
 
 lint: ## check format, layers, scripts, and run clang-tidy
 	@scripts/bootstrap build lint
@@ -42,8 +42,8 @@ format: ## rewrite the C++ files as .clang-format wants them
 	  xargs -0r "$$(scripts/clang_tool clang-format)" -i
 
 fuzz: ## feed the readers with nonsense for FUZZ_SECONDS (60)
-	@scripts/bootstrap build fuzz
-	@scripts/build fuzz fuzzers
+	@scripts/bootstrap build test fuzz
+	@scripts/build sanitize fuzzers
 	@scripts/fuzz
 
 engine: ## build plimsoll-engine on Debian's LibTorch, or TORCH=FOLDER of an installed PyTorch

@@ -2,14 +2,16 @@
 """`plimsoll serve` beside MLflow's own server: the same calls by the same clients, one server after the other, twice.
 
 usage: tracking_server.py PLIMSOLL MLFLOW [--store sqlite|postgresql] [--seconds 5] [--clients 4] [--runs 10000]
+                          [--points 10000000]
 
 PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it). Clients are
 processes that keep a connection each and send bodies that were made before the clock starts. Prints for each kind of
-call the rate of both, the ratio, and the 99th percentile; then the time of a search and of a history of a million
-points, thinned out to 2,500.
+call the rate of both, the ratio, and the 99th percentile; then the time of a search, that of a history of a million points
+thinned out to 2,500, as points and as spans, and Plimsoll's memory while --points more come in.
 """
 import argparse
 import contextlib
+import glob
 import http.client
 import json
 import multiprocessing
@@ -122,13 +124,35 @@ def thinned(port, points=1_000_000):
     run = client.new_run()
     for i in range(0, points, 1000):
         client.send("POST", API + "runs/log-batch", batch(run, i, 1000, keys=1))
-    path = f"/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval?run_ids={run}&metric_key=metric-0&max_results=2500"
-    taken = []
-    for _ in range(7):
-        begin = time.perf_counter()
-        found = client.send("GET", path)
-        taken.append(time.perf_counter() - begin)
-    return statistics.median(taken), len(found["metrics"])
+    out = {}
+    for name, path in (
+            ("metrics", f"/ajax-api/2.0/mlflow/metrics/get-history-bulk-interval?run_ids={run}&metric_key=metric-0&max_results=2500"),
+            ("spans", f"/api/plimsoll/outline?run_id={run}&metric_key=metric-0&max_results=2500")):
+        taken = []
+        for _ in range(15):
+            begin = time.perf_counter()
+            found = client.send("GET", path)
+            taken.append(time.perf_counter() - begin)
+        out[name] = statistics.median(taken), max(taken), len(found[name])
+    return out
+
+
+def resident(process):
+    """Mebibytes: what it has now, and had at most."""
+    with open(f"/proc/{process}/status", encoding="ascii") as lines:
+        fields = dict(line.split(":", 1) for line in lines)
+    return tuple(int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+
+
+def grown(port, process, points):
+    """Memory after every tenth of the points, which come in batches of 1,000 over two runs with ten metrics each."""
+    client = Client(port)
+    runs, found = [client.new_run(), client.new_run()], [resident(process)]
+    for tenth in range(10):
+        for i in range(tenth * points // 10, (tenth + 1) * points // 10, 1000):
+            client.send("POST", API + "runs/log-batch", batch(runs[i // 1000 % 2], i, 1000))
+        found.append(resident(process))
+    return found
 
 
 def free_port():
@@ -153,7 +177,7 @@ def wait_for(port, process):
 @contextlib.contextmanager
 def postgresql(folder):
     """A server of its own on a Unix socket and a port; as another user where this one is root."""
-    found = shutil.which("initdb") or next(iter(sorted(__import__("glob").glob("/usr/lib/postgresql/*/bin/initdb"))), None)
+    found = shutil.which("initdb") or next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))), None)
     if found is None:
         sys.exit("there is no PostgreSQL here")
     programs = os.path.dirname(os.path.realpath(found))
@@ -180,7 +204,7 @@ def served(command, port, folder):
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
     try:
         wait_for(port, process)
-        yield
+        yield process.pid
     finally:
         process.terminate()
         process.wait(30)
@@ -194,6 +218,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--runs", type=int, default=10000)
+    parser.add_argument("--points", type=int, default=10_000_000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="plimsoll-bench-") as folder, contextlib.ExitStack() as stack:
         os.chmod(folder, 0o755)
@@ -230,13 +255,17 @@ def main():
         times = {}
         for which in ("plimsoll", "mlflow"):
             port = free_port()
-            with served(command(which, port), port, folder):
+            with served(command(which, port), port, folder) as process:
                 times[which] = searched(port, filled(port, options.runs))
                 if which == "plimsoll":
                     history = thinned(port)
+                    memory = grown(port, process, options.points)
         print(f"search over {options.runs} runs: plimsoll {times['plimsoll'] * 1e3:.1f} ms, "
               f"MLflow {times['mlflow'] * 1e3:.0f} ms, ratio {times['mlflow'] / times['plimsoll']:.1f}")
-        print(f"history of 1,000,000 points as {history[1]}: {history[0] * 1e3:.1f} ms")
+        for name, (middle, longest, count) in history.items():
+            print(f"history of 1,000,000 points as {count} {name}: median {middle * 1e3:.1f} ms, longest {longest * 1e3:.1f} ms")
+        print(f"resident while {options.points} points came in, at each tenth: "
+              + ", ".join(f"{now:.0f}" for now, _ in memory) + f" MiB; {memory[-1][1]:.0f} MiB at most")
 
 
 if __name__ == "__main__":

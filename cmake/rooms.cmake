@@ -1,22 +1,26 @@
-# plimsoll_precompile(TARGET): the headers that nearly every file includes are parsed once; nlohmann-json's, which cost
-# every other file half a second, only for the rooms most of whose files need it. Only where PLIMSOLL_PRECOMPILE is on,
-# in builds from scratch: ccache, which serves the others, works without it.
+# plimsoll_precompile(TARGET KIND): the headers that nearly every file includes are parsed once per KIND, which the first
+# target of it compiles: `plain`; `json`, for rooms many of whose files need nlohmann-json's, which costs the others
+# little; `torch`; `test`. Where PLIMSOLL_PRECOMPILE is on; clang-tidy sees each file without, so a header that a file
+# forgets is found there.
 set(PLIMSOLL_PRECOMPILED <algorithm> <cstdint> <expected> <filesystem> <functional> <map> <optional> <span> <string>
                          <string_view> <unordered_map> <vector> <fmt/format.h>)
-function(plimsoll_precompile target)
+set(PLIMSOLL_PRECOMPILED_json <nlohmann/json.hpp>)
+set(PLIMSOLL_PRECOMPILED_torch <ATen/core/Tensor.h>)
+set(PLIMSOLL_PRECOMPILED_test <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+function(plimsoll_precompile target kind)
   if(NOT PLIMSOLL_PRECOMPILE)
     return()
   endif()
-  if(target STREQUAL plimsoll_base)
-    target_precompile_headers(plimsoll_base PRIVATE ${PLIMSOLL_PRECOMPILED})
-  elseif(target STREQUAL plimsoll_job)
-    target_precompile_headers(plimsoll_job PRIVATE ${PLIMSOLL_PRECOMPILED} <nlohmann/json.hpp>)
-  elseif(target STREQUAL plimsoll_hardware)
-    target_precompile_headers(plimsoll_hardware REUSE_FROM plimsoll_job)
+  get_property(first GLOBAL PROPERTY plimsoll_precompiled_${kind})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
   else()
-    target_precompile_headers(${target} REUSE_FROM plimsoll_base)
+    target_precompile_headers(${target} PRIVATE ${PLIMSOLL_PRECOMPILED} ${PLIMSOLL_PRECOMPILED_${kind}})
+    set_property(GLOBAL PROPERTY plimsoll_precompiled_${kind} ${target})
   endif()
 endfunction()
+set(PLIMSOLL_JSON_ROOMS job hardware report run)
+set(PLIMSOLL_TORCH_ROOMS engine)
 
 # Rooms that read, write and print, and compute next to nothing: optimizing them fully takes half as long again.
 set(PLIMSOLL_LIGHT_ROOMS job hardware measure run report)
@@ -32,7 +36,13 @@ function(plimsoll_room name)
   if(sources)
     add_library(plimsoll_${name} STATIC ${sources})
     target_link_libraries(plimsoll_${name} PUBLIC plimsoll_options ${ARGN})
-    plimsoll_precompile(plimsoll_${name})
+    if(name IN_LIST PLIMSOLL_JSON_ROOMS)
+      plimsoll_precompile(plimsoll_${name} json)
+    elseif(name IN_LIST PLIMSOLL_TORCH_ROOMS)
+      plimsoll_precompile(plimsoll_${name} torch)
+    else()
+      plimsoll_precompile(plimsoll_${name} plain)
+    endif()
     if(name IN_LIST PLIMSOLL_LIGHT_ROOMS)
       target_compile_options(plimsoll_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
@@ -43,6 +53,9 @@ function(plimsoll_room name)
   if(PLIMSOLL_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE plimsoll_${name} GTest::gmock GTest::gtest_main)
+    if(NOT name IN_LIST PLIMSOLL_TORCH_ROOMS)  # whose flags are others
+      plimsoll_precompile(${name}_test test)
+    endif()
     add_dependencies(unit_tests ${name}_test)
     target_compile_definitions(${name}_test PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     # Tests that share a server are one test here: each would start a server of its own.

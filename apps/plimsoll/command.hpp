@@ -41,6 +41,7 @@ void add_probe(CommandLine& app, Invocation& invocation);
 void add_runs(CommandLine& app, Invocation& invocation);
 void add_store(CommandLine& app, Invocation& invocation);
 void add_import_mlflow(CommandLine& app, Invocation& invocation);
+void add_export_mlflow(CommandLine& app, Invocation& invocation);
 void add_report(CommandLine& app, Invocation& invocation);
 void add_weigh(CommandLine& app, Invocation& invocation);
 void add_zoo(CommandLine& app, Invocation& invocation);

@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"runs", add_runs},
     {"store", add_store},
     {"import-mlflow", add_import_mlflow},
+    {"export-mlflow", add_export_mlflow},
     {"report", add_report},
     {"serve", add_serve},
     {"top", add_top},

@@ -1,10 +1,12 @@
 #include "private_server.hpp"
 
 #include <array>
-#include <csignal>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <sys/random.h>
+
+#include "signals_held_back.hpp"
 
 namespace plimsoll {
 namespace {
@@ -19,22 +21,6 @@ Result<std::string> random_token() {
   for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
   return token;
 }
-
-/// Threads that are started meanwhile take no signals: those are for who watches the commands.
-class SignalsHeldBack {
- public:
-  SignalsHeldBack() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsHeldBack() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeldBack(const SignalsHeldBack&) = delete;
-  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -51,8 +37,12 @@ Result<PrivateServer> PrivateServer::start(const std::string& store) {
 }
 
 running::Variables PrivateServer::variables(const std::string& run) const {
-  return {
+  running::Variables out = {
       {"MLFLOW_TRACKING_URI", service_->url()}, {"MLFLOW_TRACKING_TOKEN", token_}, {"MLFLOW_RUN_ID", run}};
+  // Another server's, which MLflow's client would send here instead of the token.
+  for (const char* name : {"MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"})
+    if (std::getenv(name) != nullptr) out.emplace_back(name, "");
+  return out;
 }
 
 }  // namespace plimsoll

@@ -48,6 +48,10 @@ class Refusing final : public store::Store {
                                            std::optional<store::Time> to) override {
     return inner_->outline(run, metric, most, from, to);
   }
+  Result<std::vector<store::Point>> sample(std::string_view run, std::string_view metric, std::size_t most,
+                                           const store::Steps& steps) override {
+    return inner_->sample(run, metric, most, steps);
+  }
   Result<std::int64_t> create_experiment(const store::NewExperiment& experiment) override {
     return inner_->create_experiment(experiment);
   }

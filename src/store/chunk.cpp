@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include <zlib.h>
 
@@ -39,20 +40,29 @@ void put_varint(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
-/// Takes a varint off the front; only the shortest form of a number counts as one.
-Result<std::uint64_t> take_varint(std::string_view& bytes) {
+/// Takes a varint off the front; nothing where there is none in the shortest form of its number.
+std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
+  if (!bytes.empty() && static_cast<unsigned char>(bytes.front()) < 0x80) {  // most of them
+    const auto value = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    return value;
+  }
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < kLongestVarint && i < bytes.size(); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
-    if (i == kLongestVarint - 1 && byte > 1) return fail("a number is too large");
+    if (i == kLongestVarint - 1 && byte > 1) return {};
     value |= std::uint64_t{byte & 0x7FU} << (7 * i);
     if (byte < 0x80) {
-      if (byte == 0 && i > 0) return fail("a number is not in its shortest form");
+      if (byte == 0 && i > 0) return {};
       bytes.remove_prefix(i + 1);
       return value;
     }
   }
-  return fail("a number has no end");
+  return {};
+}
+
+std::unexpected<Error> no_number() {
+  return fail("a number is cut off, too large or not in its shortest form");
 }
 
 std::string encode_body(std::span<const Point> points) {
@@ -112,16 +122,16 @@ Result<std::vector<Point>> decode_body(std::string_view body, std::size_t count)
   std::vector<Point> points(count);
   std::uint64_t time = 0, difference = 0, step = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const Result<std::uint64_t> coded = take_varint(body);
-    if (!coded) return std::unexpected(coded.error());
+    const std::optional<std::uint64_t> coded = take_varint(body);
+    if (!coded) return no_number();
     const std::uint64_t next = unzigzag(*coded) + difference;
     time += next;
     difference = i == 0 ? 0 : next;
     points[i].time = static_cast<Time>(time);
   }
   for (Point& p : points) {
-    const Result<std::uint64_t> coded = take_varint(body);
-    if (!coded) return std::unexpected(coded.error());
+    const std::optional<std::uint64_t> coded = take_varint(body);
+    if (!coded) return no_number();
     step += unzigzag(*coded);
     p.step = static_cast<std::int64_t>(step);
   }
@@ -156,15 +166,15 @@ Result<std::vector<Point>> decode_chunk(std::string_view bytes) {
   if (version != kVersion) return fail("a chunk of version {}; version {} is known", version, kVersion);
   if (flags > kCompressed) return fail("a chunk with unknown flags {:#x}", flags);
   bytes.remove_prefix(2);
-  const Result<std::uint64_t> count = take_varint(bytes);
-  if (!count) return std::unexpected(count.error());
+  const std::optional<std::uint64_t> count = take_varint(bytes);
+  if (!count) return no_number();
   if (*count > kMostPoints) return fail("a chunk of {} points, more than {}", *count, kMostPoints);
   if (flags != kCompressed) {
     if (bytes.size() < *count * kValueBytes) return fail("its values do not fill it");
     return decode_body(bytes, *count);
   }
-  const Result<std::uint64_t> size = take_varint(bytes);
-  if (!size) return std::unexpected(size.error());
+  const std::optional<std::uint64_t> size = take_varint(bytes);
+  if (!size) return no_number();
   if (*size > *count * (kValueBytes + 2 * kLongestVarint) || *size < *count * kValueBytes)
     return fail("{} points do not take {} bytes", *count, *size);
   const Result<std::string> body = expand_body(bytes, *size);

@@ -37,36 +37,6 @@ Status copy_run(Store& from, Store& to, std::int64_t experiment, const Run& run,
   return receive_run(to, experiment, arrival, counts);
 }
 
-Status copy_model(Store& from, Store& to, std::int64_t experiment, const LoggedModel& model,
-                  Transferred& counts) {
-  const Result<std::string> made = to.create_model({.experiment_id = experiment,
-                                                    .name = model.name,
-                                                    .artifact_uri = model.artifact_uri,
-                                                    .type = model.type,
-                                                    .source_run = model.source_run,
-                                                    .tags = model.tags,
-                                                    .params = model.params,
-                                                    .status = model.status,
-                                                    .id = model.id,
-                                                    .created = model.created});
-  if (!made && made.error().kind != Error::Kind::exists_already) return std::unexpected(made.error());
-  if (made) ++counts.models;
-  // The points are there already; this says which of them are about the model.
-  for (const ModelMetric& metric : model.metrics)
-    PLIMSOLL_TRY(to.append({{Batch{.run = metric.run,
-                                   .metric = metric.metric,
-                                   .points = {metric.latest},
-                                   .model = model.id,
-                                   .dataset_name = metric.dataset_name,
-                                   .dataset_digest = metric.dataset_digest}}}));
-  const Result<std::filesystem::path> source = from.model_artifacts(model.id),
-                                      place = to.model_artifacts(model.id);
-  if (!source) return std::unexpected(source.error());
-  if (!place) return std::unexpected(place.error());
-  PLIMSOLL_TRY(copy_files(*source, *place, counts));
-  return model.deleted ? to.change_model(model.id, {.deleted = true}) : Status();
-}
-
 /// Deleting an experiment marks its runs too: those that were brought back one by one are brought back again.
 Status mark_deleted(Store& from, Store& to, const Experiment& experiment, std::int64_t id) {
   PLIMSOLL_TRY(to.change_experiment(id, {.deleted = true}));
@@ -103,7 +73,11 @@ Status copy_models(Store& from, Store& to, const Experiment& experiment, std::in
                           .view = View::all,
                           .limit = std::numeric_limits<std::size_t>::max()});
   if (!models) return std::unexpected(models.error());
-  for (const LoggedModel& model : *models) PLIMSOLL_TRY(copy_model(from, to, id, model, counts));
+  for (const LoggedModel& model : *models) {
+    const Result<std::filesystem::path> files = from.model_artifacts(model.id);
+    if (!files) return std::unexpected(files.error());
+    PLIMSOLL_TRY(receive_model(to, id, model, *files, counts));
+  }
   return experiment.deleted ? mark_deleted(from, to, experiment, id) : Status();
 }
 

@@ -9,6 +9,7 @@
 #include "store/chunk.hpp"
 #include "store/point_order.hpp"
 #include "store/points.hpp"
+#include "store/sampling.hpp"
 #include "store/summary.hpp"
 
 namespace plimsoll::store {
@@ -66,6 +67,11 @@ Result<std::optional<Point>> parse_token(std::string_view token) {
   return p;
 }
 
+/// All pieces of a metric, whatever their time.
+Result<std::vector<Piece>> pieces_of(Database& database, std::int64_t run, std::string_view metric) {
+  return pieces_of(database, run, metric, std::numeric_limits<Time>::min(), std::numeric_limits<Time>::max());
+}
+
 /// Summaries of pieces that have one, in the order of their sequence.
 Status load_summaries(Database& database, std::vector<Piece>& pieces) {
   if (pieces.empty()) return {};
@@ -105,6 +111,64 @@ std::vector<Span> merged(std::span<const Block> blocks, std::size_t most) {
     Block together;
     for (const Block& block : blocks.subspan(i, std::min(group, blocks.size() - i))) add(together, block);
     out.push_back(span_of(together));
+  }
+  return out;
+}
+
+/// A piece's blocks that have points within a span of steps, as far as a summary can tell.
+struct Stretch {
+  const Piece* piece = nullptr;
+  std::vector<Block> blocks = {};
+};
+
+Result<std::vector<Stretch>> stretches_of(Database& database, std::span<const Piece> pieces,
+                                          const Steps& steps) {
+  std::vector<Stretch> out;
+  for (const Piece& piece : pieces) {
+    Stretch stretch{&piece};
+    PLIMSOLL_TRY(add_blocks(database, piece, std::numeric_limits<Time>::min(),
+                            std::numeric_limits<Time>::max(), stretch.blocks));
+    std::erase_if(stretch.blocks,
+                  [&](const Block& b) { return b.last_step < steps.first || b.first_step > steps.last; });
+    if (!stretch.blocks.empty()) out.push_back(std::move(stretch));
+  }
+  return out;
+}
+
+/// A piece's points within a span of steps.
+Result<std::vector<Point>> points_within(Database& database, const Piece& piece, const Steps& steps) {
+  Result<std::vector<Point>> points = points_of(database, piece);
+  if (points) std::erase_if(*points, [&](const Point& p) { return !steps.holds(p.step); });
+  return points;
+}
+
+/// The piece with the smallest step within the span, or, by `mirrored`, with the largest.
+const Piece& piece_at_end(std::span<const Stretch> stretches, const Steps& steps, bool mirrored) {
+  const auto end = [&](const Stretch& stretch) {
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    for (const Block& b : stretch.blocks)
+      // ~step mirrors the order and cannot overflow.
+      most =
+          std::max(most, mirrored ? std::min(b.last_step, steps.last) : ~std::max(b.first_step, steps.first));
+    return most;
+  };
+  return *std::ranges::max_element(stretches, {}, end)->piece;
+}
+
+/// The points that open the blocks, and the first and the last of all.
+Result<std::vector<Point>> openings(Database& database, std::span<const Stretch> stretches,
+                                    const Steps& steps) {
+  std::vector<Point> out;
+  for (const Stretch& stretch : stretches)
+    for (const Block& block : stretch.blocks)
+      if (steps.holds(block.opening.step)) out.push_back(block.opening);
+  for (const bool mirrored : {false, true}) {
+    const Result<std::vector<Point>> points =
+        points_within(database, piece_at_end(stretches, steps, mirrored), steps);
+    if (!points) return points;
+    if (points->empty()) continue;
+    const auto [first, last] = std::ranges::minmax_element(*points, steps_before);
+    out.push_back(mirrored ? *last : *first);
   }
   return out;
 }
@@ -164,6 +228,32 @@ Result<std::vector<Span>> read_outline(Database& database, std::int64_t run, std
     std::ranges::stable_sort(blocks, {}, &Block::first);
   }
   return merged(blocks, most);
+}
+
+Result<std::vector<Point>> read_sample(Database& database, std::int64_t run, std::string_view metric,
+                                       std::size_t most, const Steps& steps) {
+  if (most == 0) return fail("a sample has at least one point");
+  Result<std::vector<Piece>> pieces = pieces_of(database, run, metric);
+  if (!pieces) return std::unexpected(std::move(pieces).error());
+  PLIMSOLL_TRY(load_summaries(database, *pieces));
+  const Result<std::vector<Stretch>> stretches = stretches_of(database, *pieces, steps);
+  if (!stretches) return std::unexpected(stretches.error());
+  std::size_t blocks = 0;
+  for (const Stretch& stretch : *stretches) blocks += stretch.blocks.size();
+  std::vector<Point> points;
+  if (blocks > most) {
+    Result<std::vector<Point>> found = openings(database, *stretches, steps);
+    if (!found) return found;
+    points = std::move(*found);
+  } else {
+    for (const Stretch& stretch : *stretches) {
+      const Result<std::vector<Point>> more = points_within(database, *stretch.piece, steps);
+      if (!more) return more;
+      points.insert(points.end(), more->begin(), more->end());
+    }
+  }
+  put_in_order(points);
+  return sampled(std::move(points), most);
 }
 
 }  // namespace plimsoll::store

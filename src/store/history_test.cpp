@@ -145,6 +145,53 @@ TEST_P(History, OutlinesWhatIsNoNumber) {
   EXPECT_EQ(two[1].minimum, 5);
 }
 
+TEST_P(History, IsSampledEvenlyByStep) {
+  const std::string id = new_run();
+  constexpr std::int64_t kTotal = 50'000;
+  const std::vector<Point> points = counting(0, kTotal);
+  ASSERT_TRUE(store_->append({{Batch{id, "m", {}, points}}}));
+  for (const std::int64_t most : {2, 10, 390, 391, 392, 2500}) {  // 391 blocks
+    const std::vector<Point> sample = *store_->sample(id, "m", static_cast<std::size_t>(most));
+    ASSERT_EQ(sample.size(), most);
+    EXPECT_EQ(sample.front(), points.front());
+    EXPECT_EQ(sample.back(), points.back());
+    for (std::int64_t i = 0; i + 1 < most; ++i) {
+      const Point& p = sample[static_cast<std::size_t>(i)];
+      EXPECT_EQ(p, points[static_cast<std::size_t>(p.step)]) << "no point that was not logged";
+      EXPECT_NEAR(static_cast<double>(p.step), static_cast<double>(i * kTotal / most), 2 * 128) << most;
+    }
+  }
+}
+
+TEST_P(History, IsSampledWithinASpanOfSteps) {
+  const std::string id = new_run();
+  const std::vector<Point> points = counting(0, 50'000);
+  ASSERT_TRUE(store_->append({{Batch{id, "m", {}, points}}}));
+  for (const std::size_t most : {2U, 10U, 200U, 100'000U}) {
+    const std::vector<Point> sample = *store_->sample(id, "m", most, {10'001, 40'002});
+    EXPECT_EQ(sample.size(), std::min<std::size_t>(most, 30'002));
+    EXPECT_EQ(sample.front().step, 10'001);
+    EXPECT_EQ(sample.back().step, 40'002);
+    EXPECT_TRUE(std::ranges::is_sorted(sample, {}, &Point::step));
+  }
+  EXPECT_EQ(store_->sample(id, "m", 10, {49'999, 80'000})->size(), 1U);
+  EXPECT_TRUE(store_->sample(id, "m", 10, {50'000, 80'000})->empty());
+  EXPECT_TRUE(store_->sample(id, "absent", 10)->empty());
+  EXPECT_FALSE(store_->sample(id, "m", 0));
+}
+
+TEST_P(History, IsSampledByStepWhereTimesRunTheOtherWay) {
+  const std::string id = new_run();
+  std::vector<Point> points = counting(0, 20'000);
+  for (Point& p : points) p.step = 19'999 - p.step;
+  ASSERT_TRUE(store_->append({{Batch{id, "m", {}, points}}}));
+  const std::vector<Point> sample = *store_->sample(id, "m", 100);
+  ASSERT_EQ(sample.size(), 100U);
+  EXPECT_EQ(sample.front(), points.back());
+  EXPECT_EQ(sample.back(), points.front());
+  EXPECT_TRUE(std::ranges::is_sorted(sample, {}, &Point::step));
+}
+
 TEST_P(History, IsJoinedInTheBackground) {
   const std::string id = new_run();
   EXPECT_EQ(store_->maintain(), false);

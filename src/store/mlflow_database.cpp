@@ -37,6 +37,7 @@ class MlflowDatabase {
     const Result<std::vector<Experiment>> experiments = this->experiments();
     if (!experiments) return std::unexpected(experiments.error());
     Transferred counts;
+    std::vector<std::int64_t> numbers;  // here
     for (const Experiment& experiment : *experiments) {
       const Result<std::int64_t> id = receive_experiment(to, experiment, counts);
       if (!id) return std::unexpected(id.error());
@@ -48,7 +49,12 @@ class MlflowDatabase {
         PLIMSOLL_TRY(receive_run(to, *id, run, counts));
         if (progress) progress(counts);
       }
-      if (experiment.deleted) PLIMSOLL_TRY(to.change_experiment(*id, {.deleted = true}));
+      numbers.push_back(*id);
+    }
+    // Afterwards, as a model has metrics of runs in any experiment.
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      PLIMSOLL_TRY(import_models(to, (*experiments)[i].id, numbers[i], counts));
+      if ((*experiments)[i].deleted) PLIMSOLL_TRY(to.change_experiment(numbers[i], {.deleted = true}));
     }
     return counts;
   }
@@ -144,6 +150,65 @@ class MlflowDatabase {
       run.inputs[i].tags = std::move(*tags);
     }
     return {};
+  }
+
+  /// Logged models, which MLflow has since version 3.
+  Status import_models(Store& to, std::int64_t experiment, std::int64_t number, Transferred& counts) {
+    const Result<bool> there = has_table(database_, "logged_models");
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return {};
+    std::vector<LoggedModel> models;
+    std::vector<fs::path> places;
+    {
+      Query query = database_.query(
+          "SELECT model_id, name, creation_timestamp_ms, status, lifecycle_stage, model_type, source_run_id, "
+          "artifact_location FROM logged_models WHERE experiment_id = ? ORDER BY creation_timestamp_ms, "
+          "model_id");
+      query.bind(experiment);
+      PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+        models.push_back({.id = row.text(0),
+                          .name = row.text(1),
+                          .created = time_of(row, 2).value_or(1),
+                          .status = model_status_numbered(row.integer(3)),
+                          .type = row.text(5),
+                          .source_run = row.text(6),
+                          .deleted = row.text(4) == "deleted"});
+        places.push_back(local_artifacts(row.text(7)));
+      }));
+    }
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      PLIMSOLL_TRY(complete(models[i]));
+      PLIMSOLL_TRY(receive_model(to, number, models[i], places[i], counts));
+    }
+    return {};
+  }
+
+  Status complete(LoggedModel& model) {
+    Query tags = database_.query("SELECT tag_key, tag_value FROM logged_model_tags WHERE model_id = ?");
+    tags.bind(model.id);
+    Result<std::map<std::string, std::string>> texts = texts_of(std::move(tags));
+    if (!texts) return std::unexpected(std::move(texts).error());
+    model.tags = std::move(*texts);
+    Query params =
+        database_.query("SELECT param_key, param_value FROM logged_model_params WHERE model_id = ?");
+    params.bind(model.id);
+    texts = texts_of(std::move(params));
+    if (!texts) return std::unexpected(std::move(texts).error());
+    model.params = std::move(*texts);
+    Query query = database_.query(
+        "SELECT l.run_id, l.metric_name, l.metric_timestamp_ms, l.metric_step, l.metric_value, "
+        "l.dataset_name, "
+        "l.dataset_digest FROM logged_model_metrics l JOIN runs r ON r.run_uuid = l.run_id WHERE l.model_id "
+        "= ? "
+        "ORDER BY l.metric_step, l.metric_timestamp_ms");
+    query.bind(model.id);
+    return for_each_row(query, [&](const Query& row) {
+      model.metrics.push_back({.run = row.text(0),
+                               .metric = row.text(1),
+                               .latest = {time_of(row, 2).value_or(0), row.integer(3), row.real(4)},
+                               .dataset_name = row.text(5),
+                               .dataset_digest = row.text(6)});
+    });
   }
 
   Status give_points(const std::string& run, const PointSink& sink) {

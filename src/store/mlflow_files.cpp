@@ -1,5 +1,6 @@
 #include <charconv>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "base/files.hpp"
@@ -208,6 +209,58 @@ Result<Experiment> read_experiment(const fs::path& directory) {
                     .tags = std::move(*tags)};
 }
 
+/// A point of a model's metric: as of a run's, and which run, and perhaps which data, it is of.
+std::optional<ModelMetric> model_metric_of(const std::string& name, const std::string& line) {
+  const std::optional<Point> point = point_of(line);
+  std::istringstream words(line);
+  std::string time, value, step, run, dataset, digest;
+  if (!point || !(words >> time >> value >> step >> run)) return {};
+  words >> dataset >> digest;
+  return ModelMetric{
+      .run = run, .metric = name, .latest = *point, .dataset_name = dataset, .dataset_digest = digest};
+}
+
+Result<LoggedModel> read_model(const fs::path& directory) {
+  const Result<Texts> meta = read_meta(directory);
+  if (!meta) return std::unexpected(meta.error());
+  const Result<Texts> params = read_texts(directory / "params"), tags = read_texts(directory / "tags");
+  if (!params) return std::unexpected(params.error());
+  if (!tags) return std::unexpected(tags.error());
+  LoggedModel out{.id = directory.filename().string(),
+                  .name = text_in(*meta, "name"),
+                  .created = time_in(*meta, "creation_timestamp").value_or(1),
+                  .status = model_status_numbered(integer_in(*meta, "status").value_or(0)),
+                  .type = text_in(*meta, "model_type"),
+                  .source_run = text_in(*meta, "source_run_id"),
+                  .deleted = text_in(*meta, "lifecycle_stage") == "deleted",
+                  .tags = *tags,
+                  .params = *params};
+  for (const auto& [name, path] : files_below(directory / "metrics")) {
+    const Result<std::string> text = read_file(path, kLargestMeta);
+    if (!text) return std::unexpected(text.error());
+    std::istringstream lines(*text);
+    for (std::string line; std::getline(lines, line);)
+      if (std::optional<ModelMetric> metric = model_metric_of(name, line))
+        out.metrics.push_back(std::move(*metric));
+  }
+  return out;
+}
+
+/// Logged models, which MLflow has since version 3: in a folder of their own beside the runs.
+Status import_models(const fs::path& directory, std::int64_t experiment, Store& to, Transferred& counts) {
+  std::error_code problem;
+  for (const auto& entry : fs::directory_iterator(directory / "models", problem)) {
+    std::error_code ignored;
+    if (entry.is_symlink(ignored) || !fs::is_regular_file(entry.path() / "meta.yaml", ignored)) continue;
+    Result<LoggedModel> model = read_model(entry.path());
+    if (!model) return std::unexpected(std::move(model).error());
+    // One that a run of another store has been measured with has nothing here to hold on to.
+    std::erase_if(model->metrics, [&](const ModelMetric& m) { return !to.find(m.run); });
+    PLIMSOLL_TRY(receive_model(to, experiment, *model, entry.path() / "artifacts", counts));
+  }
+  return {};
+}
+
 Status import_experiment(const fs::path& directory, Store& to, Transferred& counts,
                          const Progress& progress) {
   const Result<Experiment> experiment = read_experiment(directory);
@@ -222,6 +275,7 @@ Status import_experiment(const fs::path& directory, Store& to, Transferred& coun
     PLIMSOLL_TRY(receive_run(to, *id, *run, counts));
     if (progress) progress(counts);
   }
+  PLIMSOLL_TRY(import_models(directory, *id, to, counts));
   return experiment->deleted ? to.change_experiment(*id, {.deleted = true}) : Status();
 }
 

@@ -1,6 +1,7 @@
 #include "store/model.hpp"
 
 #include <cstddef>
+#include <iterator>
 
 #include "base/named.hpp"
 
@@ -17,6 +18,11 @@ std::string_view name(ModelStatus status) {
 
 std::optional<ModelStatus> model_status_named(std::string_view name) {
   return named<ModelStatus>(name, kStatuses);
+}
+
+ModelStatus model_status_numbered(std::int64_t number) {
+  return number >= 0 && number < std::ssize(kStatuses) ? static_cast<ModelStatus>(number)
+                                                       : ModelStatus::unspecified;
 }
 
 }  // namespace plimsoll::store

@@ -15,6 +15,8 @@ namespace plimsoll::store {
 enum class ModelStatus { unspecified, pending, ready, failed };
 [[nodiscard]] std::string_view name(ModelStatus status);  ///< "READY"
 [[nodiscard]] std::optional<ModelStatus> model_status_named(std::string_view name);
+/// By the number that MLflow's own stores keep; unspecified for one that they do not know.
+[[nodiscard]] ModelStatus model_status_numbered(std::int64_t number);
 
 /// The latest point of a run's metric that was logged for a model.
 struct ModelMetric {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,13 @@ struct Point {
   std::int64_t step = 0;
   double value = 0;
   friend bool operator==(const Point&, const Point&) = default;
+};
+
+/// A span of steps, both ends included.
+struct Steps {
+  std::int64_t first = std::numeric_limits<std::int64_t>::min(),
+               last = std::numeric_limits<std::int64_t>::max();
+  [[nodiscard]] bool holds(std::int64_t step) const { return step >= first && step <= last; }
 };
 
 /// What describes a metric beside its name; empty where nobody said.

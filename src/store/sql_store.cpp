@@ -107,6 +107,13 @@ class SqlStore final : public Store {
     });
   }
 
+  Result<std::vector<Point>> sample(std::string_view run, std::string_view metric, std::size_t most,
+                                    const Steps& steps) override {
+    return read_run<std::vector<Point>>(run, [&](Database& database, std::int64_t number) {
+      return read_sample(database, number, metric, most, steps);
+    });
+  }
+
   Result<std::int64_t> create_experiment(const NewExperiment& experiment) override {
     std::int64_t id = 0;
     PLIMSOLL_TRY(write([&](Database& database) -> Status {

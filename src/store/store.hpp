@@ -92,6 +92,11 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<Span>> outline(std::string_view run, std::string_view metric,
                                                           std::size_t most, std::optional<Time> from = {},
                                                           std::optional<Time> to = {}) = 0;
+  /// `most` points at most, evenly spread in the order of step, time and value, with the first and the last
+  /// among them. Of a history of hundreds of times as many, the points that open its summaries' blocks are
+  /// taken, so that few chunks are read: each may stand up to 127 places before the one that is due.
+  [[nodiscard]] virtual Result<std::vector<Point>> sample(std::string_view run, std::string_view metric,
+                                                          std::size_t most, const Steps& steps = {}) = 0;
 
   [[nodiscard]] virtual Result<std::int64_t> create_experiment(const NewExperiment& experiment) = 0;
   [[nodiscard]] virtual Result<Experiment> experiment(std::int64_t id) = 0;

@@ -8,23 +8,26 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr std::size_t kNumbers = 9;
+constexpr std::size_t kNumbers = 12;
 
 std::array<std::uint64_t, kNumbers> words_of(const Block& b) {
   const auto bits = [](auto value) { return std::bit_cast<std::uint64_t>(value); };
-  return {bits(b.first),   bits(b.last), bits(b.first_step), bits(b.last_step), bits(b.minimum),
-          bits(b.maximum), bits(b.sum),  bits(b.points),     bits(b.numbers)};
+  return {bits(b.first),   bits(b.last),         bits(b.first_step),   bits(b.last_step),
+          bits(b.minimum), bits(b.maximum),      bits(b.sum),          bits(b.points),
+          bits(b.numbers), bits(b.opening.time), bits(b.opening.step), bits(b.opening.value)};
 }
 
 Block block_from(const std::array<std::uint64_t, kNumbers>& words) {
   const auto integer = [&](std::size_t i) { return std::bit_cast<std::int64_t>(words[i]); };
   const auto real = [&](std::size_t i) { return std::bit_cast<double>(words[i]); };
-  return {integer(0), integer(1), integer(2), integer(3), real(4), real(5), real(6), integer(7), integer(8)};
+  return {integer(0), integer(1), integer(2), integer(3), real(4),
+          real(5),    real(6),    integer(7), integer(8), {integer(9), integer(10), real(11)}};
 }
 
 }  // namespace
 
 void add(Block& block, const Point& p) {
+  if (block.points == 0) block.opening = p;
   block.first = std::min(block.first, p.time);
   block.last = std::max(block.last, p.time);
   block.first_step = std::min(block.first_step, p.step);
@@ -38,6 +41,7 @@ void add(Block& block, const Point& p) {
 }
 
 void add(Block& block, const Block& other) {
+  if (block.points == 0) block.opening = other.opening;
   block.first = std::min(block.first, other.first);
   block.last = std::max(block.last, other.last);
   block.first_step = std::min(block.first_step, other.first_step);

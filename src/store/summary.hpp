@@ -21,6 +21,7 @@ struct Block {
          maximum = -std::numeric_limits<double>::infinity(), sum = 0;
   std::int64_t points = 0;
   std::int64_t numbers = 0;  ///< points that are numbers; minimum, maximum and sum are theirs
+  Point opening = {};        ///< the first of them as they stand in the chunk
   friend bool operator==(const Block&, const Block&) = default;
 };
 
@@ -32,7 +33,7 @@ void add(Block& block, const Block& other);
 inline constexpr std::size_t kBlockPoints = 128;
 [[nodiscard]] std::vector<Block> blocks_of(std::span<const Point> points);
 
-/// Nine numbers of 8 bytes each, least significant byte first, for each block.
+/// Twelve numbers of 8 bytes each, least significant byte first, for each block.
 [[nodiscard]] std::string encode_blocks(std::span<const Block> blocks);
 [[nodiscard]] Result<std::vector<Block>> decode_blocks(std::string_view bytes);
 

@@ -139,4 +139,39 @@ Status receive_run(Store& to, std::int64_t experiment, const Arrival& arrival, T
   return {};
 }
 
+Status receive_model(Store& to, std::int64_t experiment, const LoggedModel& model, const fs::path& artifacts,
+                     Transferred& counts) {
+  constexpr std::string_view kServed = "mlflow-artifacts:/";
+  const bool elsewhere = !model.artifact_uri.empty() && !model.artifact_uri.starts_with(kServed);
+  const Result<std::string> made = to.create_model(
+      {.experiment_id = experiment,
+       .name = model.name,
+       .artifact_uri = elsewhere ? model.artifact_uri
+                                 : fmt::format("{}{}/models/{}/artifacts", kServed, experiment, model.id),
+       .type = model.type,
+       .source_run = model.source_run,
+       .tags = model.tags,
+       .params = model.params,
+       .status = model.status,
+       .id = model.id,
+       .created = model.created});
+  if (!made && made.error().kind != Error::Kind::exists_already) return std::unexpected(made.error());
+  if (made) ++counts.models;
+  // The points are there already; this says which of them are about the model.
+  for (const ModelMetric& metric : model.metrics)
+    PLIMSOLL_TRY(to.append({{Batch{.run = metric.run,
+                                   .metric = metric.metric,
+                                   .points = {metric.latest},
+                                   .model = model.id,
+                                   .dataset_name = metric.dataset_name,
+                                   .dataset_digest = metric.dataset_digest}}}));
+  std::error_code ignored;
+  if (!artifacts.empty() && fs::is_directory(artifacts, ignored)) {
+    const Result<fs::path> place = to.model_artifacts(model.id);
+    if (!place) return std::unexpected(place.error());
+    PLIMSOLL_TRY(copy_files(artifacts, *place, counts));
+  }
+  return model.deleted && made ? to.change_model(model.id, {.deleted = true}) : Status();
+}
+
 }  // namespace plimsoll::store

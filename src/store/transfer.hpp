@@ -48,6 +48,12 @@ struct Arrival {
 [[nodiscard]] Status receive_run(Store& to, std::int64_t experiment, const Arrival& arrival,
                                  Transferred& counts);
 
+/// Brings a logged model in, when the runs that its metrics belong to are there. `artifacts`: a directory to
+/// copy from; empty: none. Its files are where this store keeps them, unless they are on a server of somebody
+/// else's.
+[[nodiscard]] Status receive_model(Store& to, std::int64_t experiment, const LoggedModel& model,
+                                   const std::filesystem::path& artifacts, Transferred& counts);
+
 /// Copies regular files below a directory that are not there yet or differ in size; symbolic links are left
 /// out.
 [[nodiscard]] Status copy_files(const std::filesystem::path& from, const std::filesystem::path& to,

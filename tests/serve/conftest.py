@@ -1,9 +1,11 @@
 """A server of its own for each test, on a free port, with a store of its own."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import urllib.parse
 
@@ -15,16 +17,16 @@ BINARY = os.environ["PLIMSOLL_BINARY"]
 class Served:
     """`plimsoll serve`, and where it serves."""
 
-    def __init__(self, folder, *words, store=None, environment=None):
+    def __init__(self, folder, *words, store=None, environment=None, port=0, **options):
         self.folder = folder
         self.store = store or str(folder / "store.db")
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLIMSOLL_TOKEN", "MLFLOW_"))}
         # An address of a database is long and secret; the environment keeps it off the list of processes.
         clean["PLIMSOLL_STORE"] = self.store
         clean["PLIMSOLL_ARTIFACTS"] = str(folder / "artifacts")
-        self.process = subprocess.Popen([BINARY, "serve", "--port", "0", "--json", *map(str, words)],
+        self.process = subprocess.Popen([BINARY, "serve", "--port", str(port), "--json", *map(str, words)],
                                         env={**clean, **(environment or {})}, cwd=folder,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"it does not serve: {self.process.communicate()[1]}")
@@ -53,14 +55,18 @@ class Postgres:
         programs = pg_programs()
         self.control = os.path.join(programs, "pg_ctl")
         self.call(os.path.join(programs, "initdb"), "-D", self.data, "-A", "trust", "-U", "plimsoll", "-N")
-        self.call(self.control, "-D", self.data, "-w", "-s", "-l", folder / "pg.log",
-                  "-o", f"-k {self.socket} -c listen_addresses='' -c fsync=off", "start")
+        self.start()
         self.url = f"postgresql:///postgres?host={self.socket}&user=plimsoll"
 
     def call(self, *words):
         subprocess.run([*self.user, *map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
+    def start(self):
+        self.call(self.control, "-D", self.data, "-w", "-s", "-l", self.socket / "pg.log",
+                  "-o", f"-k {self.socket} -c listen_addresses='' -c fsync=off", "start")
+
     def stop(self):
+        """At once, as in a crash; what was committed is recovered when it starts again."""
         self.call(self.control, "-D", self.data, "-m", "immediate", "-s", "stop")
 
 
@@ -85,6 +91,24 @@ def serve(tmp_path):
     yield start
     for served in started:
         served.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def postgres():
+    if pg_programs() is None:
+        pytest.skip("no PostgreSQL here")
+    with tempfile.TemporaryDirectory(prefix="pl") as folder:  # a socket's path is short
+        server = Postgres(pathlib.Path(folder))
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request, tmp_path):
+    """Where a store is to be, in a file and on a server."""
+    return str(tmp_path / "store.db") if request.param == "sqlite" else request.getfixturevalue("postgres").url
 
 
 def wait_for(condition, seconds=20):

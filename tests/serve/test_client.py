@@ -3,7 +3,6 @@ import math
 import os
 import pathlib
 import subprocess
-import tempfile
 import time
 
 import mlflow
@@ -12,26 +11,16 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Param, RunTag, ViewType
 from mlflow.exceptions import MlflowException, RestException
 
-from conftest import BINARY, Postgres, pg_programs, wait_for
+from conftest import BINARY, wait_for
 
 MAJOR = int(mlflow.__version__.split(".")[0])
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def server(request, serve):
-    if request.param == "sqlite":
-        yield serve()
-        return
-    if pg_programs() is None:
-        pytest.skip("no PostgreSQL here")
-    with tempfile.TemporaryDirectory(prefix="pl") as folder:
-        postgres = Postgres(pathlib.Path(folder))
-        try:
-            served = serve(store=postgres.url)
-            yield served
-            served.stop()
-        finally:
-            postgres.stop()
+@pytest.fixture
+def server(store, serve):
+    served = serve(store=store)
+    yield served
+    served.stop()
 
 
 @pytest.fixture

@@ -12,7 +12,10 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "forward/server_address.hpp"
+#include "interruption.hpp"
 #include "json_output.hpp"
+#include "live_forward.hpp"
 #include "private_server.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
@@ -48,6 +51,7 @@ struct Options {
   std::string rerun;
   std::string log_limit = "64MiB";
   std::string profiler = "none";
+  std::string mlflow_uri;
   running::SessionOptions session;
   bool no_wait = false;
   bool quiet = false;
@@ -200,10 +204,11 @@ void tell_end(const Ended& ended, const std::string& title) {
 }
 
 /// What the commands log to MLflow shall land in their runs. Where the user has a server of their own, they
-/// log there as ever; and no command fails for lack of one.
+/// log there as ever, unless their runs are sent on; and no command fails for lack of one.
 std::optional<PrivateServer> serve_commands(const Options& options) {
   if (options.no_mlflow) return std::nullopt;
-  if (const char* theirs = std::getenv("MLFLOW_TRACKING_URI"); theirs != nullptr && *theirs != '\0') {
+  if (const char* theirs = std::getenv("MLFLOW_TRACKING_URI");
+      theirs != nullptr && *theirs != '\0' && options.mlflow_uri.empty()) {
     if (!options.quiet)
       tell("MLFLOW_TRACKING_URI is set: what the command logs to MLflow goes there, not into this run");
     return std::nullopt;
@@ -216,13 +221,49 @@ std::optional<PrivateServer> serve_commands(const Options& options) {
   return std::move(*server);
 }
 
+/// run_session, and its runs sent to an MLflow server beside it.
+Result<running::SessionResult> run_forwarded(const Options& options, const forward::ServerAddress& address,
+                                             const std::vector<Job>& jobs,
+                                             const running::SessionOptions& session,
+                                             const running::Listener& listener,
+                                             std::optional<PrivateServer>& server) {
+  // Held from here on, so that no signal ends us between the commands' end and the last of the sending.
+  Result<running::SignalSource> signals = running::SignalSource::open();
+  if (!signals) return std::unexpected(std::move(signals).error());
+  LiveForward forward({.server = address, .store = options.session.store, .say = listener.say, .warn = tell});
+  running::Listener watched = listener;
+  watched.started = [&](std::size_t job, const std::string& run) {
+    forward.add(run);
+    if (listener.started) listener.started(job, run);
+  };
+  watched.ended = [&](const Ended& ended) {
+    forward.add(ended.run);
+    if (listener.ended) listener.ended(ended);
+  };
+  Result<running::SessionResult> result = running::run_session(jobs, session, watched);
+  if (!result) return result;
+  server.reset();  // what it had taken is in the store now
+  Interruption interruption(std::move(*signals));
+  forward.finish(interruption);
+  return result;
+}
+
 /// run_session, with a server for the commands while it lasts.
 Result<running::SessionResult> run_served(const Options& options, const std::vector<Job>& jobs,
                                           running::SessionOptions session,
                                           const running::Listener& listener) {
-  const std::optional<PrivateServer> server = serve_commands(options);
-  if (server) session.variables_of = [&server](const std::string& run) { return server->variables(run); };
-  return running::run_session(jobs, session, listener);
+  std::optional<forward::ServerAddress> address;
+  if (!options.mlflow_uri.empty()) {
+    Result<forward::ServerAddress> parsed =
+        forward::parse_address(options.mlflow_uri, forward::credentials_of_environment());
+    if (!parsed) return std::unexpected(std::move(parsed).error().within("--mlflow-uri"));
+    address = std::move(*parsed);
+  }
+  std::optional<PrivateServer> server = serve_commands(options);
+  const PrivateServer* const serving = server ? &*server : nullptr;
+  if (serving) session.variables_of = [serving](const std::string& run) { return serving->variables(run); };
+  if (!address) return running::run_session(jobs, session, listener);
+  return run_forwarded(options, *address, jobs, session, listener, server);
 }
 
 Result<int> run_command(const Options& options, const std::vector<std::string>& words) {
@@ -419,6 +460,10 @@ void add_options(CommandLine& command, Options& o) {
   command.add_flag("--show-output", o.show_output, "Of a jobs file, show the commands' output");
   command.add_flag("--no-mlflow", o.no_mlflow, "Do not take what the command logs to MLflow into its run");
   command
+      .add_option("--mlflow-uri", o.mlflow_uri,
+                  "Send its run to this MLflow server as well, while it goes on")
+      ->option_text("URI");
+  command
       .add_option("--store", o.session.store, "Where runs are kept (PLIMSOLL_STORE, else your data folder)")
       ->option_text("PATH");
   command.add_flag("-q,--quiet", o.quiet, "Nothing but the command's own output, and errors");
@@ -437,6 +482,7 @@ void add_run(CommandLine& app, Invocation& invocation) {
       "Examples:\n"
       "  plimsoll run -- python train.py --lr 0.1\n"
       "  plimsoll run --time-limit 10m --device 0 --need 6GiB -- python train.py\n"
+      "  plimsoll run --mlflow-uri http://host:5000 -- python train.py\n"
       "  plimsoll run jobs.csv                    many, as the file says (radT's columns are understood)\n"
       "  plimsoll run jobs.toml --rerun failed    those that failed, again\n"
       "The command's lines `plimsoll: metric loss 0.12 step 40` become metrics; so does what it writes to "

@@ -5,7 +5,6 @@
 #include "serve/mlflow/entities.hpp"
 #include "serve/mlflow/handlers.hpp"
 #include "serve/mlflow/message.hpp"
-#include "serve/mlflow/sampling.hpp"
 
 namespace plimsoll::serve::mlflow {
 namespace {
@@ -33,7 +32,7 @@ struct Interval {
   std::vector<std::string> runs;
   std::string metric;
   std::size_t most = kMostSampled;
-  std::optional<std::int64_t> first = {}, last = {};  ///< steps
+  store::Steps steps = {};
 };
 
 Outcome<Interval> interval_of(const Message& message) {
@@ -45,13 +44,13 @@ Outcome<Interval> interval_of(const Message& message) {
   const std::int64_t most = message.integer("max_results").value_or(kMostSampled);
   if (most < 1 || most > kMostSampled) return invalid("max_results must be between 1 and {}.", kMostSampled);
   out.most = static_cast<std::size_t>(most);
-  out.first = message.integer("start_step");
-  out.last = message.integer("end_step");
-  if (out.first && out.last && *out.first > *out.last)
-    return invalid("end_step must be greater than start_step. Found start_step={} and end_step={}.",
-                   *out.first, *out.last);
-  if (out.first.has_value() != out.last.has_value())
+  const std::optional<std::int64_t> first = message.integer("start_step"), last = message.integer("end_step");
+  if (first && last && *first > *last)
+    return invalid("end_step must be greater than start_step. Found start_step={} and end_step={}.", *first,
+                   *last);
+  if (first.has_value() != last.has_value())
     return invalid("If either start step or end step are specified, both must be specified.");
+  if (first) out.steps = {*first, *last};
   return out;
 }
 
@@ -123,12 +122,8 @@ Outcome<Response> get_history_bulk_interval(Api& api, Call& call) {
   out.begin_object().key("metrics").begin_array();
   for (const std::string& id : interval.runs) {
     PLIMSOLL_TAKE(run, api.run(id));
-    PLIMSOLL_TAKE(points, api.store().history(run.id, interval.metric));
-    if (interval.first)
-      std::erase_if(
-          points, [&](const store::Point& p) { return p.step < *interval.first || p.step > *interval.last; });
-    for (const store::Point& point : sampled(std::move(points), interval.most))
-      write_point(out, interval.metric, point, run.id);
+    PLIMSOLL_TAKE(points, api.store().sample(run.id, interval.metric, interval.most, interval.steps));
+    for (const store::Point& point : points) write_point(out, interval.metric, point, run.id);
   }
   out.end_array().end_object();
   return json_response(out.take());

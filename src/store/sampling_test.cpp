@@ -1,21 +1,21 @@
-#include "serve/mlflow/sampling.hpp"
+#include "store/sampling.hpp"
 
 #include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plimsoll::serve::mlflow {
+namespace plimsoll::store {
 namespace {
 
 using testing::ElementsAre;
 
 std::vector<std::int64_t> steps(std::size_t points, std::size_t most) {
-  std::vector<store::Point> all;
+  std::vector<Point> all;
   for (std::size_t i = 0; i < points; ++i)
     all.push_back({.time = 1, .step = static_cast<std::int64_t>(i), .value = 10});
   std::vector<std::int64_t> out;
-  for (const store::Point& point : sampled(all, most)) out.push_back(point.step);
+  for (const Point& point : sampled(all, most)) out.push_back(point.step);
   return out;
 }
 
@@ -29,10 +29,10 @@ TEST(Sampling, KeepsTheFirstOfEachTileAndTheLast) {
 }
 
 TEST(Sampling, OrdersByStepThenTimeThenValue) {
-  const std::vector<store::Point> out = sampled({{.time = 2, .step = 1, .value = std::nan("")},
-                                                 {.time = 2, .step = 1, .value = 5},
-                                                 {.time = 9, .step = 0, .value = 1}},
-                                                10);
+  const std::vector<Point> out = sampled({{.time = 2, .step = 1, .value = std::nan("")},
+                                          {.time = 2, .step = 1, .value = 5},
+                                          {.time = 9, .step = 0, .value = 1}},
+                                         10);
   ASSERT_EQ(out.size(), 3U);
   EXPECT_EQ(out[0].step, 0);
   EXPECT_EQ(out[1].value, 5);
@@ -40,4 +40,4 @@ TEST(Sampling, OrdersByStepThenTimeThenValue) {
 }
 
 }  // namespace
-}  // namespace plimsoll::serve::mlflow
+}  // namespace plimsoll::store

@@ -1,34 +1,31 @@
-#include "serve/mlflow/sampling.hpp"
+#include "store/sampling.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
-namespace plimsoll::serve::mlflow {
-namespace {
+namespace plimsoll::store {
 
-/// NaN compares with nothing; it ranks after the numbers.
-bool before(const store::Point& a, const store::Point& b) {
-  const auto rank = [](const store::Point& p) {
+bool steps_before(const Point& a, const Point& b) {
+  // A NaN compares with nothing.
+  const auto rank = [](const Point& p) {
     const bool nan = std::isnan(p.value);
     return std::tuple(p.step, p.time, nan, nan ? 0.0 : p.value);
   };
   return rank(a) < rank(b);
 }
 
-}  // namespace
-
-std::vector<store::Point> sampled(std::vector<store::Point> points, std::size_t most) {
-  if (!std::ranges::is_sorted(points, before)) std::ranges::sort(points, before);
+std::vector<Point> sampled(std::vector<Point> points, std::size_t most) {
+  if (!std::ranges::is_sorted(points, steps_before)) std::ranges::sort(points, steps_before);
   if (points.size() <= most || most == 0) return points;
   if (most == 1) return {points.back()};
   // The first of each of `most` tiles, the larger tiles first, as SQL's NTILE cuts them.
   const std::size_t size = points.size() / most, larger = points.size() % most;
-  std::vector<store::Point> out;
+  std::vector<Point> out;
   out.reserve(most);
   for (std::size_t tile = 0; tile < most; ++tile) out.push_back(points[tile * size + std::min(tile, larger)]);
   out.back() = points.back();
   return out;
 }
 
-}  // namespace plimsoll::serve::mlflow
+}  // namespace plimsoll::store

@@ -1,0 +1,73 @@
+#include "forward/mlflow_text.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace plimsoll::forward {
+namespace {
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool continues_a_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) == 0x80;
+}
+
+/// A part of a path that names nothing of its own.
+bool is_empty_or_dots(std::string_view part) {
+  return part.empty() || part == "." || part == "..";
+}
+
+}  // namespace
+
+std::string mlflow_key(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (continues_a_character(c)) continue;  // its first byte has become '_'
+    out += is_letter_or_digit(c) || std::string_view("_-./ :").find(c) != std::string_view::npos ? c : '_';
+  }
+  std::string settled;
+  for (std::size_t begin = 0; begin <= out.size();) {
+    const std::size_t end = std::min(out.find('/', begin), out.size());
+    std::string part = out.substr(begin, end - begin);
+    if (is_empty_or_dots(part)) part = std::string(std::max<std::size_t>(part.size(), 1), '_');
+    settled += (begin == 0 ? "" : "/") + part;
+    begin = end + 1;
+  }
+  constexpr std::size_t kLongestKey = 250;
+  return settled.substr(0, kLongestKey);
+}
+
+std::string cut(std::string_view text, std::size_t most) {
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (!continues_a_character(text[i]) && ++characters > most) return std::string(text.substr(0, i));
+  return std::string(text);
+}
+
+std::string json_text(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_number(double value) {
+  if (std::isnan(value)) return "\"NaN\"";
+  if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  return fmt::format("{}", value);
+}
+
+std::string query_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (is_letter_or_digit(c) || std::string_view("-._~").find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+}  // namespace plimsoll::forward

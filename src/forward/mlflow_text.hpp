@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace plimsoll::forward {
+
+/// MLflow's limits, in characters.
+inline constexpr std::size_t kLongestParam = 6000, kLongestTag = 8000;
+
+/// A name as MLflow's servers take it: letters, digits and "_-./ :" of ASCII stay, other characters become
+/// '_', and so does what would be another name if it were a path ("a//b", "../a").
+[[nodiscard]] std::string mlflow_key(std::string_view name);
+
+/// The first `most` characters.
+[[nodiscard]] std::string cut(std::string_view text, std::size_t most);
+
+/// A JSON text, in quotes; bytes that are no UTF-8 come as U+FFFD.
+[[nodiscard]] std::string json_text(std::string_view text);
+
+/// A number by protobuf's rules: "NaN", "Infinity" and "-Infinity" as texts.
+[[nodiscard]] std::string json_number(double value);
+
+/// For a query: all but letters, digits and "-._~" as %XX.
+[[nodiscard]] std::string query_text(std::string_view text);
+
+}  // namespace plimsoll::forward

@@ -1,0 +1,240 @@
+"""`plimsoll run --mlflow-uri` and `plimsoll export-mlflow`, with `plimsoll serve` as the MLflow server: what arrives, and that a
+server's troubles are never the command's."""
+import json
+import re
+import signal
+import socket
+import time
+import urllib.error
+
+import pytest
+
+from conftest import wait_for
+from forwarding import JOB, Here, There, check_equal
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def here(tmp_path):
+    return Here(tmp_path / "here")
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def test_points_arrive_while_the_command_runs(serve, here):
+    there = There(serve().url)
+    job = here.start("--mlflow-uri", there.url, "--experiment", "vision", "--name", "first", "--tag", "note=a b",
+                     "--param", "lr=0.1", job=(JOB, 60, 0.2, 7))
+    try:
+        run = wait_for(there.runs)[0]
+        assert run["info"]["status"] == "RUNNING"
+        some = wait_for(lambda: there.points_of(run["info"]["run_id"], "loss"))
+        more = wait_for(lambda: len(there.points_of(run["info"]["run_id"], "loss")) > len(some))
+        assert more and job.poll() is None, "all of it came at the end"
+    finally:
+        out, error = job.communicate(timeout=60)
+    assert job.returncode == 7
+    local = here.runs()[0]
+    info = check_equal(here, local, there)
+    assert info["status"] == "FAILED" and info["run_name"] == "first"
+    assert f"/runs/{info['run_id']}" in error
+    assert len(there.runs()) == 1
+    assert "Infinity" in json.dumps(there.ask("metrics/get-history", run_id=info["run_id"], metric_key="odd"))
+
+
+def test_what_the_command_logs_to_mlflow_is_sent_on(serve, here):
+    """Its own server is the private one, whatever the environment says, and takes its token alone."""
+    there = There(serve().url)
+    here.environment.update(MLFLOW_TRACKING_URI=there.url, MLFLOW_TRACKING_USERNAME="somebody", MLFLOW_TRACKING_PASSWORD="x")
+    program = """
+import json, os, urllib.request
+assert not os.environ["MLFLOW_TRACKING_USERNAME"]
+request = urllib.request.Request(os.environ["MLFLOW_TRACKING_URI"] + "/api/2.0/mlflow/runs/log-batch", json.dumps({
+    "run_id": os.environ["MLFLOW_RUN_ID"], "params": [{"key": "by", "value": "client"}],
+    "metrics": [{"key": "acc", "value": s / 10, "timestamp": 1000 + s, "step": s} for s in range(10)]}).encode(),
+    {"Authorization": "Bearer " + os.environ["MLFLOW_TRACKING_TOKEN"], "Content-Type": "application/json"})
+urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).read()
+"""
+    done = here.run("--mlflow-uri", there.url, job=(program,))
+    assert done.returncode == 0, done.stderr
+    run = here.runs()[0]
+    info = check_equal(here, run, there)
+    assert len(there.points_of(info["run_id"], "acc")) == 10
+
+
+def test_every_job_of_a_file_is_sent(serve, here):
+    there = There(serve().url)
+    (here.folder / "jobs.toml").write_text("""
+experiment = "many"
+[[workload]]
+name = "both"
+  [[workload.job]]
+  name = "small"
+  count = 3
+  command = "echo 'plimsoll: metric loss 1 step 0'"
+""")
+    here.call("run", "jobs.toml", "--mlflow-uri", there.url)
+    assert len(there.runs()) == 3
+    for run in here.runs():
+        check_equal(here, run, there)
+
+
+def timed(here, *words, job):
+    begun = time.monotonic()
+    done = here.run(*words, job=job)
+    return done, time.monotonic() - begun
+
+
+def test_a_server_that_is_away_costs_nothing(serve, here):
+    port, job = free_port(), (JOB, 20, 0.1, 5)
+    _, alone = timed(here, job=job)
+    done, with_server = timed(here, "--mlflow-uri", f"http://127.0.0.1:{port}", job=job)
+    assert done.returncode == 5
+    assert with_server < alone + 2
+    run = here.runs()[0]
+    assert f"export-mlflow {run[:8]} --mlflow-uri http://127.0.0.1:{port}" in done.stderr
+    there = There(serve(port=port).url)
+    # The very command that it named.
+    command = re.search(r"plimsoll (export-mlflow .*)", done.stderr).group(1).split()
+    sent = json.loads(here.call(*command, "--json").stdout)
+    assert sent["runs"][0]["created"] and sent["runs"][0]["complete"]
+    check_equal(here, run, there)
+
+
+def test_a_server_killed_in_the_middle(serve, here):
+    served = serve()
+    there = There(served.url)
+    job = here.start("--mlflow-uri", there.url, job=(JOB, 40, 0.2, 0))
+    try:
+        run = wait_for(there.runs)[0]["info"]["run_id"]
+        wait_for(lambda: there.points_of(run, "loss"))
+        served.stop(signal.SIGKILL)
+    finally:
+        out, error = job.communicate(timeout=60)
+    assert job.returncode == 0
+    assert "export-mlflow" in error
+    there = There(serve(port=served.port).url)
+    local = here.runs()[0]
+    here.call("export-mlflow", local, "--mlflow-uri", there.url)
+    assert check_equal(here, local, there)["run_id"] == run
+    assert len(there.runs()) == 1
+
+
+def test_a_server_that_comes_back_is_gone_on_with(serve, here):
+    served = serve()
+    there = There(served.url)
+    job = here.start("--mlflow-uri", there.url, job=(JOB, 60, 0.2, 0))
+    try:
+        run = wait_for(there.runs)[0]["info"]["run_id"]
+        served.stop(signal.SIGKILL)
+        time.sleep(3)
+        serve(port=served.port)
+    finally:
+        out, error = job.communicate(timeout=60)
+    assert job.returncode == 0 and "export-mlflow" not in error
+    check_equal(here, here.runs()[0], there)
+    assert [r["info"]["run_id"] for r in there.runs()] == [run]
+
+
+def test_a_server_that_never_answers(here):
+    """The command ends when it would have; the rest is tried for some ten seconds, which Ctrl-C cuts short."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        uri = f"http://user:secret@127.0.0.1:{listener.getsockname()[1]}"
+        marked = JOB.replace("sys.exit", "open('ended', 'w').write(str(time.time())); sys.exit")
+        begun = time.time()
+        done, seconds = timed(here, "--mlflow-uri", uri, job=(marked, 10, 0.1, 3))
+        assert done.returncode == 3
+        assert float((here.folder / "ended").read_text()) < begun + 4
+        assert seconds < 18
+        assert "export-mlflow" in done.stderr and "user:***@" in done.stderr and "secret" not in done.stderr
+        assert "secret" not in here.call("runs", "show", here.runs()[0], "--json").stdout.replace('"secret', "")
+        job = here.start("--mlflow-uri", uri, job=(JOB, 3, 0.1, 3))
+        while "sending the rest" not in (line := job.stderr.readline()):
+            assert line, "it did not say what it does"
+        begun = time.monotonic()
+        job.send_signal(signal.SIGINT)
+        out, error = job.communicate(timeout=30)
+        assert job.returncode == 3
+        assert time.monotonic() - begun < 4
+        assert "export-mlflow" in error
+
+
+def test_exported_twice_adds_nothing(serve, here):
+    there = There(serve().url)
+    assert here.run(job=(JOB, 5, 0, 0)).returncode == 0
+    run = here.runs()[0]
+    first = json.loads(here.call("export-mlflow", run[:8], "--mlflow-uri", there.url, "--json").stdout)["runs"][0]
+    before = check_equal(here, run, there)
+    second = json.loads(here.call("export-mlflow", run[:8], "--mlflow-uri", there.url + "/", "--json").stdout)["runs"][0]
+    assert first["created"] and not second["created"]
+    assert first["points_sent"] > 0 and second["points_sent"] == 0
+    assert second["mlflow_run"] == first["mlflow_run"]
+    assert check_equal(here, run, there) == before
+    # By the tag there, where the one here is of another server.
+    other = There(serve(store=str(here.folder / "other.db")).url)
+    here.call("export-mlflow", run, "--mlflow-uri", other.url)
+    check_equal(here, run, other)
+    here.call("export-mlflow", run, "--mlflow-uri", there.url)
+    assert check_equal(here, run, there)["run_id"] == first["mlflow_run"]
+    assert len(there.runs()) == 1
+
+
+def test_many_points(serve, here):
+    there = There(serve().url)
+    program = "for s in range(12345): print(f'plimsoll: metric loss {s * 0.5} step {s}')"
+    assert here.run(job=(program,)).returncode == 0
+    run = here.runs()[0]
+    done = here.call("export-mlflow", run, "--mlflow-uri", there.url)
+    info = check_equal(here, run, there)
+    assert len(there.points_of(info["run_id"], "loss")) == 12345
+    assert info["run_id"] in done.stdout
+
+
+def test_tokens(serve, here):
+    served = serve(environment={"PLIMSOLL_TOKEN": TOKEN})
+    there = There(served.url, TOKEN)
+    done = here.run("--mlflow-uri", served.url, job=(JOB, 2, 0, 4))
+    assert done.returncode == 4
+    assert "does not let us in" in done.stderr and "MLFLOW_TRACKING_TOKEN" in done.stderr
+    run = here.runs()[0]
+    for variables in ({}, {"MLFLOW_TRACKING_TOKEN": "wrong-wrong-wrong-wrong"}):
+        refused = here.call("export-mlflow", run, "--mlflow-uri", served.url, code=2, **variables)
+        assert "does not let us in (401)" in refused.stderr and "MLFLOW_TRACKING_TOKEN" in refused.stderr
+    assert there.runs() == []
+    with pytest.raises(urllib.error.HTTPError):
+        There(served.url).runs()
+    here.call("export-mlflow", run, "--mlflow-uri", served.url, MLFLOW_TRACKING_TOKEN=TOKEN)
+    check_equal(here, run, there)
+    # As a password, by the environment and in the address.
+    here.call("export-mlflow", run, MLFLOW_TRACKING_URI=served.url, MLFLOW_TRACKING_USERNAME="me",
+              MLFLOW_TRACKING_PASSWORD=TOKEN)
+    told = here.call("export-mlflow", run, "--mlflow-uri", served.url.replace("//", f"//me:{TOKEN}@"))
+    assert TOKEN not in told.stdout + told.stderr
+    assert TOKEN not in here.call("runs", "show", run, "--json").stdout
+    # The command of a run that is sent is given the private server's token, not this one.
+    here.environment["MLFLOW_TRACKING_TOKEN"] = TOKEN
+    program = f"import os; assert os.environ['MLFLOW_TRACKING_TOKEN'] != '{TOKEN}'; " + JOB
+    done = here.run("--mlflow-uri", served.url, job=(program, 2, 0, 0))
+    assert done.returncode == 0, done.stderr
+    check_equal(here, here.runs()[0], there)
+
+
+def test_wrong_addresses(here):
+    assert here.run(job=(JOB, 1, 0, 0)).returncode == 0
+    run = here.runs()[0]
+    for uri in ("databricks", "file:///tmp/mlruns", "http://", "http://me:secret/@host"):
+        told = here.call("export-mlflow", run, "--mlflow-uri", uri, code=2).stderr
+        assert "--mlflow-uri" in told and "http://HOST:5000" in told and "secret" not in told
+        assert here.run("--mlflow-uri", uri).returncode == 2
+    assert len(here.runs()) == 1, "nothing was started"
+    assert "MLFLOW_TRACKING_URI" in here.call("export-mlflow", run, code=2).stderr
+    away = here.call("export-mlflow", run, "--mlflow-uri", f"http://127.0.0.1:{free_port()}", code=3).stderr
+    assert "cannot be reached" in away and "goes on" in away
+    here.call("export-mlflow", "abcdef", "--mlflow-uri", "http://127.0.0.1:1", code=2)
