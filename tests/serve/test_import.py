@@ -67,7 +67,7 @@ def described(client, run_id):
 
 def test_brought_over_whole(source, serve, tmp_path):
     uri, path = source
-    runs = write(uri, tmp_path)
+    runs = write(uri, path.parent)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
     words = [BINARY, "import-mlflow", str(path), "--store", str(tmp_path / "store.db"), "--json"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True)
