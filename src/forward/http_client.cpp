@@ -9,6 +9,8 @@
 namespace plimsoll::forward {
 namespace {
 
+constexpr std::size_t kLongestMessage = 200;
+
 /// What a call brings, while it comes.
 struct Receiving {
   std::string body = {};
@@ -33,10 +35,24 @@ int look_whether_to_end(void* give_up, curl_off_t /*to_come*/, curl_off_t /*came
   return (*static_cast<const std::function<bool()>*>(give_up))() ? 1 : 0;
 }
 
-/// The problem with this machine's own certificates is the person's to solve; the others may pass.
-bool is_for_good(CURLcode code) {
-  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
-         code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL;
+bool is_about_certificates(CURLcode code) {
+  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+}
+
+/// What may pass, but for what the person must settle.
+Error error_of(CURLcode code, const Curl& curl, const std::string& shown) {
+  Error out{
+      .message = fmt::format("cannot be reached: {}", printable(curl.error_text(code), kLongestMessage)),
+      .where = shown,
+      .kind = Error::Kind::unavailable};
+  if (code == CURLE_ABORTED_BY_CALLBACK) out.message = "it has not answered yet";
+  if (is_about_certificates(code)) {
+    out.hint = "MLFLOW_TRACKING_SERVER_CERT_PATH names a file of certificates that are to be trusted.";
+    out.kind = Error::Kind::bad_input;
+  } else if (code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL) {
+    out.kind = Error::Kind::bad_input;
+  }
+  return out;
 }
 
 }  // namespace
@@ -139,12 +155,7 @@ Result<Answer> HttpClient::exchange(const Request& request) {
   }
   if (receiving.too_long)
     return std::unexpected(Error{"its answer is too long to be MLflow's", state.address.shown});
-  const std::string why = code == CURLE_ABORTED_BY_CALLBACK ? "it has not answered yet"
-                                                            : printable(state.curl.error_text(code), 200);
-  return std::unexpected(Error{fmt::format("cannot be reached: {}", why),
-                               state.address.shown,
-                               {},
-                               is_for_good(code) ? Error::Kind::bad_input : Error::Kind::unavailable});
+  return std::unexpected(error_of(code, state.curl, state.address.shown));
 }
 
 }  // namespace plimsoll::forward

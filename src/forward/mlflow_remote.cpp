@@ -83,7 +83,7 @@ Error error_of(const Answer& answer, std::string_view call, const std::string& s
     out.message =
         fmt::format("it sends us elsewhere ({}), where no credentials go by themselves", answer.status);
     out.hint = "Name the address that it leads to.";
-  } else if (code.empty() && answer.status == 404) {
+  } else if (answer.status == 404 && out.kind != Error::Kind::not_found) {
     out.message = "this is no MLflow server, or its API is below another path";
     out.hint = fmt::format("`curl {}/health` of MLflow's server answers OK.", shown);
   } else {

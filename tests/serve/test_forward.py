@@ -1,9 +1,15 @@
 """`plimsoll run --mlflow-uri` and `plimsoll export-mlflow`, with `plimsoll serve` as the MLflow server: what arrives, and that a
 server's troubles are never the command's."""
+import contextlib
+import http.server
 import json
 import re
+import shutil
 import signal
 import socket
+import ssl
+import subprocess
+import threading
 import time
 import urllib.error
 
@@ -84,6 +90,18 @@ name = "both"
         check_equal(here, run, there)
 
 
+def test_an_interrupted_command(serve, here):
+    there = There(serve().url)
+    job = here.start("--mlflow-uri", there.url, job=(JOB, 300, 0.1, 0))
+    try:
+        wait_for(there.runs)
+    finally:
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=30)
+    assert job.returncode in (1, 130)  # Python's own end, or the signal's
+    assert check_equal(here, here.runs()[0], there)["status"] == "KILLED"
+
+
 def timed(here, *words, job):
     begun = time.monotonic()
     done = here.run(*words, job=job)
@@ -154,7 +172,7 @@ def test_a_server_that_never_answers(here):
         assert float((here.folder / "ended").read_text()) < begun + 4
         assert seconds < 18
         assert "export-mlflow" in done.stderr and "user:***@" in done.stderr and "secret" not in done.stderr
-        assert "secret" not in here.call("runs", "show", here.runs()[0], "--json").stdout.replace('"secret', "")
+        assert "secret" not in here.call("runs", "show", here.runs()[0], "--json").stdout
         job = here.start("--mlflow-uri", uri, job=(JOB, 3, 0.1, 3))
         while "sending the rest" not in (line := job.stderr.readline()):
             assert line, "it did not say what it does"
@@ -238,3 +256,105 @@ def test_wrong_addresses(here):
     away = here.call("export-mlflow", run, "--mlflow-uri", f"http://127.0.0.1:{free_port()}", code=3).stderr
     assert "cannot be reached" in away and "goes on" in away
     here.call("export-mlflow", "abcdef", "--mlflow-uri", "http://127.0.0.1:1", code=2)
+
+
+@contextlib.contextmanager
+def answering(status, body=b"", **headers):
+    """A server that has one answer; gives its address and the calls that came."""
+    calls = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            calls.append(self.path)
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": len(body)}.items():
+                self.send_header(name, str(value))
+            self.end_headers()
+            with contextlib.suppress(OSError):  # a client that has enough leaves
+                self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", calls
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_servers_that_are_not_mlflow(here):
+    assert here.run(job=(JOB, 1, 0, 0)).returncode == 0
+    run = here.runs()[0]
+
+    def told(uri, code):
+        return here.call("export-mlflow", run, "--mlflow-uri", uri, code=code, MLFLOW_TRACKING_TOKEN=TOKEN).stderr
+
+    with answering(200) as (elsewhere, calls):
+        with answering(302, Location=elsewhere) as (uri, _):
+            assert "elsewhere" in told(uri, 2)
+        assert calls == [], "the token went along"
+    with answering(404, b"<html>") as (uri, _):
+        assert "no MLflow server" in told(uri, 2)
+    with answering(200, b"<html>") as (uri, _):
+        assert "not MLflow's" in told(uri, 2)
+    with answering(200, b"[" * (9 << 20)) as (uri, _):
+        assert "too long" in told(uri, 2)
+    with answering(503, b"busy") as (uri, calls):
+        assert "503" in told(uri, 3)
+        assert len(calls) == 3
+    with answering(400, json.dumps({"error_code": "X", "message": "a\x1b[31m" + "b" * 9999}).encode()) as (uri, _):
+        assert "\x1b[31m" not in (text := told(uri, 2)) and len(text) < 1000
+
+
+@contextlib.contextmanager
+def secured(port, certificate, key):
+    """TLS in front of a port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def copy(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)
+
+    def accept():
+        while True:
+            try:
+                plain, _ = listener.accept()
+            except OSError:
+                return
+            with contextlib.suppress(OSError):
+                client = context.wrap_socket(plain, server_side=True)
+                server = socket.create_connection(("127.0.0.1", port))
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=copy, args=pair, daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.close()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with")
+def test_https(serve, here):
+    served = serve()
+    certificate, key = here.folder / "certificate.pem", here.folder / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    assert here.run(job=(JOB, 3, 0, 0)).returncode == 0
+    run = here.runs()[0]
+    with secured(served.port, certificate, key) as uri:
+        refused = here.call("export-mlflow", run, "--mlflow-uri", uri, code=2).stderr
+        assert "certificate" in refused and "MLFLOW_TRACKING_SERVER_CERT_PATH" in refused
+        here.call("export-mlflow", run, "--mlflow-uri", uri, MLFLOW_TRACKING_SERVER_CERT_PATH=str(certificate))
+        check_equal(here, run, There(served.url))

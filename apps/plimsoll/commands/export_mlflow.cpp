@@ -88,7 +88,8 @@ Status send(forward::Forwarder& run, const std::function<void()>& show) {
     }
     if (more.error().kind != Error::Kind::unavailable || ++failures == kTries) {
       Error error = more.error();
-      if (error.hint.empty()) error.hint = "What was sent is there; the same command goes on with the rest.";
+      if (error.may_pass() && error.hint.empty())
+        error.hint = "What was sent is there; the same command goes on with the rest.";
       return std::unexpected(std::move(error));
     }
     std::this_thread::sleep_for(pause);
@@ -109,10 +110,12 @@ nlohmann::ordered_json to_json(const forward::Forwarder& run, const std::string&
 
 void print_sent(const forward::Forwarder& run, const std::string& url) {
   const forward::RemoteRun& there = *run.remote_run();
-  fmt::print("run {}: {} point{} sent{}, {}/#/experiments/{}/runs/{}\n", run.run().substr(0, kDigits),
-             run.points_sent(), run.points_sent() == 1 ? "" : "s",
-             run.complete() ? "" : " so far, it goes on", url, printable(there.experiment_id),
-             printable(there.id));
+  const std::string sent =
+      fmt::format("{} point{} sent", run.points_sent(), run.points_sent() == 1 ? "" : "s");
+  const bool nothing_new = run.points_sent() == 0 && !run.created();
+  fmt::print("run {}: {}{}, {}/#/experiments/{}/runs/{}\n", run.run().substr(0, kDigits),
+             nothing_new ? "its points were there" : sent, run.complete() ? "" : " so far; it goes on", url,
+             printable(there.experiment_id), printable(there.id));
 }
 
 Result<int> export_runs(const ExportOptions& options) {
