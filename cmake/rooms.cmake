@@ -56,6 +56,9 @@ function(plimsoll_room name)
     if(NOT name IN_LIST PLIMSOLL_TORCH_ROOMS)  # whose flags are others
       plimsoll_precompile(${name}_test test)
     endif()
+    if(PLIMSOLL_SANITIZE)  # a test computes next to nothing itself, and optimizing it takes longer than all the rest
+      target_compile_options(${name}_test PRIVATE -O0)
+    endif()
     add_dependencies(unit_tests ${name}_test)
     target_compile_definitions(${name}_test PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     # Tests that share a server are one test here: each would start a server of its own.
