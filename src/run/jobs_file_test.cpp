@@ -127,6 +127,9 @@ TEST(JobsFile, TomlSaysWhereItIsWrong) {
   EXPECT_THAT(said, HasSubstr("line 5: 'count'"));
   EXPECT_THAT(said, HasSubstr("this job has no command"));
   EXPECT_FALSE(parse_toml_jobs("x = "));
+  const auto no_key = parse_toml_jobs("[}");  // the library asserts that a key begins here
+  ASSERT_FALSE(no_key);
+  EXPECT_THAT(all(no_key.error()), HasSubstr("line 1"));
   const auto foreign = parse_toml_jobs("# fine: Ɛ\n[[workload]]\nname = \"Ɛ\"\nƐ = 1\n");
   ASSERT_FALSE(foreign);
   EXPECT_THAT(all(foreign.error()), HasSubstr("line 4: there is a letter beyond ASCII outside quotes"));
