@@ -2,7 +2,7 @@
 """`plimsoll serve` beside MLflow's own server: the same calls by the same clients, one server after the other, twice.
 
 usage: tracking_server.py PLIMSOLL MLFLOW [--store sqlite|postgresql] [--seconds 5] [--clients 4] [--runs 10000]
-                          [--points 10000000]
+                          [--points 10000000] [--parts rates,search,history,memory] [--flush]
 
 PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it). Clients are
 processes that keep a connection each and send bodies that were made before the clock starts. Prints for each kind of
@@ -98,13 +98,23 @@ def loaded(port, kind, seconds, clients):
     return rate, taken[int(0.99 * (len(taken) - 1))]
 
 
-def filled(port, runs):
+def fill(port, experiment, numbers, runs):
     client = Client(port)
-    experiment = client.post("experiments/create", name=f"many-{time.time_ns()}")["experiment_id"]
-    for i in range(runs):
+    for i in numbers:
         run = client.new_run(experiment)
         client.post("runs/log-batch", run_id=run, metrics=[{"key": "loss", "value": i / runs, "timestamp": 1, "step": 0}],
                     params=[{"key": "lr", "value": str(i % 10)}], tags=[{"key": "model", "value": f"m{i % 7}"}])
+
+
+def filled(port, runs, clients):
+    experiment = Client(port).post("experiments/create", name=f"many-{time.time_ns()}")["experiment_id"]
+    processes = [multiprocessing.Process(target=fill, args=(port, experiment, range(i, runs, clients), runs))
+                 for i in range(clients)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
     return experiment
 
 
@@ -210,6 +220,21 @@ def served(command, port, folder):
         process.wait(30)
 
 
+def rates(command, folder, options):
+    found = {}
+    for _ in range(2):
+        for which in ("plimsoll", "mlflow"):
+            port = free_port()
+            with served(command(which, port), port, folder):
+                for kind in ("log-batch", "log-metric"):
+                    found.setdefault((which, kind), []).append(loaded(port, kind, options.seconds, options.clients))
+    for kind, scale in (("log-batch", 1000), ("log-metric", 1)):
+        ours, theirs = (statistics.mean(rate for rate, _ in found[which, kind]) * scale for which in ("plimsoll", "mlflow"))
+        tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in ("plimsoll", "mlflow")]
+        print(f"{kind:11} plimsoll {ours:10.0f} metrics/s, MLflow {theirs:8.0f} metrics/s, ratio {ours / theirs:6.1f}; "
+              f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms, two rounds of {options.seconds:g} s", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("plimsoll")
@@ -219,6 +244,8 @@ def main():
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--runs", type=int, default=10000)
     parser.add_argument("--points", type=int, default=10_000_000)
+    parser.add_argument("--parts", default="rates,search,history,memory")
+    parser.add_argument("--flush", action="store_true", help="plimsoll serve --flush: each answer survives a power cut")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="plimsoll-bench-") as folder, contextlib.ExitStack() as stack:
         os.chmod(folder, 0o755)
@@ -228,44 +255,40 @@ def main():
             pg_port, create = stack.enter_context(postgresql(base))
             create("ours")
             create("theirs")
-            stores = [f"postgresql://bench@127.0.0.1:{pg_port}/{name}" for name in ("ours", "theirs")]
+            stores = [f"postgresql://bench@127.0.0.1:{pg_port}/ours",
+                      f"postgresql+psycopg2://bench@127.0.0.1:{pg_port}/theirs"]
         else:
             stores = [os.path.join(folder, "ours.db"), f"sqlite:///{folder}/theirs.db"]
 
         def command(which, port):
             if which == "plimsoll":
                 return [os.path.abspath(options.plimsoll), "serve", "--port", str(port), "--store", stores[0],
-                        "--artifacts", os.path.join(folder, "artifacts")]
+                        "--artifacts", os.path.join(folder, "artifacts"), *(["--flush"] if options.flush else [])]
             return [options.mlflow, "server", "--host", "127.0.0.1", "--port", str(port), "--backend-store-uri",
                     stores[1], "--workers", "2", "--default-artifact-root", os.path.join(folder, "theirs")]
 
-        found = {}
-        for _ in range(2):
+        parts = options.parts.split(",")
+        print(f"{options.store}, {options.clients} clients{', --flush' if options.flush else ''}", flush=True)
+        if "rates" in parts:
+            rates(command, folder, options)
+        if "search" in parts:
+            times = {}
             for which in ("plimsoll", "mlflow"):
                 port = free_port()
                 with served(command(which, port), port, folder):
-                    for kind in ("log-batch", "log-metric"):
-                        found.setdefault((which, kind), []).append(loaded(port, kind, options.seconds, options.clients))
-        print(f"{options.store}, {options.clients} clients, {options.seconds:g} s each, two rounds")
-        for kind, scale, unit in (("log-batch", 1000, "metrics/s"), ("log-metric", 1, "metrics/s")):
-            ours, theirs = (statistics.mean(rate for rate, _ in found[which, kind]) * scale for which in ("plimsoll", "mlflow"))
-            tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in ("plimsoll", "mlflow")]
-            print(f"{kind:11} plimsoll {ours:10.0f} {unit}, MLflow {theirs:8.0f} {unit}, ratio {ours / theirs:6.1f}; "
-                  f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms", flush=True)
-        times = {}
-        for which in ("plimsoll", "mlflow"):
-            port = free_port()
-            with served(command(which, port), port, folder) as process:
-                times[which] = searched(port, filled(port, options.runs))
-                if which == "plimsoll":
-                    history = thinned(port)
-                    memory = grown(port, process, options.points)
-        print(f"search over {options.runs} runs: plimsoll {times['plimsoll'] * 1e3:.1f} ms, "
-              f"MLflow {times['mlflow'] * 1e3:.0f} ms, ratio {times['mlflow'] / times['plimsoll']:.1f}")
-        for name, (middle, longest, count) in history.items():
-            print(f"history of 1,000,000 points as {count} {name}: median {middle * 1e3:.1f} ms, longest {longest * 1e3:.1f} ms")
-        print(f"resident while {options.points} points came in, at each tenth: "
-              + ", ".join(f"{now:.0f}" for now, _ in memory) + f" MiB; {memory[-1][1]:.0f} MiB at most")
+                    times[which] = searched(port, filled(port, options.runs, options.clients))
+            print(f"search over {options.runs} runs: plimsoll {times['plimsoll'] * 1e3:.1f} ms, "
+                  f"MLflow {times['mlflow'] * 1e3:.0f} ms, ratio {times['mlflow'] / times['plimsoll']:.1f}", flush=True)
+        port = free_port()
+        with served(command("plimsoll", port), port, folder) as process:
+            if "history" in parts:
+                for name, (middle, longest, count) in thinned(port).items():
+                    print(f"history of 1,000,000 points as {count} {name}: median {middle * 1e3:.1f} ms, "
+                          f"longest {longest * 1e3:.1f} ms", flush=True)
+            if "memory" in parts:
+                memory = grown(port, process, options.points)
+                print(f"resident while {options.points} points came in, at each tenth: "
+                      + ", ".join(f"{now:.0f}" for now, _ in memory) + f" MiB; {memory[-1][1]:.0f} MiB at most")
 
 
 if __name__ == "__main__":
