@@ -1,16 +1,9 @@
 #include "forward/curl.hpp"
 
-#include <dlfcn.h>
+#include "base/shared_library.hpp"
 
 namespace plimsoll::forward {
 namespace {
-
-template <class Function>
-bool look_up(void* library, const char* name, Function& out) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym(3) says to do
-  out = reinterpret_cast<Function>(::dlsym(library, name));
-  return out != nullptr;
-}
 
 Result<Curl> load() {
   constexpr const char* kLibraries[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};

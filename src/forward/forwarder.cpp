@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "forward/mlflow_text.hpp"
 #include "store/point_order.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::forward {
 namespace {
@@ -135,7 +136,7 @@ void Forwarder::trust_what_was_sent(const store::Run& run) {
     const auto found = there_->metrics.find(cursor_of(entry.first).key);
     const store::Point& latest = entry.second.latest;
     return found != there_->metrics.end() &&
-           found->second == RemoteRun::Latest{milliseconds(latest.time), latest.step};
+           found->second == RemoteRun::Latest{store::milliseconds(latest.time), latest.step};
   });
   if (!agrees) return;
   for (const auto& [name, metric] : run.metrics) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "forward/mlflow_text.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::forward {
 namespace {
@@ -12,11 +13,6 @@ constexpr std::size_t kMostMetrics = 1000, kMostParams = 100, kMostTags = 100, k
 constexpr std::size_t kMostBytes = 990'000;
 
 }  // namespace
-
-std::int64_t milliseconds(store::Time time) {
-  constexpr store::Time kEach = 1000;
-  return time / kEach - (time % kEach < 0 ? 1 : 0);
-}
 
 bool LogBatch::add(Entries& to, std::size_t most, std::string_view entry) {
   const std::size_t bytes = metrics_.json.size() + params_.json.size() + tags_.json.size();
@@ -31,7 +27,7 @@ bool LogBatch::add(Entries& to, std::size_t most, std::string_view entry) {
 bool LogBatch::add_metric(std::string_view key_json, const store::Point& point) {
   return add(metrics_, kMostMetrics,
              fmt::format(R"({{"key":{},"value":{},"timestamp":{},"step":{}}})", key_json,
-                         json_number(point.value), milliseconds(point.time), point.step));
+                         json_number(point.value), store::milliseconds(point.time), point.step));
 }
 
 bool LogBatch::add_param(std::string_view key, std::string_view value) {

@@ -29,7 +29,4 @@ class LogBatch {
   Entries metrics_, params_, tags_;
 };
 
-/// Microseconds as MLflow's milliseconds, rounded down.
-[[nodiscard]] std::int64_t milliseconds(store::Time time);
-
 }  // namespace plimsoll::forward

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "store/timestamp.hpp"
+
 namespace plimsoll::forward {
 namespace {
 
@@ -39,9 +41,9 @@ TEST(LogBatch, StaysBelowAMegabyte) {
 }
 
 TEST(LogBatch, MillisecondsAreRoundedDown) {
-  EXPECT_EQ(milliseconds(1999), 1);
-  EXPECT_EQ(milliseconds(-1), -1);
-  EXPECT_EQ(milliseconds(-1000), -1);
+  EXPECT_EQ(store::milliseconds(1999), 1);
+  EXPECT_EQ(store::milliseconds(-1), -1);
+  EXPECT_EQ(store::milliseconds(-1000), -1);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/printable.hpp"
 #include "forward/mlflow_text.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::forward {
 namespace {
@@ -162,7 +163,7 @@ Result<RemoteRun> MlflowRemote::create(const NewRemoteRun& run) {
   const Result<std::string> answer =
       ask("runs/create",
           fmt::format(R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
-                      milliseconds(run.start), pairs_json(run.tags),
+                      store::milliseconds(run.start), pairs_json(run.tags),
                       run.name.empty() ? "" : R"(,"run_name":)" + json_text(cut(run.name, kLongestTag)),
                       run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
   if (!answer) return std::unexpected(answer.error());
@@ -175,7 +176,7 @@ Status MlflowRemote::change(const std::string& id, const RemoteChange& change) {
   const Result<std::string> answer = ask(
       "runs/update",
       fmt::format(R"({{"run_id":{},"status":"{}"{}{}}})", json_text(id), store::name(change.status),
-                  change.end ? fmt::format(R"(,"end_time":{})", milliseconds(*change.end)) : "",
+                  change.end ? fmt::format(R"(,"end_time":{})", store::milliseconds(*change.end)) : "",
                   change.name.empty() ? "" : R"(,"run_name":)" + json_text(cut(change.name, kLongestTag))));
   if (!answer) return std::unexpected(answer.error());
   return {};

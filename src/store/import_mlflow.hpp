@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "store/transfer.hpp"
 
@@ -12,6 +14,13 @@ namespace plimsoll::store {
 /// refused or left out. May be repeated.
 [[nodiscard]] Result<Transferred> import_mlflow(const std::filesystem::path& path, Store& to,
                                                 const Progress& progress = {});
+
+/// What a store of MLflow says is a time in milliseconds; nothing where no clock can have shown it.
+[[nodiscard]] constexpr std::optional<Time> time_of_mlflow(std::int64_t milliseconds) {
+  constexpr std::int64_t kLatest = std::int64_t{1} << 52;
+  if (milliseconds < -kLatest || milliseconds > kLatest) return {};
+  return milliseconds * 1000;
+}
 
 /// The two kinds, by what is found at the path.
 [[nodiscard]] Result<Transferred> import_mlflow_files(const std::filesystem::path& root, Store& to,

@@ -1,16 +1,9 @@
 #include "store/libpq.hpp"
 
-#include <dlfcn.h>
+#include "base/shared_library.hpp"
 
 namespace plimsoll::store {
 namespace {
-
-template <class Function>
-bool look_up(void* library, const char* name, Function& out) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what dlsym(3) says to do
-  out = reinterpret_cast<Function>(::dlsym(library, name));
-  return out != nullptr;
-}
 
 Result<Libpq> load() {
   constexpr const char* kLibrary = "libpq.so.5";

@@ -8,13 +8,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLatest = std::int64_t{1} << 52;  // in milliseconds
-
 std::optional<Time> time_of(const Query& row, int column) {
   if (row.is_null(column)) return {};
-  const std::int64_t milliseconds = row.integer(column);
-  if (milliseconds < -kLatest || milliseconds > kLatest) return {};
-  return milliseconds * 1000;
+  return time_of_mlflow(row.integer(column));
 }
 
 Result<std::map<std::string, std::string>> texts_of(Query query) {

@@ -46,10 +46,7 @@ std::optional<std::int64_t> integer_in(const Texts& meta, const std::string& key
 
 /// MLflow's milliseconds; nothing where they are none.
 std::optional<Time> time_in(const Texts& meta, const std::string& key) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 52;
-  const std::optional<std::int64_t> value = integer_in(meta, key);
-  if (!value || *value < -kMost || *value > kMost) return {};
-  return *value * 1000;
+  return integer_in(meta, key).and_then(time_of_mlflow);
 }
 
 /// The regular files below a directory with their names relative to it; links are left out.
@@ -83,11 +80,11 @@ std::optional<Point> point_of(std::string_view line) {
   Point p;
   const char* at = line.data();
   const char* const end = at + line.size();
-  auto read = std::from_chars(at, end, p.time);
-  constexpr std::int64_t kMost = std::int64_t{1} << 52;
-  if (read.ec != std::errc() || p.time > kMost || p.time < -kMost || read.ptr == end || *read.ptr != ' ')
-    return {};
-  p.time *= 1000;
+  std::int64_t milliseconds = 0;
+  auto read = std::from_chars(at, end, milliseconds);
+  const std::optional<Time> time = time_of_mlflow(milliseconds);
+  if (read.ec != std::errc() || !time || read.ptr == end || *read.ptr != ' ') return {};
+  p.time = *time;
   read = std::from_chars(read.ptr + 1, end, p.value);
   if (read.ec != std::errc()) return {};
   if (read.ptr == end) return p;

@@ -12,6 +12,7 @@
 #include "serve/metric_writer.hpp"
 #include "serve/mlflow/fault.hpp"
 #include "store/store.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::serve::mlflow {
 
@@ -68,10 +69,7 @@ class Api {
 /// The location of an experiment that says nothing of its own: "mlflow-artifacts:/7".
 [[nodiscard]] std::string artifact_location(const store::Experiment& experiment);
 
-/// MLflow counts milliseconds, the store microseconds.
-[[nodiscard]] constexpr std::int64_t milliseconds(store::Time time) {
-  return time >= 0 ? time / 1000 : (time - 999) / 1000;
-}
+using store::milliseconds;
 /// Refuses what is negative or does not fit.
 [[nodiscard]] Outcome<store::Time> time_of(std::int64_t milliseconds, std::string_view field);
 
