@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.hpp"
+
 namespace plimsoll {
 namespace {
 
@@ -13,25 +15,10 @@ bool is_harmful(std::uint32_t code) {
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/// Bytes of the UTF-8 character that `text` begins with, or 0 where it is broken or not to be shown.
+/// Bytes of the character that `text` begins with, or 0 where it is broken or not to be shown.
 std::size_t shown_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80          ? 1
-                             : (first >> 5U) == 6  ? 2
-                             : (first >> 4U) == 14 ? 3
-                             : (first >> 3U) == 30 ? 4
-                                                   : 0;
-  if (length == 0 || length > text.size()) return 0;
-  std::uint32_t code = length == 1 ? first : first & (0x7FU >> length);
-  for (const char c : text.substr(1, length - 1)) {
-    const auto next = static_cast<unsigned char>(c);
-    if ((next >> 6U) != 2) return 0;
-    code = (code << 6U) | (next & 0x3FU);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool overlong = code < kLeast[length];
-  const bool surrogate = code >= 0xD800 && code < 0xE000;
-  return overlong || surrogate || code > 0x10FFFF || is_harmful(code) ? 0 : length;
+  const Character character = first_character(text);
+  return is_harmful(character.code) ? 0 : character.length;
 }
 
 }  // namespace

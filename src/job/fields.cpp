@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 
 namespace plimsoll::job {
 namespace {
@@ -26,16 +27,6 @@ int levels(std::string_view text, int enough) {
     }
   }
   return deepest;
-}
-
-bool is_utf8(std::string_view text) {
-  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return true;
-  try {
-    static_cast<void>(Json(text).dump());
-    return true;
-  } catch (const Json::exception&) {
-    return false;
-  }
 }
 
 std::optional<unsigned> hex_digit(char c) {

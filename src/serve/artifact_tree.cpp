@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
-#include "serve/http/target.hpp"
+#include "base/utf8.hpp"
 
 namespace plimsoll::serve {
 namespace {

@@ -34,6 +34,16 @@ Query& Query::bind_blob(std::string_view bytes) {
   return *this;
 }
 
+Query& Query::bind_integers(std::span<const std::int64_t> values) {
+  if (statement_) (*statement_)->bind_integers(values);
+  return *this;
+}
+
+Status Query::start() {
+  if (!statement_) return std::unexpected(statement_.error());
+  return (*statement_)->start();
+}
+
 Result<bool> Query::next() {
   if (!statement_) return std::unexpected(statement_.error());
   return (*statement_)->next();

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,6 +28,9 @@ class Statement {
   virtual void bind(double value) = 0;
   virtual void bind_text(std::string_view value) = 0;
   virtual void bind_blob(std::string_view bytes) = 0;
+  virtual void bind_integers(std::span<const std::int64_t> values) = 0;  ///< for Database::one_of()
+  /// Rows are wanted soon, after those of other statements that are started as well.
+  [[nodiscard]] virtual Status start() { return {}; }
   [[nodiscard]] virtual Result<bool> next() = 0;
   /// As next(), where no rows are wanted; an error may come with a later statement of the transaction.
   [[nodiscard]] virtual Status run() = 0;
@@ -62,7 +66,11 @@ class Query {
   Query& bind(std::string_view value);
   Query& bind(std::optional<std::int64_t> value);
   Query& bind_blob(std::string_view bytes);
+  Query& bind_integers(std::span<const std::int64_t> values);  ///< for Database::one_of()
 
+  /// Rows are wanted soon, after those of others: who starts several before the first is read waits once for
+  /// all of them.
+  [[nodiscard]] Status start();
   /// Whether there is a row.
   [[nodiscard]] Result<bool> next();
   /// For statements without rows.
@@ -113,6 +121,8 @@ class Database {
   /// the commit, two that waited for each other), so that it may simply be done again.
   [[nodiscard]] virtual bool may_be_repeated() const { return false; }
   [[nodiscard]] virtual std::string name() const = 0;  ///< for people: its path or address
+  /// A condition, to stand after a column: it is one of the integers of a single value.
+  [[nodiscard]] virtual std::string_view one_of() const = 0;
 
  protected:
   Database() = default;

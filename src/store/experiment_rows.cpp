@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/printable.hpp"
-#include "store/filter_sql.hpp"
+#include "store/selection.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
 
@@ -155,11 +155,12 @@ Result<Experiment> load_experiment(Database& database, std::int64_t id) {
 }
 
 Result<std::vector<Experiment>> find_experiments(Database& database, const ExperimentSearch& search) {
-  Sql sql{"SELECT e.id FROM experiment e WHERE 1 = 1", {}};
-  add_view(sql, "e.deleted", search.view);
-  PLIMSOLL_TRY(add_filter(sql, Subject::experiments, search.filter));
-  PLIMSOLL_TRY(add_orders(sql, Subject::experiments, search.order_by, "e.created DESC, e.id DESC"));
-  const Result<std::vector<std::int64_t>> ids = page_of_numbers(database, sql, search.limit, search.offset);
+  Selection selection(Subject::experiments);
+  selection.in_view(search.view);
+  PLIMSOLL_TRY(selection.matching(search.filter));
+  PLIMSOLL_TRY(selection.ordered_by(search.order_by));
+  const Result<std::vector<std::int64_t>> ids =
+      numbers_of(selection.page(database, "e.id", search.limit, search.offset));
   if (!ids) return std::unexpected(ids.error());
   return load_experiments(database, *ids);
 }

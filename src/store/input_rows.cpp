@@ -81,46 +81,47 @@ Status insert_model_links(Database& database, std::int64_t run, bool output,
   return {};
 }
 
-Status load_inputs(Database& database, const std::vector<std::int64_t>& numbers,
-                   const std::unordered_map<std::int64_t, Run*>& runs) {
+InputQueries::InputQueries(Database& database, std::span<const std::int64_t> runs)
+    : inputs_(query_of(database,
+                       "SELECT i.run, i.id, d.name, d.digest, d.source_type, d.source, d.schema, d.profile "
+                       "FROM input i JOIN dataset d ON d.id = i.dataset WHERE i.run = ? ORDER BY i.id",
+                       runs)),
+      tags_(query_of(database,
+                     "SELECT t.input, t.name, t.value FROM input i JOIN input_tag t ON t.input = i.id "
+                     "WHERE i.run = ?",
+                     runs)),
+      links_(query_of(database,
+                      "SELECT run, output, model, step FROM model_link WHERE run = ? ORDER BY model, step",
+                      runs)) {}
+
+Status InputQueries::start() {
+  for (Query* query : {&inputs_, &tags_, &links_}) PLIMSOLL_TRY(query->start());
+  return {};
+}
+
+Status InputQueries::load(const RunsByNumber& runs) {
   struct Place {
     Run* run;
     std::size_t at;
   };
   std::unordered_map<std::int64_t, Place> places;  // of an input, by its id
-  {
-    Query query =
-        query_of(database,
-                 "SELECT i.run, i.id, d.name, d.digest, d.source_type, d.source, d.schema, d.profile "
-                 "FROM input i JOIN dataset d ON d.id = i.dataset WHERE i.run = ? ORDER BY i.id",
-                 numbers);
-    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
-      const auto run = runs.find(row.integer(0));
-      if (run == runs.end()) return;
-      places.emplace(row.integer(1), Place{run->second, run->second->inputs.size()});
-      run->second->inputs.push_back({Dataset{.name = row.text(2),
-                                             .digest = row.text(3),
-                                             .source_type = row.text(4),
-                                             .source = row.text(5),
-                                             .schema = row.text(6),
-                                             .profile = row.text(7)}});
-    }));
-  }
-  if (!places.empty()) {
-    Query query = query_of(
-        database,
-        "SELECT t.input, t.name, t.value FROM input i JOIN input_tag t ON t.input = i.id WHERE i.run = ?",
-        numbers);
-    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
-      const auto place = places.find(row.integer(0));
-      if (place != places.end())
-        place->second.run->inputs[place->second.at].tags.emplace(row.text(1), row.text(2));
-    }));
-  }
-  Query query =
-      query_of(database, "SELECT run, output, model, step FROM model_link WHERE run = ? ORDER BY model, step",
-               numbers);
-  return for_each_row(query, [&](const Query& row) {
+  PLIMSOLL_TRY(for_each_row(inputs_, [&](const Query& row) {
+    const auto run = runs.find(row.integer(0));
+    if (run == runs.end()) return;
+    places.emplace(row.integer(1), Place{run->second, run->second->inputs.size()});
+    run->second->inputs.push_back({Dataset{.name = row.text(2),
+                                           .digest = row.text(3),
+                                           .source_type = row.text(4),
+                                           .source = row.text(5),
+                                           .schema = row.text(6),
+                                           .profile = row.text(7)}});
+  }));
+  PLIMSOLL_TRY(for_each_row(tags_, [&](const Query& row) {
+    const auto place = places.find(row.integer(0));
+    if (place != places.end())
+      place->second.run->inputs[place->second.at].tags.emplace(row.text(1), row.text(2));
+  }));
+  return for_each_row(links_, [&](const Query& row) {
     const auto run = runs.find(row.integer(0));
     if (run == runs.end()) return;
     auto& links = row.boolean(1) ? run->second->model_outputs : run->second->model_inputs;

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 #include "store/database.hpp"
 #include "store/run.hpp"
@@ -14,8 +13,18 @@ namespace plimsoll::store {
 [[nodiscard]] Status insert_model_links(Database& database, std::int64_t run, bool output,
                                         std::span<const ModelLink> links);
 
-/// Of all these runs; `runs` says which value belongs to a number.
-[[nodiscard]] Status load_inputs(Database& database, const std::vector<std::int64_t>& numbers,
-                                 const std::unordered_map<std::int64_t, Run*>& runs);
+/// Runs that are being read, by their numbers.
+using RunsByNumber = std::unordered_map<std::int64_t, Run*>;
+
+/// Inputs and outputs of some runs.
+class InputQueries {
+ public:
+  InputQueries(Database& database, std::span<const std::int64_t> runs);
+  [[nodiscard]] Status start();
+  [[nodiscard]] Status load(const RunsByNumber& runs);
+
+ private:
+  Query inputs_, tags_, links_;
+};
 
 }  // namespace plimsoll::store

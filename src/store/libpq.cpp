@@ -25,6 +25,7 @@ Result<Libpq> load() {
       look_up(library, "PQenterPipelineMode", f.enter_pipeline) &&
       look_up(library, "PQexitPipelineMode", f.exit_pipeline) &&
       look_up(library, "PQpipelineSync", f.synchronize) &&
+      look_up(library, "PQsendFlushRequest", f.request_flush) &&
       look_up(library, "PQsendPrepare", f.send_prepare) &&
       look_up(library, "PQsendQueryPrepared", f.send_prepared) &&
       look_up(library, "PQsendQueryParams", f.send_query) && look_up(library, "PQgetResult", f.get_result) &&

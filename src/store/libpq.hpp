@@ -21,6 +21,7 @@ struct Libpq {
   decltype(&::PQenterPipelineMode) enter_pipeline = nullptr;
   decltype(&::PQexitPipelineMode) exit_pipeline = nullptr;
   decltype(&::PQpipelineSync) synchronize = nullptr;
+  decltype(&::PQsendFlushRequest) request_flush = nullptr;
   decltype(&::PQsendPrepare) send_prepare = nullptr;
   decltype(&::PQsendQueryPrepared) send_prepared = nullptr;
   decltype(&::PQsendQueryParams) send_query = nullptr;

@@ -1,7 +1,6 @@
 #include "store/metric_rows.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/printable.hpp"
 #include "store/point_order.hpp"
@@ -11,8 +10,6 @@ namespace {
 
 /// More is not what was written but damage.
 constexpr std::int64_t kMostChunks = std::int64_t{1} << 40;
-
-using GrowthsByName = std::unordered_map<std::string_view, Growth*>;
 
 /// "?, ?, ?"
 std::string marks(std::size_t count) {
@@ -34,41 +31,29 @@ Status take_row(const Query& row, const GrowthsByName& growths) {
   return {};
 }
 
-/// Those of some growths that are there already.
-Status find_rows(Database& database, std::int64_t run, std::span<Growth> some, const GrowthsByName& growths) {
-  static const std::string kMany =
-      "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric WHERE run = "
-      "? AND "
-      "name IN (" +
-      marks(kRowsAtOnce) + ")";
-  Query query =
-      some.size() == 1
-          ? database.query(
-                "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric "
-                "WHERE run = ? AND name = ?")
-          : database.query_again(kMany);
-  query.bind(run);
+constexpr std::string_view kFind =
+    "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric "
+    "WHERE run = (SELECT number FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 1) AND name ";
+
+/// Asks for those of some growths that are there already.
+Query find_query(Database& database, const IdRange& run, std::span<const Growth> some) {
+  static const std::string kOne = fmt::format("{}= ?", kFind),
+                           kMany = fmt::format("{}IN ({})", kFind, marks(kRowsAtOnce));
+  Query query = database.query_again(some.size() == 1 ? kOne : kMany);
+  query.bind(run.first).bind(run.end);
   const std::size_t wanted = some.size() == 1 ? 1 : kRowsAtOnce;
   // The statement has room for more names: the last is asked for again.
   for (std::size_t i = 0; i < wanted; ++i) query.bind(some[std::min(i, some.size() - 1)].metric);
-  return for_each_row(query, [&](const Query& row) { return take_row(row, growths); });
+  return query;
 }
 
-Status make_rows(Database& database, std::int64_t run, std::span<Growth* const> fresh,
-                 const GrowthsByName& growths) {
+std::string insert_of(std::size_t rows) {
   constexpr std::string_view kRow = "(?, ?, '', '', 0, 0, NULL, 0, 0, 0)";
   std::string sql =
       "INSERT INTO metric(run, name, unit, source, latest_time, latest_step, latest_value, points, "
-      "full_chunks, "
-      "chunks) VALUES ";
-  for (std::size_t i = 0; i < fresh.size(); ++i) sql.append(i == 0 ? "" : ", ").append(kRow);
-  sql += " RETURNING name, id";
-  Query query = fresh.size() == 1 ? database.query_again(sql) : database.query_once(sql);
-  for (const Growth* growth : fresh) query.bind(run).bind(growth->metric);
-  return for_each_row(query, [&](const Query& row) {
-    if (const auto growth = growths.find(row.text(0)); growth != growths.end())
-      growth->second->row.id = row.integer(1);
-  });
+      "full_chunks, chunks) VALUES ";
+  for (std::size_t i = 0; i < rows; ++i) sql.append(i == 0 ? "" : ", ").append(kRow);
+  return sql + " RETURNING name, id";
 }
 
 void bind_metric(Query& query, const Growth& growth) {
@@ -104,22 +89,45 @@ std::string rows_at_once(std::string_view insert, int columns) {
   return out;
 }
 
-Status enter_metrics(Database& database, std::int64_t run, std::vector<Growth>& growths) {
-  GrowthsByName by_name;
-  for (Growth& growth : growths) by_name.emplace(growth.metric, &growth);
-  for (std::span<Growth> rest = growths; !rest.empty();) {
+MetricEntry::MetricEntry(std::span<Growth> growths) : growths_(growths) {
+  for (Growth& growth : growths) by_name_.emplace(growth.metric, &growth);
+}
+
+Status MetricEntry::find(Database& database, const IdRange& run) {
+  for (std::span<const Growth> rest = growths_; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), kRowsAtOnce);
-    PLIMSOLL_TRY(find_rows(database, run, rest.first(count), by_name));
+    queries_.push_back(find_query(database, run, rest.first(count)));
+    PLIMSOLL_TRY(queries_.back().start());
     rest = rest.subspan(count);
   }
-  std::vector<Growth*> fresh;
-  for (Growth& growth : growths)
+  return {};
+}
+
+Status MetricEntry::make(Database& database, std::int64_t run) {
+  static const std::string kOne = insert_of(1), kMany = insert_of(kRowsAtOnce);
+  for (Query& query : queries_)
+    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) { return take_row(row, by_name_); }));
+  queries_.clear();
+  std::vector<const Growth*> fresh;
+  for (const Growth& growth : growths_)
     if (!growth.row.latest) fresh.push_back(&growth);
-  for (std::span<Growth* const> rest = fresh; !rest.empty();) {
-    const std::size_t count = std::min(rest.size(), kRowsAtOnce);
-    PLIMSOLL_TRY(make_rows(database, run, rest.first(count), by_name));
+  for (std::span<const Growth* const> rest = fresh; !rest.empty();) {
+    const std::size_t count = rest.size() >= kRowsAtOnce ? kRowsAtOnce : 1;
+    queries_.push_back(database.query_again(count == 1 ? kOne : kMany));
+    for (const Growth* growth : rest.first(count)) queries_.back().bind(run).bind(growth->metric);
+    PLIMSOLL_TRY(queries_.back().start());
     rest = rest.subspan(count);
   }
+  return {};
+}
+
+Status MetricEntry::finish() {
+  for (Query& query : queries_)
+    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
+      if (const auto growth = by_name_.find(row.text(0)); growth != by_name_.end())
+        growth->second->row.id = row.integer(1);
+    }));
+  queries_.clear();
   return {};
 }
 

@@ -4,10 +4,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "store/database.hpp"
-#include "store/run.hpp"
+#include "store/run_rows.hpp"
 
 /// Metrics as rows of the database, many at a time. Callers hold a transaction and the run.
 namespace plimsoll::store {
@@ -29,8 +30,22 @@ struct Growth {
   MetricRow row = {};
 };
 
-/// Finds the rows, and makes those that are missing, still without points.
-[[nodiscard]] Status enter_metrics(Database& database, std::int64_t run, std::vector<Growth>& growths);
+using GrowthsByName = std::unordered_map<std::string_view, Growth*>;
+
+/// Finds the rows of a run's metrics, and makes those that are missing, still without points. In three steps,
+/// so that who has several runs asks the database for all of them before the first answer is read.
+class MetricEntry {
+ public:
+  explicit MetricEntry(std::span<Growth> growths);
+  [[nodiscard]] Status find(Database& database, const IdRange& run);
+  [[nodiscard]] Status make(Database& database, std::int64_t run);
+  [[nodiscard]] Status finish();
+
+ private:
+  std::span<Growth> growths_;
+  GrowthsByName by_name_;
+  std::vector<Query> queries_;
+};
 /// Writes the rows with all that was added.
 [[nodiscard]] Status save_metrics(Database& database, std::span<const Growth> growths);
 /// Writes how a metric's chunks are counted after some were joined.

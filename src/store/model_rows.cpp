@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/printable.hpp"
-#include "store/filter_sql.hpp"
+#include "store/selection.hpp"
 #include "store/point_order.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
@@ -175,13 +175,13 @@ Result<LoggedModel> load_model(Database& database, std::string_view id) {
 }
 
 Result<std::vector<LoggedModel>> find_models(Database& database, const ModelSearch& search) {
-  Sql sql{"SELECT m.number FROM model m WHERE 1 = 1", {}};
-  add_view(sql, "m.deleted", search.view);
-  PLIMSOLL_TRY(add_numbers(sql, "m.experiment", search.experiment_ids));
-  PLIMSOLL_TRY(add_filter(sql, Subject::models, search.filter));
-  PLIMSOLL_TRY(add_orders(sql, Subject::models, search.order_by, "m.created DESC, m.number DESC"));
+  Selection selection(Subject::models);
+  selection.in_view(search.view);
+  PLIMSOLL_TRY(selection.in_experiments(search.experiment_ids));
+  PLIMSOLL_TRY(selection.matching(search.filter));
+  PLIMSOLL_TRY(selection.ordered_by(search.order_by));
   const Result<std::vector<std::int64_t>> numbers =
-      page_of_numbers(database, sql, search.limit, search.offset);
+      numbers_of(selection.page(database, "m.number", search.limit, search.offset));
   if (!numbers) return std::unexpected(numbers.error());
   return load_models(database, *numbers);
 }

@@ -53,7 +53,8 @@ Result<std::unique_ptr<Store>> open_file(const fs::path& named, const OpenOption
                       .readers = nullptr,
                       .location = path.string(),
                       .artifacts = artifacts_beside(path),
-                      .give_space_back = vacuum};
+                      .give_space_back = vacuum,
+                      .refresh_statistics = {}};
   // Without a write-ahead log readers and the writer would only be in each other's way.
   if (*journal == Journal::write_ahead) parts.readers = std::make_unique<Connections>(kReaders, another);
   return make_sql_store(std::move(parts));
@@ -75,7 +76,8 @@ Result<std::unique_ptr<Store>> open_server(const std::string& address, const Ope
                          .readers = std::make_unique<Connections>(kReaders, another),
                          .location = std::move(location),
                          .artifacts = *artifacts,
-                         .give_space_back = {}});
+                         .give_space_back = {},
+                         .refresh_statistics = analyze_grown});
 }
 
 }  // namespace

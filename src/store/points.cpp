@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 #include "base/printable.hpp"
 #include "store/chunk.hpp"
-#include "store/metric_rows.hpp"
-#include "store/model_rows.hpp"
 #include "store/point_order.hpp"
 #include "store/summary.hpp"
-#include "store/texts.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -94,7 +90,7 @@ Status insert_small(Database& database, std::span<const Waiting> chunks) {
 }
 
 /// The new points of every metric, as new chunks.
-Status insert_growths(Database& database, std::vector<Growth>& growths) {
+Status insert_growths(Database& database, std::span<Growth> growths) {
   std::vector<Waiting> small;
   for (Growth& growth : growths) {
     std::span<const Point> rest = growth.points;
@@ -189,37 +185,14 @@ Result<bool> join_some(Database& database, MetricRow& metric) {
   return true;
 }
 
-Status check(const Batch& batch) {
-  PLIMSOLL_TRY(check_name("metric", batch.metric));
-  if (!batch.description.unit.empty()) PLIMSOLL_TRY(check_name("unit", batch.description.unit));
-  if (!batch.description.source.empty()) PLIMSOLL_TRY(check_name("source", batch.description.source));
-  return {};
-}
-
 }  // namespace
 
-Status append_points(Database& database, std::int64_t run, std::span<const Batch* const> batches) {
-  std::vector<Growth> growths;
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (const Batch* batch : batches) {
-    PLIMSOLL_TRY(check(*batch));
-    if (batch->points.empty()) continue;
-    const auto [place, fresh] = places.emplace(batch->metric, growths.size());
-    if (fresh) growths.push_back({.metric = batch->metric});
-    Growth& growth = growths[place->second];
-    growth.points.insert(growth.points.end(), batch->points.begin(), batch->points.end());
-    if (!batch->description.unit.empty()) growth.unit = batch->description.unit;
-    if (!batch->description.source.empty()) growth.source = batch->description.source;
-  }
-  PLIMSOLL_TRY(enter_metrics(database, run, growths));
+Status append_points(Database& database, std::span<Growth> growths) {
   PLIMSOLL_TRY(insert_growths(database, growths));
   for (Growth& growth : growths)
     if (growth.row.chunks - growth.row.full_chunks >= kManyChunks)
       PLIMSOLL_TRY(join_some(database, growth.row));
-  PLIMSOLL_TRY(save_metrics(database, growths));
-  for (const Batch* batch : batches)
-    if (!batch->model.empty() && !batch->points.empty()) PLIMSOLL_TRY(link_metric(database, run, *batch));
-  return {};
+  return save_metrics(database, growths);
 }
 
 Status compact_points(Database& database, std::int64_t run) {

@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "store/database.hpp"
-#include "store/run.hpp"
+#include "store/metric_rows.hpp"
 
 /// Points of metrics as chunks in the database. Callers hold a transaction.
 namespace plimsoll::store {
 
-/// Adds points of one run's metrics as new chunks, and joins a metric's small ones where many have come
-/// together.
-[[nodiscard]] Status append_points(Database& database, std::int64_t run,
-                                   std::span<const Batch* const> batches);
+/// Adds points to metrics whose rows are known as new chunks, and joins a metric's small ones where many have
+/// come together.
+[[nodiscard]] Status append_points(Database& database, std::span<Growth> growths);
 
 /// Joins the small chunks of every metric of a run.
 [[nodiscard]] Status compact_points(Database& database, std::int64_t run);

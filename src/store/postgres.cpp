@@ -95,14 +95,16 @@ Status PostgresDatabase::connect() {
 }
 
 Status PostgresDatabase::configure() {
-  ++generation_;
-  unanswered_ = 0;
+  prepared_.clear();
+  unanswered_.clear();
+  unsynchronized_ = false;
   library_.set_notice_processor(connection_.get(), be_silent, nullptr);
   if (library_.enter_pipeline(connection_.get()) != 1) return std::unexpected(error(nullptr));
-  // Durable whatever the server's default is; and a name means the same whoever logs in.
+  // Durable whatever the server's default is; and a name means the same whoever logs in. A statement is
+  // planned once: what it does is find rows by their keys, whatever its values are.
   return execute(
       fmt::format("SET search_path TO plimsoll; SET synchronous_commit TO on; SET lock_timeout TO {}; SET "
-                  "extra_float_digits TO 3",
+                  "extra_float_digits TO 3; SET plan_cache_mode TO force_generic_plan",
                   patience_.count()));
 }
 
@@ -135,22 +137,30 @@ Error PostgresDatabase::error(const PGresult* result) {
                Error::Kind::internal};
 }
 
-Status PostgresDatabase::send_prepare(const std::string& name, const std::string& sql,
-                                      const std::vector<PostgresValue>& values) {
+Result<std::string> PostgresDatabase::prepared(const std::string& sql,
+                                               const std::vector<PostgresValue>& values) {
   std::vector<Oid> types;
-  for (const PostgresValue& value : values) types.push_back(value.type);
-  if (library_.send_prepare(connection_.get(), name.c_str(), sql.c_str(), static_cast<int>(types.size()),
-                            types.data()) != 1)
-    return std::unexpected(error(nullptr));
-  ++unanswered_;
-  return {};
+  std::string key = sql;
+  for (const PostgresValue& value : values) {
+    types.push_back(value.type);
+    key += fmt::format(" {}", value.type);
+  }
+  const auto [place, fresh] = prepared_.try_emplace(std::move(key), fmt::format("p{}", prepared_.size()));
+  if (fresh) {
+    if (library_.send_prepare(connection_.get(), place->second.c_str(), sql.c_str(),
+                              static_cast<int>(types.size()), types.data()) != 1)
+      return std::unexpected(error(nullptr));
+    unanswered_.push_back(nullptr);
+    unsynchronized_ = true;
+  }
+  return place->second;
 }
 
 Status PostgresDatabase::send(const std::string& prepared, const std::string& sql,
-                              const std::vector<PostgresValue>& values) {
+                              const std::vector<PostgresValue>& values, PostgresStatement* receiver) {
   // Answers wait in buffers of both sides, which must not fill up.
   constexpr std::size_t kMostUnanswered = 256;
-  if (unanswered_ >= kMostUnanswered) PLIMSOLL_TRY(answer());
+  if (unanswered_.size() >= kMostUnanswered) PLIMSOLL_TRY(answer());
   std::vector<Oid> types;
   std::vector<const char*> pointers;
   std::vector<int> lengths, formats;
@@ -167,42 +177,80 @@ Status PostgresDatabase::send(const std::string& prepared, const std::string& sq
                        : library_.send_prepared(connection_.get(), prepared.c_str(), count, pointers.data(),
                                                 lengths.data(), formats.data(), 1);
   if (sent != 1) return std::unexpected(error(nullptr));
-  ++unanswered_;
+  unanswered_.push_back(receiver);
+  unsynchronized_ = true;
+  // Who waits for rows is sent them before the next statement has run.
+  if (receiver != nullptr && library_.request_flush(connection_.get()) != 1)
+    return std::unexpected(error(nullptr));
   return {};
 }
 
-Result<PostgresResult> PostgresDatabase::answer() {
-  PostgresResult last(nullptr, {&library_});
-  std::optional<Error> problem;
-  if (library_.synchronize(connection_.get()) != 1) return std::unexpected(error(nullptr));
+void PostgresDatabase::forget(const PostgresStatement* receiver) {
+  std::ranges::replace(unanswered_, receiver, nullptr);
+}
+
+/// Takes a result to whom it belongs.
+void PostgresDatabase::deliver(PostgresResult result, Answer& answer) {
+  const ExecStatusType status = library_.result_status(result.get());
+  if (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE) {
+    if (!answer.problem) answer.problem = error(result.get());
+  } else if (status != PGRES_PIPELINE_ABORTED) {
+    PostgresStatement* const receiver = unanswered_.empty() ? nullptr : unanswered_.front();
+    if (receiver == nullptr)
+      answer.unwanted = std::move(result);
+    else
+      receiver->receive(std::move(result));
+  }
+}
+
+/// Reads what the server sends until `enough` says so of a result, or of the end of a statement's answer
+/// (nullptr).
+template <class Enough>
+bool PostgresDatabase::read_until(Answer& answer, const Enough& enough) {
   for (int ends = 0; ends < 2;) {
     PostgresResult result(library_.get_result(connection_.get()), {&library_});
-    if (!result) {
+    const bool last = enough(result.get());
+    if (result) {
+      ends = 0;
+      if (!last) deliver(std::move(result), answer);
+    } else {
       // The end of one statement's answer; two in a row only where the connection is gone.
       ++ends;
-      continue;
+      if (!unanswered_.empty()) unanswered_.pop_front();
     }
-    ends = 0;
-    const ExecStatusType status = library_.result_status(result.get());
-    if (status == PGRES_PIPELINE_SYNC) {
-      unanswered_ = 0;
-      if (!problem) return last;
-      // Nobody knows which statements were prepared among those that the server has skipped.
-      forget_prepared_ = true;
-      return std::unexpected(std::move(*problem));
-    }
-    if (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE) {
-      if (!problem) problem = error(result.get());
-    } else if (status != PGRES_PIPELINE_ABORTED) {
-      last = std::move(result);
-    }
+    if (last) return true;
   }
-  unanswered_ = 0;
-  return std::unexpected(problem.value_or(error(nullptr)));
+  return false;
+}
+
+Status PostgresDatabase::await(const PostgresStatement& receiver) {
+  Answer answer{{nullptr, {&library_}}};
+  const bool read = read_until(answer, [&](const PGresult* result) {
+    return result == nullptr && (answer.problem || receiver.has_rows());
+  });
+  if (read && !answer.problem) return {};
+  const Result<PostgresResult> rest = this->answer();
+  if (answer.problem) return std::unexpected(std::move(*answer.problem));
+  return rest ? fail("the server has given no answer") : std::unexpected(rest.error());
+}
+
+Result<PostgresResult> PostgresDatabase::answer() {
+  Answer answer{{nullptr, {&library_}}};
+  if (library_.synchronize(connection_.get()) != 1) return std::unexpected(error(nullptr));
+  const bool read = read_until(answer, [&](const PGresult* result) {
+    return result != nullptr && library_.result_status(result) == PGRES_PIPELINE_SYNC;
+  });
+  unanswered_.clear();
+  unsynchronized_ = false;
+  if (!read) return std::unexpected(answer.problem.value_or(error(nullptr)));
+  if (!answer.problem) return std::move(answer.unwanted);
+  // Nobody knows which statements were prepared among those that the server has skipped.
+  forget_prepared_ = true;
+  return std::unexpected(std::move(*answer.problem));
 }
 
 Status PostgresDatabase::execute(const std::string& sql) {
-  if (unanswered_ > 0) PLIMSOLL_TRY(answer());
+  if (unsynchronized_) PLIMSOLL_TRY(answer());
   library_.exit_pipeline(connection_.get());
   const PostgresResult result(library_.execute(connection_.get(), sql.c_str()), {&library_});
   const ExecStatusType status = library_.result_status(result.get());
@@ -213,7 +261,7 @@ Status PostgresDatabase::execute(const std::string& sql) {
 }
 
 bool PostgresDatabase::in_transaction() const {
-  return library_.transaction_status(connection_.get()) != PQTRANS_IDLE || unanswered_ > 0;
+  return library_.transaction_status(connection_.get()) != PQTRANS_IDLE || unsynchronized_;
 }
 
 Result<std::unique_ptr<Statement>> PostgresDatabase::prepare(std::string_view sql, bool kept) {
@@ -224,7 +272,7 @@ Status PostgresDatabase::begin(bool writing) {
   if (is_lost()) PLIMSOLL_TRY(connect_again());
   repeatable_ = false;
   if (std::exchange(forget_prepared_, false)) {
-    ++generation_;
+    prepared_.clear();
     PLIMSOLL_TRY(query_once("DEALLOCATE ALL").run());
   }
   return writing ? query("BEGIN").run() : query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").run();
@@ -247,7 +295,7 @@ Status PostgresDatabase::commit() {
 void PostgresDatabase::roll_back() {
   if (is_lost()) return;
   const bool repeatable = repeatable_;
-  if (unanswered_ > 0) std::ignore = answer();
+  if (unsynchronized_) std::ignore = answer();
   if (!is_lost() && in_transaction()) {
     if (query("ROLLBACK").run()) std::ignore = answer();
   }

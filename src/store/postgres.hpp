@@ -1,9 +1,12 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "store/database.hpp"
@@ -28,9 +31,12 @@ struct PostgresValue {
   std::string bytes = {};
 };
 
+class PostgresStatement;
+
 /// One connection to a server. Statements are sent at once but answered when an answer is needed: those
-/// without rows cost no journey of their own, and their errors come with the next answer, at the latest with
-/// the commit's. A lost connection is made again when the next transaction begins.
+/// without rows cost no journey of their own, nor do several that are started before the first is read; and
+/// their errors come with the next answer, at the latest with the commit's. A lost connection is made again
+/// when the next transaction begins.
 class PostgresDatabase final : public Database {
  public:
   [[nodiscard]] static Result<std::unique_ptr<PostgresDatabase>> open(const std::string& address,
@@ -41,6 +47,7 @@ class PostgresDatabase final : public Database {
   [[nodiscard]] bool in_transaction() const override;
   [[nodiscard]] bool may_be_repeated() const override { return repeatable_; }
   [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string_view one_of() const override { return "= ANY(?)"; }
 
  protected:
   [[nodiscard]] Result<std::unique_ptr<Statement>> prepare(std::string_view sql, bool kept) override;
@@ -56,13 +63,26 @@ class PostgresDatabase final : public Database {
   [[nodiscard]] Status connect();
   [[nodiscard]] Status connect_again();
   [[nodiscard]] Status configure();
-  /// Values are sent as they are. `prepared`: the statement's name, "" where `sql` is used once.
+  /// Values are sent as they are. `prepared`: the statement's name, "" where `sql` is used once. `receiver`
+  /// is given the rows, where somebody wants them.
   [[nodiscard]] Status send(const std::string& prepared, const std::string& sql,
-                            const std::vector<PostgresValue>& values);
-  [[nodiscard]] Status send_prepare(const std::string& name, const std::string& sql,
-                                    const std::vector<PostgresValue>& values);
-  /// Waits for all that was sent; the answer to the last of it.
+                            const std::vector<PostgresValue>& values, PostgresStatement* receiver);
+  /// The name on the server of a statement with values of these types, which is prepared where it is new.
+  [[nodiscard]] Result<std::string> prepared(const std::string& sql,
+                                             const std::vector<PostgresValue>& values);
+  /// Waits for all that was sent, and gives each receiver its rows; the last answer that nobody wanted.
   [[nodiscard]] Result<PostgresResult> answer();
+  /// Waits until the receiver has its rows, and those before it: others may still be under way.
+  [[nodiscard]] Status await(const PostgresStatement& receiver);
+  struct Answer {
+    PostgresResult unwanted;
+    std::optional<Error> problem = {};  ///< the first
+  };
+  template <class Enough>
+  [[nodiscard]] bool read_until(Answer& answer, const Enough& enough);
+  void deliver(PostgresResult result, Answer& answer);
+  /// The statement wants its rows no more.
+  void forget(const PostgresStatement* receiver);
   [[nodiscard]] Error error(const PGresult* result);
   [[nodiscard]] bool is_lost() const { return lost_ || library_.status(connection_.get()) != CONNECTION_OK; }
 
@@ -71,9 +91,9 @@ class PostgresDatabase final : public Database {
   std::string name_;
   std::chrono::milliseconds patience_;
   std::unique_ptr<PGconn, ConnectionCloser> connection_;
-  std::size_t unanswered_ = 0;
-  std::size_t generation_ = 0;  ///< of the connection: prepared statements belong to one
-  std::size_t statements_ = 0;  ///< prepared so far, for their names
+  std::deque<PostgresStatement*> unanswered_;  ///< sent, in this order; nullptr: nobody wants rows
+  std::unordered_map<std::string, std::string> prepared_;  ///< names on the server, by text and types
+  bool unsynchronized_ = false;  ///< something was sent since the server was last asked for all answers
   bool repeatable_ = false;
   bool lost_ = false;
   bool forget_prepared_ = false;

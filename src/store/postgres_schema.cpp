@@ -1,6 +1,9 @@
 #include "store/postgres_schema.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "store/schema.hpp"
 
@@ -207,6 +210,21 @@ Status migrate(PostgresDatabase& database) {
 }
 
 }  // namespace
+
+Status analyze_grown(Database& database) {
+  constexpr std::string_view kTables[] = {"run", "param", "tag", "metric", "chunk"};
+  std::vector<std::string> grown;
+  {
+    Query query = database.query(
+        "SELECT c.relname::text FROM pg_class c JOIN pg_stat_user_tables s ON s.relid = c.oid "
+        "WHERE s.schemaname = 'plimsoll' AND s.n_live_tup > 500 + 2 * greatest(c.reltuples, 0)");
+    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) { grown.push_back(row.text(0)); }));
+  }
+  for (const std::string_view table : kTables)
+    if (std::ranges::find(grown, table) != grown.end())
+      PLIMSOLL_TRY(database.query_once(fmt::format("ANALYZE plimsoll.{}", table)).run());
+  return {};
+}
 
 Status prepare_postgres(PostgresDatabase& database, bool create) {
   Result<std::int64_t> version = 0;

@@ -11,12 +11,16 @@ namespace {
 
 // Of pg_type.dat; these never change.
 constexpr Oid kBoolean = 16, kBytes = 17, kInt8 = 20, kInt2 = 21, kInt4 = 23, kText = 25, kFloat4 = 700,
-              kFloat8 = 701;
+              kFloat8 = 701, kInt8Array = 1016;
 
 /// Most significant byte first, as PostgreSQL sends numbers.
+void add_number(std::string& out, std::uint64_t value, unsigned bytes) {
+  for (unsigned i = bytes; i-- > 0;) out += static_cast<char>((value >> (8 * i)) & 0xFFU);
+}
+
 std::string network_order(std::uint64_t value) {
-  std::string out(8, '\0');
-  for (unsigned i = 0; i < 8; ++i) out[i] = static_cast<char>((value >> (56 - 8 * i)) & 0xFFU);
+  std::string out;
+  add_number(out, value, 8);
   return out;
 }
 
@@ -49,6 +53,10 @@ std::string numbered(std::string_view sql) {
 PostgresStatement::PostgresStatement(PostgresDatabase& database, std::string_view sql, bool kept)
     : database_(database), sql_(numbered(sql)), kept_(kept), result_(nullptr, {&database.library_}) {}
 
+PostgresStatement::~PostgresStatement() {
+  if (started_ && !result_) database_.forget(this);
+}
+
 void PostgresStatement::bind_null() {
   values_.push_back({.type = kInt8, .null = true});
 }
@@ -72,29 +80,43 @@ void PostgresStatement::bind_blob(std::string_view bytes) {
   values_.push_back({.type = kBytes, .bytes = std::string(bytes)});
 }
 
-Status PostgresStatement::send() {
-  if (!kept_) return database_.send({}, sql_, values_);
-  std::vector<Oid> types;
-  for (const PostgresValue& value : values_) types.push_back(value.type);
-  if (name_.empty() || generation_ != database_.generation_ || types_ != types) {
-    name_ = fmt::format("p{}", ++database_.statements_);
-    generation_ = database_.generation_;
-    types_ = std::move(types);
-    PLIMSOLL_TRY(database_.send_prepare(name_, sql_, values_));
+void PostgresStatement::bind_integers(std::span<const std::int64_t> values) {
+  std::string array;
+  array.reserve(20 + 12 * values.size());
+  // Dimensions, no nulls, the elements' type; of the one dimension its length and first index.
+  for (const std::uint64_t head : {std::uint64_t{1}, std::uint64_t{0}, std::uint64_t{kInt8},
+                                   std::uint64_t{values.size()}, std::uint64_t{1}})
+    add_number(array, head, 4);
+  for (const std::int64_t value : values) {
+    add_number(array, 8, 4);
+    add_number(array, std::bit_cast<std::uint64_t>(value), 8);
   }
-  return database_.send(name_, sql_, values_);
+  values_.push_back({.type = kInt8Array, .bytes = std::move(array)});
+}
+
+Status PostgresStatement::send(PostgresStatement* receiver) {
+  std::string name;
+  if (kept_) {
+    Result<std::string> prepared = database_.prepared(sql_, values_);
+    if (!prepared) return std::unexpected(std::move(prepared).error());
+    name = std::move(*prepared);
+  }
+  return database_.send(name, sql_, values_, receiver);
 }
 
 Status PostgresStatement::run() {
-  return send();
+  return send(nullptr);
+}
+
+Status PostgresStatement::start() {
+  started_ = true;
+  return send(this);
 }
 
 Result<bool> PostgresStatement::next() {
   if (row_ < 0) {
-    PLIMSOLL_TRY(send());
-    Result<PostgresResult> result = database_.answer();
-    if (!result) return std::unexpected(std::move(result).error());
-    result_ = std::move(*result);
+    if (!started_) PLIMSOLL_TRY(start());
+    if (!result_) PLIMSOLL_TRY(database_.await(*this));
   }
   return ++row_ < database_.library_.rows(result_.get());
 }
@@ -136,6 +158,8 @@ std::string PostgresStatement::text(int column) const {
 }
 
 void PostgresStatement::reset() {
+  if (started_ && !result_) database_.forget(this);
+  started_ = false;
   values_.clear();
   result_.reset();
   row_ = -1;

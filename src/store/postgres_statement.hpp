@@ -1,6 +1,9 @@
 #pragma once
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/postgres.hpp"
@@ -11,12 +14,17 @@ namespace plimsoll::store {
 class PostgresStatement final : public Statement {
  public:
   PostgresStatement(PostgresDatabase& database, std::string_view sql, bool kept);
+  PostgresStatement(const PostgresStatement&) = delete;
+  PostgresStatement& operator=(const PostgresStatement&) = delete;
+  ~PostgresStatement() override;
 
   void bind_null() override;
   void bind(std::int64_t value) override;
   void bind(double value) override;
   void bind_text(std::string_view value) override;
   void bind_blob(std::string_view bytes) override;
+  void bind_integers(std::span<const std::int64_t> values) override;
+  [[nodiscard]] Status start() override;
   [[nodiscard]] Result<bool> next() override;
   [[nodiscard]] Status run() override;
   [[nodiscard]] bool is_null(int column) const override;
@@ -26,16 +34,17 @@ class PostgresStatement final : public Statement {
   [[nodiscard]] std::string_view blob(int column) const override;
   void reset() override;
 
+  void receive(PostgresResult rows) { result_ = std::move(rows); }
+  [[nodiscard]] bool has_rows() const { return result_ != nullptr; }
+
  private:
-  [[nodiscard]] Status send();
+  [[nodiscard]] Status send(PostgresStatement* receiver);
 
   PostgresDatabase& database_;
   std::string sql_;  ///< with $1, $2… for its values
   bool kept_;
-  std::string name_ = {};  ///< on the server; empty: not prepared
-  std::size_t generation_ = 0;
-  std::vector<Oid> types_ = {};  ///< that it was prepared with
   std::vector<PostgresValue> values_ = {};
+  bool started_ = false;
   PostgresResult result_;
   int row_ = -1;
 };

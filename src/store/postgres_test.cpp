@@ -1,5 +1,6 @@
 #include "store/postgres.hpp"
 
+#include <limits>
 #include <random>
 
 #include "store/location.hpp"
@@ -86,6 +87,94 @@ TEST_P(PostgresStore, SaysThatTheServerIsAway) {
   EXPECT_EQ(refused.error().kind, Error::Kind::unavailable) << refused.error().text();
   EXPECT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 1)}}}));
 }
+
+/// Statements that are under way together.
+class PostgresPipeline : public PostgresStore {
+ protected:
+  void SetUp() override {
+    PostgresStore::SetUp();
+    if (IsSkipped()) return;
+    Result<std::unique_ptr<PostgresDatabase>> opened =
+        PostgresDatabase::open(location_, std::chrono::seconds(1));
+    ASSERT_TRUE(opened);
+    database_ = std::move(*opened);
+  }
+  std::unique_ptr<PostgresDatabase> database_;
+};
+
+TEST_P(PostgresPipeline, GivesEachStatementItsOwnRowsInWhateverOrderTheyAreRead) {
+  const Result<Transaction> moment = Transaction::read(*database_);
+  ASSERT_TRUE(moment);
+  constexpr std::int64_t kMany = 600;  // more than are left unanswered
+  std::vector<Query> queries;
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    queries.push_back(database_->query("SELECT ?::bigint * 2"));
+    ASSERT_TRUE(queries.back().bind(i).start());
+  }
+  for (std::int64_t i = kMany; i-- > 0;) {
+    Query& query = queries[static_cast<std::size_t>(i)];
+    ASSERT_TRUE(query.row());
+    EXPECT_EQ(query.integer(0), 2 * i);
+    EXPECT_EQ(query.next(), false);
+  }
+}
+
+TEST_P(PostgresPipeline, GivesUpWhatFollowsAnErrorAndGoesOnAfterIt) {
+  {
+    const Result<Transaction> moment = Transaction::read(*database_);
+    ASSERT_TRUE(moment);
+    Query good = database_->query("SELECT 1"), bad = database_->query("SELECT 1 / (?::bigint)"),
+          after = database_->query("SELECT 3");
+    ASSERT_TRUE(good.start());
+    ASSERT_TRUE(bad.bind(std::int64_t{0}).start());
+    ASSERT_TRUE(after.start());
+    EXPECT_FALSE(bad.next());
+    EXPECT_EQ(good.next(), true);
+    EXPECT_FALSE(after.next());
+  }
+  const Result<Transaction> moment = Transaction::read(*database_);
+  ASSERT_TRUE(moment);
+  Query query = database_->query("SELECT 1 / (?::bigint)");
+  ASSERT_TRUE(query.bind(std::int64_t{1}).row());
+  EXPECT_EQ(query.integer(0), 1);
+}
+
+TEST_P(PostgresPipeline, ForgetsAStatementThatNobodyReads) {
+  const Result<Transaction> moment = Transaction::read(*database_);
+  ASSERT_TRUE(moment);
+  for (int i = 0; i < 3; ++i) {
+    {
+      Query unread = database_->query("SELECT 7"), once = database_->query_once("SELECT 8");
+      ASSERT_TRUE(unread.start());
+      ASSERT_TRUE(once.start());
+    }
+    Query read = database_->query("SELECT 7");
+    ASSERT_TRUE(read.row());
+    EXPECT_EQ(read.integer(0), 7);
+  }
+}
+
+TEST_P(PostgresPipeline, ComparesWithManyIntegers) {
+  const Result<Transaction> moment = Transaction::read(*database_);
+  ASSERT_TRUE(moment);
+  for (const std::vector<std::int64_t>& wanted :
+       {std::vector<std::int64_t>{},
+        {3},
+        {1, 5, 9, -2, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}}) {
+    Query query = database_->query_once(
+        fmt::format("SELECT n FROM generate_series(1, 9) AS n WHERE n {} ORDER BY n", database_->one_of()));
+    query.bind_integers(wanted);
+    std::vector<std::int64_t> found;
+    ASSERT_TRUE(for_each_row(query, [&](const Query& row) { found.push_back(row.integer(0)); }));
+    std::vector<std::int64_t> expected;
+    for (const std::int64_t n : wanted)
+      if (n >= 1 && n <= 9) expected.push_back(n);
+    EXPECT_EQ(found, expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Postgres, PostgresPipeline, testing::Values(test::Backend::postgres),
+                         [](const auto&) { return "Postgres"; });
 
 TEST_P(PostgresStore, IsNotMadeWhereThatIsNotWanted) {
   ASSERT_TRUE(server_->clear());

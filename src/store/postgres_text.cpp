@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "base/utf8.hpp"
+
 namespace plimsoll::store {
 namespace {
 
@@ -21,19 +23,8 @@ bool is_stand_in(std::string_view text) {
 
 /// Bytes of the character at the front as PostgreSQL takes it; 0 where it does not.
 std::size_t length_of_character(std::string_view text) {
-  const unsigned first = byte_at(text, 0), second = byte_at(text, 1);
-  if (first == 0) return 0;
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(text, 1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && second < 0xA0, surrogate = first == 0xED && second > 0x9F;
-    return continues(text, 1) && continues(text, 2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && second < 0x90, beyond = first == 0xF4 && second > 0x8F;
-    return continues(text, 1) && continues(text, 2) && continues(text, 3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
+  const Character character = first_character(text);
+  return character.code == 0 ? 0 : character.length;
 }
 
 void append_stand_in(std::string& out, unsigned byte) {

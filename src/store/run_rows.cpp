@@ -7,8 +7,8 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "store/experiment_rows.hpp"
-#include "store/filter_sql.hpp"
 #include "store/input_rows.hpp"
+#include "store/selection.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
 
@@ -29,6 +29,7 @@ Error no_such_run(std::string_view id) {
 }
 
 Status insert_params(Database& database, std::int64_t run, const std::map<std::string, std::string>& params) {
+  std::vector<Query> found;
   for (const auto& [name, value] : params) {
     PLIMSOLL_TRY(check_name("parameter", name));
     PLIMSOLL_TRY(check_value("parameter", name, value));
@@ -37,56 +38,55 @@ Status insert_params(Database& database, std::int64_t run, const std::map<std::s
                      .bind(name)
                      .bind(value)
                      .run());
-    Query query = database.query("SELECT value FROM param WHERE run = ? AND name = ?");
-    const Result<bool> row = query.bind(run).bind(name).next();
-    if (!row) return std::unexpected(row.error());
-    if (query.text(0) != value)
+    found.push_back(database.query("SELECT value FROM param WHERE run = ? AND name = ?"));
+    PLIMSOLL_TRY(found.back().bind(run).bind(name).start());
+  }
+  auto query = found.begin();
+  for (const auto& [name, value] : params) {
+    PLIMSOLL_TRY(query->row());
+    if (const std::string there = query->text(0); there != value)
       return std::unexpected(Error{fmt::format("parameter {} is {} already, and cannot become {}",
-                                               quote(name), quote(query.text(0)), quote(value)),
+                                               quote(name), quote(there), quote(value)),
                                    {},
                                    "A parameter is set once; a tag can be changed."});
+    ++query;
   }
   return {};
 }
 
-using RunsByNumber = std::unordered_map<std::int64_t, Run*>;
+/// What load_head() reads; `number` first.
+constexpr Literal kHeads =
+    "SELECT r.number, r.id, e.name, r.name, r.status, r.start, r.\"end\", r.deleted, r.experiment, "
+    "r.user_name, r.deleted_at FROM run r JOIN experiment e ON e.id = r.experiment WHERE r.number = ?";
 
-Status load_heads(Database& database, const std::vector<std::int64_t>& numbers, const RunsByNumber& runs) {
-  Query query = query_of(database,
-                         "SELECT r.number, r.id, e.name, r.name, r.status, r.start, r.\"end\", r.deleted, "
-                         "r.experiment, r.user_name, r.deleted_at "
-                         "FROM run r JOIN experiment e ON e.id = r.experiment WHERE r.number = ?",
-                         numbers);
-  return for_each_row(query, [&](const Query& row) -> Status {
-    const std::optional<RunStatus> status = status_named(row.text(4));
-    if (!status) return fail("the store is damaged: a run has the status {}", quote(row.text(4)));
-    if (const auto found = runs.find(row.integer(0)); found != runs.end())
-      *found->second = Run{.id = row.text(1),
-                           .experiment = row.text(2),
-                           .name = row.text(3),
-                           .status = *status,
-                           .start = row.integer(5),
-                           .end = row.optional_integer(6),
-                           .deleted = row.boolean(7),
-                           .experiment_id = row.integer(8),
-                           .user = row.text(9),
-                           .deleted_at = row.optional_integer(10)};
-    return {};
-  });
+std::string_view head_columns() {
+  constexpr std::string_view kSelect = "SELECT ", kFrom = " FROM ";
+  return kHeads.text.substr(kSelect.size(), kHeads.text.find(kFrom) - kSelect.size());
 }
 
-Status load_texts(Query query, const RunsByNumber& runs, Texts Run::* texts) {
+Result<Run> load_head(const Query& row) {
+  const std::optional<RunStatus> status = status_named(row.text(4));
+  if (!status) return fail("the store is damaged: a run has the status {}", quote(row.text(4)));
+  return Run{.id = row.text(1),
+             .experiment = row.text(2),
+             .name = row.text(3),
+             .status = *status,
+             .start = row.integer(5),
+             .end = row.optional_integer(6),
+             .deleted = row.boolean(7),
+             .experiment_id = row.integer(8),
+             .user = row.text(9),
+             .deleted_at = row.optional_integer(10)};
+}
+
+Status load_texts(Query& query, const RunsByNumber& runs, Texts Run::* texts) {
   return for_each_row(query, [&](const Query& row) {
     if (const auto found = runs.find(row.integer(0)); found != runs.end())
       (found->second->*texts).emplace(row.text(1), row.text(2));
   });
 }
 
-Status load_metrics(Database& database, const std::vector<std::int64_t>& numbers, const RunsByNumber& runs) {
-  Query query = query_of(database,
-                         "SELECT run, name, unit, source, latest_time, latest_step, latest_value, points "
-                         "FROM metric WHERE run = ?",
-                         numbers);
+Status load_metrics(Query& query, const RunsByNumber& runs) {
   return for_each_row(query, [&](const Query& row) {
     if (const auto found = runs.find(row.integer(0)); found != runs.end())
       found->second->metrics.emplace(row.text(1),
@@ -96,27 +96,42 @@ Status load_metrics(Database& database, const std::vector<std::int64_t>& numbers
   });
 }
 
-/// A few statements for all of them, whatever their number.
-Status load_page(Database& database, const std::vector<std::int64_t>& numbers, std::span<Run> out) {
-  RunsByNumber runs;
-  for (std::size_t i = 0; i < numbers.size(); ++i) runs.emplace(numbers[i], &out[i]);
-  PLIMSOLL_TRY(load_heads(database, numbers, runs));
-  PLIMSOLL_TRY(load_texts(query_of(database, "SELECT run, name, value FROM param WHERE run = ?", numbers),
-                          runs, &Run::params));
-  PLIMSOLL_TRY(load_texts(query_of(database, "SELECT run, name, value FROM tag WHERE run = ?", numbers), runs,
-                          &Run::tags));
-  PLIMSOLL_TRY(load_metrics(database, numbers, runs));
-  return load_inputs(database, numbers, runs);
-}
+/// All that runs have beside their heads: a few statements for all of them, whatever their number, which the
+/// database is asked at once.
+class Parts {
+ public:
+  Parts(Database& database, std::span<const std::int64_t> numbers)
+      : params_(query_of(database, "SELECT run, name, value FROM param WHERE run = ?", numbers)),
+        tags_(query_of(database, "SELECT run, name, value FROM tag WHERE run = ?", numbers)),
+        metrics_(query_of(database,
+                          "SELECT run, name, unit, source, latest_time, latest_step, latest_value, points "
+                          "FROM metric WHERE run = ?",
+                          numbers)),
+        inputs_(database, numbers) {}
+
+  Status start() {
+    for (Query* query : {&params_, &tags_, &metrics_}) PLIMSOLL_TRY(query->start());
+    return inputs_.start();
+  }
+
+  Status load(const RunsByNumber& runs) {
+    PLIMSOLL_TRY(load_texts(params_, runs, &Run::params));
+    PLIMSOLL_TRY(load_texts(tags_, runs, &Run::tags));
+    PLIMSOLL_TRY(load_metrics(metrics_, runs));
+    return inputs_.load(runs);
+  }
+
+ private:
+  Query params_, tags_, metrics_;
+  InputQueries inputs_;
+};
 
 }  // namespace
 
 namespace {
 
-/// The one run of the range that begins with `wanted`; `query` takes its ends.
-Result<std::int64_t> number_from(Query query, std::string_view id, const std::string& wanted) {
-  // 'g' follows the last digit: the range holds all that begin so, and the index serves it.
-  query.bind(wanted).bind(wanted + 'g');
+/// The one run that `query` finds.
+Result<std::int64_t> number_from(Query& query, std::string_view id) {
   std::vector<std::int64_t> numbers;
   std::string found;
   PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
@@ -130,8 +145,9 @@ Result<std::int64_t> number_from(Query query, std::string_view id, const std::st
   return numbers.front();
 }
 
-/// An id's beginning as ids are written.
-Result<std::string> wanted_beginning(std::string_view id) {
+}  // namespace
+
+Result<IdRange> ids_from(std::string_view id) {
   std::string wanted = lower_case(id);
   const bool digits = wanted.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!digits || wanted.size() > kIdDigits) return std::unexpected(no_such_run(id));
@@ -139,26 +155,44 @@ Result<std::string> wanted_beginning(std::string_view id) {
     return std::unexpected(Error{fmt::format("{} is too short for a run's id", quote(id)),
                                  {},
                                  fmt::format("Give at least {} of its digits.", kLeastDigits)});
-  return wanted;
+  return IdRange{wanted, wanted + 'g'};  // which follows the last digit
 }
 
-}  // namespace
-
 Result<std::int64_t> run_number(Database& database, std::string_view id) {
-  const Result<std::string> wanted = wanted_beginning(id);
-  if (!wanted) return std::unexpected(wanted.error());
-  return number_from(
-      database.query("SELECT number, id, name FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 4"), id,
-      *wanted);
+  const Result<IdRange> ids = ids_from(id);
+  if (!ids) return std::unexpected(ids.error());
+  Query query =
+      database.query("SELECT number, id, name FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 4");
+  query.bind(ids->first).bind(ids->end);
+  return number_from(query, id);
+}
+
+Result<std::string> full_id(Database& database, std::string_view id) {
+  Result<IdRange> ids = ids_from(id);
+  if (!ids) return std::unexpected(std::move(ids).error());
+  if (ids->first.size() == kIdDigits) return std::move(ids->first);
+  const Result<std::int64_t> number = run_number(database, id);
+  if (!number) return std::unexpected(number.error());
+  Query query = database.query("SELECT id FROM run WHERE number = ?");
+  PLIMSOLL_TRY(query.bind(*number).row());
+  return query.text(0);
+}
+
+LockedRun::LockedRun(Database& database, std::string_view id, const IdRange& ids)
+    : id_(id),
+      query_(database.query(
+          "SELECT number, id, name FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 4 FOR UPDATE")) {
+  query_.bind(ids.first).bind(ids.end);
+}
+
+Result<std::int64_t> LockedRun::number() {
+  return number_from(query_, id_);
 }
 
 Result<std::int64_t> locked_run(Database& database, std::string_view id) {
-  const Result<std::string> wanted = wanted_beginning(id);
-  if (!wanted) return std::unexpected(wanted.error());
-  return number_from(
-      database.query(
-          "SELECT number, id, name FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 4 FOR UPDATE"),
-      id, *wanted);
+  const Result<IdRange> ids = ids_from(id);
+  if (!ids) return std::unexpected(ids.error());
+  return LockedRun(database, id, *ids).number();
 }
 
 Status insert_run(Database& database, const std::string& id, const NewRun& run) {
@@ -218,33 +252,48 @@ Status mark_run(Database& database, std::int64_t number, bool deleted) {
 }
 
 Result<Run> load_run(Database& database, std::int64_t number) {
-  Run run;
-  PLIMSOLL_TRY(load_page(database, {number}, {&run, 1}));
-  if (run.id.empty())
+  Query head = database.query(kHeads);
+  PLIMSOLL_TRY(head.bind(number).start());
+  Parts parts(database, {&number, 1});
+  PLIMSOLL_TRY(parts.start());
+  const Result<bool> row = head.next();
+  if (!row) return std::unexpected(row.error());
+  if (!*row)
     return std::unexpected(Error{"the run has been purged meanwhile", {}, {}, Error::Kind::not_found});
+  Result<Run> run = load_head(head);
+  if (run) PLIMSOLL_TRY(parts.load({{number, &*run}}));
   return run;
 }
 
 Result<std::vector<Run>> find_runs(Database& database, const Search& search) {
-  Sql sql{"SELECT r.number FROM run r JOIN experiment e ON e.id = r.experiment WHERE 1 = 1", {}};
-  add_view(sql, "r.deleted", search.view);
-  if (search.experiment) {
-    sql.text += " AND e.name = ?";
-    sql.values.emplace_back(*search.experiment);
+  Selection selection(Subject::runs);
+  selection.in_view(search.view);
+  if (search.experiment) selection.in_experiment(*search.experiment);
+  PLIMSOLL_TRY(selection.in_experiments(search.experiment_ids));
+  PLIMSOLL_TRY(selection.matching(search.filter));
+  PLIMSOLL_TRY(selection.ordered_by(search.order_by));
+  std::vector<std::int64_t> numbers;
+  std::vector<Run> out;
+  {
+    Query page = selection.page(database, head_columns(), search.limit, search.offset);
+    PLIMSOLL_TRY(for_each_row(page, [&](const Query& row) -> Status {
+      Result<Run> run = load_head(row);
+      if (!run) return std::unexpected(std::move(run).error());
+      numbers.push_back(row.integer(0));
+      out.push_back(std::move(*run));
+      return {};
+    }));
   }
-  PLIMSOLL_TRY(add_numbers(sql, "r.experiment", search.experiment_ids));
-  PLIMSOLL_TRY(add_filter(sql, Subject::runs, search.filter));
-  PLIMSOLL_TRY(add_orders(sql, Subject::runs, search.order_by, "r.start DESC, r.id"));
-  const Result<std::vector<std::int64_t>> found = page_of_numbers(database, sql, search.limit, search.offset);
-  if (!found) return std::unexpected(found.error());
-  std::vector<Run> out(found->size());
-  // A statement of bounded length, and of some lengths only.
+  // A value of bounded length, and answers too.
   constexpr std::size_t kAtOnce = 1000;
-  for (std::size_t i = 0; i < found->size(); i += kAtOnce) {
-    const std::size_t end = std::min(i + kAtOnce, found->size());
-    const std::vector<std::int64_t> some(found->begin() + static_cast<std::ptrdiff_t>(i),
-                                         found->begin() + static_cast<std::ptrdiff_t>(end));
-    PLIMSOLL_TRY(load_page(database, some, std::span(out).subspan(i, end - i)));
+  for (std::size_t i = 0; i < out.size(); i += kAtOnce) {
+    const std::span<const std::int64_t> some =
+        std::span(numbers).subspan(i, std::min(kAtOnce, out.size() - i));
+    RunsByNumber runs;
+    for (std::size_t k = 0; k < some.size(); ++k) runs.emplace(some[k], &out[i + k]);
+    Parts parts(database, some);
+    PLIMSOLL_TRY(parts.start());
+    PLIMSOLL_TRY(parts.load(runs));
   }
   return out;
 }

@@ -11,10 +11,34 @@
 /// hold a transaction.
 namespace plimsoll::store {
 
+/// All ids from `first` on and before `end`: those that begin alike, which the index serves.
+struct IdRange {
+  std::string first;
+  std::string end;
+};
+/// Of a run's id or the beginning of it.
+[[nodiscard]] Result<IdRange> ids_from(std::string_view id);
+
 /// A run's row by its id or the beginning of it.
 [[nodiscard]] Result<std::int64_t> run_number(Database& database, std::string_view id);
-/// The same; until the end of the transaction nobody else changes the run, where several write at once.
+
+/// The whole of an id; a whole one is not looked for.
+[[nodiscard]] Result<std::string> full_id(Database& database, std::string_view id);
+
+/// A run's row; until the end of the transaction nobody else changes the run, where several write at once.
 [[nodiscard]] Result<std::int64_t> locked_run(Database& database, std::string_view id);
+/// The same for who locks several: all are started, then each is read.
+class LockedRun {
+ public:
+  /// `id` outlives it.
+  LockedRun(Database& database, std::string_view id, const IdRange& ids);
+  [[nodiscard]] Status start() { return query_.start(); }
+  [[nodiscard]] Result<std::int64_t> number();
+
+ private:
+  std::string_view id_;
+  Query query_;
+};
 
 [[nodiscard]] Status insert_run(Database& database, const std::string& id, const NewRun& run);
 [[nodiscard]] Status update_run(Database& database, std::int64_t number, const Change& change);

@@ -90,6 +90,22 @@ TEST_P(Searching, PutsThoseWithoutTheValueLast) {
   EXPECT_EQ(ordered({"experiment_name DESC", "run_name"}), "first second fourth third");
 }
 
+TEST_P(Searching, AsksForOneKeyOftenAndForManyKeys) {
+  EXPECT_EQ(names({.filter = "metrics.loss < 1 and metrics.loss > 0.01 and params.lr LIKE '0%'",
+                   .order_by = {"metrics.loss", "params.lr"}}),
+            "second first");
+  EXPECT_EQ(filtered("params.lr = '0.1' and tags.lr = '0.1'"), "") << "a param's name is no tag's";
+  std::string many = "params.lr = '0.1'";
+  std::map<std::string, std::string> params = {{"lr", "0.1"}};
+  for (int i = 0; i < 80; ++i) {
+    many += " and params.p" + std::to_string(i) + " = 'x'";
+    params.emplace("p" + std::to_string(i), "x");
+  }
+  EXPECT_EQ(filtered(many), "");
+  add("fifth", "text", 5'000'000, params, {}, 1.0);
+  EXPECT_EQ(names({.filter = many, .order_by = {"metrics.loss", "params.p79"}}), "fifth");
+}
+
 TEST_P(Searching, WithAWrongFilterIsAnError) {
   EXPECT_EQ(filtered("metrics.loss"),
             "filter, character 13: expected =, !=, <, <=, >, >= or IS NULL, but the text ends");

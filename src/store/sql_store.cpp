@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/printable.hpp"
+#include "store/append.hpp"
 #include "store/experiment_rows.hpp"
 #include "store/history.hpp"
 #include "store/input_rows.hpp"
@@ -192,6 +193,7 @@ class SqlStore final : public Store {
       more = *joined;
       return {};
     }));
+    if (!more && parts_.refresh_statistics) PLIMSOLL_TRY(write(parts_.refresh_statistics));
     return more;
   }
 
@@ -256,24 +258,11 @@ class SqlStore final : public Store {
     });
   }
 
-  static Status append_batches(Database& database, std::span<const Batch> batches);
   Result<fs::path> artifact_directory(std::string_view run);
   Status remove_files(const std::string& id);
 
   SqlStoreParts parts_;
 };
-
-Status SqlStore::append_batches(Database& database, std::span<const Batch> batches) {
-  // Runs are locked in the order of their ids: two who append to the same ones do not wait for each other.
-  std::map<std::string_view, std::vector<const Batch*>> runs;
-  for (const Batch& batch : batches) runs[batch.run].push_back(&batch);
-  for (const auto& [run, of_run] : runs) {
-    const Result<std::int64_t> number = locked_run(database, run);
-    if (!number) return std::unexpected(number.error());
-    PLIMSOLL_TRY(append_points(database, *number, of_run));
-  }
-  return {};
-}
 
 Status SqlStore::remove_files(const std::string& id) {
   std::error_code problem;

@@ -16,6 +16,8 @@ struct SqlStoreParts {
   std::filesystem::path artifacts;       ///< the directory with one of each run
   /// Gives space of what was purged back to the system, as far as the database does not do so by itself.
   std::function<Status(Database&)> give_space_back;
+  /// What the database knows of its tables when it plans, brought up to date where they have grown.
+  std::function<Status(Database&)> refresh_statistics;
 };
 
 [[nodiscard]] std::unique_ptr<Store> make_sql_store(SqlStoreParts parts);

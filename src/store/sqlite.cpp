@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "store/filter.hpp"
 
 namespace plimsoll::store {
@@ -88,6 +90,10 @@ class SqliteStatement final : public Statement {
   }
   void bind_blob(std::string_view bytes) override {
     note(sqlite3_bind_blob64(statement_.get(), ++bound_, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
+  }
+
+  void bind_integers(std::span<const std::int64_t> values) override {
+    bind_text(fmt::format("[{}]", fmt::join(values, ",")));
   }
 
   Result<bool> next() override {

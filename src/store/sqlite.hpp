@@ -26,6 +26,7 @@ class SqliteDatabase final : public Database {
   [[nodiscard]] Status execute(const std::string& sql) override;
   [[nodiscard]] bool in_transaction() const override;
   [[nodiscard]] std::string name() const override { return path_.string(); }  ///< as it was named
+  [[nodiscard]] std::string_view one_of() const override { return "IN (SELECT value FROM json_each(?))"; }
   [[nodiscard]] sqlite3* handle() const { return handle_; }
   /// What an error code means, and what to do about it.
   [[nodiscard]] Error error(int code) const;

@@ -131,6 +131,22 @@ TEST_P(StoreContract, AppendsAllOrNothing) {
   EXPECT_FALSE(store_->change(id, {.tags = {{"long", std::string(70'000, 'x')}}}));
 }
 
+TEST_P(StoreContract, AppendsToSeveralRunsAndToOneUnderTwoNames) {
+  const std::string first = new_run(), second = new_run();
+  const std::string beginning = first.substr(0, 12);
+  ASSERT_TRUE(store_->append({{Batch{second, "old", {}, counting(0, 5)}}}));
+  const std::vector<Batch> batches = {{first, "m", {}, counting(0, 10)},
+                                      {second, "m", {}, counting(0, 20)},
+                                      {beginning, "m", {}, counting(10, 10)},
+                                      {second, "old", {}, counting(5, 5)},
+                                      {first, "n", {}, {}}};
+  ASSERT_TRUE(store_->append(batches));
+  EXPECT_EQ(store_->history(first, "m"), counting(0, 20));
+  EXPECT_EQ(store_->history(second, "m"), counting(0, 20));
+  EXPECT_EQ(store_->history(second, "old"), counting(0, 10));
+  EXPECT_EQ(store_->find(first)->metrics.size(), 1U);
+}
+
 TEST_P(StoreContract, MayBeUsedBySeveralThreads) {
   const std::string id = new_run();
   constexpr int kThreads = 4, kCalls = 50;

@@ -1,7 +1,6 @@
 #include "store/texts.hpp"
 
 #include "base/printable.hpp"
-#include "store/filter_sql.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -46,7 +45,7 @@ Status remove_texts(Database& database, Literal erase, std::int64_t owner, std::
   return {};
 }
 
-Query query_of(Database& database, Literal select, const std::vector<std::int64_t>& owners) {
+Query query_of(Database& database, Literal select, std::span<const std::int64_t> owners) {
   if (owners.size() == 1) {
     Query query = database.query(select);
     query.bind(owners.front());
@@ -54,8 +53,10 @@ Query query_of(Database& database, Literal select, const std::vector<std::int64_
   }
   constexpr std::string_view kOne = "= ?";
   const std::size_t at = select.text.rfind(kOne);
-  return database.query_once(fmt::format("{}IN ({}){}", select.text.substr(0, at), listed(owners),
-                                         select.text.substr(at + kOne.size())));
+  Query query = database.query_again(fmt::format("{}{}{}", select.text.substr(0, at), database.one_of(),
+                                                 select.text.substr(at + kOne.size())));
+  query.bind_integers(owners);
+  return query;
 }
 
 }  // namespace plimsoll::store

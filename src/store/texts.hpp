@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,6 @@ using Texts = std::map<std::string, std::string>;
                                   std::string_view what, const std::vector<std::string>& names);
 
 /// A statement for one owner or for many. The only value of `select` is its owner, "= ?".
-[[nodiscard]] Query query_of(Database& database, Literal select, const std::vector<std::int64_t>& owners);
+[[nodiscard]] Query query_of(Database& database, Literal select, std::span<const std::int64_t> owners);
 
 }  // namespace plimsoll::store

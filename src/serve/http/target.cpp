@@ -1,9 +1,8 @@
 #include "serve/http/target.hpp"
 
-#include <cstdint>
-
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
 namespace plimsoll::serve {
 namespace {
@@ -21,37 +20,7 @@ bool is_unreserved(char c) {
          c == '_' || c == '~';
 }
 
-/// Bytes of the UTF-8 character that `text` begins with; 0 where it is none.
-std::size_t character_length(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const std::size_t length = first < 0x80                    ? 1
-                             : first >= 0xC2 && first < 0xE0 ? 2
-                             : (first >> 4U) == 14           ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length < 2) return length;
-  if (length > text.size()) return 0;
-  std::uint32_t code = first & (0x7FU >> length);
-  for (const char c : text.substr(1, length - 1)) {
-    const auto next = static_cast<unsigned char>(c);
-    if ((next >> 6U) != 2) return 0;
-    code = (code << 6U) | (next & 0x3FU);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code < 0xE000;
-  return code < kLeast[length] || surrogate || code > 0x10FFFF ? 0 : length;
-}
-
 }  // namespace
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 Result<std::string> percent_decode(std::string_view text, bool plus_is_space) {
   std::string out;

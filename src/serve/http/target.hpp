@@ -23,7 +23,4 @@ struct Target {
 };
 [[nodiscard]] Result<Target> parse_target(std::string_view target);
 
-/// Whether it is UTF-8: no overlong forms, no surrogates, nothing beyond U+10FFFF.
-[[nodiscard]] bool is_utf8(std::string_view text);
-
 }  // namespace plimsoll::serve

@@ -60,12 +60,5 @@ TEST(ParseTarget, TakesOriginAndAbsoluteForms) {
     EXPECT_FALSE(parse_target(text)) << text;
 }
 
-TEST(IsUtf8, KnowsTheEdges) {
-  EXPECT_TRUE(is_utf8("\u007F\u0080\u07FF\u0800\uFFFF\U00010000\U0010FFFF"));
-  for (const char* text :
-       {"\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xF5\x80\x80\x80", "\xE2\x82", "\xC3x"})
-    EXPECT_FALSE(is_utf8(text));
-}
-
 }  // namespace
 }  // namespace plimsoll::serve

@@ -7,32 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "serve/http/target.hpp"
+#include "base/utf8.hpp"
 
 namespace plimsoll::serve::mlflow {
 namespace {
-
-/// How many bytes of `text` make up its first character; 0 where they are no UTF-8.
-std::size_t character_length(std::string_view text) {
-  for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length)
-    if (is_utf8(text.substr(0, length))) return length;
-  return 0;
-}
-
-void append_repaired(std::string& out, std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = character_length(text);
-    if (length == 0)
-      out += "\xEF\xBF\xBD";
-    else
-      out += text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-}
-
-bool needs_escape(char c) {
-  return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-}
 
 void append_escape(std::string& out, char c) {
   switch (c) {
@@ -42,6 +20,19 @@ void append_escape(std::string& out, char c) {
     case '\r': out += "\\r"; break;
     case '\t': out += "\\t"; break;
     default: fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
+  }
+}
+
+void append_escaped(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = first_character(text).length;
+    if (length == 0)
+      out += "\xEF\xBF\xBD";
+    else if (length == 1 && !is_plain(text.substr(0, 1)))
+      append_escape(out, text.front());
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
   }
 }
 
@@ -66,28 +57,21 @@ void JsonWriter::separate() {
 }
 
 JsonWriter& JsonWriter::key(std::string_view name) {
-  text(name);
-  out_ += ':';
+  separate();
+  out_ += '"';
+  out_ += name;
+  out_ += "\":";
   first_ = true;
   return *this;
 }
 
 JsonWriter& JsonWriter::text(std::string_view value) {
   separate();
-  std::string repaired;
-  if (!is_utf8(value)) {
-    append_repaired(repaired, value);
-    value = repaired;
-  }
   out_ += '"';
-  std::size_t written = 0;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (!needs_escape(value[i])) continue;
-    out_ += value.substr(written, i - written);
-    append_escape(out_, value[i]);
-    written = i + 1;
-  }
-  out_ += value.substr(written);
+  if (is_plain(value))
+    out_ += value;
+  else
+    append_escaped(out_, value);
   out_ += '"';
   return *this;
 }

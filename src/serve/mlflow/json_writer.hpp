@@ -14,6 +14,7 @@ class JsonWriter {
   JsonWriter& end_object() { return close('}'); }
   JsonWriter& begin_array() { return open('['); }
   JsonWriter& end_array() { return close(']'); }
+  /// A name of the protocol, which needs no escapes.
   JsonWriter& key(std::string_view name);
 
   JsonWriter& text(std::string_view value);

@@ -1,0 +1,254 @@
+#include "store/selection.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+namespace plimsoll::store {
+namespace {
+
+constexpr std::size_t kMostOrders = 16;
+constexpr std::size_t kMostNumbers = 20'000;
+/// More tables than that are no join that a database plans well; SQLite takes no more than 64.
+constexpr std::size_t kMostJoins = 12;
+
+/// Where things stand.
+struct Source {
+  std::string_view tables;
+  std::string_view deleted;
+  std::string_view experiment;
+  std::string_view last_order;
+};
+
+Source source(Subject subject) {
+  switch (subject) {
+    case Subject::experiments: return {"experiment e", "e.deleted", "e.id", "e.created DESC, e.id DESC"};
+    case Subject::models: return {"model m", "m.deleted", "m.experiment", "m.created DESC, m.number DESC"};
+    default:
+      return {"run r JOIN experiment e ON e.id = r.experiment", "r.deleted", "r.experiment",
+              "r.start DESC, r.id"};
+  }
+}
+
+std::string_view run_attribute(Field::Attribute attribute) {
+  switch (attribute) {
+    case Field::Attribute::run_id: return "r.id";
+    case Field::Attribute::run_name: return "r.name";
+    case Field::Attribute::status: return "r.status";
+    // MLflow's times are milliseconds.
+    case Field::Attribute::start_time: return "(r.start / 1000)";
+    case Field::Attribute::end_time: return "(r.\"end\" / 1000)";
+    case Field::Attribute::duration: return "((r.\"end\" - r.start) / 1e6)";
+    case Field::Attribute::user_id: return "r.user_name";
+    // As `plimsoll serve` names it, and MLflow where the experiment says nothing else.
+    case Field::Attribute::artifact_uri:
+      return "((CASE WHEN e.artifact_location = '' THEN 'mlflow-artifacts:/' || e.id ELSE "
+             "e.artifact_location "
+             "END) || '/' || r.id || '/artifacts')";
+    default: return "e.name";
+  }
+}
+
+std::string_view experiment_attribute(Field::Attribute attribute) {
+  if (attribute == Field::Attribute::creation_time) return "(e.created / 1000)";
+  return attribute == Field::Attribute::last_update_time ? "(e.changed / 1000)" : "e.name";
+}
+
+std::string_view model_attribute(Field::Attribute attribute) {
+  switch (attribute) {
+    case Field::Attribute::model_id: return "m.id";
+    case Field::Attribute::model_type: return "m.type";
+    case Field::Attribute::status: return "m.status";
+    case Field::Attribute::source_run_id: return "m.source_run";
+    case Field::Attribute::creation_time: return "(m.created / 1000)";
+    case Field::Attribute::last_update_time: return "(m.changed / 1000)";
+    default: return "m.name";
+  }
+}
+
+std::string_view attribute_expression(Subject subject, Field::Attribute attribute) {
+  if (subject == Subject::experiments) return experiment_attribute(attribute);
+  return subject == Subject::models ? model_attribute(attribute) : run_attribute(attribute);
+}
+
+/// Where the value of a key stands.
+struct Keyed {
+  std::string_view table;
+  std::string_view column;
+  std::string_view owner;       ///< its column
+  std::string_view owned_by;    ///< that column's value
+  std::string_view which = {};  ///< of several
+};
+
+Keyed keyed(Subject subject, Field::Kind kind) {
+  if (subject == Subject::experiments) return {"experiment_tag", "value", "experiment", "e.id"};
+  if (subject == Subject::models) {
+    if (kind == Field::Kind::metric)
+      return {"model_metric", "value", "model", "m.number", " ORDER BY step DESC, time DESC LIMIT 1"};
+    return {kind == Field::Kind::param ? "model_param" : "model_tag", "value", "model", "m.number"};
+  }
+  if (kind == Field::Kind::metric) return {"metric", "latest_value", "run", "r.number"};
+  return {kind == Field::Kind::param ? "param" : "tag", "value", "run", "r.number"};
+}
+
+std::string_view sign(Comparator comparator) {
+  switch (comparator) {
+    case Comparator::not_equal: return " != ?";
+    case Comparator::less: return " < ?";
+    case Comparator::less_equal: return " <= ?";
+    case Comparator::greater: return " > ?";
+    case Comparator::greater_equal: return " >= ?";
+    default: return " = ?";
+  }
+}
+
+}  // namespace
+
+/// NULL where there is none.
+void Selection::add_value(Part& out, const Field& field) {
+  if (field.kind == Field::Kind::attribute) {
+    out.text += attribute_expression(subject_, field.attribute);
+    return;
+  }
+  if (field.kind == Field::Kind::dataset) {  // in the condition that add_condition begins
+    out.text += field.key == "name" ? "d.name" : field.key == "digest" ? "d.digest" : "t.value";
+    return;
+  }
+  const Keyed k = keyed(subject_, field.kind);
+  const auto place = std::ranges::find(joined_, field);
+  const auto number = std::distance(joined_.begin(), place);
+  const bool fresh = place == joined_.end();
+  if (!k.which.empty() || (fresh && joined_.size() == kMostJoins)) {
+    out.text += fmt::format("(SELECT {} FROM {} WHERE {} = {} AND name = ?{})", k.column, k.table, k.owner,
+                            k.owned_by, k.which);
+    out.values.emplace_back(field.key);
+    return;
+  }
+  if (fresh) {
+    joins_.text += fmt::format(" LEFT JOIN {0} k{1} ON k{1}.{2} = {3} AND k{1}.name = ?", k.table, number,
+                               k.owner, k.owned_by);
+    joins_.values.emplace_back(field.key);
+    joined_.push_back(field);
+  }
+  out.text += fmt::format("k{}.{}", number, k.column);
+}
+
+void Selection::add_null_test(const Comparison& c) {
+  const bool wants_null = c.comparator == Comparator::is_null;
+  std::string& out = conditions_.text;
+  if (c.field.kind == Field::Kind::attribute) {
+    out += fmt::format("{} IS {}NULL", attribute_expression(subject_, c.field.attribute),
+                       wants_null ? "" : "NOT ");
+    return;
+  }
+  if (c.field.kind == Field::Kind::dataset) {
+    out += fmt::format("{}EXISTS (SELECT 1 FROM input i WHERE i.run = r.number)", wants_null ? "NOT " : "");
+    return;
+  }
+  // A metric whose latest value is not a number is there, though its value is NULL.
+  const Keyed k = keyed(subject_, c.field.kind);
+  out += fmt::format("{}EXISTS (SELECT 1 FROM {} WHERE {} = {} AND name = ?)", wants_null ? "NOT " : "",
+                     k.table, k.owner, k.owned_by);
+  conditions_.values.emplace_back(c.field.key);
+}
+
+void Selection::add_comparison(const Comparison& c) {
+  Part& out = conditions_;
+  const auto add_values = [&] { std::ranges::copy(c.values, std::back_inserter(out.values)); };
+  switch (c.comparator) {
+    case Comparator::like:
+    case Comparator::ilike:
+      out.text += "plimsoll_like(";
+      add_value(out, c.field);
+      out.text += c.comparator == Comparator::ilike ? ", ?, 1)" : ", ?, 0)";
+      return add_values();
+    case Comparator::in:
+    case Comparator::not_in:
+      add_value(out, c.field);
+      out.text += c.comparator == Comparator::in ? " IN (?" : " NOT IN (?";
+      for (std::size_t i = 1; i < c.values.size(); ++i) out.text += ", ?";
+      out.text += ')';
+      return add_values();
+    default:
+      add_value(out, c.field);
+      out.text += sign(c.comparator);
+      return add_values();
+  }
+}
+
+void Selection::add_condition(const Comparison& c) {
+  std::string& out = conditions_.text;
+  out += " AND ";
+  if (c.comparator == Comparator::is_null || c.comparator == Comparator::is_not_null) return add_null_test(c);
+  if (c.field.kind != Field::Kind::dataset) return add_comparison(c);
+  // A run has several inputs: one that fits will do.
+  out += "EXISTS (SELECT 1 FROM input i JOIN dataset d ON d.id = i.dataset";
+  if (c.field.key == "context")
+    out += " JOIN input_tag t ON t.input = i.id AND t.name = 'mlflow.data.context'";
+  out += " WHERE i.run = r.number AND ";
+  add_comparison(c);
+  out += ')';
+}
+
+void Selection::in_view(View view) {
+  if (view == View::all) return;
+  conditions_.text += fmt::format(" AND {} = {}", source(subject_).deleted, view == View::deleted ? 1 : 0);
+}
+
+void Selection::in_experiment(const std::string& name) {
+  conditions_.text += " AND e.name = ?";
+  conditions_.values.emplace_back(name);
+}
+
+Status Selection::in_experiments(std::span<const std::int64_t> numbers) {
+  if (numbers.size() > kMostNumbers) return fail("more than {} experiments at once", kMostNumbers);
+  if (!numbers.empty())
+    conditions_.text += fmt::format(" AND {} IN ({})", source(subject_).experiment, fmt::join(numbers, ", "));
+  return {};
+}
+
+Status Selection::matching(std::string_view text) {
+  const Result<Filter> filter = parse_filter(text, subject_);
+  if (!filter) return std::unexpected(filter.error());
+  for (const Comparison& comparison : *filter) add_condition(comparison);
+  return {};
+}
+
+Status Selection::ordered_by(std::span<const std::string> orders) {
+  if (orders.size() > kMostOrders) return fail("more than {} orders", kMostOrders);
+  for (const std::string& text : orders) {
+    const Result<Order> order = parse_order(text, subject_);
+    if (!order) return std::unexpected(order.error());
+    if (order->field.kind == Field::Kind::dataset) return fail("nothing is ordered by its datasets");
+    add_value(orders_, order->field);
+    orders_.text += order->descending ? " DESC NULLS LAST, " : " ASC NULLS LAST, ";
+  }
+  return {};
+}
+
+Query Selection::page(Database& database, std::string_view columns, std::size_t limit,
+                      std::size_t offset) const {
+  constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+  const Source from = source(subject_);
+  Query query = database.query_once(fmt::format(
+      "SELECT {} FROM {}{} WHERE 1 = 1{} ORDER BY {}{} LIMIT {} OFFSET {}", columns, from.tables, joins_.text,
+      conditions_.text, orders_.text, from.last_order, std::min(limit, kMost), std::min(offset, kMost)));
+  for (const Part* part : {&joins_, &conditions_, &orders_})
+    for (const auto& value : part->values) {
+      if (const auto* number = std::get_if<double>(&value))
+        query.bind(*number);
+      else
+        query.bind(std::string_view(std::get<std::string>(value)));
+    }
+  return query;
+}
+
+Result<std::vector<std::int64_t>> numbers_of(Query page) {
+  std::vector<std::int64_t> out;
+  PLIMSOLL_TRY(for_each_row(page, [&](const Query& row) { out.push_back(row.integer(0)); }));
+  return out;
+}
+
+}  // namespace plimsoll::store
