@@ -31,8 +31,8 @@ class Refusing final : public store::Store {
   }
   Status compact(std::string_view run) override { return inner_->compact(run); }
   Result<store::Run> find(std::string_view id) override { return inner_->find(id); }
-  Result<std::vector<store::Run>> search(const store::Search& search) override {
-    return inner_->search(search);
+  Result<std::vector<store::Found>> search(const store::Search& search, const store::Known& known) override {
+    return inner_->search(search, known);
   }
   Result<std::vector<store::Point>> history(std::string_view run, std::string_view metric,
                                             std::optional<store::Time> from,

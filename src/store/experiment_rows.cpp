@@ -72,7 +72,10 @@ Status mark_experiment(Database& database, std::int64_t id, bool deleted) {
   const auto mark = static_cast<std::int64_t>(deleted);
   const std::optional<Time> at = deleted ? std::optional(now()) : std::nullopt;
   PLIMSOLL_TRY(database.query("UPDATE experiment SET deleted = ? WHERE id = ?").bind(mark).bind(id).run());
-  return database.query("UPDATE run SET deleted = ?, deleted_at = ? WHERE experiment = ? AND deleted != ?")
+  return database
+      .query(
+          "UPDATE run SET deleted = ?, deleted_at = ?, version = version + 1 WHERE experiment = ? AND "
+          "deleted != ?")
       .bind(mark)
       .bind(at)
       .bind(id)

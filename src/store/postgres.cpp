@@ -100,11 +100,10 @@ Status PostgresDatabase::configure() {
   unsynchronized_ = false;
   library_.set_notice_processor(connection_.get(), be_silent, nullptr);
   if (library_.enter_pipeline(connection_.get()) != 1) return std::unexpected(error(nullptr));
-  // Durable whatever the server's default is; and a name means the same whoever logs in. A statement is
-  // planned once: what it does is find rows by their keys, whatever its values are.
+  // Durable whatever the server's default is; and a name means the same whoever logs in.
   return execute(
       fmt::format("SET search_path TO plimsoll; SET synchronous_commit TO on; SET lock_timeout TO {}; SET "
-                  "extra_float_digits TO 3; SET plan_cache_mode TO force_generic_plan",
+                  "extra_float_digits TO 3",
                   patience_.count()));
 }
 

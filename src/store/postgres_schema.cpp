@@ -153,6 +153,10 @@ CREATE TABLE model_link(
 CREATE FUNCTION plimsoll_like(text, text, bigint) RETURNS boolean IMMUTABLE LANGUAGE sql AS
   $$ SELECT CASE WHEN $3 = 1 THEN $1 ILIKE $2 ESCAPE '' ELSE $1 LIKE $2 ESCAPE '' END $$;
 )sql",
+    R"sql(
+ALTER TABLE run ADD COLUMN version BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE run SET (fillfactor = 80);
+)sql",
 };
 
 /// The store's version; 0 where the schema is not there or empty.

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <random>
+#include <thread>
 
 #include "store/location.hpp"
 #include "store/postgres_statement.hpp"
@@ -192,6 +193,41 @@ TEST_P(PostgresStore, OfAnotherProgramOrANewerVersionIsRefused) {
   EXPECT_NE(open(location_, {.artifacts = "x"}).error().text().find("version 1000"), std::string::npos);
   ASSERT_TRUE((*database)->execute("DROP TABLE plimsoll.version"));
   EXPECT_NE(open(location_, {.artifacts = "x"}).error().text().find("another program's"), std::string::npos);
+}
+
+TEST_P(PostgresStore, OfTheVersionBeforeIsBroughtUpToDate) {
+  const std::string id = new_run();
+  const Result<std::unique_ptr<PostgresDatabase>> database =
+      PostgresDatabase::open(location_, std::chrono::seconds(1));
+  ASSERT_TRUE(database);
+  ASSERT_TRUE(
+      (*database)->execute("ALTER TABLE plimsoll.run DROP COLUMN version; "
+                           "UPDATE plimsoll.version SET number = 2"));
+  store_ = reopened();
+  EXPECT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 5)}}}));
+  EXPECT_EQ(store_->search({})->front().metrics.at("m").points, 5);
+}
+
+TEST_P(PostgresStore, LooksAtTablesThatHaveGrown) {
+  const Result<std::unique_ptr<PostgresDatabase>> database =
+      PostgresDatabase::open(location_, std::chrono::seconds(1));
+  ASSERT_TRUE(database);
+  const auto known_rows = [&] {
+    Query query =
+        (*database)->query_once("SELECT reltuples::float8 FROM pg_class WHERE oid = 'param'::regclass");
+    return query.row() ? query.real(0) : -2;
+  };
+  std::map<std::string, std::string> params;
+  for (int i = 0; i < 1000; ++i) params.emplace("p" + std::to_string(i), "x");
+  const std::string id = new_run({.params = params});
+  EXPECT_LT(known_rows(), 1);
+  // What was written is told to the server's statistics a second later at most.
+  for (int i = 0; i < 100 && known_rows() < 1; ++i) {
+    ASSERT_TRUE(store_->maintain());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ASSERT_TRUE(store_->change(id, {.tags = {{"t", std::to_string(i)}}}));
+  }
+  EXPECT_EQ(known_rows(), 1000);
 }
 
 TEST_P(PostgresStore, IsMadeByManyAtOnce) {

@@ -54,15 +54,10 @@ Status insert_params(Database& database, std::int64_t run, const std::map<std::s
   return {};
 }
 
-/// What load_head() reads; `number` first.
+/// What load_head() reads.
 constexpr Literal kHeads =
     "SELECT r.number, r.id, e.name, r.name, r.status, r.start, r.\"end\", r.deleted, r.experiment, "
     "r.user_name, r.deleted_at FROM run r JOIN experiment e ON e.id = r.experiment WHERE r.number = ?";
-
-std::string_view head_columns() {
-  constexpr std::string_view kSelect = "SELECT ", kFrom = " FROM ";
-  return kHeads.text.substr(kSelect.size(), kHeads.text.find(kFrom) - kSelect.size());
-}
 
 Result<Run> load_head(const Query& row) {
   const std::optional<RunStatus> status = status_named(row.text(4));
@@ -96,12 +91,13 @@ Status load_metrics(Query& query, const RunsByNumber& runs) {
   });
 }
 
-/// All that runs have beside their heads: a few statements for all of them, whatever their number, which the
-/// database is asked at once.
-class Parts {
+/// All that is kept of some runs: a few statements for all of them, whatever their number, which the database
+/// is asked at once.
+class RunQueries {
  public:
-  Parts(Database& database, std::span<const std::int64_t> numbers)
-      : params_(query_of(database, "SELECT run, name, value FROM param WHERE run = ?", numbers)),
+  RunQueries(Database& database, std::span<const std::int64_t> numbers)
+      : heads_(query_of(database, kHeads, numbers)),
+        params_(query_of(database, "SELECT run, name, value FROM param WHERE run = ?", numbers)),
         tags_(query_of(database, "SELECT run, name, value FROM tag WHERE run = ?", numbers)),
         metrics_(query_of(database,
                           "SELECT run, name, unit, source, latest_time, latest_step, latest_value, points "
@@ -110,11 +106,18 @@ class Parts {
         inputs_(database, numbers) {}
 
   Status start() {
-    for (Query* query : {&params_, &tags_, &metrics_}) PLIMSOLL_TRY(query->start());
+    for (Query* query : {&heads_, &params_, &tags_, &metrics_}) PLIMSOLL_TRY(query->start());
     return inputs_.start();
   }
 
   Status load(const RunsByNumber& runs) {
+    PLIMSOLL_TRY(for_each_row(heads_, [&](const Query& row) -> Status {
+      Result<Run> head = load_head(row);
+      if (!head) return std::unexpected(std::move(head).error());
+      if (const auto found = runs.find(row.integer(0)); found != runs.end())
+        *found->second = std::move(*head);
+      return {};
+    }));
     PLIMSOLL_TRY(load_texts(params_, runs, &Run::params));
     PLIMSOLL_TRY(load_texts(tags_, runs, &Run::tags));
     PLIMSOLL_TRY(load_metrics(metrics_, runs));
@@ -122,7 +125,7 @@ class Parts {
   }
 
  private:
-  Query params_, tags_, metrics_;
+  Query heads_, params_, tags_, metrics_;
   InputQueries inputs_;
 };
 
@@ -181,7 +184,7 @@ Result<std::string> full_id(Database& database, std::string_view id) {
 LockedRun::LockedRun(Database& database, std::string_view id, const IdRange& ids)
     : id_(id),
       query_(database.query(
-          "SELECT number, id, name FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 4 FOR UPDATE")) {
+          "UPDATE run SET version = version + 1 WHERE id >= ? AND id < ? RETURNING number, id, name")) {
   query_.bind(ids.first).bind(ids.end);
 }
 
@@ -201,7 +204,8 @@ Status insert_run(Database& database, const std::string& id, const NewRun& run) 
   const Result<std::int64_t> experiment = experiment_for_run(database, run.experiment_id, run.experiment);
   if (!experiment) return std::unexpected(experiment.error());
   Query query = database.query(
-      "INSERT INTO run(id, experiment, name, status, start, \"end\", user_name) VALUES (?, ?, ?, ?, ?, ?, ?) "
+      "INSERT INTO run(id, experiment, name, status, start, \"end\", user_name, version) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT DO NOTHING RETURNING number");
   const Result<bool> row = query.bind(id)
                                .bind(*experiment)
@@ -210,6 +214,7 @@ Status insert_run(Database& database, const std::string& id, const NewRun& run) 
                                .bind(run.start == 0 ? now() : run.start)
                                .bind(run.end)
                                .bind(run.user)
+                               .bind(now())  // so that one that was purged and comes again is another
                                .next();
   if (!row) return std::unexpected(row.error());
   if (!*row)
@@ -252,48 +257,47 @@ Status mark_run(Database& database, std::int64_t number, bool deleted) {
 }
 
 Result<Run> load_run(Database& database, std::int64_t number) {
-  Query head = database.query(kHeads);
-  PLIMSOLL_TRY(head.bind(number).start());
-  Parts parts(database, {&number, 1});
-  PLIMSOLL_TRY(parts.start());
-  const Result<bool> row = head.next();
-  if (!row) return std::unexpected(row.error());
-  if (!*row)
+  Run run;
+  RunQueries queries(database, {&number, 1});
+  PLIMSOLL_TRY(queries.start());
+  PLIMSOLL_TRY(queries.load({{number, &run}}));
+  if (run.id.empty())
     return std::unexpected(Error{"the run has been purged meanwhile", {}, {}, Error::Kind::not_found});
-  Result<Run> run = load_head(head);
-  if (run) PLIMSOLL_TRY(parts.load({{number, &*run}}));
   return run;
 }
 
-Result<std::vector<Run>> find_runs(Database& database, const Search& search) {
+Result<std::vector<Found>> find_runs(Database& database, const Search& search, const Known& known) {
   Selection selection(Subject::runs);
   selection.in_view(search.view);
   if (search.experiment) selection.in_experiment(*search.experiment);
   PLIMSOLL_TRY(selection.in_experiments(search.experiment_ids));
   PLIMSOLL_TRY(selection.matching(search.filter));
   PLIMSOLL_TRY(selection.ordered_by(search.order_by));
-  std::vector<std::int64_t> numbers;
-  std::vector<Run> out;
+  std::vector<Found> out;
+  std::vector<std::int64_t> numbers;  // of those that are not known
   {
-    Query page = selection.page(database, head_columns(), search.limit, search.offset);
-    PLIMSOLL_TRY(for_each_row(page, [&](const Query& row) -> Status {
-      Result<Run> run = load_head(row);
-      if (!run) return std::unexpected(std::move(run).error());
+    Query page = selection.page(database, "r.number, r.id, r.version", search.limit, search.offset);
+    PLIMSOLL_TRY(for_each_row(page, [&](const Query& row) {
+      Found& found = out.emplace_back(row.text(1), row.integer(2));
+      if (known && known(found.id, found.version)) return;
+      found.run.emplace();
       numbers.push_back(row.integer(0));
-      out.push_back(std::move(*run));
-      return {};
     }));
   }
   // A value of bounded length, and answers too.
   constexpr std::size_t kAtOnce = 1000;
-  for (std::size_t i = 0; i < out.size(); i += kAtOnce) {
-    const std::span<const std::int64_t> some =
-        std::span(numbers).subspan(i, std::min(kAtOnce, out.size() - i));
+  auto next = out.begin();
+  for (std::span<const std::int64_t> rest = numbers; !rest.empty();) {
+    const std::span<const std::int64_t> some = rest.first(std::min(kAtOnce, rest.size()));
     RunsByNumber runs;
-    for (std::size_t k = 0; k < some.size(); ++k) runs.emplace(some[k], &out[i + k]);
-    Parts parts(database, some);
-    PLIMSOLL_TRY(parts.start());
-    PLIMSOLL_TRY(parts.load(runs));
+    for (const std::int64_t number : some) {
+      while (!next->run) ++next;
+      runs.emplace(number, &*next++->run);
+    }
+    RunQueries queries(database, some);
+    PLIMSOLL_TRY(queries.start());
+    PLIMSOLL_TRY(queries.load(runs));
+    rest = rest.subspan(some.size());
   }
   return out;
 }

@@ -25,7 +25,8 @@ struct IdRange {
 /// The whole of an id; a whole one is not looked for.
 [[nodiscard]] Result<std::string> full_id(Database& database, std::string_view id);
 
-/// A run's row; until the end of the transaction nobody else changes the run, where several write at once.
+/// A run's row, for who is about to change the run: it gets another version, and until the end of the
+/// transaction nobody else changes it, where several write at once.
 [[nodiscard]] Result<std::int64_t> locked_run(Database& database, std::string_view id);
 /// The same for who locks several: all are started, then each is read.
 class LockedRun {
@@ -44,6 +45,7 @@ class LockedRun {
 [[nodiscard]] Status update_run(Database& database, std::int64_t number, const Change& change);
 [[nodiscard]] Status mark_run(Database& database, std::int64_t number, bool deleted);
 [[nodiscard]] Result<Run> load_run(Database& database, std::int64_t number);
-[[nodiscard]] Result<std::vector<Run>> find_runs(Database& database, const Search& search);
+[[nodiscard]] Result<std::vector<Found>> find_runs(Database& database, const Search& search,
+                                                   const Known& known);
 
 }  // namespace plimsoll::store

@@ -158,6 +158,9 @@ CREATE TABLE model_link(          -- models that a run has read or made
   step INTEGER NOT NULL,
   PRIMARY KEY(run, output, model, step)) WITHOUT ROWID;
 )sql",
+    R"sql(
+ALTER TABLE run ADD COLUMN version INTEGER NOT NULL DEFAULT 0;   -- another with every change of the run
+)sql",
 };
 
 Result<std::int64_t> pragma(SqliteDatabase& database, const char* sql) {

@@ -26,9 +26,7 @@ Source source(Subject subject) {
   switch (subject) {
     case Subject::experiments: return {"experiment e", "e.deleted", "e.id", "e.created DESC, e.id DESC"};
     case Subject::models: return {"model m", "m.deleted", "m.experiment", "m.created DESC, m.number DESC"};
-    default:
-      return {"run r JOIN experiment e ON e.id = r.experiment", "r.deleted", "r.experiment",
-              "r.start DESC, r.id"};
+    default: return {"run r", "r.deleted", "r.experiment", "r.start DESC, r.id"};
   }
 }
 
@@ -45,9 +43,8 @@ std::string_view run_attribute(Field::Attribute attribute) {
     // As `plimsoll serve` names it, and MLflow where the experiment says nothing else.
     case Field::Attribute::artifact_uri:
       return "((CASE WHEN e.artifact_location = '' THEN 'mlflow-artifacts:/' || e.id ELSE "
-             "e.artifact_location "
-             "END) || '/' || r.id || '/artifacts')";
-    default: return "e.name";
+             "rtrim(e.artifact_location, '/') END) || '/' || r.id || '/artifacts')";
+    default: return "e.name";  // experiment_name
   }
 }
 
@@ -106,12 +103,21 @@ std::string_view sign(Comparator comparator) {
 
 }  // namespace
 
+void Selection::add_attribute(Part& out, Field::Attribute attribute) {
+  const std::string_view expression = attribute_expression(subject_, attribute);
+  if (attribute == Field::Attribute::experiment_name || attribute == Field::Attribute::artifact_uri)
+    join_experiment();
+  out.text += expression;
+}
+
+void Selection::join_experiment() {
+  if (subject_ != Subject::runs || std::exchange(has_experiment_, true)) return;
+  joins_.text += " JOIN experiment e ON e.id = r.experiment";
+}
+
 /// NULL where there is none.
 void Selection::add_value(Part& out, const Field& field) {
-  if (field.kind == Field::Kind::attribute) {
-    out.text += attribute_expression(subject_, field.attribute);
-    return;
-  }
+  if (field.kind == Field::Kind::attribute) return add_attribute(out, field.attribute);
   if (field.kind == Field::Kind::dataset) {  // in the condition that add_condition begins
     out.text += field.key == "name" ? "d.name" : field.key == "digest" ? "d.digest" : "t.value";
     return;
@@ -139,8 +145,8 @@ void Selection::add_null_test(const Comparison& c) {
   const bool wants_null = c.comparator == Comparator::is_null;
   std::string& out = conditions_.text;
   if (c.field.kind == Field::Kind::attribute) {
-    out += fmt::format("{} IS {}NULL", attribute_expression(subject_, c.field.attribute),
-                       wants_null ? "" : "NOT ");
+    add_attribute(conditions_, c.field.attribute);
+    out += wants_null ? " IS NULL" : " IS NOT NULL";
     return;
   }
   if (c.field.kind == Field::Kind::dataset) {
@@ -198,6 +204,7 @@ void Selection::in_view(View view) {
 }
 
 void Selection::in_experiment(const std::string& name) {
+  join_experiment();
   conditions_.text += " AND e.name = ?";
   conditions_.values.emplace_back(name);
 }
@@ -232,6 +239,8 @@ Query Selection::page(Database& database, std::string_view columns, std::size_t 
                       std::size_t offset) const {
   constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
   const Source from = source(subject_);
+  // Used once: what a server knows of a key and its values (that nearly every run has a loss) is what makes
+  // the plan.
   Query query = database.query_once(fmt::format(
       "SELECT {} FROM {}{} WHERE 1 = 1{} ORDER BY {}{} LIMIT {} OFFSET {}", columns, from.tables, joins_.text,
       conditions_.text, orders_.text, from.last_order, std::min(limit, kMost), std::min(offset, kMost)));

@@ -14,9 +14,10 @@
 
 namespace plimsoll::store {
 
-/// A search as a statement over `run r` with its `experiment e`, over `experiment e`, or over `model m`.
-/// Nothing that a user wrote is ever part of its text. A metric, param or tag that is asked about is joined
-/// once, however often it is named: a database may then read it in whatever order is quickest.
+/// A search as a statement over `run r`, with its `experiment e` where that is needed, over `experiment e`,
+/// or over `model m`. Nothing that a user wrote is ever part of its text. A metric, param or tag that is
+/// asked about is joined once, however often it is named: a database may then read it in whatever order is
+/// quickest.
 class Selection {
  public:
   explicit Selection(Subject subject) : subject_(subject) {}
@@ -41,6 +42,8 @@ class Selection {
     std::vector<std::variant<double, std::string>> values = {};
   };
 
+  void join_experiment();
+  void add_attribute(Part& out, Field::Attribute attribute);
   void add_value(Part& out, const Field& field);
   void add_condition(const Comparison& comparison);
   void add_null_test(const Comparison& comparison);
@@ -48,6 +51,7 @@ class Selection {
 
   Subject subject_;
   std::vector<Field> joined_;  ///< k0, k1…
+  bool has_experiment_ = false;
   Part joins_, conditions_, orders_;
 };
 

@@ -83,8 +83,8 @@ class SqlStore final : public Store {
                          [&](Database& database, std::int64_t number) { return load_run(database, number); });
   }
 
-  Result<std::vector<Run>> search(const Search& search) override {
-    return read<std::vector<Run>>([&](Database& database) { return find_runs(database, search); });
+  Result<std::vector<Found>> search(const Search& search, const Known& known) override {
+    return read<std::vector<Found>>([&](Database& database) { return find_runs(database, search, known); });
   }
 
   Result<std::vector<Point>> history(std::string_view run, std::string_view metric, std::optional<Time> from,

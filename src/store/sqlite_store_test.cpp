@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "store/schema.hpp"
 #include "store/test_store.hpp"
 
 namespace plimsoll::store {
@@ -156,7 +157,7 @@ TEST_F(StoreTest, OfANewerVersionIsRefused) {
   const Result<std::unique_ptr<Store>> opened = open(path_.string());
   ASSERT_FALSE(opened);
   EXPECT_NE(opened.error().text().find("version 1000"), std::string::npos) << opened.error().text();
-  tamper(path_, "PRAGMA user_version = 2");
+  tamper(path_, fmt::format("PRAGMA user_version = {}", schema_version()).c_str());
   store_ = reopened();
   EXPECT_TRUE(store_->find(id));
 }

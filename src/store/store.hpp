@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,15 @@ struct Search {
   std::vector<std::int64_t> experiment_ids = {};  ///< empty: all
 };
 
+/// A run of a search. With every change a run has another version, and never one that it had before.
+struct Found {
+  std::string id;
+  std::int64_t version = 0;
+  std::optional<Run> run = {};  ///< nothing where the caller knows it
+};
+/// Whether the caller has a run of this id in this version.
+using Known = std::function<bool(const std::string& id, std::int64_t version)>;
+
 /// A file among a run's artifacts.
 struct File {
   std::string path;  ///< below the directory that artifacts() gives
@@ -77,7 +87,9 @@ class Store {
 
   /// By its id or the beginning of it (at least 4 digits); refused where it fits several.
   [[nodiscard]] virtual Result<Run> find(std::string_view id) = 0;
-  [[nodiscard]] virtual Result<std::vector<Run>> search(const Search& search) = 0;
+  [[nodiscard]] Result<std::vector<Run>> search(const Search& search);
+  /// The same without the runs that the caller has already in their present version.
+  [[nodiscard]] virtual Result<std::vector<Found>> search(const Search& search, const Known& known) = 0;
   /// In the order of time; of `from` and `to` both are included. Empty where the run has no such metric.
   [[nodiscard]] virtual Result<std::vector<Point>> history(std::string_view run, std::string_view metric,
                                                            std::optional<Time> from = {},

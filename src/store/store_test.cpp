@@ -147,6 +147,66 @@ TEST_P(StoreContract, AppendsToSeveralRunsAndToOneUnderTwoNames) {
   EXPECT_EQ(store_->find(first)->metrics.size(), 1U);
 }
 
+TEST_P(StoreContract, GivesARunAnotherVersionWithEveryChange) {
+  const Result<std::int64_t> experiment = store_->create_experiment({.name = "changing"});
+  ASSERT_TRUE(experiment);
+  NewRun made;
+  made.experiment_id = *experiment;
+  const std::string id = new_run(made), other = new_run();
+  const auto version = [&](const std::string& run) {
+    const Result<std::vector<Found>> found = store_->search({.view = View::all}, {});
+    if (found)
+      for (const Found& each : *found)
+        if (each.id == run) return each.version;
+    return std::int64_t{-1};
+  };
+  const std::int64_t of_other = version(other);
+  std::vector<std::int64_t> seen = {version(id)};
+  const auto changed = [&](const Status& done, std::string_view what) {
+    EXPECT_TRUE(done) << what;
+    const std::int64_t now = version(id);
+    EXPECT_EQ(std::ranges::count(seen, now), 0) << what;
+    seen.push_back(now);
+  };
+  changed(store_->change(id, {.tags = {{"t", "1"}}}), "tag");
+  changed(store_->change(id, {.params = {{"p", "1"}}}), "param");
+  changed(store_->change(id, {.tags_removed = {"t"}}), "tag removed");
+  changed(store_->change(id, {.status = RunStatus::finished, .end = 5}), "status");
+  changed(store_->append({{Batch{id, "m", {}, counting(0, 3)}}}), "points of a new metric");
+  changed(store_->append({{Batch{id, "m", {}, counting(3, 3)}, Batch{id, "n", {}, counting(0, 1)}}}),
+          "points");
+  changed(store_->add_inputs(id, {{Input{.dataset = {.name = "d", .digest = "1"}}}}), "input");
+  changed(store_->add_outputs(id, {{ModelLink{.model = "m-1"}}}), "output");
+  changed(store_->remove(id), "removal");
+  changed(store_->restore(id), "restoring");
+  changed(store_->change_experiment(*experiment, {.deleted = true}), "removal of its experiment");
+  changed(store_->change_experiment(*experiment, {.deleted = false}), "restoring of its experiment");
+  EXPECT_TRUE(store_->find(id));
+  EXPECT_TRUE(store_->history(id, "m"));
+  EXPECT_EQ(version(id), seen.back());
+  EXPECT_EQ(version(other), of_other);
+}
+
+TEST_P(StoreContract, LeavesOutOfASearchWhatTheCallerKnows) {
+  const std::string first = new_run({.name = "first", .start = 1, .params = {{"p", "1"}}}),
+                    second = new_run({.name = "second", .start = 2, .params = {{"p", "2"}}}),
+                    third = new_run({.name = "third", .start = 3});
+  std::vector<std::string> asked;
+  const Result<std::vector<Found>> found = store_->search({}, [&](const std::string& id, std::int64_t) {
+    asked.push_back(id);
+    return id == third || id == first;
+  });
+  ASSERT_TRUE(found);
+  ASSERT_EQ(asked, (std::vector<std::string>{third, second, first}));
+  ASSERT_EQ(found->size(), 3U);
+  EXPECT_EQ(found->at(0).id, third);
+  EXPECT_FALSE(found->at(0).run);
+  ASSERT_TRUE(found->at(1).run);
+  EXPECT_EQ(found->at(1).run->name, "second");
+  EXPECT_EQ(found->at(1).run->params.at("p"), "2");
+  EXPECT_FALSE(found->at(2).run);
+}
+
 TEST_P(StoreContract, MayBeUsedBySeveralThreads) {
   const std::string id = new_run();
   constexpr int kThreads = 4, kCalls = 50;

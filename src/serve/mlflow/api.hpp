@@ -11,6 +11,7 @@
 #include "serve/http/response.hpp"
 #include "serve/metric_writer.hpp"
 #include "serve/mlflow/fault.hpp"
+#include "serve/mlflow/run_texts.hpp"
 #include "store/store.hpp"
 #include "store/timestamp.hpp"
 
@@ -49,6 +50,9 @@ class Api {
   /// Where the artifacts of an experiment go: what it says, else this server's proxy. Never changes.
   [[nodiscard]] Outcome<std::string> artifact_location(std::int64_t experiment);
 
+  /// Runs that a search has found before.
+  [[nodiscard]] RunTexts& run_texts() { return run_texts_; }
+
   /// Held by who reads a tag and writes it back.
   [[nodiscard]] std::mutex& tag_edit() { return tag_edit_; }
 
@@ -60,6 +64,7 @@ class Api {
   std::mutex mutex_;
   std::unordered_map<std::string, Clock::time_point> active_;  // and until when that is believed
   std::map<std::int64_t, std::string> locations_;
+  RunTexts run_texts_{std::size_t{32} << 20};
   std::mutex tag_edit_;
 };
 

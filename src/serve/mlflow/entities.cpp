@@ -48,19 +48,28 @@ void write_input(JsonWriter& out, const store::Input& input) {
 }
 
 void write_links(JsonWriter& out, const store::Run& run) {
+  // What is empty is left out, as MLflow's server does.
   out.key("inputs").begin_object();
-  out.key("dataset_inputs").begin_array();
-  for (const store::Input& input : run.inputs) write_input(out, input);
-  out.end_array();
-  out.key("model_inputs").begin_array();
-  for (const store::ModelLink& link : run.model_inputs)
-    out.begin_object().member("model_id", link.model).end_object();
-  out.end_array().end_object();
+  if (!run.inputs.empty()) {
+    out.key("dataset_inputs").begin_array();
+    for (const store::Input& input : run.inputs) write_input(out, input);
+    out.end_array();
+  }
+  if (!run.model_inputs.empty()) {
+    out.key("model_inputs").begin_array();
+    for (const store::ModelLink& link : run.model_inputs)
+      out.begin_object().member("model_id", link.model).end_object();
+    out.end_array();
+  }
+  out.end_object();
   out.key("outputs").begin_object();
-  out.key("model_outputs").begin_array();
-  for (const store::ModelLink& link : run.model_outputs)
-    out.begin_object().member("model_id", link.model).integer_member("step", link.step).end_object();
-  out.end_array().end_object();
+  if (!run.model_outputs.empty()) {
+    out.key("model_outputs").begin_array();
+    for (const store::ModelLink& link : run.model_outputs)
+      out.begin_object().member("model_id", link.model).integer_member("step", link.step).end_object();
+    out.end_array();
+  }
+  out.end_object();
 }
 
 }  // namespace

@@ -102,6 +102,12 @@ JsonWriter& JsonWriter::boolean(bool value) {
   return *this;
 }
 
+JsonWriter& JsonWriter::written(std::string_view json) {
+  separate();
+  out_ += json;
+  return *this;
+}
+
 std::string JsonWriter::take() {
   first_ = true;
   return std::exchange(out_, {});

@@ -21,6 +21,8 @@ class JsonWriter {
   JsonWriter& integer(std::int64_t value);
   JsonWriter& number(double value);
   JsonWriter& boolean(bool value);
+  /// A value that was written before.
+  JsonWriter& written(std::string_view json);
 
   // Members of an object.
   JsonWriter& member(std::string_view name, std::string_view value) { return key(name).text(value); }

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <memory>
+#include <span>
+
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
@@ -70,15 +74,37 @@ Outcome<std::string> active_run(Api& api, const Message& message) {
   return id;
 }
 
-/// Runs of several experiments, each with the place of its experiment's artifacts.
-Outcome<std::string> runs_json(Api& api, const std::vector<store::Run>& runs, const Paging& paging) {
+/// A run with the place of its experiment's artifacts.
+Outcome<RunTexts::Text> run_text(Api& api, const store::Run& run) {
+  PLIMSOLL_TAKE(location, api.artifact_location(run.experiment_id));
+  JsonWriter out;
+  write(out, run, location);
+  return std::make_shared<const std::string>(out.take());
+}
+
+/// The texts of the runs that a search finds, in their order.
+Outcome<std::vector<RunTexts::Text>> found_texts(Api& api, const store::Search& search) {
+  std::vector<RunTexts::Text> known;
+  const auto is_known = [&](const std::string& id, std::int64_t version) {
+    known.push_back(api.run_texts().find(id, version));
+    return known.back() != nullptr;
+  };
+  // Where the store begins again, what it has asked before counts no more.
+  PLIMSOLL_TAKE(found, api.store().search(search, is_known));
+  std::vector<RunTexts::Text> out(known.end() - static_cast<std::ptrdiff_t>(found.size()), known.end());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!found[i].run) continue;
+    PLIMSOLL_TAKE(text, run_text(api, *found[i].run));
+    api.run_texts().keep(found[i].id, found[i].version, text);
+    out[i] = std::move(text);
+  }
+  return out;
+}
+
+std::string runs_json(std::span<const RunTexts::Text> runs, const Paging& paging) {
   JsonWriter out;
   out.begin_object().key("runs").begin_array();
-  for (std::size_t i = 0; i < std::min(runs.size(), paging.limit); ++i) {
-    const Outcome<std::string> location = api.artifact_location(runs[i].experiment_id);
-    if (!location) return std::unexpected(location.error());
-    write(out, runs[i], *location);
-  }
+  for (const RunTexts::Text& run : runs.first(std::min(runs.size(), paging.limit))) out.written(*run);
   out.end_array();
   if (runs.size() > paging.limit) out.member("next_page_token", page_token(paging.offset + paging.limit));
   out.end_object();
@@ -171,9 +197,8 @@ Outcome<Response> search_runs(Api& api, Call& call) {
   }
   // To the store no experiment means all of them, to MLflow none.
   if (search.experiment_ids.empty()) return json_response("{\"runs\":[]}");
-  PLIMSOLL_TAKE(runs, api.store().search(search));
-  PLIMSOLL_TAKE(body, runs_json(api, runs, paging));
-  return json_response(std::move(body));
+  PLIMSOLL_TAKE(runs, found_texts(api, search));
+  return json_response(runs_json(runs, paging));
 }
 
 Outcome<Response> log_param(Api& api, Call& call) {
