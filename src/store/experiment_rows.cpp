@@ -10,15 +10,15 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr std::size_t kLongestName = 500;  // MLflow's limit
+constexpr std::size_t kLongestExperimentName = 500;  // MLflow's limit
 constexpr Literal kSetTag =
     "INSERT INTO experiment_tag(experiment, name, value) VALUES (?, ?, ?) "
     "ON CONFLICT(experiment, name) DO UPDATE SET value = excluded.value";
 
 Status check_experiment_name(std::string_view name) {
-  if (!name.empty() && name.size() <= kLongestName) return {};
-  return fail("the name of an experiment {} has {} bytes; 1 to {} are allowed", quote(name), name.size(),
-              kLongestName);
+  if (is_name(name, kLongestExperimentName)) return {};
+  return fail("the name of an experiment {} has {} bytes; 1 to {} characters are allowed", quote(name),
+              name.size(), kLongestExperimentName);
 }
 
 Error no_such_experiment(std::int64_t id) {

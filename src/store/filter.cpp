@@ -14,6 +14,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "store/filter_tokens.hpp"
+#include "store/texts.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::store {
@@ -21,7 +22,6 @@ namespace {
 
 constexpr std::size_t kMostComparisons = 100;
 constexpr std::size_t kMostValues = 1000;
-constexpr std::size_t kLongestName = 250;
 
 /// MLflow's own names and the other spellings that it takes, in lower case.
 constexpr std::pair<std::string_view, Field::Kind> kPrefixes[] = {
@@ -182,8 +182,8 @@ class Parser {
     if (*kind == Field::Kind::dataset &&
         std::ranges::find(kDatasetKeys, lower_case(now().text)) == std::end(kDatasetKeys))
       return problem("of datasets there are name, digest and context");
-    if (now().text.empty() || now().text.size() > kLongestName)
-      return problem(fmt::format("a name has 1 to {} bytes", kLongestName));
+    if (!is_name(now().text, kLongestName))
+      return problem(fmt::format("a name has 1 to {} characters", kLongestName));
     const std::string& key = tokens_[at_++].text;
     return Field{.kind = *kind, .key = *kind == Field::Kind::dataset ? lower_case(key) : key};
   }

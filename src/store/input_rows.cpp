@@ -7,7 +7,7 @@ namespace plimsoll::store {
 namespace {
 
 // MLflow's limits.
-constexpr std::size_t kLongestName = 500, kLongestDigest = 36, kLongestModel = 250;
+constexpr std::size_t kLongestDataset = 500, kLongestDigest = 36, kLongestModel = 250;
 constexpr std::size_t kLongestSource = std::size_t{64} << 10, kLongestSchema = std::size_t{1} << 20,
                       kLongestProfile = std::size_t{16} << 20;
 
@@ -17,7 +17,7 @@ Status check_length(std::string_view what, std::string_view text, std::size_t le
 }
 
 Status check(const Dataset& d) {
-  PLIMSOLL_TRY(check_length("name", d.name, 1, kLongestName));
+  PLIMSOLL_TRY(check_length("name", d.name, 1, kLongestDataset));
   PLIMSOLL_TRY(check_length("digest", d.digest, 1, kLongestDigest));
   PLIMSOLL_TRY(check_length("source type", d.source_type, 0, kLongestDigest));
   PLIMSOLL_TRY(check_length("source", d.source, 0, kLongestSource));

@@ -178,9 +178,6 @@ Status PostgresDatabase::send(const std::string& prepared, const std::string& sq
   if (sent != 1) return std::unexpected(error(nullptr));
   unanswered_.push_back(receiver);
   unsynchronized_ = true;
-  // Who waits for rows is sent them before the next statement has run.
-  if (receiver != nullptr && library_.request_flush(connection_.get()) != 1)
-    return std::unexpected(error(nullptr));
   return {};
 }
 
@@ -223,6 +220,8 @@ bool PostgresDatabase::read_until(Answer& answer, const Enough& enough) {
 }
 
 Status PostgresDatabase::await(const PostgresStatement& receiver) {
+  // All that is under way is sent by the server as soon as it has it, long answers piece by piece.
+  if (library_.request_flush(connection_.get()) != 1) return std::unexpected(error(nullptr));
   Answer answer{{nullptr, {&library_}}};
   const bool read = read_until(answer, [&](const PGresult* result) {
     return result == nullptr && (answer.problem || receiver.has_rows());

@@ -27,7 +27,7 @@ class Selection {
   /// Of runs and models; nothing where there are no numbers.
   [[nodiscard]] Status in_experiments(std::span<const std::int64_t> numbers);
   /// A filter as people write it.
-  [[nodiscard]] Status matching(std::string_view filter);
+  [[nodiscard]] Status matching(std::string_view text);
   /// Things without the value come last in either direction.
   [[nodiscard]] Status ordered_by(std::span<const std::string> orders);
 

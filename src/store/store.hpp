@@ -70,7 +70,7 @@ struct File {
 /// Runs and all that is kept of them. Every call that returns without an error is durable: it survives
 /// kill -9 of this process at once. Several processes may write to one store, and several threads use one
 /// object; but not a child after fork. Where a run is asked for, the beginning of its id will do, as in
-/// find(). Names have 1 to 250 bytes, values of params and tags up to 64 KiB. Errors: not_found and
+/// find(). Names have 1 to 250 characters, values of params and tags up to 64 KiB. Errors: not_found and
 /// exists_already where that is so, unavailable where the disk is full, another writer does not let go or the
 /// server is away, so that a caller can keep what it has and try again; bad_input for what is wrong in the
 /// question.

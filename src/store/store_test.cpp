@@ -128,6 +128,7 @@ TEST_P(StoreContract, AppendsAllOrNothing) {
   EXPECT_TRUE(store_->find(id)->metrics.empty());
   EXPECT_FALSE(store_->append({{Batch{id, std::string(251, 'x'), {}, counting(0, 1)}}}));
   EXPECT_FALSE(store_->append({{Batch{id, "", {}, counting(0, 1)}}}));
+  EXPECT_FALSE(store_->append({{Batch{id, std::string(1001, '\x80'), {}, counting(0, 1)}}}));
   EXPECT_FALSE(store_->change(id, {.tags = {{"long", std::string(70'000, 'x')}}}));
 }
 
@@ -145,6 +146,18 @@ TEST_P(StoreContract, AppendsToSeveralRunsAndToOneUnderTwoNames) {
   EXPECT_EQ(store_->history(second, "m"), counting(0, 20));
   EXPECT_EQ(store_->history(second, "old"), counting(0, 10));
   EXPECT_EQ(store_->find(first)->metrics.size(), 1U);
+}
+
+TEST_P(StoreContract, CountsTheCharactersOfANameNotItsBytes) {
+  std::string name;
+  for (int i = 0; i < 250; ++i) name += "損";
+  const std::string id = new_run({.params = {{name, "1"}}, .tags = {{name, "2"}}});
+  ASSERT_TRUE(store_->append({{Batch{id, name, {}, counting(0, 4)}}}));
+  EXPECT_EQ(store_->history(id, name), counting(0, 4));
+  EXPECT_EQ(store_->search({.filter = "params.`" + name + "` = '1'"})->size(), 1U);
+  EXPECT_FALSE(store_->append({{Batch{id, name + "x", {}, counting(0, 1)}}}));
+  EXPECT_TRUE(store_->create_experiment({.name = name + name}));
+  EXPECT_FALSE(store_->create_experiment({.name = name + name + "x"}));
 }
 
 TEST_P(StoreContract, GivesARunAnotherVersionWithEveryChange) {

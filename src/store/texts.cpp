@@ -1,19 +1,25 @@
 #include "store/texts.hpp"
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 
 namespace plimsoll::store {
 namespace {
 
-constexpr std::size_t kLongestName = 250;  // MLflow's limit
 constexpr std::size_t kLongestValue = std::size_t{64} << 10;
 
 }  // namespace
 
+bool is_name(std::string_view text, std::size_t most) {
+  constexpr std::size_t kLongestCharacter = 4;  // bytes
+  return !text.empty() && text.size() <= most * kLongestCharacter &&
+         first_characters(text, most).size() == text.size();
+}
+
 Status check_name(std::string_view what, std::string_view name) {
-  if (!name.empty() && name.size() <= kLongestName) return {};
-  return fail("the name of {} {} {} has {} bytes; 1 to {} are allowed", what == "experiment" ? "an" : "a",
-              what, quote(name), name.size(), kLongestName);
+  if (is_name(name, kLongestName)) return {};
+  return fail("the name of a {} {} has {} bytes; 1 to {} characters are allowed", what, quote(name),
+              name.size(), kLongestName);
 }
 
 Status check_value(std::string_view what, std::string_view name, std::string_view value) {

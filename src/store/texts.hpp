@@ -11,7 +11,11 @@ namespace plimsoll::store {
 
 using Texts = std::map<std::string, std::string>;
 
-/// A name of a metric, param, tag or experiment: 1 to 250 bytes.
+/// MLflow's limit for the names of metrics, params and tags, in characters.
+inline constexpr std::size_t kLongestName = 250;
+/// Whether it has 1 to `most` characters, and no more bytes than these may have.
+[[nodiscard]] bool is_name(std::string_view text, std::size_t most);
+/// A name of a metric, param or tag: 1 to 250 characters.
 [[nodiscard]] Status check_name(std::string_view what, std::string_view name);
 /// A value of a param or tag: up to 64 KiB.
 [[nodiscard]] Status check_value(std::string_view what, std::string_view name, std::string_view value);
