@@ -120,6 +120,8 @@ class Database {
   /// After an error: whether the transaction was undone by what has passed (a connection that was lost before
   /// the commit, two that waited for each other), so that it may simply be done again.
   [[nodiscard]] virtual bool may_be_repeated() const { return false; }
+  /// After an error: whether the connection is gone, with the answers to what was sent.
+  [[nodiscard]] virtual bool is_lost() const { return false; }
   [[nodiscard]] virtual std::string name() const = 0;  ///< for people: its path or address
   /// A condition, to stand after a column: it is one of the integers of a single value.
   [[nodiscard]] virtual std::string_view one_of() const = 0;

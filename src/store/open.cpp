@@ -76,6 +76,7 @@ Result<std::unique_ptr<Store>> open_server(const std::string& address, const Ope
                          .readers = std::make_unique<Connections>(kReaders, another),
                          .location = std::move(location),
                          .artifacts = *artifacts,
+                         .appends_at_once = true,
                          .give_space_back = {},
                          .refresh_statistics = analyze_grown});
 }

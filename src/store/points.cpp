@@ -13,9 +13,6 @@
 namespace plimsoll::store {
 namespace {
 
-/// Chunks of a metric that may come together before appending joins some: reading them all stays quick. Who
-/// calls maintain() has them joined earlier (at 32, as the index metric_to_join says), while nobody waits.
-constexpr std::int64_t kManyChunks = 128;
 /// Where at least kManyTiny of the last ones have fewer than kTiny points, only those are joined: else every
 /// few points would have thousands of others written again. So a point is written three or four times in all.
 constexpr std::int64_t kManyTiny = 32, kTiny = 32;

@@ -11,6 +11,10 @@
 /// Points of metrics as chunks in the database. Callers hold a transaction.
 namespace plimsoll::store {
 
+/// Chunks of a metric that may come together before appending joins some: reading them all stays quick. Who
+/// calls maintain() has them joined earlier (at 32, as the index metric_to_join says), while nobody waits.
+inline constexpr std::int64_t kManyChunks = 128;
+
 /// Adds points to metrics whose rows are known as new chunks, and joins a metric's small ones where many have
 /// come together.
 [[nodiscard]] Status append_points(Database& database, std::span<Growth> growths);

@@ -46,6 +46,9 @@ class PostgresDatabase final : public Database {
   [[nodiscard]] Status execute(const std::string& sql) override;
   [[nodiscard]] bool in_transaction() const override;
   [[nodiscard]] bool may_be_repeated() const override { return repeatable_; }
+  [[nodiscard]] bool is_lost() const override {
+    return lost_ || library_.status(connection_.get()) != CONNECTION_OK;
+  }
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string_view one_of() const override { return "= ANY(?)"; }
 
@@ -84,7 +87,6 @@ class PostgresDatabase final : public Database {
   /// The statement wants its rows no more.
   void forget(const PostgresStatement* receiver);
   [[nodiscard]] Error error(const PGresult* result);
-  [[nodiscard]] bool is_lost() const { return lost_ || library_.status(connection_.get()) != CONNECTION_OK; }
 
   const Libpq& library_;
   std::string address_;

@@ -170,10 +170,15 @@ Result<std::int64_t> run_number(Database& database, std::string_view id) {
   return number_from(query, id);
 }
 
-Result<std::string> full_id(Database& database, std::string_view id) {
+Result<std::string> whole_id(std::string_view id) {
   Result<IdRange> ids = ids_from(id);
   if (!ids) return std::unexpected(std::move(ids).error());
-  if (ids->first.size() == kIdDigits) return std::move(ids->first);
+  if (ids->first.size() < kIdDigits) return std::unexpected(no_such_run(id));
+  return std::move(ids->first);
+}
+
+Result<std::string> full_id(Database& database, std::string_view id) {
+  if (Result<std::string> whole = whole_id(id)) return whole;
   const Result<std::int64_t> number = run_number(database, id);
   if (!number) return std::unexpected(number.error());
   Query query = database.query("SELECT id FROM run WHERE number = ?");

@@ -22,6 +22,8 @@ struct IdRange {
 /// A run's row by its id or the beginning of it.
 [[nodiscard]] Result<std::int64_t> run_number(Database& database, std::string_view id);
 
+/// An id as it is kept; an error where it is only the beginning of one.
+[[nodiscard]] Result<std::string> whole_id(std::string_view id);
 /// The whole of an id; a whole one is not looked for.
 [[nodiscard]] Result<std::string> full_id(Database& database, std::string_view id);
 

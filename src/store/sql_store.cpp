@@ -8,6 +8,7 @@
 
 #include "base/printable.hpp"
 #include "store/append.hpp"
+#include "store/append_at_once.hpp"
 #include "store/experiment_rows.hpp"
 #include "store/history.hpp"
 #include "store/input_rows.hpp"
@@ -70,6 +71,11 @@ class SqlStore final : public Store {
   }
 
   Status append(std::span<const Batch> batches) override {
+    if (parts_.appends_at_once && batches.size() == 1 && fits_at_once(batches.front())) {
+      const Result<bool> done = try_at_once(batches.front());
+      if (!done) return std::unexpected(done.error());
+      if (*done) return {};
+    }
     return write([&](Database& database) { return append_batches(database, batches); });
   }
 
@@ -227,6 +233,16 @@ class SqlStore final : public Store {
       PLIMSOLL_TRY(work(**database));
       return transaction->commit();
     });
+  }
+
+  /// Whether it was done; else it is to be done in the usual way.
+  Result<bool> try_at_once(const Batch& batch) {
+    const Result<Connections::Lease> database = parts_.writers->take();
+    if (!database) return std::unexpected(database.error());
+    Result<bool> done = with_patience(**database, [&] { return append_at_once(**database, batch); });
+    // With the connection went the answer. The same points again do no harm: each counts once.
+    if (!done && (*database)->is_lost()) return false;
+    return done;
   }
 
   template <class Work>

@@ -15,6 +15,7 @@ struct SqlStoreParts {
   std::string location;                  ///< for people
   std::filesystem::path artifacts;       ///< the directory with one of each run
   /// Gives space of what was purged back to the system, as far as the database does not do so by itself.
+  bool appends_at_once = false;  ///< one batch may be sent to the database as append_at_once() does
   std::function<Status(Database&)> give_space_back;
   /// What the database knows of its tables when it plans, brought up to date where they have grown.
   std::function<Status(Database&)> refresh_statistics;
