@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -30,6 +31,7 @@ constexpr milliseconds kRetry{500};
 constexpr milliseconds kGrace{2500};
 /// The store is waited for less than by the commands' own record, which goes first.
 constexpr milliseconds kBusy{2000};
+constexpr std::size_t kDigits = 8;  ///< of a run's id that people are shown
 
 /// A run on its way.
 struct Sent {
@@ -37,6 +39,7 @@ struct Sent {
   std::unique_ptr<forward::Forwarder> forwarder = {};
   std::optional<Error> error = {};  ///< why not all is there
   bool refused = false;             ///< for good
+  std::size_t refusals_told = 0;    ///< of single params and tags
 };
 
 /// A word of a command line that a shell reads as it is.
@@ -58,10 +61,12 @@ struct LiveForward::State {
 
   void work();
   void send_all();
-  bool send(Sent& sent);
+  bool send(Sent& sent, bool goes_on);
   Status open();
   void tell_trouble(const Error& error);
+  void tell_refusals(Sent& sent) const;
   void tell_result() const;
+  std::string address_to_give() const;
   std::string later_command(const std::vector<std::string>& names) const;
   [[nodiscard]] bool should_end() {
     const std::scoped_lock lock(mutex);
@@ -73,6 +78,7 @@ struct LiveForward::State {
   std::condition_variable changed;
   // Under the mutex.
   std::vector<std::string> added;
+  std::set<std::string> ended;
   bool stopping = false, draining = false, done = false;
   Clock::time_point deadline = {};
   // The thread's alone, until it is done.
@@ -99,6 +105,12 @@ void LiveForward::add(const std::string& run) {
   const std::scoped_lock lock(state_->mutex);
   state_->added.push_back(run);
   state_->changed.notify_all();
+}
+
+void LiveForward::ended(const std::string& run) {
+  add(run);
+  const std::scoped_lock lock(state_->mutex);
+  state_->ended.insert(run);
 }
 
 /// Ends the thread; one that hangs all the same is left to the end of the process.
@@ -146,7 +158,7 @@ void LiveForward::finish(Interruption& interruption) {
     state.options.warn(
         fmt::format("MLflow at {} hangs; `plimsoll export-mlflow RUN --mlflow-uri {}` sends the "
                     "rest later",
-                    state.options.server.shown, state.options.server.shown));
+                    state.options.server.shown, shell_word(state.address_to_give())));
 }
 
 /// The thread.
@@ -198,9 +210,11 @@ void LiveForward::State::send_all() {
   away = false;
   if (runs.empty()) return;
   bool finishing = false;
+  std::set<std::string> at_their_end;
   {
     const std::scoped_lock lock(mutex);
     finishing = draining;
+    at_their_end = ended;
   }
   if (const Status opened = open(); !opened) {
     for (Sent& sent : runs) sent.error = opened.error();
@@ -210,16 +224,19 @@ void LiveForward::State::send_all() {
   for (Sent& sent : runs) {
     // What comes after a run's end (versions of packages) is looked for once, when all have ended.
     if (sent.refused || (!finishing && sent.forwarder && sent.forwarder->complete())) continue;
-    if (!send(sent)) break;
+    const bool goes_on = !finishing && !at_their_end.contains(sent.run);
+    const bool is_there = send(sent, goes_on);
+    tell_refusals(sent);
+    if (!is_there) break;
   }
 }
 
 /// False: the server is not there for the others either.
-bool LiveForward::State::send(Sent& sent) {
+bool LiveForward::State::send(Sent& sent, bool goes_on) {
   if (!sent.forwarder)
     sent.forwarder = std::make_unique<forward::Forwarder>(*store, *remote, options.server.url, sent.run);
   while (!should_end()) {
-    const Result<bool> more = sent.forwarder->send_some();
+    const Result<bool> more = sent.forwarder->send_some(goes_on);
     if (!more) {
       sent.error = more.error();
       sent.refused = !more.error().may_pass();
@@ -246,17 +263,37 @@ void LiveForward::State::tell_trouble(const Error& error) {
                           error.may_pass() ? ", and it is tried again" : ""));
 }
 
+/// Params and tags that the server does not take: each once, several in one line.
+void LiveForward::State::tell_refusals(Sent& sent) const {
+  const std::vector<forward::Forwarder::Refused>& refused = sent.forwarder->refused();
+  const std::size_t before = std::exchange(sent.refusals_told, refused.size());
+  if (before == refused.size()) return;
+  std::string others;
+  for (std::size_t i = before + 1; i < refused.size(); ++i) others += ", " + refused[i].what;
+  options.warn(fmt::format("MLflow at {} does not take {} of run {}: {}{}; the rest is sent",
+                           options.server.shown, refused[before].what, sent.run.substr(0, kDigits),
+                           printable(refused[before].why), others.empty() ? "" : "; nor" + others.substr(1)));
+}
+
+/// The address as it must be given, with a place for the password, which is not shown.
+std::string LiveForward::State::address_to_give() const {
+  constexpr std::string_view kMasked = ":***@";
+  std::string out = options.server.shown;
+  if (const std::size_t at = out.find(kMasked); at != std::string::npos)
+    out.replace(at, kMasked.size(), ":PASSWORD@");
+  return out;
+}
+
 std::string LiveForward::State::later_command(const std::vector<std::string>& names) const {
   std::string out = "plimsoll export-mlflow";
   for (const std::string& name : names) out += " " + name;
-  out += " --mlflow-uri " + shell_word(options.server.shown);
+  out += " --mlflow-uri " + shell_word(address_to_give());
   if (!options.store.empty() && options.store.find("://") == std::string::npos)
     out += " --store " + shell_word(options.store);
   return out;
 }
 
 void LiveForward::State::tell_result() const {
-  constexpr std::size_t kDigits = 8;
   std::vector<std::string> left;
   for (const std::string& run : added)
     if (std::ranges::find(runs, run, &Sent::run) == runs.end()) left.push_back(run);

@@ -26,6 +26,9 @@ class LiveForward {
 
   /// A run that is now in the store. Naming it again does nothing.
   void add(const std::string& run);
+  /// Its command has ended: what it says of its own end holds now. Until then it is sent on, whatever its
+  /// status, as a script may end its MLflow run and work on.
+  void ended(const std::string& run);
   /// After the commands' end: sends the rest for some seconds at most, which an interruption ends, and says
   /// what is left and how to send it later.
   void finish(Interruption& interruption);

@@ -55,6 +55,16 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::string_view first_characters(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = (static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U;
+    if (begins && ++characters > most) return text.substr(0, i);
+  }
+  return text;
+}
+
 bool is_plain(std::string_view text) {
   for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
     std::uint64_t word = 0;

@@ -16,6 +16,9 @@ struct Character {
 /// No overlong forms, no surrogates, nothing beyond U+10FFFF.
 [[nodiscard]] bool is_utf8(std::string_view text);
 
+/// The first `most` characters of UTF-8 text, or all of it.
+[[nodiscard]] std::string_view first_characters(std::string_view text, std::size_t most);
+
 /// Whether all of it is ASCII that can be shown, without quotation mark and backslash: as most texts are, and
 /// as JSON takes them.
 [[nodiscard]] bool is_plain(std::string_view text);

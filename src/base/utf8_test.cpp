@@ -23,6 +23,15 @@ TEST(Utf8, FirstCharacterSaysItsCodeAndLength) {
   EXPECT_EQ(first_character("\xE2\x80").length, 0U);
 }
 
+TEST(Utf8, FirstCharactersAreWhole) {
+  EXPECT_EQ(first_characters("größe", 3), "grö");
+  EXPECT_EQ(first_characters("größe", 4), "größ");
+  EXPECT_EQ(first_characters("größe", 5), "größe");
+  EXPECT_EQ(first_characters("größe", 9), "größe");
+  EXPECT_EQ(first_characters("a", 0), "");
+  EXPECT_EQ(first_characters("", 0), "");
+}
+
 /// Each byte at each place of texts of all lengths around a word.
 TEST(Utf8, PlainTextIsAsciiThatNeedsNoEscape) {
   for (std::size_t length = 0; length < 20; ++length)

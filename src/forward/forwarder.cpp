@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "forward/mlflow_text.hpp"
 #include "store/point_order.hpp"
 #include "store/timestamp.hpp"
@@ -46,7 +47,7 @@ std::map<std::string, std::string> changed(const std::map<std::string, std::stri
   for (const auto& [name, value] : here) {
     const std::string key = mlflow_key(name);
     if (!seen.insert(key).second) continue;
-    std::string text = cut(value, longest);
+    std::string text(first_characters(value, longest));
     const auto known = there.find(key);
     if (known != there.end() && (!may_change || known->second == text)) continue;
     if (!add(key, text)) break;
@@ -57,7 +58,7 @@ std::map<std::string, std::string> changed(const std::map<std::string, std::stri
 
 }  // namespace
 
-Result<bool> Forwarder::send_some() {
+Result<bool> Forwarder::send_some(bool goes_on) {
   complete_ = false;
   const Result<store::Run> run = store_->find(id_);
   if (!run) return std::unexpected(run.error());
@@ -71,17 +72,46 @@ Result<bool> Forwarder::send_some() {
   prepared.tags = changed(*tags, there_->tags, kLongestTag, true,
                           [&](const auto& k, const auto& v) { return prepared.batch.add_tag(k, v); });
   PLIMSOLL_TRY(prepare_points(*run, prepared));
-  if (!prepared.batch.empty()) PLIMSOLL_TRY(remote_->log(there_->id, prepared.batch));
+  if (!prepared.batch.empty()) {
+    const Result<std::optional<Error>> refusal = remote_->log(there_->id, prepared.batch);
+    if (!refusal) return std::unexpected(refusal.error());
+    if (*refusal) {
+      if (prepared.params.empty() && prepared.tags.empty()) return std::unexpected(**refusal);
+      PLIMSOLL_TRY(send_singly(prepared));
+      return true;  // the points are for the next batch
+    }
+  }
   points_sent_ += static_cast<std::int64_t>(prepared.batch.metrics());
   for (auto& [name, cursor] : prepared.cursors) cursors_[name] = std::move(cursor);
   for (auto& [key, value] : prepared.params) there_->params.insert_or_assign(key, value);
   for (auto& [key, value] : prepared.tags) there_->tags.insert_or_assign(key, value);
   if (!prepared.batch.empty()) return true;
-  if (!has_ended(*run)) return false;
+  if (goes_on || !has_ended(*run)) return false;
   const Result<bool> late = find_late_points(*run);
   if (!late || *late) return late;
   PLIMSOLL_TRY(finish(*run));
   return false;
+}
+
+/// Servers differ in what they take: one param or tag must not hold back the rest of the run.
+Status Forwarder::send_singly(const Prepared& prepared) {
+  const auto send = [&](const char* kind, const auto& pairs, auto& there, auto add) -> Status {
+    for (const auto& [key, value] : pairs) {
+      LogBatch one;
+      if (!add(one, key, value)) continue;
+      const Result<std::optional<Error>> refusal = remote_->log(there_->id, one);
+      if (!refusal) return std::unexpected(refusal.error());
+      const std::string what = fmt::format("{} {}", kind, quote(key));
+      if (*refusal && std::ranges::find(refused_, what, &Refused::what) == refused_.end())
+        refused_.push_back({what, (*refusal)->message});
+      there.insert_or_assign(key, value);
+    }
+    return {};
+  };
+  PLIMSOLL_TRY(send("param", prepared.params, there_->params,
+                    [](LogBatch& to, const auto& k, const auto& v) { return to.add_param(k, v); }));
+  return send("tag", prepared.tags, there_->tags,
+              [](LogBatch& to, const auto& k, const auto& v) { return to.add_tag(k, v); });
 }
 
 /// Finds the run there, or makes it.

@@ -30,8 +30,9 @@ class Forwarder {
       : store_(&store), remote_(&remote), url_(std::move(url)), id_(std::move(run)) {}
 
   /// Sends one batch at most. False: the server has what the store has; of a run that has ended, its end too.
-  /// After an error nothing is lost: the next call goes on.
-  [[nodiscard]] Result<bool> send_some();
+  /// `goes_on`: more will come, whatever the run's status says, so its end is not sent yet. After an error
+  /// nothing is lost: the next call goes on.
+  [[nodiscard]] Result<bool> send_some(bool goes_on = false);
 
   /// The run has ended, and the server has all of it.
   [[nodiscard]] bool complete() const { return complete_; }
@@ -39,6 +40,13 @@ class Forwarder {
   /// As the server names it; null before it has it.
   [[nodiscard]] const RemoteRun* remote_run() const { return there_ ? &*there_ : nullptr; }
   [[nodiscard]] bool created() const { return created_; }
+  /// A param or tag that the server does not take, which is left out there.
+  struct Refused {
+    std::string what, why;  ///< "param 'lr'", and the server's words; for people
+    friend bool operator==(const Refused&, const Refused&) = default;
+  };
+  /// In the order in which they were refused first.
+  [[nodiscard]] const std::vector<Refused>& refused() const { return refused_; }
   [[nodiscard]] std::int64_t points_sent() const { return points_sent_; }
   [[nodiscard]] std::int64_t points_known() const { return points_known_; }  ///< that the store has
 
@@ -64,6 +72,7 @@ class Forwarder {
   Status begin(const store::Run& run, RemoteRun there);
   void trust_what_was_sent(const store::Run& run);
   Result<std::map<std::string, std::string>> tags_of(const store::Run& run) const;
+  Status send_singly(const Prepared& prepared);
   Status prepare_points(const store::Run& run, Prepared& out);
   Status read_points(const std::string& name, const store::Metric& metric, Cursor& cursor, LogBatch& batch);
   Result<bool> find_late_points(const store::Run& run);
@@ -74,7 +83,8 @@ class Forwarder {
   store::Store* store_;
   MlflowRemote* remote_;
   std::string url_, id_;
-  std::optional<RemoteRun> there_ = {};  ///< params and tags: as far as they were taken
+  std::optional<RemoteRun> there_ = {};  ///< params and tags: as far as they were taken, or refused
+  std::vector<Refused> refused_ = {};
   std::map<std::string, Cursor> cursors_ = {};
   std::set<std::string> keys_ = {};  ///< of metrics
   std::optional<RemoteChange> end_ = {};

@@ -78,6 +78,10 @@ class Server {
     }
     EXPECT_EQ(call, "runs/log-batch");
     ++batches;
+    for (const char* list : {"params", "tags", "metrics"})
+      for (const Json& entry : body[list])
+        if (entry["key"] == refused_key)
+          return {400, R"({"error_code": "INVALID_PARAMETER_VALUE", "message": "not this key"})"};
     points += body["metrics"].size();
     EXPECT_LE(body["metrics"].size() + body["params"].size() + body["tags"].size(), 1000U);
     for (const Json& param : body["params"]) {
@@ -113,7 +117,7 @@ class Server {
   std::map<std::string, Run> runs;
   bool away = false;
   long status = 200;
-  std::string refusal;
+  std::string refusal, refused_key;
   int calls = 0, batches = 0, lose_answers = 0;
   std::size_t points = 0;
 };
@@ -184,6 +188,58 @@ TEST_F(ForwarderTest, BringsARunAsItGrowsAndItsEnd) {
   EXPECT_EQ(here->tags.at(kServerTag), "http://host");
   EXPECT_EQ(here->tags.at(kRemoteRunTag), "there0");
   for (const auto& [tag, value] : there.tags) EXPECT_FALSE(tag.starts_with("plimsoll.mlflow")) << tag;
+}
+
+TEST_F(ForwarderTest, GoesOnWhileMoreComesWhateverTheStatus) {
+  Forwarder live = forwarder();
+  append("loss", store::test::counting(0, 10));
+  end();
+  for (int round = 0; round < 3; ++round) {
+    while (*live.send_some(true)) {
+    }
+    EXPECT_FALSE(live.complete());
+    EXPECT_EQ(server_.runs.at("there0").status, "RUNNING");
+    EXPECT_EQ(points_there("loss"), 10U + 10U * static_cast<unsigned>(round));
+    append("loss", store::test::counting(10 + 10 * round, 10));
+  }
+  send_all(live);
+  EXPECT_TRUE(live.complete());
+  EXPECT_EQ(server_.runs.at("there0").status, "FINISHED");
+  EXPECT_EQ(points_there("loss"), 40U);
+}
+
+TEST_F(ForwarderTest, WhatTheServerDoesNotTakeHoldsNothingBack) {
+  server_.refused_key = "no:colons";
+  ASSERT_TRUE(store_->change(
+      id_, {.params = {{"no:colons", "1"}, {"zeta", "2"}}, .tags = {{"no:colons", "x"}, {"other", "y"}}}));
+  append("loss", store::test::counting(0, 10));
+  end();
+  Forwarder live = forwarder();
+  send_all(live);
+  EXPECT_TRUE(live.complete());
+  const Server::Run& there = server_.runs.at("there0");
+  EXPECT_EQ(there.params, (std::map<std::string, std::string>{{"lr", "0.1"}, {"zeta", "2"}}));
+  EXPECT_EQ(there.tags.at("other"), "y");
+  EXPECT_FALSE(there.tags.contains("no:colons"));
+  EXPECT_EQ(there.status, "FINISHED");
+  EXPECT_EQ(points_there("loss"), 10U);
+  EXPECT_EQ(live.refused(), (std::vector<Forwarder::Refused>{
+                                {"param 'no:colons'", "runs/log-batch was answered 400: not this key"},
+                                {"tag 'no:colons'", "runs/log-batch was answered 400: not this key"}}));
+  const int calls = server_.calls;
+  send_all(live);
+  EXPECT_EQ(server_.calls, calls);
+}
+
+TEST_F(ForwarderTest, PointsThatTheServerDoesNotTakeAreAnError) {
+  append("bad", store::test::counting(0, 10));
+  server_.refused_key = "bad";
+  Forwarder live = forwarder();
+  EXPECT_EQ(live.send_some(), true);  // params and tags one by one
+  const Result<bool> refused = live.send_some();
+  ASSERT_FALSE(refused);
+  EXPECT_FALSE(refused.error().may_pass());
+  EXPECT_TRUE(live.refused().empty());
 }
 
 TEST_F(ForwarderTest, NothingNewCostsNoCall) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "forward/mlflow_text.hpp"
 #include "store/timestamp.hpp"
 
@@ -94,10 +95,14 @@ Error error_of(const Answer& answer, std::string_view call, const std::string& s
   return out;
 }
 
+std::string path_of(const std::string& call) {
+  return "/api/2.0/mlflow/" + call;
+}
+
 }  // namespace
 
 Result<std::string> MlflowRemote::ask(const std::string& call, const std::string& body) {
-  Result<Answer> answer = exchange_({"/api/2.0/mlflow/" + call, body});
+  Result<Answer> answer = exchange_({path_of(call), body});
   if (!answer) return std::unexpected(std::move(answer).error());
   if (answer->status == 200) return std::move(answer->body);
   return std::unexpected(error_of(*answer, std::string_view(call).substr(0, call.find('?')), shown_));
@@ -162,10 +167,11 @@ Result<std::optional<RemoteRun>> MlflowRemote::run_tagged(const std::string& exp
 Result<RemoteRun> MlflowRemote::create(const NewRemoteRun& run) {
   const Result<std::string> answer =
       ask("runs/create",
-          fmt::format(R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
-                      store::milliseconds(run.start), pairs_json(run.tags),
-                      run.name.empty() ? "" : R"(,"run_name":)" + json_text(cut(run.name, kLongestTag)),
-                      run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
+          fmt::format(
+              R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
+              store::milliseconds(run.start), pairs_json(run.tags),
+              run.name.empty() ? "" : R"(,"run_name":)" + json_text(first_characters(run.name, kLongestTag)),
+              run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
   if (!answer) return std::unexpected(answer.error());
   RemoteRun out = run_of(part_of(Json::parse(*answer, nullptr, false), "run"));
   if (out.id.empty()) return std::unexpected(Error{"its answers are not MLflow's", shown_});
@@ -173,19 +179,25 @@ Result<RemoteRun> MlflowRemote::create(const NewRemoteRun& run) {
 }
 
 Status MlflowRemote::change(const std::string& id, const RemoteChange& change) {
-  const Result<std::string> answer = ask(
-      "runs/update",
-      fmt::format(R"({{"run_id":{},"status":"{}"{}{}}})", json_text(id), store::name(change.status),
-                  change.end ? fmt::format(R"(,"end_time":{})", store::milliseconds(*change.end)) : "",
-                  change.name.empty() ? "" : R"(,"run_name":)" + json_text(cut(change.name, kLongestTag))));
+  const Result<std::string> answer =
+      ask("runs/update",
+          fmt::format(R"({{"run_id":{},"status":"{}"{}{}}})", json_text(id), store::name(change.status),
+                      change.end ? fmt::format(R"(,"end_time":{})", store::milliseconds(*change.end)) : "",
+                      change.name.empty()
+                          ? ""
+                          : R"(,"run_name":)" + json_text(first_characters(change.name, kLongestTag))));
   if (!answer) return std::unexpected(answer.error());
   return {};
 }
 
-Status MlflowRemote::log(const std::string& id, const LogBatch& batch) {
-  const Result<std::string> answer = ask("runs/log-batch", batch.body(id));
+Result<std::optional<Error>> MlflowRemote::log(const std::string& id, const LogBatch& batch) {
+  const std::string call = "runs/log-batch";
+  const Result<Answer> answer = exchange_({path_of(call), batch.body(id)});
   if (!answer) return std::unexpected(answer.error());
-  return {};
+  if (answer->status == 200) return std::optional<Error>();
+  Error error = error_of(*answer, call, shown_);
+  if (answer->status == 400) return error;
+  return std::unexpected(std::move(error));
 }
 
 }  // namespace plimsoll::forward

@@ -59,7 +59,8 @@ class MlflowRemote {
                                                             const std::string& tag, const std::string& value);
   [[nodiscard]] Result<RemoteRun> create(const NewRemoteRun& run);
   [[nodiscard]] Status change(const std::string& id, const RemoteChange& change);
-  [[nodiscard]] Status log(const std::string& id, const LogBatch& batch);
+  /// What the server finds wrong with the batch, of which it then takes nothing; nothing where it took it.
+  [[nodiscard]] Result<std::optional<Error>> log(const std::string& id, const LogBatch& batch);
 
  private:
   Result<std::string> ask(const std::string& call, const std::string& body = {});

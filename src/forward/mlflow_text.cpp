@@ -42,13 +42,6 @@ std::string mlflow_key(std::string_view name) {
   return settled.substr(0, kLongestKey);
 }
 
-std::string cut(std::string_view text, std::size_t most) {
-  std::size_t characters = 0;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if (!continues_a_character(text[i]) && ++characters > most) return std::string(text.substr(0, i));
-  return std::string(text);
-}
-
 std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

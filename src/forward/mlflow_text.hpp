@@ -12,9 +12,6 @@ inline constexpr std::size_t kLongestParam = 6000, kLongestTag = 8000;
 /// '_', and so does what would be another name if it were a path ("a//b", "../a").
 [[nodiscard]] std::string mlflow_key(std::string_view name);
 
-/// The first `most` characters.
-[[nodiscard]] std::string cut(std::string_view text, std::size_t most);
-
 /// A JSON text, in quotes; bytes that are no UTF-8 come as U+FFFD.
 [[nodiscard]] std::string json_text(std::string_view text);
 

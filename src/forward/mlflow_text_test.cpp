@@ -16,12 +16,6 @@ TEST(MlflowText, KeysAreWhatServersTake) {
   EXPECT_EQ(mlflow_key("a\nb"), "a_b");
 }
 
-TEST(MlflowText, CutsBetweenCharacters) {
-  EXPECT_EQ(cut("größe", 3), "grö");
-  EXPECT_EQ(cut("größe", 5), "größe");
-  EXPECT_EQ(cut("", 0), "");
-}
-
 TEST(MlflowText, JsonAsProtobufWritesIt) {
   EXPECT_EQ(json_number(0.1), "0.1");
   EXPECT_EQ(json_number(std::numeric_limits<double>::quiet_NaN()), "\"NaN\"");

@@ -144,19 +144,15 @@ Result<std::vector<ArtifactEntry>> list_artifacts(const std::filesystem::path& r
   return out;
 }
 
-Status put_artifact(const std::filesystem::path& root, const ArtifactPath& path,
-                    const std::filesystem::path& file) {
+Status put_artifact(const std::filesystem::path& root, const ArtifactPath& path, ReceivedFile& file) {
   if (path.empty()) return std::unexpected(Error{"Invalid path"});
   const Result<FileDescriptor> folder = open_folder(root, path, path.parts().size() - 1, true);
   if (!folder) return std::unexpected(folder.error());
-  {
-    const FileDescriptor contents(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!contents || ::fsync(contents.get()) != 0) return failure(errno, path);
-  }
-  if (::renameat(AT_FDCWD, file.c_str(), folder->get(), path.parts().back().c_str()) != 0) {
+  if (::renameat(AT_FDCWD, file.path().c_str(), folder->get(), path.parts().back().c_str()) != 0) {
     if (errno == EISDIR) return fail("{} is a folder of artifacts", quote(path.text()));
     return failure(errno, path);
   }
+  file.release();
   if (::fsync(folder->get()) != 0) return failure(errno, path);
   return {};
 }

@@ -38,9 +38,10 @@ struct ArtifactEntry {
 /// where the path is a file or is not there.
 [[nodiscard]] Result<std::vector<ArtifactEntry>> list_artifacts(const std::filesystem::path& root,
                                                                 const ArtifactPath& path);
-/// Flushes the file and renames it to its place, over what is there; folders on the way are made.
+/// Renames the file, which is on the disk already, to its place, over what is there, and releases it; folders
+/// on the way are made.
 [[nodiscard]] Status put_artifact(const std::filesystem::path& root, const ArtifactPath& path,
-                                  const std::filesystem::path& file);
+                                  ReceivedFile& file);
 /// A file, or a folder with all it holds; not found is an error.
 [[nodiscard]] Status remove_artifact(const std::filesystem::path& root, const ArtifactPath& path);
 

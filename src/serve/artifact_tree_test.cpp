@@ -26,7 +26,8 @@ class ArtifactTree : public testing::Test {
 
   Status put(std::string_view place, std::string_view text) {
     write(folder_.path() / "upload", text);
-    return put_artifact(root_, path(place), folder_.path() / "upload");
+    ReceivedFile file(folder_.path() / "upload");
+    return put_artifact(root_, path(place), file);
   }
 
   TemporaryDirectory folder_;
@@ -66,6 +67,22 @@ TEST_F(ArtifactTree, PutsListsOpensAndRemoves) {
   EXPECT_FALSE(fs::exists(root_ / "model"));
   EXPECT_TRUE(remove_artifact(root_, path("")));
   EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST_F(ArtifactTree, AFileThatHasItsPlaceLeavesItsOldNameAlone) {
+  const fs::path upload = folder_.path() / "upload";
+  write(upload, "first");
+  {
+    ReceivedFile file(upload);
+    ASSERT_TRUE(put_artifact(root_, path("a"), file));
+    write(upload, "another's");
+  }
+  EXPECT_TRUE(fs::exists(upload));
+  {
+    ReceivedFile file(upload);
+    EXPECT_FALSE(put_artifact(root_, path("a/below"), file));
+  }
+  EXPECT_FALSE(fs::exists(upload));
 }
 
 TEST_F(ArtifactTree, WhatIsNotThereIsNotFound) {

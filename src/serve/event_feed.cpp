@@ -45,13 +45,12 @@ std::string EventFeed::text_of(const store::Run& run) {
   return out.take();
 }
 
-std::map<std::string, std::string> EventFeed::look() {
-  std::map<std::string, std::string> out;
+Result<std::map<std::string, std::string>> EventFeed::look() {
   const Result<std::vector<store::Run>> runs =
       store_.search({.filter = "attributes.status = 'RUNNING'", .limit = kMostRuns});
-  // A store that is locked or away is asked again a second later.
-  if (runs)
-    for (const store::Run& run : *runs) out.emplace(run.id, text_of(run));
+  if (!runs) return std::unexpected(runs.error());
+  std::map<std::string, std::string> out;
+  for (const store::Run& run : *runs) out.emplace(run.id, text_of(run));
   return out;
 }
 
@@ -59,14 +58,19 @@ bool EventFeed::tell(Listener& listener, const std::map<std::string, std::string
   std::map<std::string, std::string> now;
   for (const auto& [id, text] : runs)
     if (listener.run.empty() || listener.run == id) now.emplace(id, text);
-  for (const auto& [id, text] : listener.told)
-    if (!now.contains(id))  // it has ended, or is deleted
-      if (const Result<store::Run> run = store_.find(id); run && !listener.queue->send("run", text_of(*run)))
-        return false;
+  for (auto& [id, text] : listener.told) {
+    if (stopping_) return true;
+    if (runs.contains(id)) continue;
+    const Result<store::Run> run = store_.find(id);
+    if (!run && run.error().may_pass())
+      now.emplace(id, std::move(text));  // the store is locked or away: asked again a second later
+    else if (run && !listener.queue->send("run", text_of(*run)))  // it has ended
+      return false;
+  }
   for (const auto& [id, text] : now) {
     const auto before = listener.told.find(id);
-    if ((before == listener.told.end() || before->second != text) && !listener.queue->send("run", text))
-      return false;
+    const bool is_news = before == listener.told.end() || (runs.contains(id) && before->second != text);
+    if (is_news && !listener.queue->send("run", text)) return false;
   }
   listener.told = std::move(now);
   return !listener.queue->closed();
@@ -82,9 +86,12 @@ void EventFeed::work() {
     std::vector<Listener> listeners = std::exchange(listeners_, {});
     fresh_ = false;
     lock.unlock();
-    const std::map<std::string, std::string> runs = look();
-    const std::size_t gone =
-        std::erase_if(listeners, [&](Listener& listener) { return !tell(listener, runs); });
+    // A store that is locked or away is asked again a second later; until then nothing is known to have
+    // ended.
+    const Result<std::map<std::string, std::string>> runs = look();
+    const std::size_t gone = std::erase_if(listeners, [&](Listener& listener) {
+      return runs ? !tell(listener, *runs) : listener.queue->closed();
+    });
     lock.lock();
     count_ -= gone;
     for (Listener& listener : listeners) listeners_.push_back(std::move(listener));

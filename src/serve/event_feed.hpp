@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -33,7 +34,7 @@ class EventFeed {
     std::map<std::string, std::string> told;  ///< runs and what was last said of them
   };
   void work();
-  [[nodiscard]] std::map<std::string, std::string> look();
+  [[nodiscard]] Result<std::map<std::string, std::string>> look();
   /// False where the listener has gone.
   [[nodiscard]] bool tell(Listener& listener, const std::map<std::string, std::string>& runs);
   [[nodiscard]] std::string text_of(const store::Run& run);
@@ -42,9 +43,9 @@ class EventFeed {
   std::mutex mutex_;
   std::condition_variable news_;
   std::vector<Listener> listeners_;
-  std::size_t count_ = 0;  // of listeners, also while they are being told
-  bool fresh_ = false;     // one has come since the store was looked at
-  bool stopping_ = false;
+  std::size_t count_ = 0;               // of listeners, also while they are being told
+  bool fresh_ = false;                  // one has come since the store was looked at
+  std::atomic<bool> stopping_ = false;  // set under the mutex, looked at without it too
   std::thread thread_;
 };
 

@@ -6,8 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include <unistd.h>
-
+#include "base/random_text.hpp"
 #include "serve/event_feed.hpp"
 #include "serve/http/router.hpp"
 #include "serve/metric_writer.hpp"
@@ -27,6 +26,8 @@ struct Served {
   std::string method, pattern;
   mlflow::Body body = mlflow::Body::none;
   Handle handle;
+  bool quick = false;  ///< waits for nothing, as Admission says
+  mlflow::Outcome<void> (*check)(const Request& head, const Pairs& parameters) = nullptr;
 };
 
 Response plain_text(std::string body, std::string type = "text/plain; charset=utf-8") {
@@ -46,9 +47,11 @@ std::string_view without_doubled_slash(std::string_view path) {
 
 class Service::State {
  public:
-  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string version)
+  /// `upload_prefix`: how the names of this server's files begin in the folder of uploads.
+  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string upload_prefix, std::string version)
       : store_(std::move(store)),
         uploads_(std::move(uploads)),
+        upload_prefix_(std::move(upload_prefix)),
         version_(std::move(version)),
         writer_(*store_),
         api_(*store_, writer_),
@@ -68,6 +71,7 @@ class Service::State {
         [this](const Request& head) { return admit(head); });
     if (!server) return std::unexpected(std::move(server).error());
     server_ = std::move(*server);
+    serving_ = server_.get();
     url_ = server_->url();
     return {};
   }
@@ -84,10 +88,12 @@ class Service::State {
     for (const std::string_view prefix : mlflow::tracking_prefixes())
       for (const mlflow::Endpoint& endpoint : mlflow::tracking_endpoints()) add(prefix, endpoint);
     for (const mlflow::Endpoint& endpoint : mlflow::other_endpoints()) add({}, endpoint);
-    add_plain("/health", [](const mlflow::Call&) { return plain_text("OK"); });
-    add_plain("/version", [this](const mlflow::Call&) { return plain_text(version_); });
+    add_plain("/health", [](const mlflow::Call&) { return plain_text("OK"); }, true);
+    add_plain("/version", [this](const mlflow::Call&) { return plain_text(version_); }, true);
     add_plain("/metrics", [this](const mlflow::Call&) {
-      return plain_text(prometheus_text(server_->statistics(), writer_.statistics()),
+      const Server* const serving = serving_;  // requests come before start() has it
+      if (serving == nullptr) return overloaded("this server is about to start");
+      return plain_text(prometheus_text(serving->statistics(), writer_.statistics()),
                         "text/plain; version=0.0.4; charset=utf-8");
     });
     add_plain("/api/plimsoll/events", [this](const mlflow::Call& call) {
@@ -102,15 +108,19 @@ class Service::State {
 
   void add(std::string_view prefix, const mlflow::Endpoint& endpoint) {
     served_.push_back({std::string(endpoint.method), std::string(prefix) + std::string(endpoint.path),
-                       endpoint.body, [this, handle = endpoint.handle](mlflow::Call call, Answer answer) {
+                       endpoint.body,
+                       [this, handle = endpoint.handle](mlflow::Call call, Answer answer) {
                          handle(api_, std::move(call), std::move(answer));
-                       }});
+                       },
+                       false, endpoint.check});
   }
 
-  void add_plain(std::string pattern, std::function<Response(const mlflow::Call&)> respond) {
+  void add_plain(std::string pattern, std::function<Response(const mlflow::Call&)> respond,
+                 bool quick = false) {
     served_.push_back(
         {"GET", std::move(pattern), mlflow::Body::none,
-         [respond = std::move(respond)](const mlflow::Call& call, Answer answer) { answer(respond(call)); }});
+         [respond = std::move(respond)](const mlflow::Call& call, Answer answer) { answer(respond(call)); },
+         quick});
   }
 
   [[nodiscard]] Admission admit(const Request& head) {
@@ -121,10 +131,14 @@ class Service::State {
       admission.most_body_bytes = mlflow::most_bytes(mlflow::Body::none);
       return admission;
     }
-    const mlflow::Body body = served_[route->route].body;
-    admission.most_body_bytes = mlflow::most_bytes(body);
-    if (body == mlflow::Body::upload)
-      admission.body_file = uploads_ / fmt::format("{}-{}", ::getpid(), next_upload_.fetch_add(1));
+    const Served& served = served_[route->route];
+    admission.most_body_bytes = mlflow::most_bytes(served.body);
+    admission.quick = served.quick;
+    if (served.body == mlflow::Body::upload || served.body == mlflow::Body::small_upload)
+      admission.body_file = uploads_ / fmt::format("{}-{}", upload_prefix_, next_upload_.fetch_add(1));
+    if (served.check != nullptr)
+      if (const mlflow::Outcome<void> good = served.check(head, route->parameters); !good)
+        admission.refusal = mlflow::response_of(good.error());
     return admission;
   }
 
@@ -145,7 +159,7 @@ class Service::State {
 
   std::unique_ptr<store::Store> store_;
   fs::path uploads_;
-  std::string version_, url_;
+  std::string upload_prefix_, version_, url_;
   MetricWriter writer_;
   mlflow::Api api_;
   EventFeed feed_;
@@ -153,6 +167,7 @@ class Service::State {
   std::vector<Served> served_;
   std::optional<Router> router_;
   std::atomic<std::uint64_t> next_upload_ = 0;
+  std::atomic<const Server*> serving_ = nullptr;  // server_, for handlers
   std::unique_ptr<Server> server_;  // the last, so that it goes first: handlers use all of the others
 };
 
@@ -161,7 +176,12 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   if (!store) return std::unexpected(std::move(store).error());
   Result<fs::path> uploads = (*store)->uploads();
   if (!uploads) return std::unexpected(std::move(uploads).error());
-  auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(options.version));
+  // Other servers may use the same folder, from other machines too, or have left files there in a crash.
+  constexpr std::size_t kPrefixBytes = 8;
+  Result<std::string> prefix = random_hex(kPrefixBytes);
+  if (!prefix) return std::unexpected(std::move(prefix).error());
+  auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
+                                       std::move(options.version));
   PLIMSOLL_TRY(state->start(std::move(options.http)));
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }

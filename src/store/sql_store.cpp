@@ -1,12 +1,10 @@
 #include "store/sql_store.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include <sys/random.h>
-
 #include "base/printable.hpp"
+#include "base/random_text.hpp"
 #include "store/append.hpp"
 #include "store/append_at_once.hpp"
 #include "store/experiment_rows.hpp"
@@ -23,14 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> random_id() {
-  std::array<unsigned char, 16> bytes{};
-  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    return std::unexpected(Error{"the system gives no random numbers", {}, {}, Error::Kind::machine_lacks});
-  std::string id;
-  for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
-  return id;
-}
+constexpr std::size_t kIdBytes = 16;
 
 /// Ids name directories: one that a stranger wrote into the database must not lead elsewhere.
 bool is_run_id(std::string_view id) {
@@ -39,7 +30,7 @@ bool is_run_id(std::string_view id) {
 
 /// The id that was given, or a new one.
 Result<std::string> new_run_id(const std::optional<std::string>& given) {
-  if (!given) return random_id();
+  if (!given) return random_hex(kIdBytes);
   if (!is_run_id(*given))
     return fail("{} is no id of a run: 32 hexadecimal digits in lower case", quote(*given));
   return *given;
@@ -172,7 +163,7 @@ class SqlStore final : public Store {
   }
 
   Result<std::string> create_model(const NewModel& model) override {
-    Result<std::string> id = model.id ? Result<std::string>(*model.id) : random_id();
+    Result<std::string> id = model.id ? Result<std::string>(*model.id) : random_hex(kIdBytes);
     if (!id) return id;
     if (!model.id) *id = "m-" + *id;
     PLIMSOLL_TRY(write([&](Database& database) { return insert_model(database, *id, model); }));

@@ -4,11 +4,14 @@ import base64
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import threading
+import time
 import urllib.parse
 
 import pytest
@@ -130,11 +133,29 @@ def test_limits_of_a_batch(caller, run):
     refused(caller.post("/runs/log-batch", {"run_id": run, "metrics": [metric] * 950,
                                             "tags": [{"key": f"k{i}", "value": ""} for i in range(51)]}, 400), "at most 1000")
     refused(caller.post("/runs/log-batch", {"run_id": run, "tags": [{"key": "k", "value": "x" * 1_000_001}]}, 400), "bytes")
-    refused(caller.post("/runs/log-parameter", {"run_id": run, "key": "k", "value": "x" * 6001}, 400), "6000")
-    refused(caller.post("/runs/set-tag", {"run_id": run, "key": "k", "value": "x" * 8001}, 400), "8000")
     refused(caller.post("/runs/log-batch", {"run_id": run, "params": [{"key": "p", "value": "1"}, {"key": "p", "value": "2"}]},
                         400), "Duplicate parameter keys")
     assert caller.history(run, "m") == []
+
+
+def test_long_values_are_cut(caller, run):
+    """As MLflow's server does; a longer key is refused."""
+    long = "ä" * 9000
+    caller.post("/runs/log-parameter", {"run_id": run, "key": "p1", "value": long})
+    caller.post("/runs/log-parameter", {"run_id": run, "key": "p1", "value": long})  # the same again is no conflict
+    caller.post("/runs/set-tag", {"run_id": run, "key": "t1", "value": long})
+    caller.post("/runs/log-batch", {"run_id": run, "params": [{"key": "p2", "value": long}],
+                                    "tags": [{"key": "t2", "value": long}]})
+    data = json.loads(caller.get(API + "/runs/get", run_id=run))["run"]["data"]
+    assert {p["key"]: p["value"] for p in data["params"]} == {"p1": long[:6000], "p2": long[:6000]}
+    assert {t["key"]: t["value"] for t in data["tags"] if t["key"] in ("t1", "t2")} == {"t1": long[:8000], "t2": long[:8000]}
+    refused(caller.post("/experiments/set-experiment-tag", {"experiment_id": "0", "key": "k", "value": "x" * 20_001}, 400), "20000")
+
+
+def test_messages_of_very_many_values(caller, run):
+    """Each would take some hundred bytes of memory."""
+    body = '{"run_id": "%s", "datasets": [{}%s]}' % (run, ",{}" * 3_000_000)
+    refused(caller.post("/runs/log-inputs", body, 400), "more than 500000 values")
 
 
 def test_one_bad_batch_does_not_hurt_its_neighbours(caller, run):
@@ -227,11 +248,91 @@ def test_artifacts_of_nobody(caller, run):
     assert leftovers == []
 
 
+def head_of_upload(caller, method, path, length):
+    """What is answered to the head alone, and the upload's files then; the body never comes."""
+    with socket.create_connection((caller.served.host, caller.served.port), timeout=5) as upload:
+        upload.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n".encode())
+        answer = upload.recv(1000)
+    return int(answer.split()[1]), [p for p in caller.served.folder.glob("**/uploads/*")]
+
+
+def test_uploads_are_looked_at_before_they_come(caller, run):
+    terabyte = 10**12
+    for path in ("x", "0", "..%2Fx", f"0/{run}/artifacts", f"0/{run}/artifacts/%2e%2e/x", f"0/{run}/artifacts/a%5Cb"):
+        code, files = head_of_upload(caller, "PUT", f"{PROXY}/{path}", terabyte)
+        assert code in (400, 404) and files == [], path
+    for query in ("run_uuid=x", "path=y", f"run_uuid={run}&path=..%2Fx"):
+        code, files = head_of_upload(caller, "POST", f"{API}/upload-artifact?{query}", 1000)
+        assert code == 400 and files == [], query
+    code, files = head_of_upload(caller, "POST", f"{API}/upload-artifact?run_uuid={run}&path=y", (10 << 20) + 1)
+    assert code == 413 and files == []
+    code, _, _ = caller.raw("POST", f"{API}/upload-artifact?run_uuid={run}&path=y", b"x" * (10 << 20))
+    assert code == 200
+
+
+def test_uploads_of_several_servers_do_not_meet(caller, run):
+    """In a container each has process number 1, and one that was killed leaves its file."""
+    assert caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/first", b"x")[0] == 200
+    [uploads] = caller.served.folder.glob("**/uploads")
+    for number in range(20):
+        (uploads / f"{caller.served.process.pid}-{number}").write_text("another server's")
+    assert caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/second", b"x")[0] == 200
+    assert len(list(uploads.iterdir())) == 20
+
+
+def test_health_waits_for_nobody(serve):
+    served = serve("--threads", 1)
+    caller = Caller(served)
+    store = sqlite3.connect(served.store, isolation_level=None)
+    store.execute("BEGIN IMMEDIATE")  # so that the only worker waits
+    worker = threading.Thread(target=lambda: caller.raw("POST", API + "/runs/create", "{}", {"Content-Type": "application/json"}))
+    worker.start()
+    time.sleep(0.5)
+    begun = time.monotonic()
+    assert caller.get("/health") == b"OK" and caller.get("/version")
+    assert worker.is_alive() and time.monotonic() - begun < 1
+    store.execute("ROLLBACK")
+    worker.join()
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace to look with")
+def test_no_handler_waits_for_an_upload_to_reach_the_disk(caller, run):
+    """It is flushed by another thread than the one that gives it its place."""
+    calls = caller.served.folder / "calls"
+    trace = subprocess.Popen(["strace", "-f", "-y", "-e", "trace=fsync", "-o", calls, "-p", str(caller.served.process.pid)],
+                             stderr=subprocess.PIPE, text=True)
+    if "attached" not in trace.stderr.readline():
+        pytest.skip("strace may not look")
+    try:
+        assert caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/file", b"x" * 100_000)[0] == 200
+    finally:
+        trace.send_signal(signal.SIGINT)
+        trace.communicate()
+    flushes = [line for line in calls.read_text().splitlines() if "fsync(" in line]
+    contents = {line.split()[0] for line in flushes if "/uploads/" in line}
+    places = {line.split()[0] for line in flushes if "/uploads/" not in line and "artifacts" in line}
+    assert contents and places and not contents & places, flushes
+
+
+def test_long_histories_come_in_pages(caller, run):
+    for start in range(0, 100_000, 1000):
+        caller.post("/runs/log-batch", {"run_id": run, "metrics": [{"key": "m", "value": i, "timestamp": i, "step": i}
+                                                                   for i in range(start, start + 1000)]})
+    caller.post("/runs/log-metric", {"run_id": run, "key": "m", "value": 1, "timestamp": 100_000})
+    first = json.loads(caller.get(API + "/metrics/get-history", run_id=run, metric_key="m"))
+    assert len(first["metrics"]) == 100_000
+    rest = json.loads(caller.get(API + "/metrics/get-history", run_id=run, metric_key="m", page_token=first["next_page_token"]))
+    assert [m["timestamp"] for m in rest["metrics"]] == [100_000] and "next_page_token" not in rest
+
+
 def test_artifacts_come_as_attachments(caller, run):
     caller.raw("PUT", f"{PROXY}/0/{run}/artifacts/page.html", b"<script>alert(1)</script>")
     code, text, headers = caller.raw("GET", f"{PROXY}/0/{run}/artifacts/page.html")
     assert code == 200 and text == b"<script>alert(1)</script>"
     assert headers["Content-Disposition"].startswith("attachment") and headers["X-Content-Type-Options"] == "nosniff"
+    with socket.create_connection((caller.served.host, caller.served.port), timeout=5) as plain:
+        plain.sendall(f"GET {PROXY}/0/{run}/artifacts/page.html HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert plain.recv(4000).lower().count(b"x-content-type-options") == 1
 
 
 def test_an_upload_that_ends_early_leaves_nothing(caller, run):

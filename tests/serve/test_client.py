@@ -121,6 +121,24 @@ def test_metrics_in_batches_and_their_history(client):
     assert len(client.get_metric_history(run, "many")) == 2500
 
 
+def test_a_history_of_several_pages(client):
+    """More than the server gives in one answer."""
+    run = client.create_run("0").info.run_id
+    for start in range(0, 120_000, 1000):
+        client.log_batch(run, metrics=[Metric("long", i, i, i) for i in range(start, start + 1000)])
+    assert [m.step for m in client.get_metric_history(run, "long")] == list(range(120_000))
+
+
+def test_long_values_are_cut(client):
+    run = client.create_run("0").info.run_id
+    client.log_param(run, "config", "x" * 7000)
+    client.set_tag(run, "note", "y" * 9000)
+    client.log_batch(run, params=[Param("other", "x" * 7000)], tags=[RunTag("more", "y" * 9000)])
+    data = client.get_run(run).data
+    assert data.params == {"config": "x" * 6000, "other": "x" * 6000}
+    assert data.tags["note"] == data.tags["more"] == "y" * 8000
+
+
 def test_asynchronous_metrics(client):
     with mlflow.start_run() as run:
         waiting = [mlflow.log_metric("async", i, step=i, synchronous=False) for i in range(200)]

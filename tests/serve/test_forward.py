@@ -9,14 +9,16 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 import urllib.error
+import urllib.request
 
 import pytest
 
 from conftest import wait_for
-from forwarding import JOB, Here, There, check_equal
+from forwarding import BINARY, JOB, Here, There, check_equal
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 
@@ -59,7 +61,7 @@ def test_what_the_command_logs_to_mlflow_is_sent_on(serve, here):
     here.environment.update(MLFLOW_TRACKING_URI=there.url, MLFLOW_TRACKING_USERNAME="somebody", MLFLOW_TRACKING_PASSWORD="x")
     program = """
 import json, os, urllib.request
-assert not os.environ["MLFLOW_TRACKING_USERNAME"]
+assert os.environ["MLFLOW_TRACKING_USERNAME"] != "somebody"
 request = urllib.request.Request(os.environ["MLFLOW_TRACKING_URI"] + "/api/2.0/mlflow/runs/log-batch", json.dumps({
     "run_id": os.environ["MLFLOW_RUN_ID"], "params": [{"key": "by", "value": "client"}],
     "metrics": [{"key": "acc", "value": s / 10, "timestamp": 1000 + s, "step": s} for s in range(10)]}).encode(),
@@ -71,6 +73,78 @@ urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).read(
     run = here.runs()[0]
     info = check_equal(here, run, there)
     assert len(there.points_of(info["run_id"], "acc")) == 10
+
+
+# Asks its own server as MLflow's client does: through the proxy of the environment, with user and password where there are some.
+CLIENT = """
+import base64, json, os, urllib.request
+def ask(call, message):
+    who = os.environ["MLFLOW_TRACKING_USERNAME"] + ":" + os.environ["MLFLOW_TRACKING_PASSWORD"]
+    request = urllib.request.Request(os.environ["MLFLOW_TRACKING_URI"] + "/api/2.0/mlflow/" + call, json.dumps(
+        {"run_id": os.environ["MLFLOW_RUN_ID"], **message}).encode(),
+        {"Authorization": "Basic " + base64.b64encode(who.encode()).decode(), "Content-Type": "application/json"})
+    return urllib.request.urlopen(request, timeout=10).read()
+"""
+
+
+@pytest.mark.parametrize("hosts, expected", [
+    ({}, "127.0.0.1"), ({"no_proxy": "a.example"}, "a.example,127.0.0.1"), ({"NO_PROXY": "a.example"}, "a.example,127.0.0.1"),
+    ({"no_proxy": "a.example", "NO_PROXY": "b.example"}, "a.example,127.0.0.1"), ({"no_proxy": "*"}, "*")])
+def test_the_command_reaches_its_own_server(here, hosts, expected):
+    """Whatever proxy there is, and without credentials of the user's own: MLflow's file of them counts where the environment
+    has none."""
+    dead = f"http://127.0.0.1:{free_port()}"
+    here.environment.update(HTTP_PROXY=dead, http_proxy=dead, **hosts)
+    program = CLIENT + """
+ask("runs/log-metric", {"key": "acc", "value": 1, "timestamp": 1})
+print(os.environ["no_proxy"])
+"""
+    done = here.run(job=(program,))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == expected
+    assert "acc" in here.points(here.runs()[0])
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace to count with")
+def test_a_metric_waits_for_no_disk(here):
+    """The recorder's own commits, some ten a second, are flushed as ever."""
+    program = CLIENT + """
+for i in range(500):
+    ask("runs/log-metric", {"key": "acc", "value": i, "timestamp": i, "step": i})
+"""
+    (here.folder / "job.py").write_text(program)
+    counts = here.folder / "flushes"
+    done = subprocess.run(["strace", "-f", "-e", "trace=fsync,fdatasync", "-o", counts, BINARY, "run", "--", sys.executable,
+                           "job.py"], env=here.environment, cwd=here.folder, capture_output=True, text=True, timeout=120)
+    if "ptrace" in done.stderr:
+        pytest.skip("strace may not look")
+    assert done.returncode == 0, done.stderr
+    assert len(here.points(here.runs()[0])["acc"]) == 500
+    assert counts.read_text().count("sync(") < 250
+
+
+def test_a_script_that_ends_its_run_and_works_on(serve, here):
+    there = There(serve().url)
+    program = CLIENT + """
+import pathlib, time
+ask("runs/update", {"status": "FINISHED", "end_time": 5})
+for i in range(200):
+    ask("runs/log-metric", {"key": "acc", "value": i, "timestamp": i, "step": i})
+    time.sleep(0.1)
+    if pathlib.Path("enough").exists():
+        break
+"""
+    job = here.start("--mlflow-uri", there.url, job=(program,))
+    try:
+        run = wait_for(there.runs)[0]["info"]["run_id"]
+        some = wait_for(lambda: len(there.points_of(run, "acc")))
+        wait_for(lambda: len(there.points_of(run, "acc")) > some)
+        assert there.runs()[0]["info"]["status"] == "RUNNING" and job.poll() is None
+        (here.folder / "enough").touch()
+    finally:
+        out, error = job.communicate(timeout=60)
+    assert job.returncode == 0, error
+    assert check_equal(here, here.runs()[0], there)["status"] == "FINISHED"
 
 
 def test_every_job_of_a_file_is_sent(serve, here):
@@ -171,7 +245,9 @@ def test_a_server_that_never_answers(here):
         assert done.returncode == 3
         assert float((here.folder / "ended").read_text()) < begun + 4
         assert seconds < 18
-        assert "export-mlflow" in done.stderr and "user:***@" in done.stderr and "secret" not in done.stderr
+        assert "user:***@" in done.stderr and "secret" not in done.stderr
+        command = re.search(r"export-mlflow .*", done.stderr).group()
+        assert "http://user:PASSWORD@127.0.0.1" in command and "***" not in command
         assert "secret" not in here.call("runs", "show", here.runs()[0], "--json").stdout
         job = here.start("--mlflow-uri", uri, job=(JOB, 3, 0.1, 3))
         while "sending the rest" not in (line := job.stderr.readline()):
@@ -310,6 +386,60 @@ def test_servers_that_are_not_mlflow(here):
         assert len(calls) == 3
     with answering(400, json.dumps({"error_code": "X", "message": "a\x1b[31m" + "b" * 9999}).encode()) as (uri, _):
         assert "\x1b[31m" not in (text := told(uri, 2)) and len(text) < 1000
+
+
+@contextlib.contextmanager
+def stricter(port):
+    """An MLflow server that takes no key with a colon, as older ones and those on Windows."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, answer = 400, b'{"error_code": "INVALID_PARAMETER_VALUE", "message": "no colons"}'
+            if not (self.path.endswith("log-batch") and re.search(rb'"key":"[^"]*:', body)):
+                request = urllib.request.Request(f"http://127.0.0.1:{port}{self.path}", body or None,
+                                                 {"Content-Type": "application/json"}, method=self.command)
+                try:
+                    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as found:
+                        status, answer = found.status, found.read()
+                except urllib.error.HTTPError as error:
+                    status, answer = error.code, error.read()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_POST = do_GET
+
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_server_that_does_not_take_everything(serve, here):
+    """What it refuses is said once and left out; all else arrives."""
+    served = serve()
+    there = There(served.url)
+    with stricter(served.port) as uri:
+        done = here.run("--mlflow-uri", uri, "--param", "a:b=1", "--param", "lr=0.1", "--tag", "c:d=2", "--tag", "note=x",
+                        job=(JOB, 30, 0.2, 0))
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("does not take") == 1 and "'a:b'" in done.stderr and "'c:d'" in done.stderr, done.stderr
+        [run] = there.runs()
+        assert run["info"]["status"] == "FINISHED"
+        assert {p["key"] for p in run["data"]["params"]} == {"lr", "depth"}
+        assert {"note", "plimsoll.run"} <= {t["key"] for t in run["data"]["tags"]}
+        assert len(there.points_of(run["info"]["run_id"], "loss")) == 30
+        again = here.call("export-mlflow", here.runs()[0], "--mlflow-uri", uri, "--json")
+        [sent] = json.loads(again.stdout)["runs"]
+        assert sent["complete"] and [r["what"] for r in sent["refused"]] == ["param 'a:b'", "tag 'c:d'"]
+        assert again.stderr.count("does not take") == 2
 
 
 @contextlib.contextmanager

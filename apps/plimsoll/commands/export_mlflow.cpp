@@ -97,6 +97,13 @@ Status send(forward::Forwarder& run, const std::function<void()>& show) {
   }
 }
 
+nlohmann::ordered_json refused_json(const forward::Forwarder& run) {
+  auto out = nlohmann::ordered_json::array();
+  for (const forward::Forwarder::Refused& refused : run.refused())
+    out.push_back({{"what", refused.what}, {"why", refused.why}});
+  return out;
+}
+
 nlohmann::ordered_json to_json(const forward::Forwarder& run, const std::string& url) {
   const forward::RemoteRun& there = *run.remote_run();
   return {{"run", run.run()},
@@ -105,6 +112,7 @@ nlohmann::ordered_json to_json(const forward::Forwarder& run, const std::string&
           {"page", fmt::format("{}/#/experiments/{}/runs/{}", url, there.experiment_id, there.id)},
           {"created", run.created()},
           {"points_sent", run.points_sent()},
+          {"refused", refused_json(run)},
           {"complete", run.complete()}};
 }
 
@@ -136,6 +144,9 @@ Result<int> export_runs(const ExportOptions& options) {
       const SendingLine line;
       PLIMSOLL_TRY(send(run, [&] { line.show(run, i, runs->size()); }));
     }
+    for (const forward::Forwarder::Refused& refused : run.refused())
+      fmt::print(stderr, "plimsoll: {} does not take {} of run {}: {}\n", server->shown, refused.what,
+                 run.run().substr(0, kDigits), printable(refused.why));
     out["runs"].push_back(to_json(run, server->url));
     if (!options.json) print_sent(run, server->url);
   }

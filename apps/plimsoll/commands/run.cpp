@@ -237,7 +237,7 @@ Result<running::SessionResult> run_forwarded(const Options& options, const forwa
     if (listener.started) listener.started(job, run);
   };
   watched.ended = [&](const Ended& ended) {
-    forward.add(ended.run);
+    forward.ended(ended.run);
     if (listener.ended) listener.ended(ended);
   };
   Result<running::SessionResult> result = running::run_session(jobs, session, watched);

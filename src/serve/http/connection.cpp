@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::uint64_t kMostLingeredBytes = std::uint64_t{256} << 20;
 
-Response overloaded(std::string_view why) {
-  Response response = error_response(503, why);
-  response.headers.add("Retry-After", "1");
-  return response;
-}
-
 }  // namespace
 
 Connection::Connection(Hub& hub, FileDescriptor socket)
@@ -42,8 +36,8 @@ void Connection::begin_request() {
   phase_ = Phase::head;
   reader_.emplace(RequestReader::Bounds{limits.target_bytes, limits.header_bytes});
   asked_ = {};
-  upload_.reset();
   head_has_begun_ = !unread_.empty();
+  if (!head_has_begun_) std::string().swap(unread_);
   if (!head_has_begun_ && hub_.stopping) return close();
   deadline_ = Clock::now() + (head_has_begun_ ? limits.header_timeout : limits.idle_timeout);
   if (!head_has_begun_) return wait_for_input();
@@ -102,6 +96,8 @@ void Connection::advance() {
     if (!body_has_room()) return refuse(overloaded("this server has as many bodies in memory as it may"));
     if (upload_ && reader_->body_bytes_held() > 0)
       return store([piece = reader_->take_body()](Upload& upload) { return upload.write(piece); });
+    if (upload_ && reader_->is_complete() && !upload_->is_flushed())
+      return store([](Upload& upload) { return upload.flush(); });
     if (reader_->is_complete()) return dispatch();
     return wait_for_input();
   }
@@ -182,6 +178,13 @@ void Connection::stored(const Status& status) {
   advance();
 }
 
+/// A file that is not wanted is removed where that holds up no other client, however large it is.
+void Connection::drop_upload() {
+  if (!upload_) return;
+  Workers::Task task = [upload = std::exchange(upload_, nullptr)] {};
+  (void)hub_.files.give(task);
+}
+
 void Connection::dispatch() {
   phase_ = Phase::answering;
   deadline_ = Time::max();
@@ -249,7 +252,9 @@ void Connection::begin_stop() {
 void Connection::close() {
   if (std::exchange(phase_, Phase::closed) == Phase::closed) return;
   hub_.bodies_bytes -= std::exchange(counted_body_, 0);
+  free_output();
   if (events_) events_->abandon();
+  drop_upload();
   channel_.close();
   hub_.forget(shared_from_this());
 }

@@ -62,6 +62,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool body_has_room();
   void store(std::move_only_function<Status(Upload&)> step);
   void stored(const Status& status);
+  void drop_upload();
   void dispatch();
   void answered(std::uint64_t serial, Response response);
   void refuse(Response response);
@@ -69,6 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // connection_sending.cpp
   void send(Response response);
+  [[nodiscard]] bool has_room_for(const Response& response) const;
+  void free_output();
   [[nodiscard]] bool flush();
   void go_on_sending();
   void load_piece();
@@ -100,6 +103,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::string output_, output_body_;  // a large body is not copied behind the head
   std::size_t written_ = 0;           // of both
+  std::uint64_t counted_answer_ = 0;  // of this connection in hub_.answers_bytes
   Pace sent_;
   bool keeps_alive_ = true;
   std::shared_ptr<FileBody> file_;  // shared with the thread that reads it

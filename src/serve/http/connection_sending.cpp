@@ -32,21 +32,37 @@ std::string read_piece(int file, std::uint64_t at, std::size_t bytes) {
 
 }  // namespace
 
+/// A client that reads slowly holds its answer in memory for as long as it likes.
+bool Connection::has_room_for(const Response& response) const {
+  const std::uint64_t held = hub_.answers_bytes, bytes = response.body.size();
+  return bytes <= kCopiedBody || held == 0 || held + bytes <= hub_.options.limits.answers_bytes;
+}
+
+/// Strings that are cleared keep their room, and a connection may live long.
+void Connection::free_output() {
+  std::string().swap(output_);
+  std::string().swap(output_body_);
+  written_ = 0;
+  hub_.answers_bytes -= std::exchange(counted_answer_, 0);
+}
+
 void Connection::send(Response response) {
   hub_.bodies_bytes -= std::exchange(counted_body_, 0);
-  upload_.reset();
+  drop_upload();
+  free_output();
+  if (!has_room_for(response)) response = overloaded("this server has as many answers under way as it may");
   if (hub_.stopping) asked_.keep_alive = false;
   Outgoing out = outgoing(asked_, response, hub_.date());
   hub_.tally.answered(out.status);
   phase_ = Phase::sending;
   keeps_alive_ = out.keep_alive;
   output_ = std::move(out.head);
-  output_body_.clear();
   if (response.body.size() <= kCopiedBody)
     output_ += response.body;
   else if (!response.file && !response.events)
     output_body_ = std::move(response.body);
-  written_ = 0;
+  counted_answer_ = output_body_.size();
+  hub_.answers_bytes += counted_answer_;
   file_at_ = out.file_first;
   file_left_ = out.file_bytes;
   file_ = response.file ? std::make_shared<FileBody>(*std::move(response.file)) : nullptr;
@@ -84,9 +100,7 @@ bool Connection::flush() {
     sent_.bytes += static_cast<std::uint64_t>(count);
     Tally::add(hub_.tally.bytes_sent, static_cast<std::uint64_t>(count));
   }
-  output_.clear();
-  output_body_.clear();
-  written_ = 0;
+  free_output();
   deadline_ = Time::max();
   return true;
 }

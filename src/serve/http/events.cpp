@@ -35,7 +35,8 @@ bool EventQueue::send(std::string_view name, std::string_view data, std::string_
   const bool was_empty = events_.empty() && lost_ == 0;
   bytes_ += event.size();
   events_.push_back(std::move(event));
-  for (; bytes_ > most_bytes_; ++lost_) {
+  // One that is larger than all may be is still told, alone.
+  for (; bytes_ > most_bytes_ && events_.size() > 1; ++lost_) {
     bytes_ -= events_.front().size();
     events_.pop_front();
   }

@@ -10,7 +10,8 @@
 namespace plimsoll::serve {
 
 /// Server-sent events on their way to one client. Whoever has news calls send() from any thread and never
-/// waits: a client that reads too slowly loses the oldest, and is told how many by an event named "lost".
+/// waits: a client that reads too slowly loses the oldest, and is told how many by an event named "lost";
+/// the newest is told, however large it is.
 class EventQueue {
  public:
   explicit EventQueue(std::size_t most_bytes = std::size_t{256} << 10) : most_bytes_(most_bytes) {}

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
-
 namespace plimsoll::serve {
 
 /// Names with values, in the order in which they came; a name may come several times.
@@ -58,12 +56,11 @@ class ReceivedFile {
   ~ReceivedFile();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Flushes the file to the disk and renames it, over what is there; both must be on one file system. The
-  /// folder is there already.
-  [[nodiscard]] Status move_to(const std::filesystem::path& place);
+  /// The file has another name now: what comes to be at the old one is somebody else's.
+  void release() { path_.clear(); }
 
  private:
-  std::filesystem::path path_;  // empty after a move
+  std::filesystem::path path_;  // empty after a move, and where the file has a place
 };
 
 /// What a client asks. In the head alone, which Admit sees, the body is still to come.

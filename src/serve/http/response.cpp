@@ -1,12 +1,8 @@
 #include "serve/http/response.hpp"
 
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 namespace plimsoll::serve {
 namespace {
@@ -26,18 +22,6 @@ std::string_view usual_code(int status) {
 
 }  // namespace
 
-Result<FileBody> open_file_body(const std::filesystem::path& path, bool follow) {
-  // Without O_NONBLOCK a pipe would hold up the thread until somebody writes to it.
-  FileBody body{
-      FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW)))};
-  struct stat about{};
-  if (!body.file || ::fstat(body.file.get(), &about) != 0)
-    return std::unexpected(Error{"cannot read it: " + std::generic_category().message(errno), path});
-  if (!S_ISREG(about.st_mode)) return std::unexpected(Error{"it is no regular file", path});
-  body.bytes = static_cast<std::uint64_t>(about.st_size);
-  return body;
-}
-
 Response error_response(int status, std::string_view code, std::string_view message) {
   const nlohmann::json document = {{"error_code", code}, {"message", message}};
   return {.status = status, .body = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
@@ -45,6 +29,12 @@ Response error_response(int status, std::string_view code, std::string_view mess
 
 Response error_response(int status, std::string_view message) {
   return error_response(status, usual_code(status), message);
+}
+
+Response overloaded(std::string_view why) {
+  Response response = error_response(503, why);
+  response.headers.add("Retry-After", "1");
+  return response;
 }
 
 Answer::~Answer() {

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,10 +19,6 @@ struct FileBody {
   std::uint64_t bytes = 0;  ///< as many are sent; a file that is shorter by then breaks the connection
 };
 
-/// Opens a regular file to be sent; what is a folder, a device or a pipe is refused. A symbolic link is
-/// followed only where `follow` says so.
-[[nodiscard]] Result<FileBody> open_file_body(const std::filesystem::path& path, bool follow = false);
-
 /// What a client is answered: one of body, file and events. Content-Length, Date and Connection are the
 /// server's own; it answers HEAD without the body, and one range of a file where it is asked for one.
 struct Response {
@@ -40,6 +35,9 @@ struct Response {
 [[nodiscard]] Response error_response(int status, std::string_view code, std::string_view message);
 /// The same with MLflow's usual code for that status.
 [[nodiscard]] Response error_response(int status, std::string_view message);
+
+/// 503, to be tried again a second later.
+[[nodiscard]] Response overloaded(std::string_view why);
 
 /// Takes the answer to one request; may be called later, from any thread, once. Dropped uncalled it answers
 /// 500, so that no client waits for ever.

@@ -21,6 +21,9 @@ struct Limits {
   std::size_t queued_requests = 1024;                ///< waiting for a worker; one more is answered 503
   /// Of bodies in memory, of all connections together; the one that goes beyond is answered 503.
   std::size_t bodies_bytes = std::size_t{512} << 20;
+  /// Of large answers that clients have not taken yet, together; one more is answered 503, unless it is the
+  /// only one.
+  std::size_t answers_bytes = std::size_t{512} << 20;
   std::chrono::milliseconds header_timeout = std::chrono::seconds(10);
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(75);  ///< between requests
   /// The longest wait for more of a body, or for the client to take more of an answer; and the time after

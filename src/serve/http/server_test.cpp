@@ -4,9 +4,11 @@
 #include <future>
 #include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include "base/files.hpp"
@@ -29,6 +31,10 @@ std::unique_ptr<Server> start(Handler handler = echo, Options options = {}, Admi
   auto server = Server::start(std::move(options), std::move(handler), std::move(admit));
   if (!server) ADD_FAILURE() << server.error().text();
   return *std::move(server);
+}
+
+FileBody opened(const std::filesystem::path& path) {
+  return {FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), std::filesystem::file_size(path)};
 }
 
 std::string get(std::string_view path, std::string_view headers = {}) {
@@ -255,7 +261,7 @@ TEST(Server, SendsFilesAndPartsOfThem) {
   ASSERT_TRUE(write_file(path, contents));
   const auto server = start([&](Request, Answer answer) {
     Response response{.content_type = "text/plain"};
-    response.file = *open_file_body(path);
+    response.file = opened(path);
     answer(std::move(response));
   });
   TestClient client(server->port());
@@ -276,13 +282,56 @@ TEST(Server, CutsTheAnswerOffWhereAFileShrank) {
   ASSERT_TRUE(write_file(path, "short"));
   const auto server = start([&](Request, Answer answer) {
     Response response;
-    response.file = *open_file_body(path);
+    response.file = opened(path);
     response.file->bytes = 1'000'000;
     answer(std::move(response));
   });
   TestClient client(server->port());
   EXPECT_LT(client.ask(get("/")).body.size(), 1'000'000U);
   EXPECT_TRUE(client.is_ended());
+}
+
+/// Of what is large enough that the allocator asks the system for it alone.
+std::size_t large_bytes_held() {
+  return ::mallinfo2().hblkhd;
+}
+
+TEST(Server, KeepsNothingOfALargeAnswer) {
+  constexpr std::size_t kLarge = std::size_t{64} << 20;
+  const auto server = start([&](const Request& request, Answer answer) {
+    answer({.body = std::string(request.path == "/large" ? kLarge : 1, 'x')});
+  });
+  TestClient client(server->port());
+  const std::size_t before = large_bytes_held();
+  {
+    const Reply large = client.ask(get("/large"));
+    EXPECT_EQ(large.body.size(), kLarge);
+  }
+  EXPECT_EQ(client.ask(get("/small")).body, "x");
+  EXPECT_LT(large_bytes_held(), before + kLarge / 2);
+}
+
+TEST(Server, BoundsTheAnswersThatNobodyReads) {
+  constexpr std::size_t kLarge = std::size_t{32} << 20;
+  Options options;
+  options.limits.answers_bytes = kLarge + kLarge / 2;
+  const auto server =
+      start([&](const Request& request,
+                Answer answer) { answer({.body = std::string(request.path == "/large" ? kLarge : 1, 'x')}); },
+            options);
+  TestClient slow(server->port(), 4096);
+  ASSERT_TRUE(slow.send(get("/large")));
+  EXPECT_THAT(slow.until("\r\n\r\n"), StartsWith("HTTP/1.1 200 "));  // alone, it may be as large as it likes
+  TestClient other(server->port());
+  int status = other.ask(get("/large")).status;
+  EXPECT_EQ(status, 503);
+  EXPECT_EQ(other.ask(get("/small")).body, "x");
+  slow.reset();
+  for (int i = 0; i < 100 && status == 503; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    status = other.ask(get("/large")).status;
+  }
+  EXPECT_EQ(status, 200);
 }
 
 TEST(Server, BringsBodiesIntoFiles) {
@@ -292,7 +341,11 @@ TEST(Server, BringsBodiesIntoFiles) {
   const auto server = start(
       [&](Request request, Answer answer) {
         const auto place = directory->path() / request.path.substr(1);
-        const bool kept = request.path != "/thrown-away" && request.body_file->move_to(place);
+        const bool kept = request.path != "/thrown-away";
+        if (kept) {
+          std::filesystem::rename(request.body_file->path(), place);
+          request.body_file->release();
+        }
         answer({.body = fmt::format("{} {}", kept, request.body.size())});
       },
       {},

@@ -91,6 +91,7 @@ class TestClient {
       if (!receive()) break;
     reply.body = unread_.substr(0, bytes);
     unread_.erase(0, bytes);
+    if (unread_.empty()) std::string().swap(unread_);
     return reply;
   }
   /// Reads on until `text` has come; gives all till then.

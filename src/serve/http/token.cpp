@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/text.hpp"
+#include "serve/http/base64.hpp"
 
 namespace plimsoll::serve {
 namespace {
@@ -13,33 +14,6 @@ bool equal_in_constant_time(std::string_view given, std::string_view token) {
   for (std::size_t i = 0; i < given.size(); ++i)
     difference |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(token[i % token.size()]);
   return difference == 0;
-}
-
-int base64_digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  if (c == '/') return 63;
-  return -1;
-}
-
-/// Nothing where it is no base64; padding may be missing.
-std::optional<std::string> base64_decode(std::string_view text) {
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  unsigned bits = 0;
-  int held = 0;
-  for (const char c : text) {
-    const int digit = base64_digit(c);
-    if (digit < 0) return std::nullopt;
-    bits = ((bits << 6U) | static_cast<unsigned>(digit)) & 0xFFFFU;
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    out += static_cast<char>((bits >> static_cast<unsigned>(held)) & 0xFFU);
-  }
-  return out;
 }
 
 }  // namespace

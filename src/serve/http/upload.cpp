@@ -37,6 +37,12 @@ Status Upload::write(std::string_view bytes) {
   return {};
 }
 
+Status Upload::flush() {
+  if (::fsync(file_.get()) != 0) return cannot("flush the file to the disk", path_);
+  is_flushed_ = true;
+  return {};
+}
+
 std::optional<ReceivedFile> Upload::finish() {
   file_.reset();
   return std::exchange(received_, std::nullopt);

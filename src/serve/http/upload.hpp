@@ -16,12 +16,16 @@ class Upload {
 
   [[nodiscard]] Status open();  ///< refuses a file that is there already
   [[nodiscard]] Status write(std::string_view bytes);
+  /// Brings all of it to the disk; once, after the last write.
+  [[nodiscard]] Status flush();
+  [[nodiscard]] bool is_flushed() const { return is_flushed_; }
   /// The file as it is; without this it goes with the object.
   [[nodiscard]] std::optional<ReceivedFile> finish();
 
  private:
   std::filesystem::path path_;
   FileDescriptor file_;
+  bool is_flushed_ = false;
   std::optional<ReceivedFile> received_;
 };
 

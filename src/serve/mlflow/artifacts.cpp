@@ -40,9 +40,14 @@ Outcome<fs::path> folder_of_run(Api& api, const std::string& run) {
   return std::move(folder);
 }
 
-/// The store's folder of a path below "mlflow-artifacts:/": EXPERIMENT/RUN/artifacts/… or
-/// EXPERIMENT/models/MODEL/artifacts/….
-Outcome<Place> proxied(Api& api, std::string_view text) {
+/// A path below "mlflow-artifacts:/": EXPERIMENT/RUN/artifacts/… or EXPERIMENT/models/MODEL/artifacts/….
+struct ProxiedPath {
+  bool of_model = false;
+  std::string owner;  ///< the run or the model
+  ArtifactPath path;
+};
+
+Outcome<ProxiedPath> proxied_path(std::string_view text) {
   PLIMSOLL_TAKE(whole, safe_path(text));
   const std::vector<std::string>& parts = whole.parts();
   const bool of_model = parts.size() >= 4 && parts[1] == "models" && parts[3] == "artifacts";
@@ -53,12 +58,18 @@ Outcome<Place> proxied(Api& api, std::string_view text) {
   std::string rest;
   for (std::size_t i = of_model ? 4 : 3; i < parts.size(); ++i) rest += (rest.empty() ? "" : "/") + parts[i];
   PLIMSOLL_TAKE(path, safe_path(rest));
-  if (of_model) {
-    PLIMSOLL_TAKE(folder, api.store().model_artifacts(parts[2]));
-    return Place{std::move(folder), std::move(path)};
+  return ProxiedPath{of_model, parts[of_model ? 2 : 1], std::move(path)};
+}
+
+/// The store's folder of such a path.
+Outcome<Place> proxied(Api& api, std::string_view text) {
+  PLIMSOLL_TAKE(wanted, proxied_path(text));
+  if (wanted.of_model) {
+    PLIMSOLL_TAKE(folder, api.store().model_artifacts(wanted.owner));
+    return Place{std::move(folder), std::move(wanted.path)};
   }
-  PLIMSOLL_TAKE(folder, folder_of_run(api, parts[1]));
-  return Place{std::move(folder), std::move(path)};
+  PLIMSOLL_TAKE(folder, folder_of_run(api, wanted.owner));
+  return Place{std::move(folder), std::move(wanted.path)};
 }
 
 /// As an attachment: a page among the artifacts must not run as if it were this server's.
@@ -69,7 +80,6 @@ Outcome<Response> send(const Place& place) {
   response.content_type = std::string(content_type(name));
   response.headers.add("Content-Disposition",
                        fmt::format("attachment; filename*=UTF-8''{}", percent_encode(name)));
-  response.headers.add("X-Content-Type-Options", "nosniff");
   response.file = std::move(file);
   return response;
 }
@@ -98,12 +108,12 @@ Outcome<Place> place_in_run(Api& api, const std::string& run, const ArtifactPath
 
 Outcome<Response> receive(const Place& place, Request& request) {
   if (!request.body_file) return refuse(Code::internal_error, "the body of an upload did not come as a file");
-  PLIMSOLL_DO(put_artifact(place.root, place.path, request.body_file->path()));
+  PLIMSOLL_DO(put_artifact(place.root, place.path, *request.body_file));
   return empty_response();
 }
 
-std::string query_text(const Call& call, std::string_view name) {
-  const std::string* value = call.request.query.find(name);
+std::string query_text(const Request& request, std::string_view name) {
+  const std::string* value = request.query.find(name);
   return value == nullptr ? std::string() : *value;
 }
 
@@ -120,54 +130,65 @@ Outcome<Response> list_run_artifacts(Api& api, Call& call) {
 }
 
 Outcome<Response> get_run_artifact(Api& api, Call& call) {
-  std::string run = query_text(call, "run_id");
-  if (run.empty()) run = query_text(call, "run_uuid");
-  PLIMSOLL_TAKE(path, safe_path(query_text(call, "path")));
+  std::string run = query_text(call.request, "run_id");
+  if (run.empty()) run = query_text(call.request, "run_uuid");
+  PLIMSOLL_TAKE(path, safe_path(query_text(call.request, "path")));
   PLIMSOLL_TAKE(place, place_in_run(api, run, path));
   return send(place);
 }
 
+Outcome<void> check_upload(const Request& head, const Pairs& /*parameters*/) {
+  if (query_text(head, "run_uuid").empty()) return invalid("Request must specify run_uuid.");
+  const std::string path = query_text(head, "path");
+  if (path.empty()) return invalid("Request must specify path.");
+  PLIMSOLL_DO(safe_path(path));
+  return {};
+}
+
 Outcome<Response> upload_run_artifact(Api& api, Call& call) {
-  const std::string run = query_text(call, "run_uuid"), wanted = query_text(call, "path");
-  if (run.empty()) return invalid("Request must specify run_uuid.");
-  if (wanted.empty()) return invalid("Request must specify path.");
-  PLIMSOLL_TAKE(path, safe_path(wanted));
-  constexpr std::uintmax_t kMostBytes = std::uintmax_t{10} << 20U;  // MLflow's; the proxy takes more
+  PLIMSOLL_TRY(check_upload(call.request, call.parameters));
+  PLIMSOLL_TAKE(path, safe_path(query_text(call.request, "path")));
   std::error_code problem;
   const std::uintmax_t bytes =
       call.request.body_file ? fs::file_size(call.request.body_file->path(), problem) : 0;
   if (bytes == 0 || problem) return invalid("Request must specify data.");
-  if (bytes > kMostBytes) return invalid("Artifact size is too large. Max size is 10MB.");
-  PLIMSOLL_TAKE(place, place_in_run(api, run, path));
+  PLIMSOLL_TAKE(place, place_in_run(api, query_text(call.request, "run_uuid"), path));
   return receive(place, call.request);
 }
 
 Outcome<Response> list_model_artifacts(Api& api, Call& call) {
-  PLIMSOLL_TAKE(path, safe_path(query_text(call, "artifact_directory_path")));
+  PLIMSOLL_TAKE(path, safe_path(query_text(call.request, "artifact_directory_path")));
   PLIMSOLL_TAKE(model, api.store().model(call.parameter("id")));
   PLIMSOLL_TAKE(folder, api.store().model_artifacts(model.id));
   return listing({folder, path}, path.text(), model.artifact_uri);
 }
 
 Outcome<Response> get_model_artifact(Api& api, Call& call) {
-  PLIMSOLL_TAKE(path, safe_path(query_text(call, "artifact_file_path")));
+  PLIMSOLL_TAKE(path, safe_path(query_text(call.request, "artifact_file_path")));
   PLIMSOLL_TAKE(folder, api.store().model_artifacts(call.parameter("id")));
   return send({folder, path});
 }
 
 Outcome<Response> get_model_version_artifact(Api& /*api*/, Call& call) {
-  PLIMSOLL_DO(safe_path(query_text(call, "path")));
+  PLIMSOLL_DO(safe_path(query_text(call.request, "path")));
   return refuse(Code::not_implemented, "Plimsoll keeps no registry of models.");
 }
 
 Outcome<Response> list_proxied(Api& api, Call& call) {
-  PLIMSOLL_TAKE(place, proxied(api, query_text(call, "path")));
+  PLIMSOLL_TAKE(place, proxied(api, query_text(call.request, "path")));
   return listing(place, {}, {});
 }
 
 Outcome<Response> get_proxied(Api& api, Call& call) {
   PLIMSOLL_TAKE(place, proxied(api, call.parameter("path")));
   return send(place);
+}
+
+Outcome<void> check_proxied(const Request& /*head*/, const Pairs& parameters) {
+  const std::string* path = parameters.find("path");
+  PLIMSOLL_TAKE(wanted, proxied_path(path == nullptr ? std::string_view() : *path));
+  if (wanted.path.empty()) return invalid("Invalid path");
+  return {};
 }
 
 Outcome<Response> put_proxied(Api& api, Call& call) {

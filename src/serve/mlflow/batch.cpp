@@ -3,7 +3,7 @@
 #include <map>
 #include <tuple>
 
-#include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "serve/mlflow/api.hpp"
 #include "serve/mlflow/validation.hpp"
 
@@ -112,14 +112,16 @@ Outcome<std::vector<store::Batch>> batches_of(std::string_view run, const std::v
 Outcome<store::Change> change_of(const LoggedBatch& batch) {
   store::Change change;
   for (std::size_t i = 0; i < batch.params.size(); ++i) {
-    const auto& [key, value] = batch.params[i];
+    const auto& [key, whole] = batch.params[i];
+    const std::string_view value = first_characters(whole, kLongestParam);  // as MLflow's server does
     PLIMSOLL_TRY(check_param(key, value, fmt::format("params[{}]", i)));
-    change.params.insert_or_assign(key, value);
+    change.params.insert_or_assign(key, std::string(value));
   }
   for (std::size_t i = 0; i < batch.tags.size(); ++i) {
-    const auto& [key, value] = batch.tags[i];
+    const auto& [key, whole] = batch.tags[i];
+    const std::string_view value = first_characters(whole, kLongestTag);  // as MLflow's server does
     PLIMSOLL_TRY(check_tag(key, value, fmt::format("tags[{}]", i)));
-    change.tags.insert_or_assign(key, value);
+    change.tags.insert_or_assign(key, std::string(value));
   }
   PLIMSOLL_TRY(check_params_unique(batch.params));
   if (const auto name = change.tags.find("mlflow.runName"); name != change.tags.end())

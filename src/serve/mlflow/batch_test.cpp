@@ -66,6 +66,19 @@ TEST(Batch, ErrorsNameTheMetric) {
   EXPECT_THAT(batches_of("r", {{"a\n", 1, 1, 1}}, {}).error().message, HasSubstr("parameter 'name'"));
 }
 
+TEST(Batch, LongValuesAreCut) {
+  const std::string umlaut = "ä";
+  std::string param, tag;
+  for (int i = 0; i < 9000; ++i) param += umlaut, tag += umlaut;
+  const Outcome<store::Change> change =
+      change_of({.run = "r", .params = {{"p", param}}, .tags = {{"t", tag}, {"short", "x"}}});
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->params.at("p"), param.substr(0, 6000 * umlaut.size()));
+  EXPECT_EQ(change->tags.at("t"), tag.substr(0, 8000 * umlaut.size()));
+  EXPECT_EQ(change->tags.at("short"), "x");
+  EXPECT_FALSE(change_of({.run = "r", .params = {{std::string(251, 'k'), "v"}}}));
+}
+
 TEST(Batch, ParamsComeOnce) {
   EXPECT_THAT(change_of({.run = "r", .params = {{"p", "1"}, {"q", "1"}, {"p", "2"}}}).error().message,
               HasSubstr("Duplicate parameter keys have been submitted: ['p']"));

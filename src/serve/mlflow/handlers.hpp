@@ -61,6 +61,9 @@ void log_batch(Api& api, Call call, Answer answer);
 [[nodiscard]] Outcome<Response> get_proxied(Api& api, Call& call);
 [[nodiscard]] Outcome<Response> put_proxied(Api& api, Call& call);
 [[nodiscard]] Outcome<Response> delete_proxied(Api& api, Call& call);
+// Whether an upload can have a place at all: by the form of its path, before any of it is taken.
+[[nodiscard]] Outcome<void> check_upload(const Request& head, const Pairs& parameters);
+[[nodiscard]] Outcome<void> check_proxied(const Request& head, const Pairs& parameters);
 /// Uploads in parts are for stores in a cloud; clients that are told so send the whole.
 [[nodiscard]] Outcome<Response> refuse_parts(Api& api, Call& call);
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kMostBulkRuns = 100, kMostBulkPoints = 25'000;
 constexpr std::int64_t kMostSampled = 2500;
-/// Of one answer, some 80 MB of JSON; a longer history comes in pages.
-constexpr std::size_t kMostAtOnce = 1'000'000;
+/// Of one answer, some 8 MB of JSON; a longer history comes in pages, which MLflow's client follows.
+constexpr std::size_t kMostAtOnce = 100'000;
 
 void write_point(JsonWriter& out, std::string_view key, const store::Point& point, std::string_view run) {
   out.begin_object();

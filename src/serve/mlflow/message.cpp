@@ -15,8 +15,12 @@ using nlohmann::json;
 /// Deeper than any message of MLflow's; the parser and the destructor of a deep document cost stack or time.
 constexpr std::size_t kDeepest = 32;
 
-bool too_deep(std::string_view text) {
-  std::size_t depth = 0;
+/// A value takes some hundred bytes in memory, however short its text is.
+constexpr std::size_t kMostValues = 500'000;
+
+/// Looks at the text before it is parsed: objects and lists in one another, and how many values there are.
+Outcome<void> check_extent(std::string_view text) {
+  std::size_t depth = 0, values = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -26,12 +30,17 @@ bool too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kDeepest) return true;
+      if (++depth > kDeepest)
+        return invalid("The request's JSON is nested more than {} levels deep.", kDeepest);
+      ++values;
+    } else if (c == ',') {
+      ++values;
     } else if ((c == '}' || c == ']') && depth > 0) {
       --depth;
     }
+    if (values > kMostValues) return invalid("The request's JSON has more than {} values.", kMostValues);
   }
-  return false;
+  return {};
 }
 
 std::string camel_case(std::string_view name) {
@@ -175,11 +184,12 @@ Outcome<json> from_query(const Pairs& query, std::span<const Field> fields) {
 
 Outcome<json> parsed(std::string_view text) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return json::object();
-  if (too_deep(text)) return invalid("The request's JSON is nested more than {} levels deep.", kDeepest);
+  PLIMSOLL_TRY(check_extent(text));
   json out = json::parse(text, nullptr, false);
-  // Old clients encode their JSON once more, as a text.
-  if (out.is_string() && !too_deep(out.get_ref<const std::string&>()))
+  if (out.is_string()) {  // old clients encode their JSON once more, as a text
+    PLIMSOLL_TRY(check_extent(out.get_ref<const std::string&>()));
     out = json::parse(out.get<std::string>(), nullptr, false);
+  }
   if (out.is_null()) return json::object();
   if (!out.is_object()) return invalid("The request's body is not a JSON object.");
   return out;

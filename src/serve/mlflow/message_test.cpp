@@ -169,5 +169,16 @@ TEST(Document, ABodyMustSayThatItIsJson) {
   EXPECT_FALSE(Document::read(request, kFields));
 }
 
+TEST(Message, TooManyValuesAreRefusedBeforeTheyAreParsed) {
+  const auto with = [](std::size_t values) {
+    std::string out = R"({"run_id":"r","key":"k","tags":[{})";
+    for (std::size_t i = 0; i < values; ++i) out += ",{}";
+    return out + "]}";
+  };
+  EXPECT_EQ(refusal(with(10'000)), "taken");
+  EXPECT_EQ(refusal(with(300'000)), "The request's JSON has more than 500000 values.");
+  EXPECT_EQ(refusal(R"({"run_id":"r","key":")" + std::string(600'000, ',') + R"("})"), "taken");
+}
+
 }  // namespace
 }  // namespace plimsoll::serve::mlflow

@@ -58,7 +58,7 @@ constexpr std::array kTracking = {
     Endpoint{"GET", "/logged-models/{id}/artifacts/files", Body::none, direct<get_model_artifact>},
 
     Endpoint{"GET", "/artifacts/list", Body::none, direct<list_run_artifacts>},
-    Endpoint{"POST", "/upload-artifact", Body::upload, direct<upload_run_artifact>},
+    Endpoint{"POST", "/upload-artifact", Body::small_upload, direct<upload_run_artifact>, check_upload},
 };
 
 constexpr std::array<std::string_view, 5> kPrefixes = {"/api/2.0/mlflow", "/ajax-api/2.0/mlflow",
@@ -68,11 +68,13 @@ constexpr std::array<std::string_view, 5> kPrefixes = {"/api/2.0/mlflow", "/ajax
 constexpr std::array kOthers = {
     Endpoint{"GET", "/api/2.0/mlflow-artifacts/artifacts", Body::none, direct<list_proxied>},
     Endpoint{"GET", "/api/2.0/mlflow-artifacts/artifacts/{path...}", Body::none, direct<get_proxied>},
-    Endpoint{"PUT", "/api/2.0/mlflow-artifacts/artifacts/{path...}", Body::upload, direct<put_proxied>},
+    Endpoint{"PUT", "/api/2.0/mlflow-artifacts/artifacts/{path...}", Body::upload, direct<put_proxied>,
+             check_proxied},
     Endpoint{"DELETE", "/api/2.0/mlflow-artifacts/artifacts/{path...}", Body::none, direct<delete_proxied>},
     Endpoint{"GET", "/ajax-api/2.0/mlflow-artifacts/artifacts", Body::none, direct<list_proxied>},
     Endpoint{"GET", "/ajax-api/2.0/mlflow-artifacts/artifacts/{path...}", Body::none, direct<get_proxied>},
-    Endpoint{"PUT", "/ajax-api/2.0/mlflow-artifacts/artifacts/{path...}", Body::upload, direct<put_proxied>},
+    Endpoint{"PUT", "/ajax-api/2.0/mlflow-artifacts/artifacts/{path...}", Body::upload, direct<put_proxied>,
+             check_proxied},
     Endpoint{"DELETE", "/ajax-api/2.0/mlflow-artifacts/artifacts/{path...}", Body::none,
              direct<delete_proxied>},
     Endpoint{"POST", "/api/2.0/mlflow-artifacts/mpu/{path...}", Body::json, direct<refuse_parts>},
@@ -101,6 +103,7 @@ std::uint64_t most_bytes(Body body) {
     // A batch of 1 MB is refused with MLflow's words, for which it must be read.
     case Body::json: return 4U << 20U;
     case Body::large: return 64U << 20U;
+    case Body::small_upload: return 10U << 20U;  // MLflow's; the proxy takes more
     case Body::upload: return std::uint64_t{1} << 40U;
   }
   return 0;

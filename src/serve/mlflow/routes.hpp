@@ -11,10 +11,11 @@ namespace plimsoll::serve::mlflow {
 
 /// How the body of a request comes.
 enum class Body {
-  none,    ///< some KiB are read, and ignored
-  json,    ///< in memory, MLflow's limits
-  large,   ///< in memory: descriptions of data, up to 16 MiB each
-  upload,  ///< to a file beside the artifacts
+  none,          ///< some KiB are read, and ignored
+  json,          ///< in memory, MLflow's limits
+  large,         ///< in memory: descriptions of data, up to 16 MiB each
+  small_upload,  ///< to a file beside the artifacts, 10 MiB
+  upload,        ///< to a file beside the artifacts
 };
 
 struct Endpoint {
@@ -22,6 +23,8 @@ struct Endpoint {
   std::string_view path;  ///< below a prefix
   Body body;
   void (*handle)(Api& api, Call call, Answer answer);
+  /// Looks at a request's head alone, before its body is taken; must be quick.
+  Outcome<void> (*check)(const Request& head, const Pairs& parameters) = nullptr;
 };
 
 /// Below each of the prefixes of tracking.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "base/utf8.hpp"
 #include "serve/mlflow/entities.hpp"
 #include "serve/mlflow/handlers.hpp"
 #include "serve/mlflow/message.hpp"
@@ -66,6 +67,12 @@ Outcome<std::optional<store::RunStatus>> status_of(const Message& message) {
   for (const auto& [name, number] : kStatuses)
     if (number == *status) return store::status_named(name);
   return std::nullopt;
+}
+
+/// Too long a value is cut, as MLflow does unless it is told not to.
+std::string cut(std::string text, std::size_t most) {
+  text.resize(first_characters(text, most).size());
+  return text;
 }
 
 Outcome<std::string> active_run(Api& api, const Message& message) {
@@ -205,7 +212,7 @@ Outcome<Response> log_param(Api& api, Call& call) {
   static constexpr Field kFields[] = {{"run_id", Type::text, true}, {"key", Type::text, true}, {"value"}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
-  const std::string key = message.text("key"), value = message.text("value");
+  const std::string key = message.text("key"), value = cut(message.text("value"), kLongestParam);
   PLIMSOLL_TRY(check_param(key, value));
   PLIMSOLL_TAKE(id, active_run(api, message));
   const store::Change change{.params = {{key, value}}};
@@ -218,7 +225,7 @@ Outcome<Response> set_tag(Api& api, Call& call) {
   static constexpr Field kFields[] = {{"run_id", Type::text, true}, {"key", Type::text, true}, {"value"}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
-  const std::string key = message.text("key"), value = message.text("value");
+  const std::string key = message.text("key"), value = cut(message.text("value"), kLongestTag);
   PLIMSOLL_TRY(check_tag(key, value));
   PLIMSOLL_TAKE(id, active_run(api, message));
   store::Change change{.tags = {{key, value}}};
