@@ -43,18 +43,18 @@ Result<std::vector<Growth>> growths_of(std::span<const Batch* const> batches) {
 /// One run's part of an appending.
 class RunGrowth {
  public:
-  RunGrowth(Database& database, std::string_view run, const IdRange& ids, std::vector<const Batch*> batches,
+  RunGrowth(Database& database, std::string_view run, std::vector<const Batch*> batches,
             std::vector<Growth> growths)
-      : ids_(ids),
+      : run_(run),
         batches_(std::move(batches)),
         growths_(std::move(growths)),
-        lock_(database, run, ids),
+        lock_(database, run),
         entry_(growths_) {}
 
   /// The run is locked first: what is read of its metrics thereafter stays so.
   Status start(Database& database) {
     PLIMSOLL_TRY(lock_.start());
-    return entry_.find(database, ids_);
+    return entry_.find(database, run_);
   }
 
   Status make_metrics(Database& database) {
@@ -74,7 +74,7 @@ class RunGrowth {
   }
 
  private:
-  IdRange ids_;
+  std::string_view run_;
   std::vector<const Batch*> batches_;
   std::vector<Growth> growths_;
   LockedRun lock_;
@@ -94,11 +94,9 @@ Status append_batches(Database& database, std::span<const Batch> batches) {
   }
   std::list<RunGrowth> runs;
   for (auto& [run, of_run] : by_run) {
-    const Result<IdRange> ids = ids_from(run);
-    if (!ids) return std::unexpected(ids.error());
     Result<std::vector<Growth>> growths = growths_of(of_run);
     if (!growths) return std::unexpected(std::move(growths).error());
-    runs.emplace_back(database, run, *ids, std::move(of_run), std::move(*growths));
+    runs.emplace_back(database, run, std::move(of_run), std::move(*growths));
     PLIMSOLL_TRY(runs.back().start(database));
   }
   for (RunGrowth& run : runs) PLIMSOLL_TRY(run.make_metrics(database));

@@ -8,6 +8,7 @@
 #include "store/run_rows.hpp"
 #include "store/summary.hpp"
 #include "store/texts.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // meanwhile counts: the server looks at both rows again when it has waited for them. The order is that of
 // later().
 constexpr Literal kAppend =
-    "WITH r AS (UPDATE run SET version = version + 1 WHERE id = $1 RETURNING number), "
+    "WITH r AS (UPDATE run SET version = greatest(version + 1, $11) WHERE id = $1 RETURNING number), "
     "m AS (UPDATE metric SET (latest_time, latest_step, latest_value) = "
     "(SELECT time, step, value FROM (VALUES (latest_time, latest_step, latest_value), ($3, $4, $5)) "
     "AS p(time, step, value) ORDER BY step DESC, time DESC, value DESC NULLS LAST LIMIT 1), "
@@ -53,6 +54,7 @@ Result<bool> append_at_once(Database& database, const Batch& batch) {
                    .bind(first.time)
                    .bind(last.time)
                    .bind_blob(encode_chunk(batch.points))
+                   .bind(now())
                    .start());
   PLIMSOLL_TRY(transaction->commit());
   return query.next();

@@ -70,14 +70,17 @@ Result<std::vector<Experiment>> load_experiments(Database& database, const std::
 /// Marks an experiment and its runs.
 Status mark_experiment(Database& database, std::int64_t id, bool deleted) {
   const auto mark = static_cast<std::int64_t>(deleted);
-  const std::optional<Time> at = deleted ? std::optional(now()) : std::nullopt;
+  const Time version = now();
+  const std::optional<Time> at = deleted ? std::optional(version) : std::nullopt;
   PLIMSOLL_TRY(database.query("UPDATE experiment SET deleted = ? WHERE id = ?").bind(mark).bind(id).run());
   return database
       .query(
-          "UPDATE run SET deleted = ?, deleted_at = ?, version = version + 1 WHERE experiment = ? AND "
-          "deleted != ?")
+          "UPDATE run SET deleted = ?, deleted_at = ?, version = CASE WHEN version < ? THEN ? ELSE "
+          "version + 1 END WHERE experiment = ? AND deleted != ?")
       .bind(mark)
       .bind(at)
+      .bind(version)
+      .bind(version)
       .bind(id)
       .bind(mark)
       .run();

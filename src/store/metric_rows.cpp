@@ -33,14 +33,14 @@ Status take_row(const Query& row, const GrowthsByName& growths) {
 
 constexpr std::string_view kFind =
     "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric "
-    "WHERE run = (SELECT number FROM run WHERE id >= ? AND id < ? ORDER BY id LIMIT 1) AND name ";
+    "WHERE run = (SELECT number FROM run WHERE id = ?) AND name ";
 
 /// Asks for those of some growths that are there already.
-Query find_query(Database& database, const IdRange& run, std::span<const Growth> some) {
+Query find_query(Database& database, std::string_view run, std::span<const Growth> some) {
   static const std::string kOne = fmt::format("{}= ?", kFind),
                            kMany = fmt::format("{}IN ({})", kFind, marks(kRowsAtOnce));
   Query query = database.query_again(some.size() == 1 ? kOne : kMany);
-  query.bind(run.first).bind(run.end);
+  query.bind(run);
   const std::size_t wanted = some.size() == 1 ? 1 : kRowsAtOnce;
   // The statement has room for more names: the last is asked for again.
   for (std::size_t i = 0; i < wanted; ++i) query.bind(some[std::min(i, some.size() - 1)].metric);
@@ -93,7 +93,7 @@ MetricEntry::MetricEntry(std::span<Growth> growths) : growths_(growths) {
   for (Growth& growth : growths) by_name_.emplace(growth.metric, &growth);
 }
 
-Status MetricEntry::find(Database& database, const IdRange& run) {
+Status MetricEntry::find(Database& database, std::string_view run) {
   for (std::span<const Growth> rest = growths_; !rest.empty();) {
     const std::size_t count = std::min(rest.size(), kRowsAtOnce);
     queries_.push_back(find_query(database, run, rest.first(count)));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "store/database.hpp"
-#include "store/run_rows.hpp"
+#include "store/run.hpp"
 
 /// Metrics as rows of the database, many at a time. Callers hold a transaction and the run.
 namespace plimsoll::store {
@@ -37,7 +37,7 @@ using GrowthsByName = std::unordered_map<std::string_view, Growth*>;
 class MetricEntry {
  public:
   explicit MetricEntry(std::span<Growth> growths);
-  [[nodiscard]] Status find(Database& database, const IdRange& run);
+  [[nodiscard]] Status find(Database& database, std::string_view run);  ///< by its id
   [[nodiscard]] Status make(Database& database, std::int64_t run);
   [[nodiscard]] Status finish();
 

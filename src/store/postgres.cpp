@@ -227,6 +227,7 @@ Status PostgresDatabase::await(const PostgresStatement& receiver) {
     return result == nullptr && (answer.problem || receiver.has_rows());
   });
   if (read && !answer.problem) return {};
+  forget_prepared_ = true;
   const Result<PostgresResult> rest = this->answer();
   if (answer.problem) return std::unexpected(std::move(*answer.problem));
   return rest ? fail("the server has given no answer") : std::unexpected(rest.error());
@@ -271,7 +272,8 @@ Status PostgresDatabase::begin(bool writing) {
   repeatable_ = false;
   if (std::exchange(forget_prepared_, false)) {
     prepared_.clear();
-    PLIMSOLL_TRY(query_once("DEALLOCATE ALL").run());
+    // By itself: after a query in the same pipeline no transaction may say how it is isolated.
+    PLIMSOLL_TRY(execute("DEALLOCATE ALL"));
   }
   return writing ? query("BEGIN").run() : query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").run();
 }

@@ -243,7 +243,10 @@ Status prepare_postgres(PostgresDatabase& database, bool create) {
     return std::unexpected(
         Error{"there is no store yet", database.name(),
               "`plimsoll run COMMAND` makes it with its first run; --store names another."});
-  return *version == schema_version() ? Status() : migrate(database);
+  if (*version == schema_version()) return {};
+  if (Status migrated = migrate(database); !migrated)
+    return std::unexpected(cannot_update(*version, std::move(migrated).error()));
+  return {};
 }
 
 }  // namespace plimsoll::store

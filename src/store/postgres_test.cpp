@@ -135,9 +135,12 @@ TEST_P(PostgresPipeline, GivesUpWhatFollowsAnErrorAndGoesOnAfterIt) {
   }
   const Result<Transaction> moment = Transaction::read(*database_);
   ASSERT_TRUE(moment);
-  Query query = database_->query("SELECT 1 / (?::bigint)");
+  // One that was prepared, and one whose preparation was skipped.
+  Query query = database_->query("SELECT 1 / (?::bigint)"), after = database_->query("SELECT 3");
   ASSERT_TRUE(query.bind(std::int64_t{1}).row());
   EXPECT_EQ(query.integer(0), 1);
+  ASSERT_TRUE(after.row());
+  EXPECT_EQ(after.integer(0), 3);
 }
 
 TEST_P(PostgresPipeline, ForgetsAStatementThatNobodyReads) {
@@ -176,6 +179,27 @@ TEST_P(PostgresPipeline, ComparesWithManyIntegers) {
 
 INSTANTIATE_TEST_SUITE_P(Postgres, PostgresPipeline, testing::Values(test::Backend::postgres),
                          [](const auto&) { return "Postgres"; });
+
+TEST_P(PostgresStore, GoesOnAfterAnotherHasHeldARunTooLong) {
+  const std::string id = new_run();
+  store_ = reopened({.busy_timeout = std::chrono::milliseconds(100)});
+  const Result<std::unique_ptr<PostgresDatabase>> other =
+      PostgresDatabase::open(location_, std::chrono::seconds(1));
+  ASSERT_TRUE(other);
+  ASSERT_TRUE((*other)->execute("BEGIN; SELECT * FROM run FOR UPDATE"));
+  const std::vector<Batch> batches = {{id, "a", {}, counting(0, 3)}, {id, "b", {}, counting(0, 3)}};
+  const Status refused = store_->append(batches);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Error::Kind::unavailable) << refused.error().text();
+  EXPECT_FALSE(store_->append({{batches.front()}}));
+  ASSERT_TRUE((*other)->execute("ROLLBACK"));
+  for (int i = 0; i < 3; ++i) {
+    const Status done = store_->append(batches);
+    EXPECT_TRUE(done) << done.error().text();
+    EXPECT_TRUE(store_->find(id));
+  }
+  EXPECT_EQ(store_->history(id, "b"), counting(0, 3));
+}
 
 TEST_P(PostgresStore, IsNotMadeWhereThatIsNotWanted) {
   ASSERT_TRUE(server_->clear());

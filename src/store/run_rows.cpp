@@ -1,6 +1,8 @@
 #include "store/run_rows.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -28,9 +30,14 @@ Error no_such_run(std::string_view id) {
                Error::Kind::not_found};
 }
 
-Status insert_params(Database& database, std::int64_t run, const std::map<std::string, std::string>& params) {
+using Params = std::map<std::string, std::string>;
+
+/// Those from `first` on and before `last`, all asked for before the first answer is read.
+Status insert_some(Database& database, std::int64_t run, Params::const_iterator first,
+                   Params::const_iterator last) {
   std::vector<Query> found;
-  for (const auto& [name, value] : params) {
+  for (auto param = first; param != last; ++param) {
+    const auto& [name, value] = *param;
     PLIMSOLL_TRY(check_name("parameter", name));
     PLIMSOLL_TRY(check_value("parameter", name, value));
     PLIMSOLL_TRY(database.query("INSERT INTO param(run, name, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")
@@ -41,15 +48,24 @@ Status insert_params(Database& database, std::int64_t run, const std::map<std::s
     found.push_back(database.query("SELECT value FROM param WHERE run = ? AND name = ?"));
     PLIMSOLL_TRY(found.back().bind(run).bind(name).start());
   }
-  auto query = found.begin();
-  for (const auto& [name, value] : params) {
-    PLIMSOLL_TRY(query->row());
-    if (const std::string there = query->text(0); there != value)
+  for (Query& query : found) {
+    PLIMSOLL_TRY(query.row());
+    const auto& [name, value] = *first++;
+    if (const std::string there = query.text(0); there != value)
       return std::unexpected(Error{fmt::format("parameter {} is {} already, and cannot become {}",
                                                quote(name), quote(there), quote(value)),
                                    {},
                                    "A parameter is set once; a tag can be changed."});
-    ++query;
+  }
+  return {};
+}
+
+Status insert_params(Database& database, std::int64_t run, const Params& params) {
+  constexpr std::ptrdiff_t kAtOnce = 64;
+  for (auto next = params.begin(); next != params.end();) {
+    const auto first = next;
+    std::ranges::advance(next, kAtOnce, params.end());
+    PLIMSOLL_TRY(insert_some(database, run, first, next));
   }
   return {};
 }
@@ -133,6 +149,24 @@ class RunQueries {
 
 namespace {
 
+/// All ids from `first` on and before `end`: those that begin alike, which the index serves.
+struct IdRange {
+  std::string first;
+  std::string end;
+};
+
+/// Of a run's id or the beginning of it.
+Result<IdRange> ids_from(std::string_view id) {
+  std::string wanted = lower_case(id);
+  const bool digits = wanted.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!digits || wanted.size() > kIdDigits) return std::unexpected(no_such_run(id));
+  if (wanted.size() < kLeastDigits)
+    return std::unexpected(Error{fmt::format("{} is too short for a run's id", quote(id)),
+                                 {},
+                                 fmt::format("Give at least {} of its digits.", kLeastDigits)});
+  return IdRange{wanted, wanted + 'g'};  // which follows the last digit
+}
+
 /// The one run that `query` finds.
 Result<std::int64_t> number_from(Query& query, std::string_view id) {
   std::vector<std::int64_t> numbers;
@@ -149,17 +183,6 @@ Result<std::int64_t> number_from(Query& query, std::string_view id) {
 }
 
 }  // namespace
-
-Result<IdRange> ids_from(std::string_view id) {
-  std::string wanted = lower_case(id);
-  const bool digits = wanted.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!digits || wanted.size() > kIdDigits) return std::unexpected(no_such_run(id));
-  if (wanted.size() < kLeastDigits)
-    return std::unexpected(Error{fmt::format("{} is too short for a run's id", quote(id)),
-                                 {},
-                                 fmt::format("Give at least {} of its digits.", kLeastDigits)});
-  return IdRange{wanted, wanted + 'g'};  // which follows the last digit
-}
 
 Result<std::int64_t> run_number(Database& database, std::string_view id) {
   const Result<IdRange> ids = ids_from(id);
@@ -186,11 +209,13 @@ Result<std::string> full_id(Database& database, std::string_view id) {
   return query.text(0);
 }
 
-LockedRun::LockedRun(Database& database, std::string_view id, const IdRange& ids)
+LockedRun::LockedRun(Database& database, std::string_view id)
     : id_(id),
       query_(database.query(
-          "UPDATE run SET version = version + 1 WHERE id >= ? AND id < ? RETURNING number, id, name")) {
-  query_.bind(ids.first).bind(ids.end);
+          "UPDATE run SET version = CASE WHEN version < ? THEN ? ELSE version + 1 END WHERE id = ? "
+          "RETURNING number, id, name")) {
+  const Time version = now();
+  query_.bind(version).bind(version).bind(id);
 }
 
 Result<std::int64_t> LockedRun::number() {
@@ -198,9 +223,9 @@ Result<std::int64_t> LockedRun::number() {
 }
 
 Result<std::int64_t> locked_run(Database& database, std::string_view id) {
-  const Result<IdRange> ids = ids_from(id);
-  if (!ids) return std::unexpected(ids.error());
-  return LockedRun(database, id, *ids).number();
+  const Result<std::string> whole = full_id(database, id);
+  if (!whole) return std::unexpected(whole.error());
+  return LockedRun(database, *whole).number();
 }
 
 Status insert_run(Database& database, const std::string& id, const NewRun& run) {

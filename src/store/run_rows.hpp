@@ -11,14 +11,6 @@
 /// hold a transaction.
 namespace plimsoll::store {
 
-/// All ids from `first` on and before `end`: those that begin alike, which the index serves.
-struct IdRange {
-  std::string first;
-  std::string end;
-};
-/// Of a run's id or the beginning of it.
-[[nodiscard]] Result<IdRange> ids_from(std::string_view id);
-
 /// A run's row by its id or the beginning of it.
 [[nodiscard]] Result<std::int64_t> run_number(Database& database, std::string_view id);
 
@@ -33,8 +25,8 @@ struct IdRange {
 /// The same for who locks several: all are started, then each is read.
 class LockedRun {
  public:
-  /// `id` outlives it.
-  LockedRun(Database& database, std::string_view id, const IdRange& ids);
+  /// `id` is a whole one, and outlives it.
+  LockedRun(Database& database, std::string_view id);
   [[nodiscard]] Status start() { return query_.start(); }
   [[nodiscard]] Result<std::int64_t> number();
 

@@ -223,6 +223,17 @@ Status migrate(SqliteDatabase& database) {
 
 }  // namespace
 
+Error cannot_update(std::int64_t version, Error error) {
+  // One that is empty is only being made.
+  if (version == 0 || error.kind != Error::Kind::machine_lacks) return error;
+  error.hint = fmt::format(
+      "The store has version {} of the tables, this Plimsoll needs {}. Whoever owns it opens it once with "
+      "this "
+      "version, with `plimsoll runs` for instance; older Plimsolls cannot open it afterwards.",
+      version, schema_version());
+  return error;
+}
+
 int schema_version() {
   return static_cast<int>(std::size(kMigrations));
 }
@@ -248,7 +259,9 @@ Result<Journal> prepare_schema(SqliteDatabase& database, const OpenOptions& opti
   PLIMSOLL_TRY(configure(database));
   if (!options.survives_power_cut && *journal == Journal::write_ahead)
     PLIMSOLL_TRY(database.execute("PRAGMA synchronous = NORMAL"));
-  if (*version < schema_version()) PLIMSOLL_TRY(migrate(database));
+  if (*version < schema_version())
+    if (Status migrated = migrate(database); !migrated)
+      return std::unexpected(cannot_update(*version, std::move(migrated).error()));
   return journal;
 }
 

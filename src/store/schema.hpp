@@ -16,4 +16,7 @@ namespace plimsoll::store {
 /// What every connection to a store needs to be told.
 [[nodiscard]] Status configure(SqliteDatabase& database);
 
+/// What kept a store of an older version from being brought up to date.
+[[nodiscard]] Error cannot_update(std::int64_t version, Error error);
+
 }  // namespace plimsoll::store

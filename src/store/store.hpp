@@ -51,7 +51,8 @@ struct Search {
   std::vector<std::int64_t> experiment_ids = {};  ///< empty: all
 };
 
-/// A run of a search. With every change a run has another version, and never one that it had before.
+/// A run of a search. With every change but of the number of a metric's points, some of which may be there
+/// twice, a run has another version, and never one that it had before.
 struct Found {
   std::string id;
   std::int64_t version = 0;
