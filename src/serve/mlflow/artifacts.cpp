@@ -1,3 +1,4 @@
+#include <charconv>
 #include <utility>
 
 #include "serve/artifact_tree.hpp"
@@ -6,6 +7,7 @@
 #include "serve/mlflow/handlers.hpp"
 #include "serve/mlflow/json_writer.hpp"
 #include "serve/mlflow/message.hpp"
+#include "serve/mlflow/routes.hpp"
 
 namespace plimsoll::serve::mlflow {
 namespace {
@@ -142,6 +144,11 @@ Outcome<void> check_upload(const Request& head, const Pairs& /*parameters*/) {
   const std::string path = query_text(head, "path");
   if (path.empty()) return invalid("Request must specify path.");
   PLIMSOLL_DO(safe_path(path));
+  // One in chunks does not say how long it is, and is cut off by the route's limit.
+  const std::string_view length = head.header("content-length");
+  std::uint64_t bytes = 0;
+  std::from_chars(length.data(), length.data() + length.size(), bytes);
+  if (bytes > most_bytes(Body::small_upload)) return invalid("Artifact size is too large. Max size is 10MB.");
   return {};
 }
 
