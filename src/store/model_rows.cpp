@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "base/printable.hpp"
-#include "store/selection.hpp"
 #include "store/point_order.hpp"
+#include "store/selection.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
 
