@@ -1,5 +1,6 @@
 #include "serve/upkeep.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -8,6 +9,7 @@ namespace plimsoll::serve {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenSlices{50}, kIdle{5000};
@@ -43,10 +45,13 @@ void Upkeep::work() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
+    const Clock::time_point begin = Clock::now();
     // A store that is locked or away is asked again later.
     const Result<bool> more = store_.maintain();
+    // A tenth of the time at most: there are clients that wait.
+    const Clock::duration pause = std::max<Clock::duration>(kBetweenSlices, 9 * (Clock::now() - begin));
     lock.lock();
-    news_.wait_for(lock, more && *more ? kBetweenSlices : kIdle, [&] { return stopping_; });
+    news_.wait_for(lock, more && *more ? pause : kIdle, [&] { return stopping_; });
   }
 }
 
