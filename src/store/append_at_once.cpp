@@ -41,8 +41,7 @@ Result<bool> append_at_once(Database& database, const Batch& batch) {
   Result<Transaction> transaction = Transaction::write(database);
   if (!transaction) return std::unexpected(transaction.error());
   const auto [first, last] = std::ranges::minmax(batch.points, {}, &Point::time);
-  Point latest = batch.points.front();
-  for (const Point& p : batch.points) latest = later(latest, p);
+  const Point latest = latest_of(batch.points.front(), batch.points);
   Query query = database.query(kAppend);
   PLIMSOLL_TRY(query.bind(*id)
                    .bind(batch.metric)

@@ -57,8 +57,7 @@ std::string insert_of(std::size_t rows) {
 }
 
 void bind_metric(Query& query, const Growth& growth) {
-  Point latest = growth.row.latest.value_or(growth.points.front());
-  for (const Point& p : growth.points) latest = later(latest, p);
+  const Point latest = latest_of(growth.row.latest.value_or(growth.points.front()), growth.points);
   query.bind(growth.row.id)
       .bind(latest.time)
       .bind(latest.step)

@@ -200,7 +200,7 @@ Status link_metric(Database& database, std::int64_t run, const Batch& batch) {
     PLIMSOLL_TRY(for_each_row(
         query, [&](const Query& row) { latest = {row.integer(0), row.integer(1), row.real(2)}; }));
   }
-  for (const Point& p : batch.points) latest = later(latest, p);
+  latest = latest_of(latest, batch.points);
   return database
       .query(
           "INSERT INTO model_metric(model, run, name, dataset_name, dataset_digest, time, step, value) "

@@ -34,6 +34,11 @@ const Point& later(const Point& a, const Point& b) {
   return rank(a) < rank(b) ? b : a;
 }
 
+Point latest_of(Point first, std::span<const Point> points) {
+  for (const Point& p : points) first = later(first, p);
+  return first;
+}
+
 bool same(const Point& a, const Point& b) {
   return a.time == b.time && a.step == b.step && value_bits(a) == value_bits(b);
 }

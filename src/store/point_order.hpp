@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "store/run.hpp"
@@ -9,6 +10,8 @@ namespace plimsoll::store {
 /// Of two points of a metric the one that counts as its latest, by MLflow's rule: of the larger step, then
 /// the later time, then the larger value.
 [[nodiscard]] const Point& later(const Point& a, const Point& b);
+/// The latest of `first` and all of `points`.
+[[nodiscard]] Point latest_of(Point first, std::span<const Point> points);
 
 /// Whether two points are one that was sent twice: equal in time, step and the bits of the value; all NaNs
 /// are equal.

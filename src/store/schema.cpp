@@ -228,8 +228,7 @@ Error cannot_update(std::int64_t version, Error error) {
   if (version == 0 || error.kind != Error::Kind::machine_lacks) return error;
   error.hint = fmt::format(
       "The store has version {} of the tables, this Plimsoll needs {}. Whoever owns it opens it once with "
-      "this "
-      "version, with `plimsoll runs` for instance; older Plimsolls cannot open it afterwards.",
+      "this version, with `plimsoll runs` for instance; older Plimsolls cannot open it afterwards.",
       version, schema_version());
   return error;
 }

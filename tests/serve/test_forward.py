@@ -334,12 +334,29 @@ def test_wrong_addresses(here):
     here.call("export-mlflow", "abcdef", "--mlflow-uri", "http://127.0.0.1:1", code=2)
 
 
+class Quiet(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *words):
+        pass
+
+
+@contextlib.contextmanager
+def listening(handler):
+    """The address of a server of this test's own."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 @contextlib.contextmanager
 def answering(status, body=b"", **headers):
     """A server that has one answer; gives its address and the calls that came."""
     calls = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self):
             calls.append(self.path)
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -352,16 +369,8 @@ def answering(status, body=b"", **headers):
 
         do_POST = do_GET
 
-        def log_message(self, *words):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", calls
-    finally:
-        server.shutdown()
-        server.server_close()
+    with listening(Handler) as uri:
+        yield uri, calls
 
 
 def test_servers_that_are_not_mlflow(here):
@@ -391,7 +400,7 @@ def test_servers_that_are_not_mlflow(here):
 @contextlib.contextmanager
 def stricter(port):
     """An MLflow server that takes no key with a colon, as older ones and those on Windows."""
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             status, answer = 400, b'{"error_code": "INVALID_PARAMETER_VALUE", "message": "no colons"}'
@@ -410,16 +419,8 @@ def stricter(port):
 
         do_POST = do_GET
 
-        def log_message(self, *words):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with listening(Handler) as uri:
+        yield uri
 
 
 def test_a_server_that_does_not_take_everything(serve, here):
