@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.hpp"
 #include "serve/http/events.hpp"
 #include "serve/http/origin.hpp"
 #include "serve/http/range.hpp"
