@@ -7,11 +7,14 @@
 #include "base/printable.hpp"
 #include "base/utf8.hpp"
 #include "forward/mlflow_text.hpp"
+#include "store/mlflow_limits.hpp"
 #include "store/point_order.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::forward {
 namespace {
+
+namespace limits = store::mlflow_limits;
 
 constexpr std::size_t kPage = 1000, kCountedPage = 20'000;
 constexpr const char* kParentTag = "mlflow.parentRunId";
@@ -67,9 +70,9 @@ Result<bool> Forwarder::send_some(bool goes_on) {
   Prepared prepared;
   const Result<std::map<std::string, std::string>> tags = tags_of(*run);
   if (!tags) return std::unexpected(tags.error());
-  prepared.params = changed(run->params, there_->params, kLongestParam, false,
+  prepared.params = changed(run->params, there_->params, limits::kLongestParam, false,
                             [&](const auto& k, const auto& v) { return prepared.batch.add_param(k, v); });
-  prepared.tags = changed(*tags, there_->tags, kLongestTag, true,
+  prepared.tags = changed(*tags, there_->tags, limits::kLongestTag, true,
                           [&](const auto& k, const auto& v) { return prepared.batch.add_tag(k, v); });
   PLIMSOLL_TRY(prepare_points(*run, prepared));
   if (!prepared.batch.empty()) {

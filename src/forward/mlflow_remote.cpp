@@ -2,17 +2,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/percent.hpp"
 #include "base/printable.hpp"
 #include "base/utf8.hpp"
 #include "forward/mlflow_text.hpp"
+#include "store/mlflow_limits.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::forward {
 namespace {
 
+namespace limits = store::mlflow_limits;
+
 using Json = nlohmann::json;
 
-constexpr std::size_t kLongestMessage = 300;
+constexpr std::size_t kLongestAnswer = 300;
 
 std::string text_of(const Json& object, const char* name) {
   if (!object.is_object()) return {};
@@ -90,7 +94,7 @@ Error error_of(const Answer& answer, std::string_view call, const std::string& s
     out.hint = fmt::format("`curl {}/health` of MLflow's server answers OK.", shown);
   } else {
     out.message = fmt::format("{} was answered {}{}{}", call, answer.status, message.empty() ? "" : ": ",
-                              printable(message, kLongestMessage));
+                              printable(message, kLongestAnswer));
   }
   return out;
 }
@@ -109,7 +113,7 @@ Result<std::string> MlflowRemote::ask(const std::string& call, const std::string
 }
 
 Result<std::optional<std::string>> MlflowRemote::experiment_named(const std::string& name) {
-  const Result<std::string> answer = ask("experiments/get-by-name?experiment_name=" + query_text(name));
+  const Result<std::string> answer = ask("experiments/get-by-name?experiment_name=" + percent_encode(name));
   if (!answer && answer.error().kind == Error::Kind::not_found) return std::optional<std::string>();
   if (!answer) return std::unexpected(answer.error());
   const Json document = Json::parse(*answer, nullptr, false);
@@ -141,7 +145,7 @@ Result<std::string> MlflowRemote::experiment(const std::string& name) {
 }
 
 Result<std::optional<RemoteRun>> MlflowRemote::run(const std::string& id) {
-  const Result<std::string> answer = ask("runs/get?run_id=" + query_text(id));
+  const Result<std::string> answer = ask("runs/get?run_id=" + percent_encode(id));
   if (!answer && answer.error().kind == Error::Kind::not_found) return std::optional<RemoteRun>();
   if (!answer) return std::unexpected(answer.error());
   RemoteRun out = run_of(part_of(Json::parse(*answer, nullptr, false), "run"));
@@ -167,11 +171,12 @@ Result<std::optional<RemoteRun>> MlflowRemote::run_tagged(const std::string& exp
 Result<RemoteRun> MlflowRemote::create(const NewRemoteRun& run) {
   const Result<std::string> answer =
       ask("runs/create",
-          fmt::format(
-              R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
-              store::milliseconds(run.start), pairs_json(run.tags),
-              run.name.empty() ? "" : R"(,"run_name":)" + json_text(first_characters(run.name, kLongestTag)),
-              run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
+          fmt::format(R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
+                      store::milliseconds(run.start), pairs_json(run.tags),
+                      run.name.empty()
+                          ? ""
+                          : R"(,"run_name":)" + json_text(first_characters(run.name, limits::kLongestTag)),
+                      run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
   if (!answer) return std::unexpected(answer.error());
   RemoteRun out = run_of(part_of(Json::parse(*answer, nullptr, false), "run"));
   if (out.id.empty()) return std::unexpected(Error{"its answers are not MLflow's", shown_});
@@ -179,13 +184,13 @@ Result<RemoteRun> MlflowRemote::create(const NewRemoteRun& run) {
 }
 
 Status MlflowRemote::change(const std::string& id, const RemoteChange& change) {
-  const Result<std::string> answer =
-      ask("runs/update",
-          fmt::format(R"({{"run_id":{},"status":"{}"{}{}}})", json_text(id), store::name(change.status),
-                      change.end ? fmt::format(R"(,"end_time":{})", store::milliseconds(*change.end)) : "",
-                      change.name.empty()
-                          ? ""
-                          : R"(,"run_name":)" + json_text(first_characters(change.name, kLongestTag))));
+  const Result<std::string> answer = ask(
+      "runs/update",
+      fmt::format(R"({{"run_id":{},"status":"{}"{}{}}})", json_text(id), store::name(change.status),
+                  change.end ? fmt::format(R"(,"end_time":{})", store::milliseconds(*change.end)) : "",
+                  change.name.empty()
+                      ? ""
+                      : R"(,"run_name":)" + json_text(first_characters(change.name, limits::kLongestTag))));
   if (!answer) return std::unexpected(answer.error());
   return {};
 }

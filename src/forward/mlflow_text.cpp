@@ -6,8 +6,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "store/mlflow_limits.hpp"
+
 namespace plimsoll::forward {
 namespace {
+
+namespace limits = store::mlflow_limits;
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -38,8 +42,7 @@ std::string mlflow_key(std::string_view name) {
     settled += (begin == 0 ? "" : "/") + part;
     begin = end + 1;
   }
-  constexpr std::size_t kLongestKey = 250;
-  return settled.substr(0, kLongestKey);
+  return settled.substr(0, limits::kLongestKey);
 }
 
 std::string json_text(std::string_view text) {
@@ -50,17 +53,6 @@ std::string json_number(double value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   return fmt::format("{}", value);
-}
-
-std::string query_text(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (is_letter_or_digit(c) || std::string_view("-._~").find(c) != std::string_view::npos)
-      out += c;
-    else
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
 }
 
 }  // namespace plimsoll::forward

@@ -1,12 +1,8 @@
 #pragma once
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace plimsoll::forward {
-
-/// MLflow's limits, in characters.
-inline constexpr std::size_t kLongestParam = 6000, kLongestTag = 8000;
 
 /// A name as MLflow's servers take it: letters, digits and "_-./ :" of ASCII stay, other characters become
 /// '_', and so does what would be another name if it were a path ("a//b", "../a").
@@ -17,8 +13,5 @@ inline constexpr std::size_t kLongestParam = 6000, kLongestTag = 8000;
 
 /// A number by protobuf's rules: "NaN", "Infinity" and "-Infinity" as texts.
 [[nodiscard]] std::string json_number(double value);
-
-/// For a query: all but letters, digits and "-._~" as %XX.
-[[nodiscard]] std::string query_text(std::string_view text);
 
 }  // namespace plimsoll::forward

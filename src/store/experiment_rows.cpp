@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/printable.hpp"
+#include "store/mlflow_limits.hpp"
 #include "store/selection.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
@@ -10,15 +11,14 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr std::size_t kLongestExperimentName = 500;  // MLflow's limit
-constexpr Literal kSetTag =
+constexpr Literal kSetExperimentTag =
     "INSERT INTO experiment_tag(experiment, name, value) VALUES (?, ?, ?) "
     "ON CONFLICT(experiment, name) DO UPDATE SET value = excluded.value";
 
 Status check_experiment_name(std::string_view name) {
-  if (is_name(name, kLongestExperimentName)) return {};
+  if (is_name(name, mlflow_limits::kLongestExperimentName)) return {};
   return fail("the name of an experiment {} has {} bytes; 1 to {} characters are allowed", quote(name),
-              name.size(), kLongestExperimentName);
+              name.size(), mlflow_limits::kLongestExperimentName);
 }
 
 Error no_such_experiment(std::int64_t id) {
@@ -131,7 +131,7 @@ Result<std::int64_t> insert_experiment(Database& database, const NewExperiment& 
   if (!*row)
     return std::unexpected(
         Error{fmt::format("there is an experiment {} already", id), {}, {}, Error::Kind::exists_already});
-  PLIMSOLL_TRY(write_texts(database, kSetTag, id, "tag", experiment.tags));
+  PLIMSOLL_TRY(write_texts(database, kSetExperimentTag, id, "tag", experiment.tags));
   return id;
 }
 
@@ -150,7 +150,7 @@ Status update_experiment(Database& database, std::int64_t id, const ExperimentCh
   PLIMSOLL_TRY(remove_texts(database,
                             "DELETE FROM experiment_tag WHERE experiment = ? AND name = ? RETURNING name", id,
                             "tag", change.tags_removed));
-  return write_texts(database, kSetTag, id, "tag", change.tags);
+  return write_texts(database, kSetExperimentTag, id, "tag", change.tags);
 }
 
 Result<Experiment> load_experiment(Database& database, std::int64_t id) {

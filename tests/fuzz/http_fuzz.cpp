@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/percent.hpp"
 #include "base/utf8.hpp"
 #include "serve/http/events.hpp"
 #include "serve/http/origin.hpp"

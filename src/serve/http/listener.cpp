@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/percent.hpp"
 #include "base/printable.hpp"
-#include "serve/http/target.hpp"
 
 namespace plimsoll::serve {
 namespace {

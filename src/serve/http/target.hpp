@@ -7,11 +7,6 @@
 
 namespace plimsoll::serve {
 
-/// "%C3%A6" as "æ", each escape once. Refuses broken escapes, NUL and what is not UTF-8 afterwards.
-[[nodiscard]] Result<std::string> percent_decode(std::string_view text, bool plus_is_space = false);
-/// All but letters, digits and "-._~" as %XX: any text as one segment of a path or a value of a query.
-[[nodiscard]] std::string percent_encode(std::string_view text);
-
 /// "a=1&b=x+y" in its parts; a name without "=" has an empty value.
 [[nodiscard]] Result<Pairs> parse_query(std::string_view query);
 

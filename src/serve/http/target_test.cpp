@@ -10,29 +10,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-TEST(PercentDecode, DecodesEachEscapeOnce) {
-  EXPECT_EQ(percent_decode("a%2Fb%20c"), "a/b c");
-  EXPECT_EQ(percent_decode("%252e"), "%2e");
-  EXPECT_EQ(percent_decode("%C3%a6"), "æ");
-  EXPECT_EQ(percent_decode("a+b"), "a+b");
-  EXPECT_EQ(percent_decode("a+b%2B", true), "a b+");
-  EXPECT_EQ(percent_decode(""), "");
-}
-
-TEST(PercentDecode, RefusesWhatIsBroken) {
-  for (const char* text : {"%", "%4", "a%", "%zz", "%4g", "%%41"}) EXPECT_FALSE(percent_decode(text)) << text;
-  EXPECT_THAT(percent_decode("a%00b").error().message, HasSubstr("NUL"));
-  for (const char* text : {"%ff", "%C0%AF", "%ED%A0%80", "%F4%90%80%80", "%C3", "%80"})
-    EXPECT_THAT(percent_decode(text).error().message, HasSubstr("UTF-8")) << text;
-}
-
-TEST(PercentEncode, ComesBack) {
-  EXPECT_EQ(percent_encode("/run/a b.sock"), "%2Frun%2Fa%20b.sock");
-  std::string every;
-  for (int i = 1; i < 128; ++i) every += static_cast<char>(i);
-  EXPECT_EQ(percent_decode(percent_encode(every + "æøå€😀")), every + "æøå€😀");
-}
-
 TEST(ParseQuery, KeepsOrderAndRepeatedNames) {
   const auto query = parse_query("run_ids=a&x&run_ids=b+c&=1&empty=&&eq=a=b&%C3%A6=%26");
   ASSERT_TRUE(query);

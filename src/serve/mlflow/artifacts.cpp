@@ -1,8 +1,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/percent.hpp"
 #include "serve/artifact_tree.hpp"
-#include "serve/http/target.hpp"
 #include "serve/mlflow/content_type.hpp"
 #include "serve/mlflow/handlers.hpp"
 #include "serve/mlflow/json_writer.hpp"

@@ -38,9 +38,9 @@ Outcome<std::vector<LoggedBatch::Pair>> pairs_of(const Message& message, std::st
 Outcome<store::Batch> begin(std::string_view run, const LoggedMetric& metric, std::string_view list,
                             std::size_t place) {
   PLIMSOLL_TRY(check_key(metric.key, path_of(list, place, "name")));
-  PLIMSOLL_TRY(check_length(metric.key, kLongestKey, "Metric name"));
-  PLIMSOLL_TRY(check_length(metric.dataset_name, kLongestDatasetName, "dataset_name"));
-  PLIMSOLL_TRY(check_length(metric.dataset_digest, kLongestDatasetDigest, "dataset_digest"));
+  PLIMSOLL_TRY(check_length(metric.key, limits::kLongestKey, "Metric name"));
+  PLIMSOLL_TRY(check_length(metric.dataset_name, limits::kLongestDatasetName, "dataset_name"));
+  PLIMSOLL_TRY(check_length(metric.dataset_digest, limits::kLongestDatasetDigest, "dataset_digest"));
   return store::Batch{.run = std::string(run),
                       .metric = metric.key,
                       .model = metric.model,
@@ -113,13 +113,13 @@ Outcome<store::Change> change_of(const LoggedBatch& batch) {
   store::Change change;
   for (std::size_t i = 0; i < batch.params.size(); ++i) {
     const auto& [key, whole] = batch.params[i];
-    const std::string_view value = first_characters(whole, kLongestParam);  // as MLflow's server does
+    const std::string_view value = first_characters(whole, limits::kLongestParam);  // as MLflow's server does
     PLIMSOLL_TRY(check_param(key, value, fmt::format("params[{}]", i)));
     change.params.insert_or_assign(key, std::string(value));
   }
   for (std::size_t i = 0; i < batch.tags.size(); ++i) {
     const auto& [key, whole] = batch.tags[i];
-    const std::string_view value = first_characters(whole, kLongestTag);  // as MLflow's server does
+    const std::string_view value = first_characters(whole, limits::kLongestTag);  // as MLflow's server does
     PLIMSOLL_TRY(check_tag(key, value, fmt::format("tags[{}]", i)));
     change.tags.insert_or_assign(key, std::string(value));
   }
@@ -131,10 +131,10 @@ Outcome<store::Change> change_of(const LoggedBatch& batch) {
 
 Outcome<void> check_limits(const LoggedBatch& batch) {
   const std::size_t metrics = batch.metrics.size(), params = batch.params.size(), tags = batch.tags.size();
-  PLIMSOLL_TRY(check_batch("metrics", kMostBatchMetrics, metrics));
-  PLIMSOLL_TRY(check_batch("params", kMostBatchParams, params));
-  PLIMSOLL_TRY(check_batch("tags", kMostBatchTags, tags));
-  return check_batch("metrics, params, and tags", kMostBatchEntities, metrics + params + tags);
+  PLIMSOLL_TRY(check_batch("metrics", limits::kMostBatchMetrics, metrics));
+  PLIMSOLL_TRY(check_batch("params", limits::kMostBatchParams, params));
+  PLIMSOLL_TRY(check_batch("tags", limits::kMostBatchTags, tags));
+  return check_batch("metrics, params, and tags", limits::kMostBatchEntities, metrics + params + tags);
 }
 
 }  // namespace plimsoll::serve::mlflow

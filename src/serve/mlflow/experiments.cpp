@@ -26,7 +26,7 @@ Outcome<std::string> resolved_location(const std::string& location) {
   if (location.empty()) return location;
   if (location.starts_with("runs:"))
     return invalid("Artifact location cannot be a runs:/ URI. Given: {}", json_text(location));
-  PLIMSOLL_TRY(check_length(location, kLongestLocation, "artifact_location"));
+  PLIMSOLL_TRY(check_length(location, limits::kLongestLocation, "artifact_location"));
   if (location.find_first_of("?#") != std::string::npos)
     return invalid("Invalid artifact_location: {} has a query or a fragment", json_text(location));
   const std::size_t colon = location.find(':');

@@ -19,11 +19,11 @@ constexpr Field kDataset[] = {{"name", Type::text, true},
 constexpr std::size_t kMostDatasets = 1000;
 
 Outcome<void> check_dataset(const store::Dataset& dataset) {
-  PLIMSOLL_TRY(check_length(dataset.name, kLongestDatasetName, "name"));
-  PLIMSOLL_TRY(check_length(dataset.digest, kLongestDatasetDigest, "digest"));
-  PLIMSOLL_TRY(check_length(dataset.source, kLongestDatasetSource, "source"));
-  PLIMSOLL_TRY(check_length(dataset.schema, kLongestDatasetSchema, "schema"));
-  return check_length(dataset.profile, kLongestDatasetProfile, "profile");
+  PLIMSOLL_TRY(check_length(dataset.name, limits::kLongestDatasetName, "name"));
+  PLIMSOLL_TRY(check_length(dataset.digest, limits::kLongestDatasetDigest, "digest"));
+  PLIMSOLL_TRY(check_length(dataset.source, limits::kLongestDatasetSource, "source"));
+  PLIMSOLL_TRY(check_length(dataset.schema, limits::kLongestDatasetSchema, "schema"));
+  return check_length(dataset.profile, limits::kLongestDatasetProfile, "profile");
 }
 
 Outcome<store::Input> input_of(const Message& entry) {
@@ -38,8 +38,8 @@ Outcome<store::Input> input_of(const Message& entry) {
   PLIMSOLL_TRY(check_dataset(input.dataset));
   PLIMSOLL_TAKE(tags, entry.pairs("tags"));
   for (const auto& [key, value] : tags) {
-    PLIMSOLL_TRY(check_length(key, kLongestInputTagKey, "key"));
-    PLIMSOLL_TRY(check_length(value, kLongestInputTagValue, "value"));
+    PLIMSOLL_TRY(check_length(key, limits::kLongestInputTagKey, "key"));
+    PLIMSOLL_TRY(check_length(value, limits::kLongestInputTagValue, "value"));
   }
   input.tags = std::move(tags);
   return input;

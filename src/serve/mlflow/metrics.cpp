@@ -11,9 +11,9 @@ namespace plimsoll::serve::mlflow {
 namespace {
 
 Outcome<LoggedBatch> batch_in(const Request& request) {
-  if (request.body.size() > kMostBatchBytes)
+  if (request.body.size() > limits::kMostBatchBytes)
     return invalid("Batched logging API requests must be at most {} bytes, got a request of size {}.",
-                   kMostBatchBytes, request.body.size());
+                   limits::kMostBatchBytes, request.body.size());
   PLIMSOLL_TRY(check_content_type(request));
   if (std::optional<LoggedBatch> plain = read_plain_batch(request.body)) return std::move(*plain);
   return read_batch(request.body);

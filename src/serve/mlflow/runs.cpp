@@ -156,7 +156,7 @@ Outcome<Response> update_run(Api& api, Call& call) {
     change.end = *time;
   }
   if (const std::string name = message.text("run_name"); !name.empty()) {
-    PLIMSOLL_TRY(check_length(name, kLongestTag, "run_name"));
+    PLIMSOLL_TRY(check_length(name, limits::kLongestTag, "run_name"));
     change.name = name;
     change.tags.emplace(kNameTag, name);
   }
@@ -212,7 +212,7 @@ Outcome<Response> log_param(Api& api, Call& call) {
   static constexpr Field kFields[] = {{"run_id", Type::text, true}, {"key", Type::text, true}, {"value"}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
-  const std::string key = message.text("key"), value = cut(message.text("value"), kLongestParam);
+  const std::string key = message.text("key"), value = cut(message.text("value"), limits::kLongestParam);
   PLIMSOLL_TRY(check_param(key, value));
   PLIMSOLL_TAKE(id, active_run(api, message));
   const store::Change change{.params = {{key, value}}};
@@ -225,7 +225,7 @@ Outcome<Response> set_tag(Api& api, Call& call) {
   static constexpr Field kFields[] = {{"run_id", Type::text, true}, {"key", Type::text, true}, {"value"}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
-  const std::string key = message.text("key"), value = cut(message.text("value"), kLongestTag);
+  const std::string key = message.text("key"), value = cut(message.text("value"), limits::kLongestTag);
   PLIMSOLL_TRY(check_tag(key, value));
   PLIMSOLL_TAKE(id, active_run(api, message));
   store::Change change{.tags = {{key, value}}};

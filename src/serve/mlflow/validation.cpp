@@ -96,25 +96,25 @@ Outcome<void> check_length(std::string_view text, std::size_t limit, std::string
 
 Outcome<void> check_param(std::string_view key, std::string_view value, std::string_view before) {
   PLIMSOLL_TRY(check_key(key, joined(before, "key")));
-  PLIMSOLL_TRY(check_length(key, kLongestKey, "Param key"));
-  return check_length(value, kLongestParam, "Param value");
+  PLIMSOLL_TRY(check_length(key, limits::kLongestKey, "Param key"));
+  return check_length(value, limits::kLongestParam, "Param value");
 }
 
 Outcome<void> check_tag(std::string_view key, std::string_view value, std::string_view before) {
   PLIMSOLL_TRY(check_key(key, joined(before, "key")));
-  PLIMSOLL_TRY(check_length(key, kLongestKey, joined(before, "key")));
-  return check_length(value, kLongestTag, joined(before, "value"));
+  PLIMSOLL_TRY(check_length(key, limits::kLongestKey, joined(before, "key")));
+  return check_length(value, limits::kLongestTag, joined(before, "value"));
 }
 
 Outcome<void> check_experiment_tag(std::string_view key, std::string_view value) {
   PLIMSOLL_TRY(check_key(key, "key"));
-  PLIMSOLL_TRY(check_length(key, kLongestKey, "key"));
-  return check_length(value, kLongestExperimentTag, "value");
+  PLIMSOLL_TRY(check_length(key, limits::kLongestKey, "key"));
+  return check_length(value, limits::kLongestExperimentTag, "value");
 }
 
 Outcome<void> check_experiment_name(std::string_view name) {
   if (name.empty()) return invalid("Invalid experiment name: ''");
-  return check_length(name, kLongestExperimentName, "name");
+  return check_length(name, limits::kLongestExperimentName, "name");
 }
 
 Outcome<void> check_model_name(std::string_view name) {
@@ -124,7 +124,7 @@ Outcome<void> check_model_name(std::string_view name) {
         "following "
         "characters: ('/', ':', '.', '%', '\"', \"'\")",
         json_text(name));
-  return check_length(name, kLongestExperimentName, "name");
+  return check_length(name, limits::kLongestExperimentName, "name");
 }
 
 Outcome<void> check_run_id(std::string_view id) {

@@ -4,19 +4,11 @@
 #include <string_view>
 
 #include "serve/mlflow/fault.hpp"
+#include "store/mlflow_limits.hpp"
 
 namespace plimsoll::serve::mlflow {
 
-// MLflow's limits; lengths are in characters.
-inline constexpr std::size_t kMostBatchMetrics = 1000, kMostBatchParams = 100, kMostBatchTags = 100,
-                             kMostBatchEntities = 1000, kMostBatchBytes = 1'000'000;
-inline constexpr std::size_t kLongestKey = 250, kLongestParam = 6000, kLongestTag = 8000,
-                             kLongestExperimentTag = 20'000, kLongestExperimentName = 500,
-                             kLongestLocation = 2048;
-inline constexpr std::size_t kLongestDatasetName = 500, kLongestDatasetDigest = 36,
-                             kLongestDatasetSource = 65'535, kLongestDatasetSchema = 1'048'575,
-                             kLongestDatasetProfile = 16'777'215, kLongestInputTagKey = 255,
-                             kLongestInputTagValue = 500;
+namespace limits = store::mlflow_limits;
 
 /// Keys of metrics, params and tags: letters, digits and "/_-. :", and nothing that is another name when
 /// taken for a path ("a//b", "../a"). `path` is how the message calls it: "metrics[3].name".
