@@ -16,27 +16,27 @@ namespace plimsoll::store {
 namespace {
 
 /// A chunk without its points.
-struct Piece {
+struct HistoryPiece {
   std::int64_t metric = 0, sequence = 0, points = 0;
   Time first = 0, last = 0;
   std::string summary = {};  ///< nothing where none was kept
 };
 
 /// Those of a span of time, by the time of their earliest points.
-Result<std::vector<Piece>> pieces_of(Database& database, std::int64_t run, std::string_view metric, Time from,
-                                     Time to) {
+Result<std::vector<HistoryPiece>> pieces_of(Database& database, std::int64_t run, std::string_view metric,
+                                            Time from, Time to) {
   Query query = database.query(
       "SELECT c.metric, c.sequence, c.points, c.first, c.last FROM metric m JOIN chunk c ON c.metric = m.id "
       "WHERE m.run = ? AND m.name = ? AND c.last >= ? AND c.first <= ? ORDER BY c.first, c.sequence");
   query.bind(run).bind(metric).bind(from).bind(to);
-  std::vector<Piece> out;
+  std::vector<HistoryPiece> out;
   PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) {
     out.push_back({row.integer(0), row.integer(1), row.integer(2), row.integer(3), row.integer(4)});
   }));
   return out;
 }
 
-Result<std::vector<Point>> points_of(Database& database, const Piece& piece) {
+Result<std::vector<Point>> points_of(Database& database, const HistoryPiece& piece) {
   Query query = database.query("SELECT bytes FROM chunk WHERE metric = ? AND sequence = ?");
   PLIMSOLL_TRY(query.bind(piece.metric).bind(piece.sequence).row());
   return decode_chunk(query.blob(0));
@@ -68,14 +68,14 @@ Result<std::optional<Point>> parse_token(std::string_view token) {
 }
 
 /// All pieces of a metric, whatever their time.
-Result<std::vector<Piece>> pieces_of(Database& database, std::int64_t run, std::string_view metric) {
+Result<std::vector<HistoryPiece>> pieces_of(Database& database, std::int64_t run, std::string_view metric) {
   return pieces_of(database, run, metric, std::numeric_limits<Time>::min(), std::numeric_limits<Time>::max());
 }
 
 /// Summaries of pieces that have one, in the order of their sequence.
-Status load_summaries(Database& database, std::vector<Piece>& pieces) {
+Status load_summaries(Database& database, std::vector<HistoryPiece>& pieces) {
   if (pieces.empty()) return {};
-  std::ranges::sort(pieces, {}, &Piece::sequence);
+  std::ranges::sort(pieces, {}, &HistoryPiece::sequence);
   Query query = database.query(
       "SELECT sequence, bytes FROM summary WHERE metric = ? AND sequence >= ? AND sequence <= ? "
       "ORDER BY sequence");
@@ -88,7 +88,8 @@ Status load_summaries(Database& database, std::vector<Piece>& pieces) {
 }
 
 /// A piece's blocks within a span of time. Only one that lies across its ends, or has no summary, is read.
-Status add_blocks(Database& database, const Piece& piece, Time from, Time to, std::vector<Block>& out) {
+Status add_blocks(Database& database, const HistoryPiece& piece, Time from, Time to,
+                  std::vector<Block>& out) {
   if (!piece.summary.empty() && piece.first >= from && piece.last <= to) {
     const Result<std::vector<Block>> blocks = decode_blocks(piece.summary);
     if (!blocks) return std::unexpected(blocks.error());
@@ -117,14 +118,14 @@ std::vector<Span> merged(std::span<const Block> blocks, std::size_t most) {
 
 /// A piece's blocks that have points within a span of steps, as far as a summary can tell.
 struct Stretch {
-  const Piece* piece = nullptr;
+  const HistoryPiece* piece = nullptr;
   std::vector<Block> blocks = {};
 };
 
-Result<std::vector<Stretch>> stretches_of(Database& database, std::span<const Piece> pieces,
+Result<std::vector<Stretch>> stretches_of(Database& database, std::span<const HistoryPiece> pieces,
                                           const Steps& steps) {
   std::vector<Stretch> out;
-  for (const Piece& piece : pieces) {
+  for (const HistoryPiece& piece : pieces) {
     Stretch stretch{&piece};
     PLIMSOLL_TRY(add_blocks(database, piece, std::numeric_limits<Time>::min(),
                             std::numeric_limits<Time>::max(), stretch.blocks));
@@ -136,14 +137,14 @@ Result<std::vector<Stretch>> stretches_of(Database& database, std::span<const Pi
 }
 
 /// A piece's points within a span of steps.
-Result<std::vector<Point>> points_within(Database& database, const Piece& piece, const Steps& steps) {
+Result<std::vector<Point>> points_within(Database& database, const HistoryPiece& piece, const Steps& steps) {
   Result<std::vector<Point>> points = points_of(database, piece);
   if (points) std::erase_if(*points, [&](const Point& p) { return !steps.holds(p.step); });
   return points;
 }
 
 /// The piece with the smallest step within the span, or, by `mirrored`, with the largest.
-const Piece& piece_at_end(std::span<const Stretch> stretches, const Steps& steps, bool mirrored) {
+const HistoryPiece& piece_at_end(std::span<const Stretch> stretches, const Steps& steps, bool mirrored) {
   const auto end = [&](const Stretch& stretch) {
     std::int64_t most = std::numeric_limits<std::int64_t>::min();
     for (const Block& b : stretch.blocks)
@@ -181,7 +182,7 @@ Result<Page> read_page(Database& database, std::int64_t run, std::string_view me
   if (!after) return std::unexpected(after.error());
   if (limit == 0) return fail("a page has at least one point");
   const Time from = *after ? (*after)->time : std::numeric_limits<Time>::min();
-  const Result<std::vector<Piece>> pieces =
+  const Result<std::vector<HistoryPiece>> pieces =
       pieces_of(database, run, metric, from, std::numeric_limits<Time>::max());
   if (!pieces) return std::unexpected(pieces.error());
   Page page;
@@ -212,10 +213,11 @@ Result<std::vector<Span>> read_outline(Database& database, std::int64_t run, std
   if (most == 0) return fail("an outline has at least one span");
   const Time begin = from.value_or(std::numeric_limits<Time>::min()),
              end = to.value_or(std::numeric_limits<Time>::max());
-  Result<std::vector<Piece>> pieces = pieces_of(database, run, metric, begin, end);
+  Result<std::vector<HistoryPiece>> pieces = pieces_of(database, run, metric, begin, end);
   if (!pieces) return std::unexpected(std::move(pieces).error());
   std::size_t block_count = 0;
-  for (const Piece& piece : *pieces) block_count += static_cast<std::size_t>(piece.points) / kBlockPoints;
+  for (const HistoryPiece& piece : *pieces)
+    block_count += static_cast<std::size_t>(piece.points) / kBlockPoints;
   std::vector<Block> blocks;
   if (block_count < most / 2) {
     // Too few blocks for a good picture, so few points that they are read.
@@ -224,7 +226,7 @@ Result<std::vector<Span>> read_outline(Database& database, std::int64_t run, std
     for (const Point& p : *points) add(blocks.emplace_back(), p);
   } else {
     PLIMSOLL_TRY(load_summaries(database, *pieces));
-    for (const Piece& piece : *pieces) PLIMSOLL_TRY(add_blocks(database, piece, begin, end, blocks));
+    for (const HistoryPiece& piece : *pieces) PLIMSOLL_TRY(add_blocks(database, piece, begin, end, blocks));
     std::ranges::stable_sort(blocks, {}, &Block::first);
   }
   return merged(blocks, most);
@@ -233,7 +235,7 @@ Result<std::vector<Span>> read_outline(Database& database, std::int64_t run, std
 Result<std::vector<Point>> read_sample(Database& database, std::int64_t run, std::string_view metric,
                                        std::size_t most, const Steps& steps) {
   if (most == 0) return fail("a sample has at least one point");
-  Result<std::vector<Piece>> pieces = pieces_of(database, run, metric);
+  Result<std::vector<HistoryPiece>> pieces = pieces_of(database, run, metric);
   if (!pieces) return std::unexpected(std::move(pieces).error());
   PLIMSOLL_TRY(load_summaries(database, *pieces));
   const Result<std::vector<Stretch>> stretches = stretches_of(database, *pieces, steps);

@@ -11,7 +11,7 @@
 namespace plimsoll::store {
 namespace {
 
-constexpr Literal kSetTag =
+constexpr Literal kSetModelTag =
     "INSERT INTO model_tag(model, name, value) VALUES (?, ?, ?) "
     "ON CONFLICT(model, name) DO UPDATE SET value = excluded.value";
 constexpr Literal kSetParam =
@@ -136,7 +136,7 @@ Status insert_model(Database& database, const std::string& id, const NewModel& m
                                          Error::Kind::not_found});
   }
   const std::int64_t number = query.integer(0);
-  PLIMSOLL_TRY(write_texts(database, kSetTag, number, "tag", model.tags));
+  PLIMSOLL_TRY(write_texts(database, kSetModelTag, number, "tag", model.tags));
   return write_texts(database, kSetParam, number, "parameter", model.params);
 }
 
@@ -162,7 +162,7 @@ Status update_model(Database& database, std::string_view id, const ModelChange& 
                      .run());
   PLIMSOLL_TRY(remove_texts(database, "DELETE FROM model_tag WHERE model = ? AND name = ? RETURNING name",
                             *number, "tag", change.tags_removed));
-  PLIMSOLL_TRY(write_texts(database, kSetTag, *number, "tag", change.tags));
+  PLIMSOLL_TRY(write_texts(database, kSetModelTag, *number, "tag", change.tags));
   return write_texts(database, kSetParam, *number, "parameter", change.params);
 }
 

@@ -42,6 +42,7 @@ Result<std::unique_ptr<Store>> open_file(const fs::path& named, const OpenOption
   if (!first) return std::unexpected(std::move(first).error());
   const Result<Journal> journal = prepare_schema(**first, options);
   if (!journal) return std::unexpected(journal.error());
+  if (*journal == Journal::write_ahead) (*first)->leave_log_to_another();
   const auto another = [path, options]() -> Result<std::unique_ptr<Database>> {
     Result<std::unique_ptr<SqliteDatabase>> opened = SqliteDatabase::open(path, options.busy_timeout);
     if (!opened) return std::unexpected(std::move(opened).error());

@@ -12,32 +12,30 @@
 namespace plimsoll::store {
 namespace {
 
-struct Meaning {
+struct PostgresMeaning {
   std::string_view state;  ///< SQLSTATE, or how it begins
   Error::Kind kind;
   std::string_view message;
   std::string_view hint;
 };
 
-constexpr auto kLacks = Error::Kind::machine_lacks;
-constexpr auto kBad = Error::Kind::bad_input;
-constexpr auto kBusy = Error::Kind::unavailable;
-constexpr std::string_view kTryAgain = "Try again; what is in the store is safe.";
-constexpr Meaning kMeanings[] = {
-    {"53100", kBusy, "the server's disk is full", "Make room there and try again."},
-    {"53", kBusy, "the server has too few resources", kTryAgain},
-    {"40", kBusy, "another writer was in the way", kTryAgain},
-    {"55P03", kBusy, "another writer keeps the run locked", kTryAgain},
-    {"57P", kBusy, "the server is going down or coming up", kTryAgain},
-    {"57014", kBusy, "the server has given the statement up", kTryAgain},
-    {"08", kBusy, "the connection to the server was lost", kTryAgain},
-    {"28", kLacks, "the server lets nobody in under this name and password",
+constexpr std::string_view kPostgresAgain = "Try again; what is in the store is safe.";
+constexpr PostgresMeaning kPostgresMeanings[] = {
+    {"53100", Error::Kind::unavailable, "the server's disk is full", "Make room there and try again."},
+    {"53", Error::Kind::unavailable, "the server has too few resources", kPostgresAgain},
+    {"40", Error::Kind::unavailable, "another writer was in the way", kPostgresAgain},
+    {"55P03", Error::Kind::unavailable, "another writer keeps the run locked", kPostgresAgain},
+    {"57P", Error::Kind::unavailable, "the server is going down or coming up", kPostgresAgain},
+    {"57014", Error::Kind::unavailable, "the server has given the statement up", kPostgresAgain},
+    {"08", Error::Kind::unavailable, "the connection to the server was lost", kPostgresAgain},
+    {"28", Error::Kind::machine_lacks, "the server lets nobody in under this name and password",
      "Check them; the password may be in ~/.pgpass or PGPASSWORD instead of the address."},
-    {"3D000", kBad, "the server has no such database", "Make it with `createdb NAME`."},
-    {"42501", kLacks, "the user may not do that in this database",
+    {"3D000", Error::Kind::bad_input, "the server has no such database", "Make it with `createdb NAME`."},
+    {"42501", Error::Kind::machine_lacks, "the user may not do that in this database",
      "GRANT CREATE ON DATABASE lets the user make the schema plimsoll."},
-    {"25006", kLacks, "the database may only be read", "Name the server that takes writes."},
-    {"54", kBad, "a text is too long for the store", ""},
+    {"25006", Error::Kind::machine_lacks, "the database may only be read",
+     "Name the server that takes writes."},
+    {"54", Error::Kind::bad_input, "a text is too long for the store", ""},
 };
 
 void be_silent(void* /*unused*/, const char* /*message*/) {}
@@ -85,12 +83,13 @@ Status PostgresDatabase::connect() {
   const char* const values[] = {"10", "plimsoll", address_.c_str(), "UTF8", nullptr};
   connection_.reset(library_.connect_with(names, values, 1));
   lost_ = false;
-  if (!connection_) return std::unexpected(Error{"there is not enough memory", name_, {}, kBusy});
+  if (!connection_)
+    return std::unexpected(Error{"there is not enough memory", name_, {}, Error::Kind::unavailable});
   if (is_lost())
     return std::unexpected(Error{fmt::format("the database cannot be reached: {}",
                                              first_line(library_.error_message(connection_.get()))),
                                  name_, "Is the server up, and are host, port, name and password right?",
-                                 kBusy});
+                                 Error::Kind::unavailable});
   return configure();
 }
 
@@ -126,8 +125,10 @@ Error PostgresDatabase::error(const PGresult* result) {
   // have noticed yet why.
   lost_ = lost_ || state.empty();
   repeatable_ = is_lost() || state.starts_with("40") || state.starts_with("57P");
-  if (is_lost()) return Error{"the connection to the server was lost", name_, std::string(kTryAgain), kBusy};
-  for (const Meaning& m : kMeanings)
+  if (is_lost())
+    return Error{"the connection to the server was lost", name_, std::string(kPostgresAgain),
+                 Error::Kind::unavailable};
+  for (const PostgresMeaning& m : kPostgresMeanings)
     if (state.starts_with(m.state)) return Error{std::string(m.message), name_, std::string(m.hint), m.kind};
   const char* const message = library_.error_field(result, PG_DIAG_MESSAGE_PRIMARY);
   return Error{fmt::format("PostgreSQL says: {} ({})", message == nullptr ? "" : message, state),
@@ -287,8 +288,8 @@ Status PostgresDatabase::commit() {
     return std::unexpected(result.error());
   }
   if (std::string_view(library_.command_status(result->get())) != "COMMIT")
-    return std::unexpected(
-        Error{"the server has not kept the changes", name_, std::string(kTryAgain), kBusy});
+    return std::unexpected(Error{"the server has not kept the changes", name_, std::string(kPostgresAgain),
+                                 Error::Kind::unavailable});
   return {};
 }
 

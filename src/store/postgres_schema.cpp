@@ -13,7 +13,7 @@ namespace {
 /// The tables' versions are those of SQLite's; PostgreSQL came with the second. Each was published: never
 /// changed, only followed by others. Texts compare by their bytes, as in SQLite.
 constexpr std::int64_t kFirstVersion = 2;
-constexpr const char* kMigrations[] = {
+constexpr const char* kPostgresMigrations[] = {
     R"sql(
 CREATE TABLE version(number BIGINT NOT NULL);
 
@@ -207,7 +207,7 @@ Status migrate(PostgresDatabase& database) {
   if (*version == 0) PLIMSOLL_TRY(database.execute("CREATE SCHEMA IF NOT EXISTS plimsoll"));
   const std::int64_t first = *version == 0 ? kFirstVersion : *version + 1;
   for (std::int64_t v = first; v <= schema_version(); ++v)
-    PLIMSOLL_TRY(database.execute(kMigrations[v - kFirstVersion]));
+    PLIMSOLL_TRY(database.execute(kPostgresMigrations[v - kFirstVersion]));
   PLIMSOLL_TRY(database.execute(fmt::format(
       "DELETE FROM plimsoll.version; INSERT INTO plimsoll.version VALUES ({})", schema_version())));
   return transaction->commit();

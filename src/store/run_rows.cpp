@@ -18,7 +18,7 @@ namespace plimsoll::store {
 namespace {
 
 constexpr std::size_t kIdDigits = 32, kLeastDigits = 4;
-constexpr Literal kSetTag =
+constexpr Literal kSetRunTag =
     "INSERT INTO tag(run, name, value) VALUES (?, ?, ?) "
     "ON CONFLICT(run, name) DO UPDATE SET value = excluded.value";
 
@@ -252,7 +252,7 @@ Status insert_run(Database& database, const std::string& id, const NewRun& run) 
         Error{fmt::format("there is a run {} already", quote(id)), {}, {}, Error::Kind::exists_already});
   const std::int64_t number = query.integer(0);
   PLIMSOLL_TRY(insert_params(database, number, run.params));
-  return write_texts(database, kSetTag, number, "tag", run.tags);
+  return write_texts(database, kSetRunTag, number, "tag", run.tags);
 }
 
 Status update_run(Database& database, std::int64_t number, const Change& change) {
@@ -275,7 +275,7 @@ Status update_run(Database& database, std::int64_t number, const Change& change)
   PLIMSOLL_TRY(insert_params(database, number, change.params));
   PLIMSOLL_TRY(remove_texts(database, "DELETE FROM tag WHERE run = ? AND name = ? RETURNING name", number,
                             "tag", change.tags_removed));
-  return write_texts(database, kSetTag, number, "tag", change.tags);
+  return write_texts(database, kSetRunTag, number, "tag", change.tags);
 }
 
 Status mark_run(Database& database, std::int64_t number, bool deleted) {

@@ -13,40 +13,38 @@
 namespace plimsoll::store {
 namespace {
 
-struct Meaning {
+struct SqliteMeaning {
   int code;  ///< SQLite's primary result code
   Error::Kind kind;
   std::string_view message;
   std::string_view hint;
 };
 
-constexpr auto kLacks = Error::Kind::machine_lacks;
-constexpr auto kBusy = Error::Kind::unavailable;
-constexpr auto kBad = Error::Kind::bad_input;
 constexpr std::string_view kLocked = "another process keeps the store locked";
-constexpr std::string_view kTryAgain =
+constexpr std::string_view kSqliteAgain =
     "Try again when it has ended; what is in the store is safe. `fuser FILE` says who has it open.";
 constexpr std::string_view kRights =
     "Check the permissions of the file and its directory, or name another store with --store PATH.";
-constexpr Meaning kMeanings[] = {
-    {SQLITE_BUSY, kBusy, kLocked, kTryAgain},
-    {SQLITE_LOCKED, kBusy, kLocked, kTryAgain},
-    {SQLITE_PROTOCOL, kBusy, kLocked, kTryAgain},
-    {SQLITE_FULL, kBusy, "the disk is full",
+constexpr SqliteMeaning kSqliteMeanings[] = {
+    {SQLITE_BUSY, Error::Kind::unavailable, kLocked, kSqliteAgain},
+    {SQLITE_LOCKED, Error::Kind::unavailable, kLocked, kSqliteAgain},
+    {SQLITE_PROTOCOL, Error::Kind::unavailable, kLocked, kSqliteAgain},
+    {SQLITE_FULL, Error::Kind::unavailable, "the disk is full",
      "Make room and try again; what was in the store before is safe. `plimsoll runs purge` removes deleted "
      "runs."},
-    {SQLITE_IOERR, kBusy, "the file cannot be read or written",
+    {SQLITE_IOERR, Error::Kind::unavailable, "the file cannot be read or written",
      "Check the disk, its quota and the limit of file sizes (`df FILE`, `ulimit -f`)."},
-    {SQLITE_READONLY, kLacks, "the file may not be written to", kRights},
-    {SQLITE_PERM, kLacks, "the file may not be opened", kRights},
-    {SQLITE_AUTH, kLacks, "the file may not be opened", kRights},
-    {SQLITE_CANTOPEN, kLacks, "the file cannot be opened", kRights},
-    {SQLITE_NOMEM, kBusy, "there is not enough memory", "Close other programs and try again."},
-    {SQLITE_CORRUPT, kBad, "the database is damaged",
+    {SQLITE_READONLY, Error::Kind::machine_lacks, "the file may not be written to", kRights},
+    {SQLITE_PERM, Error::Kind::machine_lacks, "the file may not be opened", kRights},
+    {SQLITE_AUTH, Error::Kind::machine_lacks, "the file may not be opened", kRights},
+    {SQLITE_CANTOPEN, Error::Kind::machine_lacks, "the file cannot be opened", kRights},
+    {SQLITE_NOMEM, Error::Kind::unavailable, "there is not enough memory",
+     "Close other programs and try again."},
+    {SQLITE_CORRUPT, Error::Kind::bad_input, "the database is damaged",
      "Keep a copy of the file and of its -wal beside it; `sqlite3 FILE .recover` saves what can be read."},
-    {SQLITE_NOTADB, kBad, "this is not a store of Plimsoll: it is no SQLite database",
+    {SQLITE_NOTADB, Error::Kind::bad_input, "this is not a store of Plimsoll: it is no SQLite database",
      "Name another with --store PATH; this file was not changed."},
-    {SQLITE_TOOBIG, kBad, "a text is too long for the store", ""},
+    {SQLITE_TOOBIG, Error::Kind::bad_input, "a text is too long for the store", ""},
 };
 
 /// SQLite's own waiting sleeps up to 100 ms at a time: of two busy writers one would starve.
@@ -174,6 +172,13 @@ SqliteDatabase::~SqliteDatabase() {
   sqlite3_close_v2(handle_);
 }
 
+void SqliteDatabase::leave_log_to_another() {
+  std::error_code ignored;
+  // Absolute, since it is opened later, and the process may be elsewhere then.
+  checkpointer_ = std::make_unique<Checkpointer>(std::filesystem::absolute(path_, ignored));
+  checkpointer_->watch(handle_);
+}
+
 Result<std::unique_ptr<Statement>> SqliteDatabase::prepare(std::string_view sql, bool kept) {
   constexpr std::string_view kLock = " FOR UPDATE";
   if (sql.ends_with(kLock)) sql.remove_suffix(kLock.size());
@@ -197,7 +202,7 @@ bool SqliteDatabase::in_transaction() const {
 
 Error SqliteDatabase::error(int code) const {
   const int system = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
-  for (const Meaning& m : kMeanings) {
+  for (const SqliteMeaning& m : kSqliteMeanings) {
     if (m.code != (code & 0xFF)) continue;
     std::string message(m.message);
     const bool from_system = m.code == SQLITE_IOERR || m.code == SQLITE_CANTOPEN;

@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include "store/checkpointer.hpp"
 #include "store/database.hpp"
 
 namespace plimsoll::store {
@@ -28,6 +29,9 @@ class SqliteDatabase final : public Database {
   [[nodiscard]] std::string name() const override { return path_.string(); }  ///< as it was named
   [[nodiscard]] std::string_view one_of() const override { return "IN (SELECT value FROM json_each(?))"; }
   [[nodiscard]] sqlite3* handle() const { return handle_; }
+  /// Of a file with a write-ahead log, by the only connection that writes: its commits do not wait for what
+  /// is in the log to be moved into the file.
+  void leave_log_to_another();
   /// What an error code means, and what to do about it.
   [[nodiscard]] Error error(int code) const;
 
@@ -43,6 +47,7 @@ class SqliteDatabase final : public Database {
   sqlite3* handle_;
   std::filesystem::path path_;
   Patience patience_;
+  std::unique_ptr<Checkpointer> checkpointer_;
 };
 
 }  // namespace plimsoll::store
