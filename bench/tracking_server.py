@@ -6,8 +6,9 @@ usage: tracking_server.py PLIMSOLL MLFLOW [--store sqlite|postgresql] [--seconds
 
 PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it). Clients are
 processes that keep a connection each and send bodies that were made before the clock starts. Prints for each kind of
-call the rate of both, the ratio, and the 99th percentile; then the time of searches, that of a history of a million points
-thinned out to 2,500, as points and as spans, and Plimsoll's memory while --points more come in.
+call the rate of both, the ratio, and the 99th percentile, of single metrics also at ten times MLflow's rate; then the
+time of searches, that of a history of a million points thinned out to 2,500, as points and as spans, and Plimsoll's
+memory while --points more come in.
 """
 import argparse
 import contextlib
@@ -16,6 +17,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import random
 import shutil
 import socket
 import statistics
@@ -64,7 +66,9 @@ def one(run, step):
                        "step": step})
 
 
-def load(port, kind, seconds, start, answers):
+def load(port, kind, seconds, pause, start, answers):
+    """Calls one after the other; with a pause each is due that long after the one before, however long that took, and its
+    time counts from when it was due."""
     client = Client(port)
     run = client.new_run()
     if kind == "log-batch":
@@ -73,18 +77,22 @@ def load(port, kind, seconds, start, answers):
         path, bodies = API + "runs/log-metric", [one(run, i) for i in range(20000)]
     start.wait()
     begin, taken = time.perf_counter(), []
+    due = begin + random.random() * pause
     for body in bodies:
-        sent = time.perf_counter()
+        if pause:
+            time.sleep(max(0, due - time.perf_counter()))
+        sent = due if pause else time.perf_counter()
         if sent - begin > seconds:
             break
         client.send("POST", path, body)
         taken.append(time.perf_counter() - sent)
+        due += pause
     answers.put((len(taken), time.perf_counter() - begin, taken))
 
 
-def loaded(port, kind, seconds, clients):
+def loaded(port, kind, seconds, clients, pause=0):
     start, answers = multiprocessing.Event(), multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=load, args=(port, kind, seconds, start, answers))
+    processes = [multiprocessing.Process(target=load, args=(port, kind, seconds, pause, start, answers))
                  for _ in range(clients)]
     for process in processes:
         process.start()
@@ -262,6 +270,17 @@ def rates(command, folder, options):
         tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in ("plimsoll", "mlflow")]
         print(f"{kind:11} plimsoll {ours:10.0f} metrics/s, MLflow {theirs:8.0f} metrics/s, ratio {ours / theirs:6.1f}; "
               f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms, two rounds of {options.seconds:g} s", flush=True)
+    paced(command, folder, options, 10 * theirs)
+
+
+def paced(command, folder, options, rate):
+    """Single metrics at a rate that the clients hold together, whatever the server does: ten times what MLflow's server can
+    do at most. As fast as they can, clients and server wait for each other's cores, and the tail is the machine's."""
+    port = free_port()
+    with served(command("plimsoll", port), port, folder):
+        found = [loaded(port, "log-metric", options.seconds, options.clients, options.clients / rate) for _ in range(2)]
+    print(f"log-metric at ten times MLflow's rate: {min(r for r, _ in found):.0f} metrics/s, 99th percentile "
+          f"{max(t for _, t in found) * 1e3:.2f} ms, two rounds of {options.seconds:g} s", flush=True)
 
 
 def main():
@@ -293,7 +312,7 @@ def main():
             if which == "plimsoll":
                 return [os.path.abspath(options.plimsoll), "serve", "--port", str(port), "--store", stores[0],
                         "--artifacts", os.path.join(folder, "artifacts"), *(["--flush"] if options.flush else [])]
-            return [options.mlflow, "server", "--host", "127.0.0.1", "--port", str(port), "--backend-store-uri",
+            return [os.path.abspath(shutil.which(options.mlflow) or options.mlflow), "server", "--host", "127.0.0.1", "--port", str(port), "--backend-store-uri",
                     stores[1], "--workers", "2", "--default-artifact-root", os.path.join(folder, "theirs")]
 
         parts = options.parts.split(",")
