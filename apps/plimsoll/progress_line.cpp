@@ -14,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int kBar = 20;
-constexpr std::chrono::milliseconds kBetween{100};
+constexpr std::chrono::milliseconds kBetweenLines{100};
 
 }  // namespace
 
@@ -63,7 +63,7 @@ std::string ProgressLine::line(std::string_view what, std::int64_t row, std::int
 void ProgressLine::show(const job::Progress& progress) {
   if (!shown_) return;
   const auto now = Clock::now();
-  if (drawn_ && now - *drawn_ < kBetween) return;
+  if (drawn_ && now - *drawn_ < kBetweenLines) return;
   drawn_ = now;
   put(line(what_, row_, rows_, progress, seconds_left(progress)));
 }

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{20};  // how late an exit may be seen while a grandchild holds the pipes open
-constexpr std::size_t kChunk = std::size_t{64} << 10;
+constexpr std::size_t kPipeChunk = std::size_t{64} << 10;
 constexpr std::size_t kFullestPipe = std::size_t{1}
                                      << 20;                // /proc/sys/fs/pipe-max-size, and the usual 64 KiB
 constexpr std::size_t kMostInput = std::size_t{64} << 10;  // what a fresh pipe holds
@@ -69,7 +69,7 @@ class Capture {
   /// Takes what is there now; closes at the end of the stream. No more than a pipe can hold, so that a writer
   /// who never pauses does not keep the caller from looking at the clock.
   void drain() {
-    std::array<char, kChunk> chunk;  // filled by read
+    std::array<char, kPipeChunk> chunk;  // filled by read
     for (std::size_t taken = 0; open() && taken < kFullestPipe;) {
       const ssize_t count = ::read(source_.get(), chunk.data(), chunk.size());
       if (count > 0) {

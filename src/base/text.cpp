@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kLarge = {"", "k", "M", "G", "T", "P", "E", "Z", "Y"};
 constexpr std::array<std::string_view, 9> kBinary = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"};
-constexpr std::array<std::string_view, 4> kSmall = {"", "m", "µ", "n"};
+constexpr std::array<std::string_view, 4> kSmallPrefixes = {"", "m", "µ", "n"};
 
 /// Three significant digits of a value in [0.0, 1024): the decimals follow from the rounded value, so that
 /// 9.996 is "10.0" and not "10.00".
@@ -55,11 +55,11 @@ std::string enlarged(double value, std::string_view unit, double base,
 
 std::string reduced(double value, std::string_view unit) {
   std::size_t prefix = 0;
-  while (prefix + 1 < kSmall.size() && value < 0.9995) {
+  while (prefix + 1 < kSmallPrefixes.size() && value < 0.9995) {
     value *= 1000;
     ++prefix;
   }
-  return joined(three_digits(value), std::string(kSmall[prefix]) + std::string(unit));
+  return joined(three_digits(value), std::string(kSmallPrefixes[prefix]) + std::string(unit));
 }
 
 std::string with_thousands(double whole) {

@@ -14,7 +14,7 @@ using job::real_json;
 using job::reals_json;
 using job::text_json;
 
-constexpr int kLevels = 4;  // answer, parts, part, samples
+constexpr int kAnswerLevels = 4;  // answer, parts, part, samples
 constexpr std::size_t kMostParts = 16;
 
 constexpr std::array<std::string_view, 3> kPlaces{"gpu-copies", "gpu-managed", "gpu-managed-prefetch"};
@@ -204,7 +204,7 @@ std::string write(const Answer& answer) {
 }
 
 Result<Answer> read_answer(std::string_view line) {
-  const Result<Json> document = job::parse_within(line, kMostLineBytes, kLevels);
+  const Result<Json> document = job::parse_within(line, kMostLineBytes, kAnswerLevels);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   const Fields fields(*document, "", error);

@@ -12,7 +12,7 @@ using job::Fields;
 using job::Json;
 
 constexpr int kVersion = 1;
-constexpr int kLevels = 3;
+constexpr int kJobLevels = 3;
 constexpr std::size_t kMostItems = 64;  // of a list of sizes
 
 constexpr std::array<std::string_view, 4> kTasks{"vecadd", "matmul", "ceilings", "load"};
@@ -62,7 +62,7 @@ std::string write(const Job& job) {
 }
 
 Result<Job> read_job(std::string_view text) {
-  const Result<Json> document = job::parse_within(text, kMostJobBytes, kLevels);
+  const Result<Json> document = job::parse_within(text, kMostJobBytes, kJobLevels);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   const Fields fields(*document, "", error);

@@ -74,6 +74,10 @@ struct OperatorCase {
   Extents extents{};
   friend auto operator<=>(const OperatorCase&, const OperatorCase&) = default;
 };
+/// Cases that differ in their extents alone: measured, fitted and kept together.
+[[nodiscard]] inline bool same_group(const OperatorCase& a, const OperatorCase& b) {
+  return a.operator_class == b.operator_class && a.direction == b.direction && a.arithmetic == b.arithmetic;
+}
 
 /// What a kernel has to do at least: its FLOPs, and its bytes where nothing is cached. Pure formulas over the
 /// extents; at least 0, and saturating instead of overflowing.

@@ -162,10 +162,6 @@ Ordered row_json(const OperatorPoint& point) {
   return row;
 }
 
-bool same_group(const OperatorCase& a, const OperatorCase& b) {
-  return a.operator_class == b.operator_class && a.direction == b.direction && a.arithmetic == b.arithmetic;
-}
-
 std::string group_text(std::span<const OperatorPoint> points, const std::vector<ClassFit>& fits) {
   const OperatorCase& what = points.front().what;
   Ordered out = {

@@ -11,12 +11,12 @@
 namespace plimsoll::hardware {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 20;
+constexpr std::size_t kMostTableBytes = 1 << 20;
 constexpr double kMostGrams = 2000;  // coal of the worst kind is near 1200
 constexpr double kMostPue = 10;
 
 template <class T>
-std::optional<T> number(std::string_view text) {
+std::optional<T> exact_number(std::string_view text) {
   T value{};
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -41,7 +41,7 @@ std::vector<std::string> cells(std::string_view line) {
 /// Hands every row to `read`, which says what is wrong with it or nothing.
 template <class Read>
 Status each_row(std::string_view text, std::string_view where, std::string_view titles, Read read) {
-  if (text.size() > kMostBytes) return std::unexpected(Error{"larger than 1 MiB", std::string(where)});
+  if (text.size() > kMostTableBytes) return std::unexpected(Error{"larger than 1 MiB", std::string(where)});
   bool titled = false;
   for (int number = 1; !text.empty(); ++number) {
     const auto end = std::min(text.find('\n'), text.size());
@@ -65,8 +65,8 @@ Status each_row(std::string_view text, std::string_view where, std::string_view 
 std::string read_grid(const std::vector<std::string>& row, std::vector<Grid>& grids) {
   if (row.size() != 4) return "has not four cells";
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  const auto grams = number<double>(row[2]);
-  const auto year = number<int>(row[3]);
+  const auto grams = exact_number<double>(row[2]);
+  const auto year = exact_number<int>(row[3]);
   if (row[0].size() != 3 || !std::ranges::all_of(row[0], upper)) return "iso is not three capital letters";
   if (row[1].empty() || row[1].size() > 100 || printable(row[1]) != row[1]) return "country is no name";
   if (!grams || !(*grams >= 0 && *grams <= kMostGrams))
@@ -79,7 +79,7 @@ std::string read_grid(const std::vector<std::string>& row, std::vector<Grid>& gr
 
 std::string read_overhead(const std::vector<std::string>& row, std::vector<Overhead>& overheads) {
   if (row.size() != 2) return "has not two cells";
-  const auto pue = number<double>(row[1]);
+  const auto pue = exact_number<double>(row[1]);
   if (row[0].empty() || printable(row[0], 40) != row[0]) return "operator is no name";
   if (!pue || !(*pue >= 1 && *pue <= kMostPue))
     return fmt::format("pue is not a number from 1 to {:g}", kMostPue);
@@ -158,7 +158,7 @@ Result<Overhead> find_overhead(const Carbon& carbon, std::string_view name) {
     if (overhead.name == key) return overhead;
     names.push_back(overhead.name);
   }
-  if (const auto pue = number<double>(name); pue && *pue >= 1 && *pue <= kMostPue)
+  if (const auto pue = exact_number<double>(name); pue && *pue >= 1 && *pue <= kMostPue)
     return Overhead{"given", *pue};
   return std::unexpected(
       Error{fmt::format("\"{}\" is no power usage effectiveness", printable(name, 80)),

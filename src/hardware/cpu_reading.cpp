@@ -14,14 +14,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = 64 << 20;  // /proc/cpuinfo of the largest machines is a few MiB
+constexpr std::size_t kMostProcBytes = 64 << 20;  // /proc/cpuinfo of the largest machines is a few MiB
 
 std::optional<std::string> read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return std::nullopt;
   std::string text;
   char chunk[4096];
-  while (text.size() < kMostBytes && (in.read(chunk, sizeof chunk) || in.gcount() > 0))
+  while (text.size() < kMostProcBytes && (in.read(chunk, sizeof chunk) || in.gcount() > 0))
     text.append(chunk, static_cast<std::size_t>(in.gcount()));
   return text;
 }
@@ -34,7 +34,7 @@ std::string_view trimmed(std::string_view text) {
 
 /// The number that the text begins with.
 template <class Number>
-std::optional<Number> number(std::string_view text) {
+std::optional<Number> leading_number(std::string_view text) {
   text = trimmed(text);
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,7 +45,7 @@ std::optional<Number> number(std::string_view text) {
 template <class Number>
 std::optional<Number> read_number(const fs::path& path) {
   const auto text = read_text(path);
-  return text ? number<Number>(*text) : std::nullopt;
+  return text ? leading_number<Number>(*text) : std::nullopt;
 }
 
 /// "0-3,8,10-11", as the kernel writes sets of CPUs.
@@ -57,9 +57,9 @@ std::set<int> cpu_list(std::string_view text) {
     const auto comma = std::min(text.find(','), text.size());
     const std::string_view range = text.substr(0, comma);
     text.remove_prefix(std::min(comma + 1, text.size()));
-    const auto first = number<int>(range);
+    const auto first = leading_number<int>(range);
     const auto dash = range.find('-');
-    const auto last = dash == range.npos ? first : number<int>(range.substr(dash + 1));
+    const auto last = dash == range.npos ? first : leading_number<int>(range.substr(dash + 1));
     if (!first || !last || *first < 0 || *last > most) continue;
     for (int cpu = *first; cpu <= *last; ++cpu) cpus.insert(cpu);
   }
@@ -79,7 +79,7 @@ std::vector<Fields> processors(std::string_view cpuinfo) {
     const std::string key(trimmed(std::string_view(line).substr(0, colon)));
     const std::string value(trimmed(std::string_view(line).substr(colon + 1)));
     // Old ARM kernels have a capitalised "Processor" that is the model, not a number.
-    if (key == "processor" && number<int>(value)) all.emplace_back();
+    if (key == "processor" && leading_number<int>(value)) all.emplace_back();
     if (!all.empty()) all.back().emplace(key, value);
   }
   return all;
@@ -106,7 +106,7 @@ Simd simd_of(const std::string& flags) {
 std::optional<double> hertz_in_name(std::string_view model) {
   const auto at = model.rfind("@ ");
   if (at == model.npos || model.find("GHz", at) == model.npos) return std::nullopt;
-  const auto gigahertz = number<double>(model.substr(at + 2));
+  const auto gigahertz = leading_number<double>(model.substr(at + 2));
   return gigahertz ? std::optional(*gigahertz * 1e9) : std::nullopt;
 }
 
@@ -116,7 +116,7 @@ void read_cores(const fs::path& root, const std::vector<Fields>& processors, Cpu
   const auto small = cpu_list(read_text(root / "sys/devices/cpu_atom/cpus").value_or(""));
   std::set<std::string> seen;
   for (const Fields& fields : processors) {
-    const int number_of = number<int>(field(fields, "processor")).value_or(0);
+    const int number_of = leading_number<int>(field(fields, "processor")).value_or(0);
     const fs::path folder = system / fmt::format("cpu{}", number_of);
     std::string identity = read_text(folder / "topology/thread_siblings_list").value_or("");
     if (identity.empty() && fields.contains("core id"))
@@ -129,7 +129,8 @@ void read_cores(const fs::path& root, const std::vector<Fields>& processors, Cpu
         kilohertz && *kilohertz > 0) {
       core.hertz = *kilohertz * 1e3;
       cpu.frequency_source = "largest the kernel allows";
-    } else if (const auto megahertz = number<double>(field(fields, "cpu MHz")); megahertz && *megahertz > 0) {
+    } else if (const auto megahertz = leading_number<double>(field(fields, "cpu MHz"));
+               megahertz && *megahertz > 0) {
       core.hertz = *megahertz * 1e6;
       cpu.frequency_source = "that of the moment, the largest being unknown";
     } else if (const auto named = hertz_in_name(cpu.model); named && *named > 0) {
@@ -195,7 +196,7 @@ std::optional<Bytes> total_memory(const fs::path& root) {
   std::istringstream lines(read_text(root / "proc/meminfo").value_or(""));
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("MemTotal:"))
-      if (const auto kibibytes = number<std::int64_t>(line.substr(9)); kibibytes && *kibibytes > 0)
+      if (const auto kibibytes = leading_number<std::int64_t>(line.substr(9)); kibibytes && *kibibytes > 0)
         return Bytes(*kibibytes) * 1024;
   return std::nullopt;
 }
@@ -212,8 +213,8 @@ Cpu read_cpu(const fs::path& root) {
     if (cpu.model.empty()) cpu.model = field(all.back(), "Model");
     if (cpu.model.empty()) cpu.model = field(all.back(), "Hardware");
     cpu.vendor = field(first, "vendor_id");
-    cpu.family = number<int>(field(first, "cpu family")).value_or(0);
-    cpu.model_number = number<int>(field(first, "model")).value_or(0);
+    cpu.family = leading_number<int>(field(first, "cpu family")).value_or(0);
+    cpu.model_number = leading_number<int>(field(first, "model")).value_or(0);
     cpu.simd = simd_of(field(first, "flags"));
   }
   read_cores(root, all, cpu);

@@ -6,22 +6,22 @@
 namespace plimsoll::hardware {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Figures with their sources, each of which is declared once.
-class Sources {
+class WrittenSources {
  public:
-  Json figure(const Figure& figure, std::string_view unit) {
-    Json out = {{"value", figure.value}, {"unit", unit}, {"source", key_of(figure)}};
+  OrderedJson figure(const Figure& figure, std::string_view unit) {
+    OrderedJson out = {{"value", figure.value}, {"unit", unit}, {"source", key_of(figure)}};
     if (figure.bound != Bound::exact) out["bound"] = name(figure.bound);
     return out;
   }
-  Json claim(const Claim& claim) {
+  OrderedJson claim(const Claim& claim) {
     return {{"value", claim.holds}, {"source", key_of({0, claim.provenance, claim.source, claim.date})}};
   }
-  [[nodiscard]] const Json& declared() const { return declared_; }
+  [[nodiscard]] const OrderedJson& declared() const { return declared_; }
   std::string key_of(const Figure& figure) {
-    Json source = {{"provenance", name(figure.provenance)}, {"source", figure.source}};
+    OrderedJson source = {{"provenance", name(figure.provenance)}, {"source", figure.source}};
     if (!figure.date.empty()) source["date"] = figure.date;
     for (const auto& [key, value] : declared_.items())
       if (value == source) return key;
@@ -31,11 +31,11 @@ class Sources {
   }
 
  private:
-  Json declared_ = Json::object();
+  OrderedJson declared_ = OrderedJson::object();
 };
 
-Json board_json(const Board& board, Sources& sources) {
-  Json out = Json::object();
+OrderedJson board_json(const Board& board, WrittenSources& sources) {
+  OrderedJson out = OrderedJson::object();
   if (board.mass) out["mass"] = sources.figure(*board.mass, "kg");
   if (board.size) {
     out["size"] = sources.figure((*board.size)[0], "m");
@@ -50,7 +50,7 @@ Json board_json(const Board& board, Sources& sources) {
   for (const Arithmetic a : board.precisions) out["precisions"].push_back(name(a));
   if (board.most_at_once) out["most_at_once"] = *board.most_at_once;
   for (const Latency& latency : board.latencies) {
-    Json row = {
+    OrderedJson row = {
         {"network", latency.network}, {"precision", name(latency.arithmetic)}, {"batch", latency.batch}};
     if (!latency.conditions.empty()) row["conditions"] = latency.conditions;
     row["time"] = sources.figure(latency.seconds, "s");
@@ -60,7 +60,7 @@ Json board_json(const Board& board, Sources& sources) {
 }
 
 /// What a datasheet tells, with the sources its figures need.
-Json figures_json(const Device& d, Sources& sources) {
+OrderedJson figures_json(const Device& d, WrittenSources& sources) {
   struct Row {
     const char* key;
     const std::optional<Figure>* figure;
@@ -76,7 +76,7 @@ Json figures_json(const Device& d, Sources& sources) {
                       {"link_bandwidth", &d.link_bandwidth, "B/s"},
                       {"power", &d.power, "W"},
                       {"multiprocessors", &d.multiprocessors, "1"}};
-  Json out = Json::object();
+  OrderedJson out = OrderedJson::object();
   for (const Row& row : rows)
     if (*row.figure) out[row.key] = sources.figure(**row.figure, row.unit);
   if (!d.link.empty()) out["link"] = d.link;
@@ -96,19 +96,20 @@ Json figures_json(const Device& d, Sources& sources) {
 }  // namespace
 
 std::string write_device(const Device& d) {
-  Json head = {{"version", 1}, {"id", d.id}, {"name", d.name}, {"vendor", d.vendor}, {"kind", name(d.kind)}};
+  OrderedJson head = {
+      {"version", 1}, {"id", d.id}, {"name", d.name}, {"vendor", d.vendor}, {"kind", name(d.kind)}};
   if (d.year) head["year"] = *d.year;
   if (d.well_known) head["well_known"] = true;
   if (!d.aliases.empty()) head["aliases"] = d.aliases;
   if (!d.reported_names.empty()) head["reported_names"] = d.reported_names;
   if (!d.notes.empty()) head["notes"] = d.notes;
-  Sources sources;
-  const Json figures = figures_json(d, sources);
+  WrittenSources sources;
+  const OrderedJson figures = figures_json(d, sources);
   if (!sources.declared().empty()) head["sources"] = sources.declared();
   head.update(figures);
   std::string out = "{";
   for (const auto& [key, value] : head.items())
-    out += fmt::format("{}\n  {}: {}", out.size() == 1 ? "" : ",", Json(key).dump(), value.dump());
+    out += fmt::format("{}\n  {}: {}", out.size() == 1 ? "" : ",", OrderedJson(key).dump(), value.dump());
   if (d.calibration) out += fmt::format(",\n  \"calibration\": {}", calibration_text(*d.calibration));
   return out + "\n}\n";
 }

@@ -76,10 +76,6 @@ struct Best {
   }
 };
 
-bool same_group(const OperatorCase& a, const OperatorCase& b) {
-  return a.operator_class == b.operator_class && a.direction == b.direction && a.arithmetic == b.arithmetic;
-}
-
 }  // namespace
 
 struct OperatorCurves::Point {

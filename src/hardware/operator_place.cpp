@@ -8,8 +8,6 @@
 namespace plimsoll::hardware {
 namespace {
 
-using enum OperatorClass;
-
 double doublings(std::int64_t extent) {
   return std::log2(static_cast<double>(std::max<std::int64_t>(extent, 1)));
 }
@@ -143,6 +141,7 @@ OperatorPlace plain_place(const OperatorCase& c, double length, bool aligned) {
 }  // namespace
 
 OperatorPlace place_of(const OperatorCase& c) {
+  using enum OperatorClass;
   switch (c.operator_class) {
     case convolution: return convolution_place(c);
     case grouped: return grouped_place(c.extents);
@@ -165,6 +164,7 @@ OperatorPlace place_of(const OperatorCase& c) {
 }
 
 bool is_matrix_product(OperatorClass operator_class) {
+  using enum OperatorClass;
   return operator_class == convolution || operator_class == grouped || operator_class == matrix ||
          operator_class == batched || operator_class == attention;
 }
@@ -177,6 +177,7 @@ std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Ar
 }
 
 double tile_padding(const OperatorCase& c) {
+  using enum OperatorClass;
   if (c.operator_class != convolution && c.operator_class != grouped) return 1;
   const Product p = product_of(c);
   const double computed = tiles_of(p) * kTile * kTile * std::ceil(p.depth / kTileDepth) * kTileDepth;

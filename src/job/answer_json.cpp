@@ -9,7 +9,7 @@ namespace plimsoll::job {
 namespace {
 
 constexpr std::size_t kMostLineBytes = std::size_t{64} << 20;  // 10,000 samples and layers are under 1 MiB
-constexpr int kLevels = 6;
+constexpr int kAnswerLevels = 6;
 
 /// Fills an object; what is not known is left out.
 class Line {
@@ -165,7 +165,7 @@ Json json(const ChainTime& a) {
       .real("together_seconds", a.together_seconds)
       .done();
 }
-ChainTime read_chain(const Fields& f) {
+ChainTime read_chain_time(const Fields& f) {
   return {f.text("name"), f.whole("calls"), f.not_negative("alone_seconds"),
           f.not_negative("together_seconds")};
 }
@@ -317,7 +317,7 @@ constexpr std::array kKinds = {
     Kind{"epoch", answer<read_epoch>},       Kind{"does-not-fit", answer<read_does_not_fit>},
     Kind{"error", answer<read_failure>},     Kind{"done", answer<read_done>},
     Kind{"sample", answer<read_sample>},     Kind{"point", answer<read_point>},
-    Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain>}};
+    Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain_time>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace
@@ -327,7 +327,7 @@ std::string write(const Answer& answer) {
 }
 
 Result<Answer> read_answer(std::string_view line) {
-  const Result<Json> document = parse_within(line, kMostLineBytes, kLevels);
+  const Result<Json> document = parse_within(line, kMostLineBytes, kAnswerLevels);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   const Fields fields(*document, "", error);

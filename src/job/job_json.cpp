@@ -12,7 +12,7 @@ namespace {
 
 using network::TensorId;
 
-constexpr int kLevels = 12;  // document, network, graphs, graph, operators, operator, attributes, …
+constexpr int kJobLevels = 12;  // document, network, graphs, graph, operators, operator, attributes, …
 constexpr double kYear = 365.0 * 24 * 3600;
 
 Json tensor_number(TensorId id) {
@@ -304,7 +304,7 @@ std::string write(const Job& job) {
 }
 
 Result<Job> read(std::string_view text) {
-  const Result<Json> document = parse_within(text, kMostJobBytes, kLevels);
+  const Result<Json> document = parse_within(text, kMostJobBytes, kJobLevels);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   Job job = read_fields(Fields(*document, "", error));

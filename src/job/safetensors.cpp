@@ -24,7 +24,7 @@ using network::DataType;
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostHeaderBytes = 100'000'000;  // as the format's own reader
-constexpr int kLevels = 4;
+constexpr int kHeaderLevels = 4;
 constexpr std::size_t kAlignment = 64;
 
 struct TypeName {
@@ -148,7 +148,7 @@ Result<std::map<std::string, StoredArray>> read_safetensors_header(std::span<con
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes of a file that are text
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + kLengthBytes,
                               static_cast<std::size_t>(length));
-  const Result<Json> header = parse_within(text, kMostHeaderBytes, kLevels);
+  const Result<Json> header = parse_within(text, kMostHeaderBytes, kHeaderLevels);
   if (!header) return std::unexpected(Error(header.error()).within("header"));
   if (!header->is_object()) return fail("its header is not an object");
 

@@ -6,13 +6,13 @@ namespace plimsoll::network {
 namespace {
 
 enum class Family : std::uint8_t { other, floating, integer };
-struct Row {
+struct TypeRow {
   std::string_view name;
   std::uint8_t bits;
   Family family;
 };
 
-constexpr std::array<Row, kDataTypes> kRows = {{
+constexpr std::array<TypeRow, kDataTypes> kTypeRows = {{
     {"undefined", 0, Family::other},
     {"float32", 32, Family::floating},
     {"uint8", 8, Family::integer},
@@ -40,8 +40,8 @@ constexpr std::array<Row, kDataTypes> kRows = {{
     {"float8e8m0", 8, Family::floating},
 }};
 
-const Row& row(DataType type) {
-  return kRows[static_cast<std::size_t>(type)];
+const TypeRow& row(DataType type) {
+  return kTypeRows[static_cast<std::size_t>(type)];
 }
 
 }  // namespace

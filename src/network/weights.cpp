@@ -19,13 +19,13 @@ constexpr Use kWeight = 8;      // weight or bias of a product
 constexpr Use kOther = 16;
 
 /// What an operator does with its inputs, by position; the last one stands for all beyond.
-struct Row {
+struct WeightRow {
   std::string_view type;
   std::array<Use, 5> uses;
 };
 constexpr Use A = kArithmetic, S = kSetting, W = kWeight, O = kOther, R = kStatistic;
 
-constexpr std::array kRows = std::to_array<Row>({
+constexpr std::array kWeightRows = std::to_array<WeightRow>({
     {"Add", {A, A, A, A, A}},
     {"BatchNormalization", {O, O, O, R, R}},
     {"Clip", {A, S, S, S, S}},
@@ -64,9 +64,9 @@ constexpr std::array kRows = std::to_array<Row>({
     {"Where", {A, A, A, A, A}},
 });
 
-const Row* find_row(std::string_view type) {
-  const auto found = std::ranges::lower_bound(kRows, type, {}, &Row::type);
-  return found != kRows.end() && found->type == type ? &*found : nullptr;
+const WeightRow* find_row(std::string_view type) {
+  const auto found = std::ranges::lower_bound(kWeightRows, type, {}, &WeightRow::type);
+  return found != kWeightRows.end() && found->type == type ? &*found : nullptr;
 }
 
 class Classification {
@@ -96,7 +96,7 @@ class Classification {
 
   struct Meaning {
     std::uint32_t type = std::numeric_limits<std::uint32_t>::max();  // where its text begins
-    const Row* row = nullptr;
+    const WeightRow* row = nullptr;
     bool identity = false, constant = false;
   };
   /// Operators of one type nearly always share its text, so that where it begins names it.

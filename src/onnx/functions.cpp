@@ -7,8 +7,6 @@
 namespace plimsoll::onnx {
 namespace {
 
-namespace field = schema::function;
-
 Function::Import decode_import(std::string_view message) {
   Function::Import import;
   for (Fields f(message); f.next();) {
@@ -31,14 +29,18 @@ Status Functions::add(std::string_view message) {
   Function function;
   for (Fields f(message); f.next();) {
     switch (f.key()) {
-      case bytes_field(field::kName): function.name = f.bytes(); break;
-      case bytes_field(field::kDomain): function.domain = plain_domain(f.bytes()); break;
-      case bytes_field(field::kOverload): function.overload = f.bytes(); break;
-      case bytes_field(field::kInput): function.inputs.push_back(f.bytes()); break;
-      case bytes_field(field::kOutput): function.outputs.push_back(f.bytes()); break;
-      case bytes_field(field::kNode): function.nodes.push_back(f.bytes()); break;
-      case bytes_field(field::kOpsetImport): function.imports.push_back(decode_import(f.bytes())); break;
-      case bytes_field(field::kDefault): function.defaults.push_back(decode_default(f.bytes())); break;
+      case bytes_field(schema::function::kName): function.name = f.bytes(); break;
+      case bytes_field(schema::function::kDomain): function.domain = plain_domain(f.bytes()); break;
+      case bytes_field(schema::function::kOverload): function.overload = f.bytes(); break;
+      case bytes_field(schema::function::kInput): function.inputs.push_back(f.bytes()); break;
+      case bytes_field(schema::function::kOutput): function.outputs.push_back(f.bytes()); break;
+      case bytes_field(schema::function::kNode): function.nodes.push_back(f.bytes()); break;
+      case bytes_field(schema::function::kOpsetImport):
+        function.imports.push_back(decode_import(f.bytes()));
+        break;
+      case bytes_field(schema::function::kDefault):
+        function.defaults.push_back(decode_default(f.bytes()));
+        break;
       default: break;
     }
   }

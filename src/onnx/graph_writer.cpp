@@ -18,8 +18,6 @@ using network::Role;
 using network::Tensor;
 using network::TensorId;
 using protozero::pbf_writer;
-namespace field = schema::attribute;
-
 bool has_rule(const Operator& op) {
   return op.kind != network::kUnknownKind && network::info(op.kind).infer != nullptr;
 }
@@ -129,51 +127,51 @@ Status GraphWriter::write_node(const Operator& op, pbf_writer& out) {
 }
 
 Status GraphWriter::write_attribute(const Attribute& a, pbf_writer& out) {
-  add_text(out, field::kName, network_.view(a.name));
+  add_text(out, schema::attribute::kName, network_.view(a.name));
   switch (a.kind) {
     case Attribute::Kind::integer:
-      out.add_int64(field::kInteger, a.integer);
-      out.add_enum(field::kType, field::integer);
+      out.add_int64(schema::attribute::kInteger, a.integer);
+      out.add_enum(schema::attribute::kType, schema::attribute::integer);
       break;
     case Attribute::Kind::real:
-      out.add_float(field::kReal, static_cast<float>(a.real));
-      out.add_enum(field::kType, field::real);
+      out.add_float(schema::attribute::kReal, static_cast<float>(a.real));
+      out.add_enum(schema::attribute::kType, schema::attribute::real);
       break;
     case Attribute::Kind::text:
-      add_text(out, field::kText, network_.view(a.list));
-      out.add_enum(field::kType, field::text);
+      add_text(out, schema::attribute::kText, network_.view(a.list));
+      out.add_enum(schema::attribute::kType, schema::attribute::text);
       break;
     case Attribute::Kind::integers: {
       const auto list = network_.integers_of(a);
-      out.add_packed_int64(field::kIntegers, list.begin(), list.end());
-      out.add_enum(field::kType, field::integers);
+      out.add_packed_int64(schema::attribute::kIntegers, list.begin(), list.end());
+      out.add_enum(schema::attribute::kType, schema::attribute::integers);
       break;
     }
     case Attribute::Kind::reals: {
       std::vector<float> list;
       for (const double x : network_.reals_of(a)) list.push_back(static_cast<float>(x));
-      out.add_packed_float(field::kReals, list.begin(), list.end());
-      out.add_enum(field::kType, field::reals);
+      out.add_packed_float(schema::attribute::kReals, list.begin(), list.end());
+      out.add_enum(schema::attribute::kType, schema::attribute::reals);
       break;
     }
     case Attribute::Kind::texts:
       for (std::uint32_t i = 0; i < a.list.count; ++i)
-        add_text(out, field::kTexts, network_.view(network_.ranges[a.list.begin + i]));
-      out.add_enum(field::kType, field::texts);
+        add_text(out, schema::attribute::kTexts, network_.view(network_.ranges[a.list.begin + i]));
+      out.add_enum(schema::attribute::kType, schema::attribute::texts);
       break;
     case Attribute::Kind::tensor: {
       const Result<std::string> tensor = whole_tensor(static_cast<TensorId>(a.integer));
       if (!tensor) return std::unexpected(tensor.error());
-      out.add_message(field::kTensor, *tensor);
-      out.add_enum(field::kType, field::tensor);
+      out.add_message(schema::attribute::kTensor, *tensor);
+      out.add_enum(schema::attribute::kType, schema::attribute::tensor);
       break;
     }
     case Attribute::Kind::graph: {
-      pbf_writer graph(out, field::kGraph);
+      pbf_writer graph(out, schema::attribute::kGraph);
       const network::Graph& body = network_.graph(static_cast<network::GraphId>(a.integer));
       PLIMSOLL_TRY(write_graph(body, body.name, false, graph));
       graph.commit();
-      out.add_enum(field::kType, field::graph);
+      out.add_enum(schema::attribute::kType, schema::attribute::graph);
       break;
     }
     case Attribute::Kind::other: break;

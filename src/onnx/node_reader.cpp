@@ -13,8 +13,6 @@ namespace {
 using network::Attribute;
 using network::AttributeValue;
 using network::TensorId;
-namespace field = schema::attribute;
-
 // Longer texts are not settings but blobs (a compiled engine, a vocabulary); they are not copied.
 constexpr std::size_t kLongestText = 1 << 16;
 
@@ -121,60 +119,60 @@ Status GraphReader::add_operator(Node& node, Environment& env) {
 Status GraphReader::read_attribute(std::string_view message, Node& node, Environment& env, bool substituted,
                                    std::string_view name) {
   AttributeValue a("", std::int64_t{0});
-  std::int64_t type = field::undefined;
-  std::int64_t guess = field::undefined;  // before IR 2 attributes did not say their type
+  std::int64_t type = schema::attribute::undefined;
+  std::int64_t guess = schema::attribute::undefined;  // before IR 2 attributes did not say their type
   std::string_view tensor, sparse, graph, reference;
   node.integers.clear();
   node.reals.clear();
   node.texts.clear();
   for (Fields f(message); f.next();) {
     switch (f.key()) {
-      case bytes_field(field::kName): a.name = f.bytes(); break;
-      case fixed32_field(field::kReal):
+      case bytes_field(schema::attribute::kName): a.name = f.bytes(); break;
+      case fixed32_field(schema::attribute::kReal):
         a.real = static_cast<double>(f.real());
-        guess = field::real;
+        guess = schema::attribute::real;
         break;
-      case varint_field(field::kInteger):
+      case varint_field(schema::attribute::kInteger):
         a.integer = f.integer();
-        guess = field::integer;
+        guess = schema::attribute::integer;
         break;
-      case bytes_field(field::kText):
+      case bytes_field(schema::attribute::kText):
         a.text = f.bytes();
-        guess = field::text;
+        guess = schema::attribute::text;
         break;
-      case bytes_field(field::kTensor):
+      case bytes_field(schema::attribute::kTensor):
         tensor = f.bytes();
-        guess = field::tensor;
+        guess = schema::attribute::tensor;
         break;
-      case bytes_field(field::kGraph):
+      case bytes_field(schema::attribute::kGraph):
         graph = f.bytes();
-        guess = field::graph;
+        guess = schema::attribute::graph;
         break;
-      case fixed32_field(field::kReals):
+      case fixed32_field(schema::attribute::kReals):
         node.reals.push_back(static_cast<double>(f.real()));
-        guess = field::reals;
+        guess = schema::attribute::reals;
         break;
-      case bytes_field(field::kReals):
+      case bytes_field(schema::attribute::kReals):
         each_packed_fixed<float>(f.bytes(), [&](float x) { node.reals.push_back(static_cast<double>(x)); });
-        guess = field::reals;
+        guess = schema::attribute::reals;
         break;
-      case varint_field(field::kIntegers):
+      case varint_field(schema::attribute::kIntegers):
         node.integers.push_back(f.integer());
-        guess = field::integers;
+        guess = schema::attribute::integers;
         break;
-      case bytes_field(field::kIntegers):
+      case bytes_field(schema::attribute::kIntegers):
         each_packed_varint(f.bytes(), [&](std::int64_t n) { node.integers.push_back(n); });
-        guess = field::integers;
+        guess = schema::attribute::integers;
         break;
-      case bytes_field(field::kTexts):
+      case bytes_field(schema::attribute::kTexts):
         node.texts.push_back(f.bytes().substr(0, kLongestText));
-        guess = field::texts;
+        guess = schema::attribute::texts;
         break;
-      case varint_field(field::kType): type = f.integer(); break;
-      case bytes_field(field::kReference): reference = f.bytes(); break;
-      case bytes_field(field::kSparseTensor):
+      case varint_field(schema::attribute::kType): type = f.integer(); break;
+      case bytes_field(schema::attribute::kReference): reference = f.bytes(); break;
+      case bytes_field(schema::attribute::kSparseTensor):
         sparse = f.bytes();
-        guess = field::sparse_tensor;
+        guess = schema::attribute::sparse_tensor;
         break;
       default: break;
     }
@@ -191,26 +189,26 @@ Status GraphReader::read_attribute(std::string_view message, Node& node, Environ
   }
   if (substituted) a.name = name;
   if (a.name.size() > kLongestText) return fail("an attribute's name is longer than {} bytes", kLongestText);
-  switch (type == field::undefined ? guess : type) {
-    case field::real: a.kind = Attribute::Kind::real; break;
-    case field::integer: a.kind = Attribute::Kind::integer; break;
-    case field::text:
+  switch (type == schema::attribute::undefined ? guess : type) {
+    case schema::attribute::real: a.kind = Attribute::Kind::real; break;
+    case schema::attribute::integer: a.kind = Attribute::Kind::integer; break;
+    case schema::attribute::text:
       a.kind = a.text.size() > kLongestText ? Attribute::Kind::other : Attribute::Kind::text;
       break;
-    case field::reals:
+    case schema::attribute::reals:
       a.kind = Attribute::Kind::reals;
       a.reals = node.reals;
       break;
-    case field::integers:
+    case schema::attribute::integers:
       a.kind = Attribute::Kind::integers;
       a.integers = node.integers;
       break;
-    case field::texts:
+    case schema::attribute::texts:
       a.kind = Attribute::Kind::texts;
       a.texts = node.texts;
       break;
-    case field::tensor:
-    case field::sparse_tensor: {
+    case schema::attribute::tensor:
+    case schema::attribute::sparse_tensor: {
       const bool is_sparse = !sparse.empty();
       const Result<TensorId> id = read_attribute_tensor(is_sparse ? sparse : tensor, is_sparse, node, env);
       if (!id) return std::unexpected(Error(id.error()).within(fmt::format("attribute {}", quote(a.name))));
@@ -218,7 +216,7 @@ Status GraphReader::read_attribute(std::string_view message, Node& node, Environ
       a.integer = static_cast<std::int64_t>(*id);
       break;
     }
-    case field::graph: {
+    case schema::attribute::graph: {
       const auto id = static_cast<std::int64_t>(builder_.peek().graphs.size());
       PLIMSOLL_TRY(read_graph(graph, env.scope, env.frame, false));
       a.kind = Attribute::Kind::graph;

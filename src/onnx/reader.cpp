@@ -14,7 +14,6 @@
 namespace plimsoll::onnx {
 namespace {
 
-namespace field = schema::model;
 constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 23;
 constexpr std::size_t kLongestProducer = 256;
 
@@ -83,21 +82,23 @@ class ModelReader {
   Status read_parts() {
     for (Fields f(bytes_); f.next();) {
       switch (f.key()) {
-        case varint_field(field::kIrVersion): model_.ir_version = f.integer(); break;
-        case bytes_field(field::kProducerName):
+        case varint_field(schema::model::kIrVersion): model_.ir_version = f.integer(); break;
+        case bytes_field(schema::model::kProducerName):
           model_.producer_name = f.bytes().substr(0, kLongestProducer);
           break;
-        case bytes_field(field::kProducerVersion):
+        case bytes_field(schema::model::kProducerVersion):
           model_.producer_version = f.bytes().substr(0, kLongestProducer);
           break;
-        case bytes_field(field::kGraph):
+        case bytes_field(schema::model::kGraph):
           if (parts_.has_graph) return fail("is damaged: it has two main graphs");
           parts_.graph = f.bytes();
           parts_.has_graph = true;
           break;
-        case bytes_field(field::kOpsetImport): parts_.imports.push_back(read_import(f.bytes())); break;
-        case bytes_field(field::kFunctions): PLIMSOLL_TRY(parts_.functions.add(f.bytes())); break;
-        case bytes_field(field::kMetadata): read_metadata(f.bytes()); break;
+        case bytes_field(schema::model::kOpsetImport):
+          parts_.imports.push_back(read_import(f.bytes()));
+          break;
+        case bytes_field(schema::model::kFunctions): PLIMSOLL_TRY(parts_.functions.add(f.bytes())); break;
+        case bytes_field(schema::model::kMetadata): read_metadata(f.bytes()); break;
         default: break;
       }
     }

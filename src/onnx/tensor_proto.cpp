@@ -14,8 +14,6 @@ namespace {
 using network::DataType;
 using network::Dim;
 using network::Scalar;
-namespace field = schema::tensor;
-
 Result<std::int64_t> parse_number(std::string_view key, std::string_view text) {
   std::int64_t n = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
@@ -133,53 +131,55 @@ Result<StoredTensor> decode_tensor(std::string_view message) {
   std::int64_t type = 0;
   for (Fields f(message); f.next();) {
     switch (f.key()) {
-      case varint_field(field::kDims): tensor.dims.push_back(Dim::of(f.integer())); break;
-      case bytes_field(field::kDims):
+      case varint_field(schema::tensor::kDims): tensor.dims.push_back(Dim::of(f.integer())); break;
+      case bytes_field(schema::tensor::kDims):
         each_packed_varint(f.bytes(), [&](std::int64_t d) { tensor.dims.push_back(Dim::of(d)); });
         break;
-      case varint_field(field::kType): type = f.integer(); break;
-      case bytes_field(field::kName): tensor.name = f.bytes(); break;
-      case bytes_field(field::kRaw):
+      case varint_field(schema::tensor::kType): type = f.integer(); break;
+      case bytes_field(schema::tensor::kName): tensor.name = f.bytes(); break;
+      case bytes_field(schema::tensor::kRaw):
         tensor.raw = f.bytes();
         tensor.storage = Storage::raw;
         break;
-      case bytes_field(field::kFloats):
+      case bytes_field(schema::tensor::kFloats):
         contents.fixed += f.bytes().size() / 4;
         tensor.storage = Storage::floats;
         break;
-      case fixed32_field(field::kFloats):
+      case fixed32_field(schema::tensor::kFloats):
         ++contents.fixed;
         tensor.storage = Storage::floats;
         break;
-      case bytes_field(field::kDoubles):
+      case bytes_field(schema::tensor::kDoubles):
         contents.fixed += f.bytes().size() / 8;
         tensor.storage = Storage::doubles;
         break;
-      case fixed64_field(field::kDoubles):
+      case fixed64_field(schema::tensor::kDoubles):
         ++contents.fixed;
         tensor.storage = Storage::doubles;
         break;
-      case bytes_field(field::kInt32s):
-      case bytes_field(field::kInt64s):
-      case bytes_field(field::kUint64s): contents.varint_bytes += f.bytes().size(); break;
-      case varint_field(field::kInt32s):
-      case varint_field(field::kInt64s):
-      case varint_field(field::kUint64s): ++contents.varint_bytes; break;
-      case bytes_field(field::kStrings):
+      case bytes_field(schema::tensor::kInt32s):
+      case bytes_field(schema::tensor::kInt64s):
+      case bytes_field(schema::tensor::kUint64s): contents.varint_bytes += f.bytes().size(); break;
+      case varint_field(schema::tensor::kInt32s):
+      case varint_field(schema::tensor::kInt64s):
+      case varint_field(schema::tensor::kUint64s): ++contents.varint_bytes; break;
+      case bytes_field(schema::tensor::kStrings):
         ++contents.strings;
         tensor.storage = Storage::strings;
         break;
-      case bytes_field(field::kExternal): PLIMSOLL_TRY(decode_external_entry(f.bytes(), tensor)); break;
-      case varint_field(field::kLocation): external = f.integer() == 1; break;
+      case bytes_field(schema::tensor::kExternal):
+        PLIMSOLL_TRY(decode_external_entry(f.bytes(), tensor));
+        break;
+      case varint_field(schema::tensor::kLocation): external = f.integer() == 1; break;
       default: break;
     }
     switch (f.key()) {
-      case bytes_field(field::kInt32s):
-      case varint_field(field::kInt32s): tensor.storage = Storage::int32s; break;
-      case bytes_field(field::kInt64s):
-      case varint_field(field::kInt64s): tensor.storage = Storage::int64s; break;
-      case bytes_field(field::kUint64s):
-      case varint_field(field::kUint64s): tensor.storage = Storage::uint64s; break;
+      case bytes_field(schema::tensor::kInt32s):
+      case varint_field(schema::tensor::kInt32s): tensor.storage = Storage::int32s; break;
+      case bytes_field(schema::tensor::kInt64s):
+      case varint_field(schema::tensor::kInt64s): tensor.storage = Storage::int64s; break;
+      case bytes_field(schema::tensor::kUint64s):
+      case varint_field(schema::tensor::kUint64s): tensor.storage = Storage::uint64s; break;
       default: break;
     }
   }
@@ -248,11 +248,11 @@ Status gather_typed(std::string_view message, Storage storage, DataType type, st
                     : type == DataType::complex128 ? 8
                                                    : (network::bits(type) + 7) / 8;
   const auto entry = [&](std::int64_t n) { append_little_endian(out, static_cast<std::uint64_t>(n), width); };
-  const std::uint32_t number = storage == Storage::floats    ? field::kFloats
-                               : storage == Storage::doubles ? field::kDoubles
-                               : storage == Storage::int32s  ? field::kInt32s
-                               : storage == Storage::int64s  ? field::kInt64s
-                               : storage == Storage::uint64s ? field::kUint64s
+  const std::uint32_t number = storage == Storage::floats    ? schema::tensor::kFloats
+                               : storage == Storage::doubles ? schema::tensor::kDoubles
+                               : storage == Storage::int32s  ? schema::tensor::kInt32s
+                               : storage == Storage::int64s  ? schema::tensor::kInt64s
+                               : storage == Storage::uint64s ? schema::tensor::kUint64s
                                                              : 0;
   if (number == 0) return fail("its contents are not numbers in a typed field");
   const bool fixed = storage == Storage::floats || storage == Storage::doubles;

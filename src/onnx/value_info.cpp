@@ -6,17 +6,15 @@
 namespace plimsoll::onnx {
 namespace {
 
-namespace field = schema::type;
-
 Status decode_extent(std::string_view message, ValueInfo& info) {
   if (info.rank == network::kMaxRank) return fail("a rank over {} is not supported", network::kMaxRank);
   ValueInfo::Extent& extent = info.extents[info.rank++];
   extent = {};
   for (Fields f(message); f.next();) {
-    if (f.key() == varint_field(field::kDimValue)) {
+    if (f.key() == varint_field(schema::type::kDimValue)) {
       extent.value = f.integer();
       extent.has_value = true;
-    } else if (f.key() == bytes_field(field::kDimName)) {
+    } else if (f.key() == bytes_field(schema::type::kDimName)) {
       extent.name = f.bytes();
     }
   }
@@ -27,14 +25,14 @@ Status decode_extent(std::string_view message, ValueInfo& info) {
 Status decode_tensor_type(std::string_view message, ValueInfo& info) {
   info.form = ValueInfo::Form::tensor;
   for (Fields f(message); f.next();) {
-    if (f.key() == varint_field(field::kElement)) {
+    if (f.key() == varint_field(schema::type::kElement)) {
       const auto type = network::data_type_from_number(f.integer());
       if (!type) return fail("has element type {}, which ONNX does not define", f.integer());
       info.type = *type;
-    } else if (f.key() == bytes_field(field::kShape)) {
+    } else if (f.key() == bytes_field(schema::type::kShape)) {
       info.has_shape = true;
       for (Fields dims(f.bytes()); dims.next();)
-        if (dims.key() == bytes_field(field::kDim)) PLIMSOLL_TRY(decode_extent(dims.bytes(), info));
+        if (dims.key() == bytes_field(schema::type::kDim)) PLIMSOLL_TRY(decode_extent(dims.bytes(), info));
     }
   }
   return {};
@@ -68,11 +66,11 @@ Result<ValueInfo> decode_value_info(std::string_view message) {
   }
   for (Fields f(type); f.next();) {
     switch (f.key()) {
-      case bytes_field(field::kTensor):
-      case bytes_field(field::kSparseTensor): PLIMSOLL_TRY(decode_tensor_type(f.bytes(), info)); break;
-      case bytes_field(field::kSequence): info.form = ValueInfo::Form::sequence; break;
-      case bytes_field(field::kOptional): info.form = ValueInfo::Form::optional; break;
-      case bytes_field(field::kMap): info.form = ValueInfo::Form::map; break;
+      case bytes_field(schema::type::kTensor):
+      case bytes_field(schema::type::kSparseTensor): PLIMSOLL_TRY(decode_tensor_type(f.bytes(), info)); break;
+      case bytes_field(schema::type::kSequence): info.form = ValueInfo::Form::sequence; break;
+      case bytes_field(schema::type::kOptional): info.form = ValueInfo::Form::optional; break;
+      case bytes_field(schema::type::kMap): info.form = ValueInfo::Form::map; break;
       default: break;
     }
   }

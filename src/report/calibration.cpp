@@ -13,7 +13,7 @@ using hardware::ClassDifference;
 using hardware::ClassFit;
 using Json = nlohmann::ordered_json;
 
-std::string percent(double share) {
+std::string percent_tenths(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }
 std::string change(double share) {
@@ -51,8 +51,8 @@ Table ceiling_table(const hardware::Calibration& calibration) {
               {}};
   for (const hardware::Ceiling& ceiling : calibration.ceilings)
     table.rows.push_back({printable(ceiling.name, 60), at_text(ceiling), value_text(ceiling),
-                          percent(ceiling.spread),
-                          ceiling.share_of_peak ? percent(*ceiling.share_of_peak) : "-"});
+                          percent_tenths(ceiling.spread),
+                          ceiling.share_of_peak ? percent_tenths(*ceiling.share_of_peak) : "-"});
   return table;
 }
 
@@ -67,8 +67,8 @@ Table class_table(const hardware::Calibration& calibration) {
               {}};
   for (const ClassFit& fit : calibration.fits) {
     std::vector<std::string> row = words(fit);
-    row.insert(row.end(), {fmt::format("{}", fit.points), percent(fit.efficiency), percent(fit.residual),
-                           percent(fit.residual_90)});
+    row.insert(row.end(), {fmt::format("{}", fit.points), percent_tenths(fit.efficiency),
+                           percent_tenths(fit.residual), percent_tenths(fit.residual_90)});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -125,8 +125,8 @@ Table class_differences(const hardware::CalibrationDifference& difference) {
               {}};
   for (const ClassDifference& d : difference.classes) {
     std::vector<std::string> row = words(d);
-    row.insert(row.end(),
-               {fmt::format("{}", d.points), percent(d.first), percent(d.second), change(d.change())});
+    row.insert(row.end(), {fmt::format("{}", d.points), percent_tenths(d.first), percent_tenths(d.second),
+                           change(d.change())});
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -35,7 +35,7 @@ std::string seconds(double v) {
 std::string joules(double v) {
   return text(Joules(v));
 }
-std::string percent(double v) {
+std::string percent_hundredths(double v) {
   return fmt::format("{:.2f} %", 100 * v);
 }
 
@@ -81,7 +81,7 @@ Table choice_table(const ChoiceReport& report, const std::vector<std::size_t>& r
                                     cell(c.image, seconds),
                                     c.image ? std::string(name(c.image->figure.provenance)) : "",
                                     cell(c.energy, joules),
-                                    cell(c.accuracy, percent),
+                                    cell(c.accuracy, percent_hundredths),
                                     c.on_front ? "*" : ""};
     for (const Aspect aspect : aspects) row.push_back(verdict_cell(*finding_of(c, aspect)));
     table.rows.push_back(std::move(row));
@@ -186,7 +186,7 @@ std::string aspect_text(Aspect aspect, double value) {
     case Aspect::mass: return si_text(value * 1000, "g");
     case Aspect::size: return fmt::format("{:.4g} mm", value * 1000);
     case Aspect::price: return text(Money(value)) + "/h";
-    case Aspect::accuracy: return percent(value);
+    case Aspect::accuracy: return percent_hundredths(value);
     case Aspect::precision:
     case Aspect::updates: break;
   }

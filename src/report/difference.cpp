@@ -38,7 +38,7 @@ constexpr Total kTotals[] = {
 
 std::string figure(std::int64_t n, bool bytes) {
   if (n == kUnbounded) return "unknown";
-  return bytes ? text(Bytes(n)) : plimsoll::count_text(n);
+  return bytes ? text(Bytes(n)) : count_text(n);
 }
 
 std::string change(std::int64_t a, std::int64_t b) {
@@ -81,7 +81,7 @@ std::map<std::string, LayerFacts> layers_of(const Inspection& i) {
 std::string facts_text(const std::optional<LayerFacts>& f) {
   if (!f) return "-";
   std::string out = f->shape;
-  if (f->parameters > 0) out += fmt::format(", {} parameters", plimsoll::count_text(f->parameters));
+  if (f->parameters > 0) out += fmt::format(", {} parameters", count_text(f->parameters));
   if (f->macs > 0) out += fmt::format(", {} MACs", figure(f->macs, false));
   return out;
 }
@@ -118,7 +118,7 @@ Table kind_difference(const Inspection& a, const Inspection& b) {
   const auto show = [](const std::optional<KindTotals>& k) {
     if (!k) return std::string("-");
     std::string out = fmt::format("{} nodes", k->nodes);
-    if (k->work.flops.high > 0) out += fmt::format(", {} FLOPs", count_text(k->work.flops));
+    if (k->work.flops.high > 0) out += fmt::format(", {} FLOPs", interval_text(k->work.flops));
     return out;
   };
   for (const auto& [name, sides] : paired(kinds_of(a), kinds_of(b))) {

@@ -91,12 +91,12 @@ std::string grouped(std::int64_t n) {
   return digits;
 }
 
-std::string count_text(estimate::Interval n) {
+std::string interval_text(estimate::Interval n) {
   if (n.high == network::kUnbounded) return "unknown";
-  return (n.low == n.high ? "" : "<= ") + plimsoll::count_text(n.high);
+  return (n.low == n.high ? "" : "<= ") + count_text(n.high);
 }
 
-std::string bytes_text(estimate::Interval n) {
+std::string interval_bytes_text(estimate::Interval n) {
   if (n.high == network::kUnbounded) return "unknown";
   return (n.low == n.high ? "" : "<= ") + text(Bytes(n.high));
 }
@@ -165,12 +165,14 @@ std::string summary_text(const Inspection& i, const TextStyle& style) {
   if (!i.shapes.bound().empty()) line("dimensions", bindings_text(i));
   line("parameters",
        fmt::format("{}  ({} of weights, with buffers)", grouped(c.parameters), text(Bytes(c.weight_bytes))));
-  line("MACs", count_text(c.forward.macs));
-  line("FLOPs",
-       fmt::format("{} forward, {} backward", count_text(c.forward.flops), count_text(c.backward.flops)));
-  line("moved", fmt::format("{} read, {} written, {:.1f} FLOPs per byte", bytes_text(c.forward.bytes_read),
-                            bytes_text(c.forward.bytes_written), arithmetic_intensity(c.forward)));
-  line("activations", fmt::format("{} in all", bytes_text({c.activation_bytes, c.activation_bytes})));
+  line("MACs", interval_text(c.forward.macs));
+  line("FLOPs", fmt::format("{} forward, {} backward", interval_text(c.forward.flops),
+                            interval_text(c.backward.flops)));
+  line("moved",
+       fmt::format("{} read, {} written, {:.1f} FLOPs per byte", interval_bytes_text(c.forward.bytes_read),
+                   interval_bytes_text(c.forward.bytes_written), arithmetic_intensity(c.forward)));
+  line("activations",
+       fmt::format("{} in all", interval_bytes_text({c.activation_bytes, c.activation_bytes})));
   if (const WeightConcentration w = concentration(c); w.layers > 0)
     line("heavy layers", fmt::format("the heaviest 15 % ({} of {}) hold {:.0f} % of the weights", w.heaviest,
                                      w.layers, 100 * w.share));
@@ -197,14 +199,14 @@ Table kind_table(const Inspection& i) {
     t.rows.push_back({printable(k.name), grouped(static_cast<std::int64_t>(k.nodes)),
                       !counted                ? "not counted"
                       : k.work.macs.high == 0 ? "-"
-                                              : count_text(k.work.macs),
+                                              : interval_text(k.work.macs),
                       k.work.macs.high == 0 ? "" : percent(k.work.macs.high, i.counts.forward.macs.high),
                       !counted                 ? ""
                       : k.work.flops.high == 0 ? "-"
-                                               : count_text(k.work.flops),
+                                               : interval_text(k.work.flops),
                       k.work.flops.high == 0 ? "" : percent(k.work.flops.high, i.counts.forward.flops.high),
-                      k.parameters == 0 ? "-" : plimsoll::count_text(k.parameters),
-                      !counted ? "" : bytes_text(moved)});
+                      k.parameters == 0 ? "-" : count_text(k.parameters),
+                      !counted ? "" : interval_bytes_text(moved)});
   }
   return t;
 }
@@ -228,9 +230,9 @@ Table layer_table(const Inspection& i) {
       return counted ? std::move(text) : std::string("not counted");
     };
     t.rows.push_back({layer_name(i.network, op), printable(kind_name(i.network, op)), output_shape(i, op),
-                      plimsoll::count_text(row.parameters), figure(count_text(work.macs)),
-                      figure(count_text(work.flops)), figure(bytes_text(work.bytes_read)),
-                      figure(bytes_text(work.bytes_written)),
+                      count_text(row.parameters), figure(interval_text(work.macs)),
+                      figure(interval_text(work.flops)), figure(interval_bytes_text(work.bytes_read)),
+                      figure(interval_bytes_text(work.bytes_written)),
                       counted ? fmt::format("{:.1f}", arithmetic_intensity(work)) : ""});
   }
   return t;

@@ -57,8 +57,8 @@ struct WeightConcentration {
 [[nodiscard]] Table layer_numbers(const Inspection& inspection);
 
 /// Figures for people where they are exact, "<= 12.3 G" where they are a bound, "unknown" without one.
-[[nodiscard]] std::string count_text(estimate::Interval n);
-[[nodiscard]] std::string bytes_text(estimate::Interval n);
+[[nodiscard]] std::string interval_text(estimate::Interval n);
+[[nodiscard]] std::string interval_bytes_text(estimate::Interval n);
 /// 25557032 as "25,557,032".
 [[nodiscard]] std::string grouped(std::int64_t n);
 

@@ -61,10 +61,10 @@ TEST(Grouped, EveryThreeDigits) {
 }
 
 TEST(CountText, SaysWhatIsABound) {
-  EXPECT_EQ(count_text(estimate::Interval{12, 12}), "12");
-  EXPECT_EQ(count_text(estimate::Interval{0, 12}), "<= 12");
-  EXPECT_EQ(count_text(estimate::Interval{0, network::kUnbounded}), "unknown");
-  EXPECT_EQ(bytes_text(estimate::Interval{0, 2048}), "<= 2.00 KiB");
+  EXPECT_EQ(interval_text(estimate::Interval{12, 12}), "12");
+  EXPECT_EQ(interval_text(estimate::Interval{0, 12}), "<= 12");
+  EXPECT_EQ(interval_text(estimate::Interval{0, network::kUnbounded}), "unknown");
+  EXPECT_EQ(interval_bytes_text(estimate::Interval{0, 2048}), "<= 2.00 KiB");
 }
 
 TEST(Concentration, OfTheHeaviestLayers) {

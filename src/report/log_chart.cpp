@@ -18,7 +18,7 @@ constexpr double kWidth = 880, kLeft = 106, kTop = 44, kPlotHeight = 330, kPlotW
 constexpr double kRight = kLeft + kPlotWidth, kBottom = kTop + kPlotHeight;
 constexpr double kLegend = kRight + 18, kRow = 19, kKey = 26;
 constexpr double kLetter = 6.4;  // the width of an average letter of 12 px, to see what has room
-constexpr std::size_t kColors = 8, kDashes = 3;
+constexpr std::size_t kLineColors = 8, kDashes = 3;
 constexpr double kStop = 14;  // height of the bar at a curve's end
 
 struct Range {
@@ -152,7 +152,7 @@ class Drawing {
     std::string path;
     for (const LogPoint& point : points)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", across(point.x), up(point.y));
-    out_ += fmt::format("<g class=\"line-{}\">", series.color % kColors);
+    out_ += fmt::format("<g class=\"line-{}\">", series.color % kLineColors);
     if (has_line(series.mark) && points.size() > 1)
       out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", stroke(series), path);
     const auto title = [&](const LogPoint& point) {
@@ -176,7 +176,7 @@ class Drawing {
     double y = kTop + 10;
     for (const LogSeries& series : chart_.series) {
       if (series.part) continue;
-      out_ += fmt::format("<g class=\"line-{}\">", series.color % kColors);
+      out_ += fmt::format("<g class=\"line-{}\">", series.color % kLineColors);
       if (has_line(series.mark))
         out_ += fmt::format("<path class=\"{}\" d=\"M{} {:.1f}h{}\"/>", stroke(series), kLegend, y - 4, kKey);
       if (has_points(series.mark))
@@ -199,7 +199,7 @@ class Drawing {
     return mark == LogMark::line || mark == LogMark::dashed || mark == LogMark::points;
   }
   static std::string stroke(const LogSeries& series) {
-    const std::size_t round = series.color / kColors;
+    const std::size_t round = series.color / kLineColors;
     const std::string dash = round == 0 ? "" : fmt::format(" dash-{}", (round - 1) % kDashes + 1);
     switch (series.mark) {
       case LogMark::dashed: return "stroke dashed";

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kIndent = "  ";
 constexpr int kWidest = 100;
-constexpr int kNarrowest = 24;
+constexpr int kNarrowestBar = 24;
 constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 std::string painted(std::string_view text, int color, const TextStyle& style) {
@@ -32,7 +32,7 @@ struct Scale {
 
 std::size_t bar_columns(const TextStyle& style) {
   const int room = style.width.value_or(kWidest) - static_cast<int>(kIndent.size()) - 1;  // 1: the line
-  return static_cast<std::size_t>(std::clamp(room, kNarrowest, kWidest - 3));
+  return static_cast<std::size_t>(std::clamp(room, kNarrowestBar, kWidest - 3));
 }
 
 /// One row of fills; the line stands before column `line`, or nowhere.

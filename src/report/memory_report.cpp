@@ -42,7 +42,7 @@ std::string device_title(const hardware::Device& device) {
   return printable(device.id.empty() ? device.name : fmt::format("{} ({})", device.name, device.id));
 }
 
-std::string percent(double share) {
+std::string percent_used(double share) {
   return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0);
 }
 
@@ -56,10 +56,10 @@ std::string verdict(const MemoryReport& r, const TextStyle& style) {
   if (*e.fits)
     return fmt::format("{} {} on {}: needs {} of {}, {} ({}) to spare", model, green("fits", style), device,
                        text(need), text(*e.capacity), text(*e.capacity - need),
-                       percent((*e.capacity - need) / *e.capacity));
+                       percent_used((*e.capacity - need) / *e.capacity));
   return fmt::format("{} {} on {}: needs {} of {}, {} ({}) too much", model, red("does not fit", style),
                      device, text(need), text(*e.capacity), text(need - *e.capacity),
-                     percent((need - *e.capacity) / *e.capacity));
+                     percent_used((need - *e.capacity) / *e.capacity));
 }
 
 std::string_view phase_text(estimate::Phase phase) {
@@ -94,7 +94,7 @@ std::string largest_text(const estimate::LargestBatch& l) {
   if (!l.bounded) return fmt::format("{} and more: the largest that was tried still fits", grouped(l.batch));
   return fmt::format("{}, which needs {} of {}: {} ({}) to spare", grouped(l.batch), text(l.minimum_device),
                      text(l.capacity), text(l.capacity - l.minimum_device),
-                     percent((l.capacity - l.minimum_device) / l.capacity));
+                     percent_used((l.capacity - l.minimum_device) / l.capacity));
 }
 
 std::string figures(const MemoryReport& r, const TextStyle& style) {
@@ -203,8 +203,8 @@ Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
           {}};
   for (const estimate::Measure& m : measures)
     if ((now - m.minimum_device) / now >= kWorthSaying)
-      t.rows.push_back({printable(m.what), text(m.minimum_device), percent((now - m.minimum_device) / now),
-                        fits_word(m.fits)});
+      t.rows.push_back({printable(m.what), text(m.minimum_device),
+                        percent_used((now - m.minimum_device) / now), fits_word(m.fits)});
   return t;
 }
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "report/json_values.hpp"
 #include "report/memory_report.hpp"
 
 namespace plimsoll::report {
@@ -10,9 +11,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostTensors = 50;
 
-Json bytes(const std::optional<Bytes>& b) {
-  return b ? Json(b->count()) : Json(nullptr);
-}
 Json fits(const std::optional<bool>& f) {
   return f ? Json(*f) : Json(nullptr);
 }
@@ -56,8 +54,8 @@ Json to_json(const MemoryReport& r) {
               {"device_used_bytes", e.device_used().count()},
               {"minimum_reserved_bytes", e.minimum_reserved.count()},
               {"minimum_device_bytes", e.minimum_device().count()},
-              {"context_bytes", bytes(e.context)},
-              {"capacity_bytes", bytes(e.capacity)},
+              {"context_bytes", json_bytes(e.context)},
+              {"capacity_bytes", json_bytes(e.capacity)},
               {"fits", fits(e.fits)}};
   out["peak"] = {{"phase", name(e.peak_phase)},
                  {"operator", e.peak_operator.empty() ? Json(nullptr) : Json(printable(e.peak_operator))}};
@@ -71,7 +69,7 @@ Json to_json(const MemoryReport& r) {
   out["measures"] = to_json(r.measures);
   out["others"] = Json::array();
   for (const OtherUser& o : r.others)
-    out["others"].push_back({{"pid", o.pid}, {"name", printable(o.name)}, {"bytes", bytes(o.bytes)}});
+    out["others"].push_back({{"pid", o.pid}, {"name", printable(o.name)}, {"bytes", json_bytes(o.bytes)}});
   out["notes"] = memory_notes(r);
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/json_values.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll::report {
@@ -102,10 +103,6 @@ std::string comparison(const OutOfMemory& m, const MemoryReport& r, const TextSt
   return out;
 }
 
-Json bytes(const std::optional<Bytes>& b) {
-  return b ? Json(b->count()) : Json(nullptr);
-}
-
 }  // namespace
 
 std::string out_of_memory_text(const OutOfMemoryReport& report, const TextStyle& style) {
@@ -137,17 +134,17 @@ Json to_json(const OutOfMemoryReport& report) {
   const std::optional<double> share = m.fragmentation();
   Json out = {{"requested_bytes", m.requested.count()},
               {"gpu", m.gpu ? Json(*m.gpu) : Json(nullptr)},
-              {"total_bytes", bytes(m.total)},
-              {"free_bytes", bytes(m.free)},
-              {"allowed_bytes", bytes(m.allowed)},
-              {"process_bytes", bytes(m.process)},
-              {"allocated_bytes", bytes(m.allocated)},
-              {"private_pool_bytes", bytes(m.private_pools)},
-              {"unallocated_bytes", bytes(m.unallocated)},
-              {"reserved_bytes", bytes(m.reserved())},
-              {"context_bytes", bytes(m.context())},
-              {"others_bytes", bytes(m.others())},
-              {"unexplained_bytes", bytes(m.unexplained())},
+              {"total_bytes", json_bytes(m.total)},
+              {"free_bytes", json_bytes(m.free)},
+              {"allowed_bytes", json_bytes(m.allowed)},
+              {"process_bytes", json_bytes(m.process)},
+              {"allocated_bytes", json_bytes(m.allocated)},
+              {"private_pool_bytes", json_bytes(m.private_pools)},
+              {"unallocated_bytes", json_bytes(m.unallocated)},
+              {"reserved_bytes", json_bytes(m.reserved())},
+              {"context_bytes", json_bytes(m.context())},
+              {"others_bytes", json_bytes(m.others())},
+              {"unexplained_bytes", json_bytes(m.unexplained())},
               {"fragmentation", share ? Json(*share) : Json(nullptr)},
               {"processes", std::move(processes)}};
   out["advice"] = Json::array();
@@ -157,7 +154,7 @@ Json to_json(const OutOfMemoryReport& report) {
     out["model"] = printable(report.model->inspection.model);
     out["batch"] = report.model->batch;
     out["memory"] = to_json(*report.model);
-    out["beyond_estimate_bytes"] = bytes(beyond_estimate(m, report.model->estimate));
+    out["beyond_estimate_bytes"] = json_bytes(beyond_estimate(m, report.model->estimate));
   }
   return out;
 }

@@ -76,7 +76,7 @@ Json ceiling(const hardware::Ceiling& c, const SurveyedDevice& device, std::stri
 }
 
 template <class Each>
-void for_each_device(const Survey& survey, const Each& each) {
+void for_each_named_device(const Survey& survey, const Each& each) {
   if (survey.cpu) each(*survey.cpu, "cpu");
   if (survey.gpu) each(*survey.gpu, "gpu");
 }
@@ -93,7 +93,7 @@ Json to_json(const Survey& survey) {
               {"vecadd", Json::array()},
               {"matmul", Json::array()},
               {"ceilings", Json::array()}};
-  for_each_device(survey, [&](const SurveyedDevice& device, std::string_view kind) {
+  for_each_named_device(survey, [&](const SurveyedDevice& device, std::string_view kind) {
     out["devices"].push_back({{"device", kind},
                               {"id", printable(device.device.id)},
                               {"name", printable(device.device.name)},

@@ -11,6 +11,9 @@
 
 namespace plimsoll::report {
 
+/// How many colours the page has for runs; then they begin again.
+inline constexpr std::size_t kRunColors = 8;
+
 /// One series of one run within a chart.
 struct ChartLine {
   std::size_t run = 0;    ///< place among the reports

@@ -13,7 +13,6 @@ namespace {
 /// Of the drawing, as in run.js.
 constexpr double kWidth = 600, kHeight = 190, kLeft = 62, kRight = 592, kTop = 8, kBottom = 168;
 constexpr std::size_t kMostPoints = 400;  ///< of a line; the script draws it finer
-constexpr std::size_t kColors = 8;
 
 struct Axis {
   double low = 0, high = 1;
@@ -85,7 +84,7 @@ std::string chart_svg(const Chart& chart, Span span) {
              text_at(kRight - 2, axis.y(limit.value) + (axis.y(limit.value) > kTop + 14 ? -4 : 13), "end",
                      limit.label, "limit");
   for (const ChartLine& line : chart.lines)
-    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color % kColors,
+    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color % kRunColors,
                        line.secondary ? " faint" : "", path_of(line.series, span, axis));
   return out + "</svg>";
 }

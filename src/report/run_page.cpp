@@ -14,11 +14,10 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr std::size_t kColors = 8;
 constexpr std::size_t kMostTail = 8000;  ///< bytes of the last lines
 
 std::string key(std::size_t run) {
-  return fmt::format("<span class=\"key run-{}\"></span>", run % kColors);
+  return fmt::format("<span class=\"key run-{}\"></span>", run % kRunColors);
 }
 
 /// Text as HTML in which a line does not break between a number and its unit.
@@ -206,7 +205,7 @@ std::string legend(const Chart& chart) {
     for (std::size_t l = 0; l < chart.lines.size(); ++l)
       if (chart.lines[l].label == line.label)
         out += fmt::format(" <span data-line=\"{}\"><span class=\"key run-{}{}\"></span><b></b></span>", l,
-                           chart.lines[l].color % kColors, line.secondary ? " faint" : "");
+                           chart.lines[l].color % kRunColors, line.secondary ? " faint" : "");
     out += "</li>";
   }
   return out + "</ul>";

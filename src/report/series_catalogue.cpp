@@ -117,16 +117,16 @@ bool fits(std::string_view pattern, std::string_view metric) {
   return metric.empty();
 }
 
-std::string share_text(double share) {
-  const double percent = 100 * share;
-  if (percent == 0) return "0 %";
-  return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
-}
-
 }  // namespace
 
 std::string_view name(Shown shown) {
   return kShownNames[static_cast<std::size_t>(shown)];
+}
+
+std::string share_text(double share) {
+  const double percent = 100 * share;
+  if (percent == 0) return "0 %";
+  return fmt::format("{:.{}f} %", percent, std::abs(percent) < 9.95 ? 1 : 0);
 }
 
 std::string value_text(double value, Shown shown, std::string_view unit) {

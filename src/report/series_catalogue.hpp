@@ -26,6 +26,7 @@ enum class Shown {
 [[nodiscard]] std::string_view name(Shown shown);
 /// "43.1 %", "12.0 GiB", "412 W"; `unit` only for plain values.
 [[nodiscard]] std::string value_text(double value, Shown shown, std::string_view unit = {});
+[[nodiscard]] std::string share_text(double share);  ///< as value_text shows a share
 
 /// What people look at together, and switch on and off together.
 enum class SeriesGroup { activity, memory, power, processor, transfer, metric };

@@ -8,7 +8,7 @@ namespace plimsoll::report {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 12;
+constexpr std::size_t kNarrowestColumn = 12;
 
 /// Whether a byte begins a character, in UTF-8 that printable() let through.
 bool begins_character(char c) {
@@ -49,11 +49,11 @@ std::vector<std::size_t> column_widths(const Table& table, const TextStyle& styl
     // Take from the widest column that may shrink.
     std::size_t best = widths.size();
     for (std::size_t c = 0; c < widths.size(); ++c)
-      if (table.columns[c].shrinks && widths[c] > kNarrowest &&
+      if (table.columns[c].shrinks && widths[c] > kNarrowestColumn &&
           (best == widths.size() || widths[c] > widths[best]))
         best = c;
     if (best == widths.size()) break;
-    const std::size_t cut = std::min(total - limit, widths[best] - kNarrowest);
+    const std::size_t cut = std::min(total - limit, widths[best] - kNarrowestColumn);
     widths[best] -= cut;
     total -= cut;
   }

@@ -16,7 +16,7 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr int kNarrowest = 20;
+constexpr int kNarrowestScreen = 20;
 constexpr int kWidestBar = 40;
 constexpr int kLongestHistory = 60;
 constexpr double kMuchPressure = 0.1;
@@ -52,7 +52,7 @@ std::string cut_to(std::string_view text, std::size_t columns) {
 std::string Line::rendered(const TopScreen& screen) const {
   const TextStyle style{{}, screen.color};
   std::string out;
-  auto room = static_cast<std::size_t>(std::max(screen.width, kNarrowest));
+  auto room = static_cast<std::size_t>(std::max(screen.width, kNarrowestScreen));
   for (const auto& [text, tone] : pieces_) {
     const std::string part = cut_to(text, room);
     room -= display_width(part);
@@ -91,7 +91,7 @@ std::string sparkline(const std::vector<double>& history, int columns) {
   return out;
 }
 
-std::string percent(const std::optional<double>& share) {
+std::string percent_or_dash(const std::optional<double>& share) {
   return share ? fmt::format("{:.0f} %", 100 * *share) : std::string("-");
 }
 
@@ -169,7 +169,7 @@ void Screen::host(const TopHost& host) {
   Line rest;
   rest.add("  waiting for  ");
   const auto pressure = [&](std::string_view what, const std::optional<double>& share) {
-    rest.add(fmt::format("{} {}   ", what, percent(share)),
+    rest.add(fmt::format("{} {}   ", what, percent_or_dash(share)),
              share.value_or(0) > kMuchPressure ? Tone::bad : Tone::plain);
   };
   pressure("CPU", host.cpu_pressure);
@@ -194,7 +194,7 @@ void Screen::no_gpu(const TopView& view) {
   if (view.no_gpu.empty()) return;
   // The reason is a library's, and long: it goes on below, between words.
   std::string rest = "no GPU: " + printable(view.no_gpu, 1000);
-  const auto room = static_cast<std::size_t>(std::max(screen_.width, kNarrowest));
+  const auto room = static_cast<std::size_t>(std::max(screen_.width, kNarrowestScreen));
   while (!rest.empty()) {
     std::string part = cut_to(rest, room);
     if (part.size() < rest.size())
@@ -217,16 +217,16 @@ void Screen::gpu(const TopGpu& gpu) {
     head.add("  ").add(fmt::format("slowed: {}", reasons), Tone::bad);
   line(head);
   if (gpu.sm_activity || !gpu.history.empty()) {
-    meter("SM activity", gpu.sm_activity, fmt::format("{:>5}", percent(gpu.sm_activity)), Tone::good,
+    meter("SM activity", gpu.sm_activity, fmt::format("{:>5}", percent_or_dash(gpu.sm_activity)), Tone::good,
           sparkline(gpu.history, std::min(screen_.width - bar_ - 26, kLongestHistory)));
   } else if (gpu.slices.empty()) {
     line(Line().add("  SM activity  ").add("this GPU does not count it (Hopper and later do)", Tone::quiet));
   }
   // Beside the activity, so that the difference is seen.
   std::string counters;
-  if (gpu.tensor_activity) counters += fmt::format("tensor {}  ", percent(gpu.tensor_activity));
-  if (gpu.dram_activity) counters += fmt::format("DRAM {}", percent(gpu.dram_activity));
-  meter("utilisation", gpu.utilization, fmt::format("{:>5}", percent(gpu.utilization)), Tone::quiet,
+  if (gpu.tensor_activity) counters += fmt::format("tensor {}  ", percent_or_dash(gpu.tensor_activity));
+  if (gpu.dram_activity) counters += fmt::format("DRAM {}", percent_or_dash(gpu.dram_activity));
+  meter("utilisation", gpu.utilization, fmt::format("{:>5}", percent_or_dash(gpu.utilization)), Tone::quiet,
         counters);
   const std::optional<double> full = gpu.memory_used && gpu.memory_total && *gpu.memory_total > Bytes()
                                          ? std::optional(*gpu.memory_used / *gpu.memory_total)
@@ -235,7 +235,7 @@ void Screen::gpu(const TopGpu& gpu) {
         full.value_or(0) > 0.95 ? Tone::bad : Tone::good);
   for (const TopSlice& slice : gpu.slices)
     meter(fmt::format("slice {}", slice.gpu_instance), slice.sm_activity,
-          fmt::format("{:>5}", percent(slice.sm_activity)), Tone::good,
+          fmt::format("{:>5}", percent_or_dash(slice.sm_activity)), Tone::good,
           slice.memory_used ? text(*slice.memory_used) : "");
 }
 
@@ -245,7 +245,7 @@ void Screen::processes(const TopGpu& gpu, std::size_t most) {
   for (const TopProcess& process : std::span(gpu.processes).first(shown))
     line(Line()
              .add(fmt::format("  {:>9}  {:>9}  {:>5} of the time  ", process.pid, or_dash(process.memory),
-                              percent(process.time_share)))
+                              percent_or_dash(process.time_share)))
              .add(process.command.empty() ? "(not of this container)" : printable(process.command, 256),
                   process.command.empty() ? Tone::quiet : Tone::plain));
   if (shown < gpu.processes.size() && most > 0)
@@ -273,8 +273,8 @@ void Screen::runs(const TopView& view, std::size_t most) {
     line(Line().add(fmt::format("  {:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", run.id.substr(0, 8),
                                 run.elapsed ? duration(*run.elapsed) : "-",
                                 run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
-                                or_dash(run.gpu_memory), percent(run.sm_activity), or_dash(run.energy),
-                                printable(run.name, 256))));
+                                or_dash(run.gpu_memory), percent_or_dash(run.sm_activity),
+                                or_dash(run.energy), printable(run.name, 256))));
   if (shown < view.runs.size() && room > 0)
     line(Line().add(fmt::format("  {} more", view.runs.size() - shown), Tone::quiet));
 }

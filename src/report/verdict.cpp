@@ -39,10 +39,6 @@ constexpr std::array<Threshold, 18> kThresholds = {
     kStorageWaits, kMemoryWaits, kSparse,     kBandwidthFull, kSmFull,      kTensorUnused,
     kFp32Busy,     kMemoryFull,  kClocksHeld, kShared,        kIdleEnds,    kCarries};
 
-std::string percent(double share) {
-  return value_text(share, Shown::share);
-}
-
 std::string cores(double count) {
   return value_text(count, Shown::cores);
 }
@@ -159,11 +155,11 @@ std::string of_cores(const Situation& s) {
 
 std::string waiting_text(const Situation& s) {
   const double without = 1 - *s.kernels;
-  return fmt::format("No kernel ran for {} of the working time", percent(without));
+  return fmt::format("No kernel ran for {} of the working time", share_text(without));
 }
 
 std::string tensor_text(const Situation& s) {
-  return s.tensor ? fmt::format(", tensor cores for {}", percent(*s.tensor)) : "";
+  return s.tensor ? fmt::format(", tensor cores for {}", share_text(*s.tensor)) : "";
 }
 
 std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
@@ -174,7 +170,7 @@ std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
     case Bottleneck::input_storage:
       return fmt::format(
           "{}, while processes waited for storage for {} of it: the data does not come fast enough.",
-          waiting_text(s), percent(*s.host.io_pressure));
+          waiting_text(s), share_text(*s.host.io_pressure));
     case Bottleneck::one_thread:
       return fmt::format(
           "{}, while the run kept {} busy: one thread prepares the input or launches the kernels, and "
@@ -190,31 +186,33 @@ std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
       return fmt::format(
           "Kernels ran for {} of the time, but the SMs were busy for only {}, while one core was busy "
           "({}): many small kernels, launched one after the other.",
-          percent(*s.kernels), percent(*s.sm), cores(*s.host.cpu_while_working));
+          share_text(*s.kernels), share_text(*s.sm), cores(*s.host.cpu_while_working));
     case Bottleneck::small_kernels:
       return fmt::format(
           "Kernels ran for {} of the time, but the SMs were busy for only {}: each kernel fills a part "
           "of the device.",
-          percent(*s.kernels), percent(*s.sm));
+          share_text(*s.kernels), share_text(*s.sm));
     case Bottleneck::gpu_bandwidth:
       return fmt::format(
           "The GPU's memory was busy for {} of the time{}: moving data is the limit, not arithmetic{}.",
-          percent(*s.dram), s.sm ? fmt::format(", the SMs for {}", percent(*s.sm)) : "", tensor_text(s));
+          share_text(*s.dram), s.sm ? fmt::format(", the SMs for {}", share_text(*s.sm)) : "",
+          tensor_text(s));
     case Bottleneck::gpu_compute:
       return fmt::format("The SMs were busy for {} of the time{}: the GPU itself is the limit.",
-                         percent(*s.sm), tensor_text(s));
+                         share_text(*s.sm), tensor_text(s));
     case Bottleneck::mixed:
       return fmt::format(
           "SM activity {}{}{}: neither input, nor launches, nor one part of the GPU limits alone.",
-          percent(*s.sm), s.kernels ? fmt::format(", a kernel running for {}", percent(*s.kernels)) : "",
-          s.dram ? fmt::format(", memory bandwidth {}", percent(*s.dram)) : "");
+          share_text(*s.sm),
+          s.kernels ? fmt::format(", a kernel running for {}", share_text(*s.kernels)) : "",
+          s.dram ? fmt::format(", memory bandwidth {}", share_text(*s.dram)) : "");
     default: break;
   }
   return s.kernels
              ? fmt::format(
                    "A kernel ran for {} of the time; how full the SMs were was not sampled, so that the "
                    "bottleneck is not known. NVML gives SM activity on Hopper and later.",
-                   percent(*s.kernels))
+                   share_text(*s.kernels))
              : "The GPU's activity was not sampled.";
 }
 
@@ -226,10 +224,10 @@ std::string host_text(Bottleneck bottleneck, const Situation& s) {
       return fmt::format("The run kept {} busy: one thread did the work, the other cores rested.",
                          of_cores(s));
     case Bottleneck::storage:
-      return fmt::format("Processes waited for storage for {} of the time.", percent(*s.host.io_pressure));
+      return fmt::format("Processes waited for storage for {} of the time.", share_text(*s.host.io_pressure));
     case Bottleneck::host_memory:
       return fmt::format("Processes waited for memory for {} of the time: it was reclaimed or swapped.",
-                         percent(*s.host.memory_pressure));
+                         share_text(*s.host.memory_pressure));
     case Bottleneck::mixed:
       return fmt::format("The run used {}; it neither filled them nor waited for storage or memory for long.",
                          of_cores(s));
@@ -306,7 +304,7 @@ Finding unused_gpu(const RunFigures& figures) {
               std::string(title(Bottleneck::gpu_unused)),
               fmt::format("{} never rose above {}.",
                           figures.gpus.size() == 1 ? "The GPU's activity" : "The activity of no GPU",
-                          percent(kNearIdle.value)),
+                          share_text(kNearIdle.value)),
               {{"activity, mean", most, Shown::share, &kNearIdle}}};
   return out;
 }

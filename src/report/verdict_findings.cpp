@@ -13,10 +13,6 @@ namespace {
 
 using Figure = std::optional<double>;
 
-std::string percent(double share) {
-  return value_text(share, Shown::share);
-}
-
 std::string bytes(double count) {
   return value_text(count, Shown::bytes);
 }
@@ -66,7 +62,7 @@ void add_memory(const RunFigures& figures, std::vector<Finding>& out) {
          "GPU memory near its limit",
          fmt::format("{} held up to {} of {}: {}.", capitalized(gpu_name(figures, gpu)),
                      bytes(*gpu.memory_peak), bytes(*gpu.memory_bytes),
-                     percent(*gpu.memory_peak / *gpu.memory_bytes)),
+                     share_text(*gpu.memory_peak / *gpu.memory_bytes)),
          {{"GPU memory, highest share", *gpu.memory_peak / *gpu.memory_bytes, Shown::share, &kMemoryFull}},
          {"PyTorch's allocator keeps what it once had: the need may be lower. `plimsoll estimate MODEL "
           "--max-batch` says what fits."}});
@@ -77,14 +73,14 @@ void add_memory(const RunFigures& figures, std::vector<Finding>& out) {
         {"host-memory-near-limit",
          "Host memory near its limit",
          fmt::format("The cgroup used {} of its memory limit; beyond it the system kills processes.",
-                     percent(*host.memory_limit_use)),
+                     share_text(*host.memory_limit_use)),
          {{"share of the cgroup's limit", *host.memory_limit_use, Shown::share, &kMemoryFull}},
          {"Fewer loader workers, or a higher limit."}});
   if (!figures.gpus.empty() && host.memory_pressure && *host.memory_pressure >= kMemoryWaits.value)
     out.push_back(
         {"memory-pressure",
          "Host memory was short",
-         fmt::format("Processes waited for memory for {} of the time.", percent(*host.memory_pressure)),
+         fmt::format("Processes waited for memory for {} of the time.", share_text(*host.memory_pressure)),
          {{"waiting for memory", *host.memory_pressure, Shown::share, &kMemoryWaits}},
          {"Fewer loader workers, or memory-mapped data."}});
 }
@@ -98,18 +94,19 @@ std::string clock_text(const GpuFigures& gpu) {
 void add_clocks(const RunFigures& figures, std::vector<Finding>& out) {
   for (const GpuFigures& gpu : figures.gpus) {
     if (gpu.too_hot && *gpu.too_hot >= kClocksHeld.value)
-      out.push_back({"throttled-heat",
-                     "Clocks held down by heat",
-                     fmt::format("{} lowered its clocks for {} of the working time because it was too hot.{}",
-                                 capitalized(gpu_name(figures, gpu)), percent(*gpu.too_hot), clock_text(gpu)),
-                     {{"time with clocks held down by heat", *gpu.too_hot, Shown::share, &kClocksHeld}},
-                     {"Look at the cooling: the same work takes longer here than it need."}});
+      out.push_back(
+          {"throttled-heat",
+           "Clocks held down by heat",
+           fmt::format("{} lowered its clocks for {} of the working time because it was too hot.{}",
+                       capitalized(gpu_name(figures, gpu)), share_text(*gpu.too_hot), clock_text(gpu)),
+           {{"time with clocks held down by heat", *gpu.too_hot, Shown::share, &kClocksHeld}},
+           {"Look at the cooling: the same work takes longer here than it need."}});
     if (gpu.power_capped && *gpu.power_capped >= kClocksHeld.value)
       out.push_back(
           {"throttled-power",
            "Clocks held down by the power limit",
            fmt::format("{} was at its power limit for {} of the working time.{}",
-                       capitalized(gpu_name(figures, gpu)), percent(*gpu.power_capped), clock_text(gpu)),
+                       capitalized(gpu_name(figures, gpu)), share_text(*gpu.power_capped), clock_text(gpu)),
            {{"time at the power limit", *gpu.power_capped, Shown::share, &kClocksHeld}},
            {"Usual at full load. A higher limit (nvidia-smi -pl) is faster, a lower one often saves more "
             "energy "
@@ -127,7 +124,7 @@ void add_sharing(const Recording& recording, const RunFigures& figures, std::vec
          fmt::format(
              "Of what {} did while it worked, {} was this run's{}: the GPU's own figures are of all that "
              "ran on it.",
-             gpu_name(figures, gpu), percent(*gpu.sm_share),
+             gpu_name(figures, gpu), share_text(*gpu.sm_share),
              mode.empty() || mode == "alone" ? "" : fmt::format(" (mode {})", mode)),
          {{"this run's share of the GPU", *gpu.sm_share, Shown::share, &kShared}}});
   }
@@ -142,7 +139,7 @@ void add_unused(const RunFigures& figures, std::vector<Finding>& out) {
       out.push_back({"gpu-unused",
                      fmt::format("GPU {} was not used", gpu.gpu),
                      fmt::format("The run had {} GPUs; {} of GPU {} never rose above {}.",
-                                 figures.gpus.size(), gpu.busy_by, gpu.gpu, percent(kNearIdle.value)),
+                                 figures.gpus.size(), gpu.busy_by, gpu.gpu, share_text(kNearIdle.value)),
                      {{"time of that GPU", gpu.known_seconds, Shown::seconds, &kNearIdle}},
                      {"Ask for fewer GPUs, or check that the program was started with a process for each "
                       "(torchrun)."}});
@@ -159,7 +156,7 @@ void add_idle_ends(const RunFigures& figures, std::vector<Finding>& out) {
           {std::string(id),
            std::string(title),
            fmt::format("{} did nothing for {} {}: {} of the run{}.", capitalized(gpu_name(figures, gpu)),
-                       text(Seconds(idle.seconds)), when, percent(share),
+                       text(Seconds(idle.seconds)), when, share_text(share),
                        idle.joules ? fmt::format(", {}", text(Joules(*idle.joules))) : ""),
            {{"share of the run", share, Shown::share, &kIdleEnds}},
            {std::string(advice)}});
@@ -178,7 +175,7 @@ void add_tensor_cores(const RunFigures& figures, std::vector<Finding>& out) {
     out.push_back({"tensor-cores-unused",
                    "Tensor cores are not in use",
                    fmt::format("The FP32 pipe was busy for {} of the time, the tensor cores for {}.",
-                               percent(*gpu.fp32), percent(*gpu.tensor)),
+                               share_text(*gpu.fp32), share_text(*gpu.tensor)),
                    {{"FP32 pipe", *gpu.fp32, Shown::share, &kFp32Busy},
                     {"tensor cores", *gpu.tensor, Shown::share, &kTensorUnused}},
                    {"torch.autocast(\"cuda\", torch.bfloat16), or "
@@ -222,7 +219,7 @@ void add_room(const RunFigures& figures, std::vector<Finding>& out) {
        fmt::format(
            "At an SM activity of {} and {} of {}, this GPU would carry about {:.0f} such runs at once; {} "
            "is what limits.",
-           percent(*gpu.sm_activity), bytes(memory), bytes(*gpu.memory_bytes), runs, limit->by),
+           share_text(*gpu.sm_activity), bytes(memory), bytes(*gpu.memory_bytes), runs, limit->by),
        {{"SM activity", *gpu.sm_activity, Shown::share, &kCarries}, {"such runs", runs, Shown::count}},
        {"Run several at once under MPS; each is then slower than alone, all together are sooner done."}});
 }
@@ -325,11 +322,11 @@ Waste waste_of(const RunFigures& figures) {
     out.text = fmt::format(
         "{} of {} GPU time were near-idle ({}): {} before the first work, {} within it, {} after the last.",
         text(Seconds(*out.idle_seconds)), text(Seconds(*out.gpu_seconds)),
-        percent(*out.idle_seconds / *out.gpu_seconds), text(Seconds(*out.idle_before)),
+        share_text(*out.idle_seconds / *out.gpu_seconds), text(Seconds(*out.idle_before)),
         text(Seconds(*out.idle_between)), text(Seconds(*out.idle_after)));
     if (out.joules && out.idle_joules && *out.joules > 0)
       out.text += fmt::format(" They took {} of {} ({}).", text(Joules(*out.idle_joules)),
-                              text(Joules(*out.joules)), percent(*out.idle_joules / *out.joules));
+                              text(Joules(*out.joules)), share_text(*out.idle_joules / *out.joules));
     else
       out.text += " What energy they took is not known.";
     const bool shared = std::ranges::any_of(
@@ -353,10 +350,11 @@ std::optional<Finding> utilization_finding(const RunFigures& figures) {
                 "utilization the GPU looks {:.1f} times as busy as it was.",
                 said / std::max(was, 0.001))
           : "Here both say nearly the same: when a kernel ran, it filled the GPU.";
-  return Finding{"utilization",
-                 "Utilization against SM activity",
-                 fmt::format("Utilization {}, SM activity {}. {}", percent(said), percent(was), meaning),
-                 {{"utilization, mean", said, Shown::share}, {"SM activity, mean", was, Shown::share}}};
+  return Finding{
+      "utilization",
+      "Utilization against SM activity",
+      fmt::format("Utilization {}, SM activity {}. {}", share_text(said), share_text(was), meaning),
+      {{"utilization, mean", said, Shown::share}, {"SM activity, mean", was, Shown::share}}};
 }
 
 }  // namespace plimsoll::report

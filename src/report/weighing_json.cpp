@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "report/json_values.hpp"
 #include "report/time_report.hpp"
 #include "report/weighing.hpp"
 #include "report/weighing_words.hpp"
@@ -17,9 +18,6 @@ Json number(std::int64_t n) {
 Json seconds(const std::optional<Seconds>& s) {
   return s ? Json(s->value()) : Json(nullptr);
 }
-Json bytes(const std::optional<Bytes>& b) {
-  return b ? Json(b->count()) : Json(nullptr);
-}
 template <class T>
 Json value(const std::optional<T>& v) {
   return v ? Json(*v) : Json(nullptr);
@@ -32,7 +30,7 @@ Json memory_json(const WeighedDevice& d) {
           {"high_bytes", d.memory->high.count()},
           {"device_used_bytes", d.memory->device_used().count()},
           {"minimum_device_bytes", d.memory->minimum_device().count()},
-          {"capacity_bytes", bytes(d.memory->capacity)}};
+          {"capacity_bytes", json_bytes(d.memory->capacity)}};
 }
 
 Json cost_json(const WeighedDevice& d, const Weighing& w) {
@@ -85,11 +83,11 @@ Json use_json(const WeighedDevice& d) {
   if (!d.use) return nullptr;
   Json users = Json::array();
   for (const OtherUser& user : d.use->users)
-    users.push_back({{"pid", user.pid}, {"name", printable(user.name)}, {"bytes", bytes(user.bytes)}});
+    users.push_back({{"pid", user.pid}, {"name", printable(user.name)}, {"bytes", json_bytes(user.bytes)}});
   return {{"gpu", d.use->number},
-          {"total_bytes", bytes(d.use->total)},
-          {"used_bytes", bytes(d.use->used)},
-          {"free_bytes", bytes(d.use->free)},
+          {"total_bytes", json_bytes(d.use->total)},
+          {"used_bytes", json_bytes(d.use->used)},
+          {"free_bytes", json_bytes(d.use->free)},
           {"sm_activity", value(d.use->sm_activity)},
           {"utilization", value(d.use->utilization)},
           {"processes", std::move(users)}};
@@ -106,7 +104,7 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
   Json row = {{"id", printable(d.device.id)},
               {"name", printable(d.device.name)},
               {"this_machine", d.here},
-              {"memory_bytes", bytes(d.floors.capacity)},
+              {"memory_bytes", json_bytes(d.floors.capacity)},
               {"needs_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
               {"fits", value(d.fits())},
               {"largest_batch", d.largest ? Json(d.largest->batch) : Json(nullptr)},

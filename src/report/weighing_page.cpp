@@ -17,17 +17,18 @@ namespace {
 constexpr std::size_t kLayers = 15;
 constexpr std::size_t kTensors = 15;
 
-std::string joined(const std::vector<std::string>& pieces) {
+std::string joined_html(const std::vector<std::string>& pieces) {
   return escape_html(fmt::format("{}", fmt::join(pieces, " · ")));
 }
 
 std::string header(const Weighing& w) {
   return fmt::format("<header><h1>{}</h1>\n<p>{}</p>\n<p class=\"note\">{}</p></header>\n<main>\n",
-                     escape_html(w.inspection.model), joined(setting_words(w)), joined(size_words(w)));
+                     escape_html(w.inspection.model), joined_html(setting_words(w)),
+                     joined_html(size_words(w)));
 }
 
 /// The device's memory: what others use, what this needs, and the rest.
-std::string gauge(const WeighedDevice& d) {
+std::string gauge_html(const WeighedDevice& d) {
   const auto whole = d.use && d.use->total ? d.use->total : d.memory ? d.memory->capacity : std::nullopt;
   if (!d.memory || !whole || *whole <= Bytes()) return "";
   constexpr double kWidth = 1000;
@@ -52,7 +53,7 @@ std::string block(const WeighedDevice& d, const Weighing& w) {
                                 escape_html(device_words(d)));
   for (const std::string& line : {use_words(d), activity_words(d)})
     if (!line.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escape_html(line));
-  out += gauge(d) + "<dl>";
+  out += gauge_html(d) + "<dl>";
   const auto row = [&out](std::string_view label, const std::string& html) {
     if (!html.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, html);
   };
@@ -60,12 +61,12 @@ std::string block(const WeighedDevice& d, const Weighing& w) {
   row("Memory",
       fmt::format("{}, <span class=\"{}\">{}</span>{}", escape_html(memory_words(d)), verdict_class(d),
                   escape_html(fit_words(d)), room.empty() ? "" : "; " + escape_html(room)));
-  row("At the peak", joined(peak_words(d)));
+  row("At the peak", joined_html(peak_words(d)));
   const std::string basis = basis_words(d);
   row("Time",
-      joined(time_words(d, w)) +
+      joined_html(time_words(d, w)) +
           (basis.empty() ? "" : fmt::format(" <span class=\"basis\">[{}]</span>", escape_html(basis))));
-  row("Measured", joined(measured_words(d, w)));
+  row("Measured", joined_html(measured_words(d, w)));
   for (const std::string& doubt : measured_doubts(d)) row("Doubtful", escape_html(doubt));
   return out + "</dl>\n</article>\n";
 }

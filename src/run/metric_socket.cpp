@@ -13,9 +13,9 @@ namespace plimsoll::running {
 namespace {
 
 constexpr std::size_t kMostConnections = 256;
-constexpr std::size_t kLongestLine = std::size_t{16} << 10;
+constexpr std::size_t kLongestMetricLine = std::size_t{16} << 10;
 constexpr std::size_t kMostOutput = std::size_t{64} << 10;
-constexpr std::size_t kChunk = std::size_t{64} << 10;
+constexpr std::size_t kSocketChunk = std::size_t{64} << 10;
 
 std::unexpected<Error> cannot(const std::filesystem::path& path, int code) {
   return std::unexpected(Error{fmt::format("cannot listen: {}", std::generic_category().message(code)),
@@ -65,7 +65,7 @@ void MetricSocket::accept() {
 }
 
 void MetricSocket::read(Connection& connection) {
-  std::array<char, kChunk> chunk;  // filled by recv
+  std::array<char, kSocketChunk> chunk;  // filled by recv
   const ssize_t count = ::recv(connection.socket.get(), chunk.data(), chunk.size(), 0);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (count <= 0) {
@@ -79,7 +79,7 @@ void MetricSocket::read(Connection& connection) {
     take_line(connection, rest.substr(0, end));
     rest.remove_prefix(end + 1);
   }
-  if (rest.size() > kLongestLine) {
+  if (rest.size() > kLongestMetricLine) {
     connection.ended = true;  // no such line is of ours
     return;
   }

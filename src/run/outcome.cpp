@@ -15,9 +15,9 @@ namespace plimsoll::running {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::string_view kNames[] = {"finished",          "failed",     "cuda-out-of-memory",
-                                       "killed-for-memory", "time-limit", "epoch-limit",
-                                       "interrupted",       "lost",       "refused"};
+constexpr std::string_view kOutcomeNames[] = {"finished",          "failed",     "cuda-out-of-memory",
+                                              "killed-for-memory", "time-limit", "epoch-limit",
+                                              "interrupted",       "lost",       "refused"};
 
 // What frameworks print when the GPU has no memory left, beside PyTorch's own message, which has a parser.
 constexpr std::array<std::string_view, 8> kOutOfMemoryMarks = {
@@ -79,11 +79,11 @@ std::string end_in_words(const Evidence& evidence) {
 }  // namespace
 
 std::string_view name(Outcome outcome) {
-  return kNames[static_cast<std::size_t>(outcome)];
+  return kOutcomeNames[static_cast<std::size_t>(outcome)];
 }
 
 std::optional<Outcome> outcome_named(std::string_view name) {
-  return named<Outcome>(name, kNames);
+  return named<Outcome>(name, kOutcomeNames);
 }
 
 store::RunStatus status_of(Outcome outcome) {

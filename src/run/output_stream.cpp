@@ -11,9 +11,9 @@
 namespace plimsoll::running {
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{64} << 10;
+constexpr std::size_t kOutputChunk = std::size_t{64} << 10;
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 20;
-constexpr std::size_t kLongestLine = std::size_t{64} << 10;
+constexpr std::size_t kLongestOutputLine = std::size_t{64} << 10;
 constexpr std::size_t kLogEnd = std::size_t{1} << 20;
 
 }  // namespace
@@ -99,7 +99,7 @@ void Passage::write_some() {
 }
 
 bool OutputStream::read_some() {
-  std::array<char, kChunk> chunk;  // filled by read
+  std::array<char, kOutputChunk> chunk;  // filled by read
   for (std::size_t taken = 0; is_open() && taken < kMostAtOnce;) {
     const ssize_t count = ::read(source_.get(), chunk.data(), chunk.size());
     if (count > 0) {
@@ -129,7 +129,7 @@ void OutputStream::split(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   // A line without an end is looked at in pieces; nothing of interest is that long.
-  if (line_.size() + text.size() > kLongestLine) {
+  if (line_.size() + text.size() > kLongestOutputLine) {
     line_.clear();
     return;
   }

@@ -7,7 +7,7 @@
 namespace plimsoll::running {
 namespace {
 
-constexpr std::string_view kNames[] = {"none", "nsys", "ncu", "torch"};
+constexpr std::string_view kProfilerNames[] = {"none", "nsys", "ncu", "torch"};
 
 // Runs the script or module as Python would have, within PyTorch's profiler.
 constexpr const char* kTorchDriver = R"(
@@ -37,13 +37,13 @@ bool is_python(const std::string& word) {
 }  // namespace
 
 Result<Profiler> parse_profiler(std::string_view name) {
-  if (const auto profiler = named<Profiler>(name, kNames)) return *profiler;
+  if (const auto profiler = named<Profiler>(name, kProfilerNames)) return *profiler;
   return fail("there is no profiler '{}': nsys, ncu or torch", printable(name));
 }
 
 Status check_profiler(Profiler profiler, const std::vector<std::string>& command) {
   if (profiler == Profiler::nsys || profiler == Profiler::ncu) {
-    const std::string_view name = kNames[static_cast<std::size_t>(profiler)];
+    const std::string_view name = kProfilerNames[static_cast<std::size_t>(profiler)];
     if (auto found = find_program(name); !found) {
       Error error = std::move(found).error();
       error.hint = profiler == Profiler::nsys ? "Install NVIDIA Nsight Systems (nsys)."

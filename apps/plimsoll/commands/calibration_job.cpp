@@ -15,12 +15,12 @@
 namespace plimsoll {
 namespace {
 
-struct Request {
+struct CalibrationJobRequest {
   std::string device = "this", on = "cuda:0", output, journal, date;
   std::size_t from = 0, most = 1'000'000;
 };
 
-Result<int> write_job(const Request& request) {
+Result<int> write_calibration_job(const CalibrationJobRequest& request) {
   const Result<hardware::Device> device = hardware::device_named(request.device);
   if (!device) return std::unexpected(device.error());
   const auto kind = request.on == "cpu" ? probe::GridKind::cpu : probe::GridKind::gpu;
@@ -37,7 +37,7 @@ Result<int> write_job(const Request& request) {
 }
 
 /// The device file that a journal comes to.
-Result<int> write_calibration(const Request& request) {
+Result<int> write_calibration(const CalibrationJobRequest& request) {
   Result<hardware::Device> device = hardware::device_named(request.device);
   if (!device) return std::unexpected(device.error());
   const Result<std::string> text = read_file(request.journal, std::size_t{64} << 20);
@@ -57,7 +57,7 @@ Result<int> write_calibration(const Request& request) {
 void add_calibration_job(CommandLine& app, Invocation& invocation) {
   CommandLine* command =
       app.add_subcommand("calibration-job", "Writes a calibration's job for plimsoll-engine")->group("");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CalibrationJobRequest>();
   command->add_option("--device", request->device, "Whose figures bound the cases");
   command->add_option("--on", request->on, "cuda:0 or cpu");
   command->add_option("--from", request->from, "The first case");
@@ -67,7 +67,7 @@ void add_calibration_job(CommandLine& app, Invocation& invocation) {
   command->add_option("--date", request->date, "Of that calibration");
   command->callback([&invocation, request] {
     invocation.run = [request] {
-      return request->journal.empty() ? write_job(*request) : write_calibration(*request);
+      return request->journal.empty() ? write_calibration_job(*request) : write_calibration(*request);
     };
   });
 }

@@ -19,7 +19,7 @@ namespace {
 using hardware::Offer;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CostOptions {
   std::string time, energy, device, country, pue = "average";
   std::vector<std::string> offers;
   double devices = 1, batch = 1, dataset = 0, epochs = 1;
@@ -27,7 +27,7 @@ struct Options {
 };
 
 /// The offers that were named, or all.
-Result<std::vector<Offer>> chosen_offers(const Options& options) {
+Result<std::vector<Offer>> chosen_offers(const CostOptions& options) {
   const auto& all = hardware::built_in_prices();
   PLIMSOLL_TRY(all);
   if (options.offers.empty()) return *all;
@@ -40,7 +40,7 @@ Result<std::vector<Offer>> chosen_offers(const Options& options) {
   return out;
 }
 
-Result<int> print_rates(const Options& options, const report::TextStyle& style) {
+Result<int> print_rates(const CostOptions& options, const report::TextStyle& style) {
   const auto offers = chosen_offers(options);
   PLIMSOLL_TRY(offers);
   const auto& catalogue = hardware::built_in_catalogue();
@@ -60,7 +60,7 @@ Result<int> print_rates(const Options& options, const report::TextStyle& style) 
   return 0;
 }
 
-Result<int> print_offers(const Options& options, const report::TextStyle& style) {
+Result<int> print_offers(const CostOptions& options, const report::TextStyle& style) {
   const auto offers = chosen_offers(options);
   PLIMSOLL_TRY(offers);
   using report::Align;
@@ -98,7 +98,7 @@ Result<int> print_offers(const Options& options, const report::TextStyle& style)
 }
 
 /// By name, or the cheapest per device of the device's.
-Result<Offer> offer_of(const Options& options) {
+Result<Offer> offer_of(const CostOptions& options) {
   const auto& all = hardware::built_in_prices();
   PLIMSOLL_TRY(all);
   if (!options.offers.empty()) {
@@ -126,7 +126,7 @@ void print_energy(const Json& out, const estimate::Footprint& print) {
   fmt::print("             {}\n             {}\n", print.basis, out["energy"]["source"].get<std::string>());
 }
 
-Result<Json> energy_json(const Options& options, double passes, estimate::Footprint& print) {
+Result<Json> energy_json(const CostOptions& options, double passes, estimate::Footprint& print) {
   const auto energy = parse_joules(options.energy, "--energy");
   PLIMSOLL_TRY(energy);
   const auto& carbon = hardware::built_in_carbon();
@@ -147,7 +147,7 @@ Result<Json> energy_json(const Options& options, double passes, estimate::Footpr
               {"source", grid != nullptr ? carbon->grid_source : carbon->overhead_source}};
 }
 
-Result<int> print_costs(const Options& options) {
+Result<int> print_costs(const CostOptions& options) {
   const auto time = parse_seconds(options.time, "--time");
   PLIMSOLL_TRY(time);
   const auto offer = offer_of(options);
@@ -195,7 +195,7 @@ Result<int> print_costs(const Options& options) {
 }  // namespace
 
 void add_cost(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CostOptions>();
   CommandLine* command =
       app.add_subcommand("cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
   command->add_flag("--tflops", options->tflops, "Dollars per TFLOP/s of every offer");

@@ -21,7 +21,7 @@ using hardware::Device;
 using hardware::Figure;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct DevicesOptions {
   std::string name, other;
   double within = 0;  ///< percent; 0: not asked
   bool json = false, csv = false, markdown = false;
@@ -99,7 +99,7 @@ Result<std::vector<Device>> all_devices() {
   return out;
 }
 
-Result<int> list(const Options& options, const report::TextStyle& style) {
+Result<int> list(const DevicesOptions& options, const report::TextStyle& style) {
   const Result<std::vector<Device>> devices = all_devices();
   if (!devices) return std::unexpected(devices.error());
   if (options.json) {
@@ -178,7 +178,7 @@ void print_one(const Device& d, const report::TextStyle& style) {
   for (const std::string& note : d.notes) fmt::print("\nNote: {}\n", printable(note));
 }
 
-Result<int> show(const Options& options, const report::TextStyle& style) {
+Result<int> show(const DevicesOptions& options, const report::TextStyle& style) {
   const Result<Device> device = hardware::device_named(options.name);
   if (!device) return std::unexpected(device.error());
   const auto calibration = hardware::calibration_of(*device);
@@ -206,7 +206,7 @@ Result<hardware::Calibration> calibration_named(const std::string& name) {
 }
 
 /// Two calibrations, of one machine or of two. 1 where a class differs by more than was allowed.
-Result<int> compare(const Options& options, const report::TextStyle& style) {
+Result<int> compare(const DevicesOptions& options, const report::TextStyle& style) {
   const auto first = calibration_named(options.name), second = calibration_named(options.other);
   if (!first) return std::unexpected(first.error());
   if (!second) return std::unexpected(second.error());
@@ -233,7 +233,7 @@ Result<int> compare(const Options& options, const report::TextStyle& style) {
 }
 
 void add_compare(CommandLine& devices, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevicesOptions>();
   CommandLine* command = devices.add_subcommand("compare", "Two calibrations, class by class");
   command->add_option("FIRST", options->name, "Device or device file with a calibration")->required();
   command->add_option("SECOND", options->other, "Another, or another of the same machine")->required();
@@ -251,7 +251,7 @@ void add_compare(CommandLine& devices, Invocation& invocation) {
 }  // namespace
 
 void add_devices(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DevicesOptions>();
   CommandLine* command = app.add_subcommand(
       "devices", "The devices known by name, with their figures and where those come from");
   command

@@ -13,14 +13,14 @@
 namespace plimsoll {
 namespace {
 
-struct Request {
+struct EngineJobRequest {
   std::string model, output;
   bool train = false;
   measure::WeightsRequest weights;
   BindingOptions binding;
 };
 
-Result<int> write_job(const Request& request) {
+Result<int> write_engine_job(const EngineJobRequest& request) {
   std::optional<onnx::Model> model;
   job::Job job;
   if (network::zoo::names_zoo_model(request.model)) {
@@ -58,14 +58,15 @@ Result<int> write_job(const Request& request) {
 /// Its settings are JSON and can be changed before it is run.
 void add_engine_job(CommandLine& app, Invocation& invocation) {
   CommandLine* command = app.add_subcommand("engine-job", "Writes a job for plimsoll-engine")->group("");
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<EngineJobRequest>();
   command->add_option("MODEL", request->model, "ONNX file or name of the zoo")->required();
   command->add_option("--output,-o", request->output, "File to write")->required();
   command->add_flag("--train", request->train, "For training");
   command->add_option("--weights", request->weights.file, "Weights as safetensors");
   command->add_flag("--random-weights", request->weights.random, "Draw those that are missing");
   request->binding.add_to(*command);
-  command->callback([&invocation, request] { invocation.run = [request] { return write_job(*request); }; });
+  command->callback(
+      [&invocation, request] { invocation.run = [request] { return write_engine_job(*request); }; });
 }
 
 }  // namespace plimsoll

@@ -25,7 +25,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct EstimateOptions {
   std::string model;
   InspectOptions inspect;
   MemoryOptions memory;
@@ -73,8 +73,8 @@ void add_time(Answer& answer, const Batches& batches, const network::Shapes& sha
     answer.no_time = time.error().text();
 }
 
-Result<Answer> one_answer(const Options& options, const Batches& batches, const EstimateTarget& target,
-                          std::int64_t batch, std::deque<Bound>& kept) {
+Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches,
+                          const EstimateTarget& target, std::int64_t batch, std::deque<Bound>& kept) {
   Result<network::Shapes> shapes = batches.shapes(batch);
   if (!shapes) return std::unexpected(std::move(shapes).error());
   const std::int64_t actual = batches.batch_in(*shapes);
@@ -152,7 +152,8 @@ void print_table(const std::vector<Answer>& answers, const report::TextStyle& st
       fmt::print("{}", report::wrap("note: " + printable(note), report::text_width(style), ""));
 }
 
-Status write_timeline(const Options& options, const Batches& batches, const report::MemoryReport& report) {
+Status write_timeline(const EstimateOptions& options, const Batches& batches,
+                      const report::MemoryReport& report) {
   const Result<network::Shapes> shapes =
       batches.shapes(options.batches.empty() ? 0 : options.batches.front());
   if (!shapes) return std::unexpected(shapes.error());
@@ -164,7 +165,7 @@ Status write_timeline(const Options& options, const Batches& batches, const repo
   return write_file(options.timeline, report::timeline_page(*timeline, title, report.estimate.capacity));
 }
 
-Result<int> run(const Options& options, const report::TextStyle& style) {
+Result<int> run(const EstimateOptions& options, const report::TextStyle& style) {
   const Result<std::vector<EstimateTarget>> targets = estimate_targets(options.devices, options.calibration);
   PLIMSOLL_TRY(targets);
   const Result<Batches> batches = Batches::load(options.model, options.inspect);
@@ -207,7 +208,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_estimate(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EstimateOptions>();
   CommandLine* command = app.add_subcommand(
       "estimate", "Will it fit, how long does it take: memory, time and energy on a device, and why");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")

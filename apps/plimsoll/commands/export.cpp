@@ -14,14 +14,14 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct ExportOptions {
   std::string model, output;
   network::Mode mode = network::Mode::infer;
   std::vector<std::string> inputs;
   bool json = false;
 };
 
-Result<int> run(const Options& options) {
+Result<int> run(const ExportOptions& options) {
   const Result<LoadedModel> loaded = load_model({options.model, options.mode, options.inputs});
   if (!loaded) return std::unexpected(loaded.error());
   PLIMSOLL_TRY(onnx::write(loaded->network, {}, options.output));
@@ -39,7 +39,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 void add_export(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   CommandLine* command =
       app.add_subcommand("export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
   command->add_option("model", options->model, "Zoo name or FILE.py:function")

@@ -20,7 +20,7 @@
 namespace plimsoll {
 namespace {
 
-struct ExportOptions {
+struct ExportMlflowOptions {
   std::vector<std::string> runs;
   std::string uri, store;
   bool json = false;
@@ -49,7 +49,7 @@ class SendingLine {
 };
 
 /// The address that was given, else that of MLFLOW_TRACKING_URI.
-Result<forward::ServerAddress> server_of(const ExportOptions& options) {
+Result<forward::ServerAddress> server_of(const ExportMlflowOptions& options) {
   std::string uri = options.uri;
   if (const char* set = std::getenv("MLFLOW_TRACKING_URI"); uri.empty() && set != nullptr) uri = set;
   if (uri.empty())
@@ -64,7 +64,7 @@ Result<forward::ServerAddress> server_of(const ExportOptions& options) {
 }
 
 /// All runs that were named, before any is sent.
-Result<std::vector<std::string>> named_runs(store::Store& store, const ExportOptions& options) {
+Result<std::vector<std::string>> named_runs(store::Store& store, const ExportMlflowOptions& options) {
   std::vector<std::string> out;
   for (const std::string& name : options.runs) {
     Result<store::Run> run = store.find(name);
@@ -126,7 +126,7 @@ void print_sent(const forward::Forwarder& run, const std::string& url) {
              printable(there.experiment_id), printable(there.id));
 }
 
-Result<int> export_runs(const ExportOptions& options) {
+Result<int> export_runs(const ExportMlflowOptions& options) {
   const Result<forward::ServerAddress> server = server_of(options);
   if (!server) return std::unexpected(server.error());
   const auto store = store::open(options.store, {.create = false});
@@ -159,7 +159,7 @@ Result<int> export_runs(const ExportOptions& options) {
 void add_export_mlflow(CommandLine& app, Invocation& invocation) {
   constexpr int kMostRuns = 1000;
   CommandLine* command = app.add_subcommand("export-mlflow", "Send runs to an MLflow server");
-  const auto options = std::make_shared<ExportOptions>();
+  const auto options = std::make_shared<ExportMlflowOptions>();
   command->add_option("runs", options->runs, "The runs, by the first digits of their ids")
       ->required()
       ->expected(1, kMostRuns)

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct IdealOptions {
   std::string model;
   InspectOptions inspect;
   std::vector<std::string> devices;
@@ -34,7 +34,7 @@ Json row_of(const hardware::Device& device, hardware::Arithmetic arithmetic, Flo
           {"date", peak.date}};
 }
 
-Result<int> run(const Options& options, const report::TextStyle& style) {
+Result<int> run(const IdealOptions& options, const report::TextStyle& style) {
   const Result<InspectedModel> model = inspect_model(options.model, options.inspect);
   PLIMSOLL_TRY(model);
   estimate::Work all = model->counts.forward;
@@ -77,7 +77,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_ideal(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IdealOptions>();
   CommandLine* command =
       app.add_subcommand("ideal", "The time of a pass at the rates that devices' makers publish");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")

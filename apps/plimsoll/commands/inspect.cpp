@@ -15,7 +15,7 @@ namespace {
 
 enum class Format { text, json, csv, markdown };
 
-struct Options {
+struct InspectCommand {
   std::vector<std::string> models;
   InspectOptions inspect;
   bool layers = false, json = false, csv = false, markdown = false;
@@ -31,7 +31,7 @@ void print_table(const report::Table& table, Format format, const report::TextSt
                                                 : report::to_text(table, style));
 }
 
-int show_one(const InspectedModel& model, const Options& options, const report::TextStyle& style) {
+int show_one(const InspectedModel& model, const InspectCommand& options, const report::TextStyle& style) {
   const report::Inspection inspection = model.view();
   const Format format = options.format();
   if (format == Format::json) {
@@ -48,7 +48,7 @@ int show_one(const InspectedModel& model, const Options& options, const report::
   return 0;
 }
 
-int show_difference(const InspectedModel& a, const InspectedModel& b, const Options& options,
+int show_difference(const InspectedModel& a, const InspectedModel& b, const InspectCommand& options,
                     const report::TextStyle& style) {
   const report::Inspection first = a.view(), second = b.view();
   const Format format = options.format();
@@ -64,7 +64,7 @@ int show_difference(const InspectedModel& a, const InspectedModel& b, const Opti
   return 0;
 }
 
-Result<int> run(const Options& options, const report::TextStyle& style) {
+Result<int> run(const InspectCommand& options, const report::TextStyle& style) {
   std::vector<InspectedModel> models;
   for (const std::string& spec : options.models) {
     Result<InspectedModel> model = inspect_model(spec, options.inspect);
@@ -78,7 +78,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_inspect(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectCommand>();
   CommandLine* command =
       app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
   command

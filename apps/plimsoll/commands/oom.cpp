@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLargestLog = std::size_t{1} << 30;
 
-struct Options {
+struct OomOptions {
   std::string file = "-";
   std::string model;
   InspectOptions inspect;
@@ -40,7 +40,7 @@ Result<estimate::OutOfMemory> read_message(const std::string& file) {
 }
 
 /// The GPU of the message: the one named, or one of which nothing is known but its memory.
-Result<hardware::Device> device_of(const Options& options, const estimate::OutOfMemory& message) {
+Result<hardware::Device> device_of(const OomOptions& options, const estimate::OutOfMemory& message) {
   if (!options.device.empty()) return hardware::device_named(options.device);
   if (!report::allocator_room(message)) {
     Error error{"the message does not say how much memory there was"};
@@ -57,7 +57,7 @@ struct Simulated {
   estimate::Counts counts;
 };
 
-Result<report::MemoryReport> simulate(const Options& options, const estimate::OutOfMemory& message,
+Result<report::MemoryReport> simulate(const OomOptions& options, const estimate::OutOfMemory& message,
                                       const Simulated& model) {
   Result<hardware::Device> device = device_of(options, message);
   if (!device) return std::unexpected(std::move(device).error());
@@ -92,7 +92,7 @@ Result<report::MemoryReport> simulate(const Options& options, const estimate::Ou
   return report;
 }
 
-Result<int> run(const Options& options, const report::TextStyle& style) {
+Result<int> run(const OomOptions& options, const report::TextStyle& style) {
   Result<estimate::OutOfMemory> message = read_message(options.file);
   if (!message) return std::unexpected(std::move(message).error());
   report::OutOfMemoryReport report{std::move(*message)};
@@ -118,7 +118,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_oom(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<OomOptions>();
   CommandLine* command = app.add_subcommand(
       "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
   const CommandLineOption* file =

@@ -30,7 +30,7 @@ namespace {
 using probe::Findings;
 using probe::SurveyedDevice;
 
-struct Options {
+struct ProbeOptions {
   std::vector<double> millions = {1, 5, 10, 50, 100};
   std::vector<std::int64_t> sizes = {256, 512, 1024, 2048, 4096, 8192};
   int device = 0;
@@ -57,7 +57,7 @@ constexpr double kSecondsEach = 20;  ///< for a study; a guess for the progress 
 constexpr double kMillion = 1e6;
 constexpr double kMostMillions = 20'000;  ///< three arrays of 80 GB
 
-std::vector<std::int64_t> elements_of(const Options& options) {
+std::vector<std::int64_t> elements_of(const ProbeOptions& options) {
   std::vector<std::int64_t> out;
   for (const double millions : options.millions)
     out.push_back(std::max<std::int64_t>(1, std::llround(millions * kMillion)));
@@ -89,7 +89,7 @@ class Studies {
   ProgressLine line_;
 };
 
-Result<SurveyedDevice> survey_cpu(const Options& options, const Subject& subject,
+Result<SurveyedDevice> survey_cpu(const ProbeOptions& options, const Subject& subject,
                                   const hardware::Device& described) {
   probe::CpuHost host = probe::cpu_host(described.name);
   if (options.quick) host.patience = kQuick;
@@ -115,7 +115,7 @@ Result<SurveyedDevice> survey_cpu(const Options& options, const Subject& subject
   return out;
 }
 
-Result<SurveyedDevice> survey_gpu(const Options& options, const Subject& subject,
+Result<SurveyedDevice> survey_gpu(const ProbeOptions& options, const Subject& subject,
                                   const hardware::ThisMachine* machine, const std::string& date,
                                   Interruption& interruption) {
   probe::GpuStudies studies{.power = subject.ceilings};
@@ -153,7 +153,7 @@ Status write_charts(const std::filesystem::path& folder, const probe::Survey& su
   return {};
 }
 
-Status print(const probe::Survey& survey, const Options& options, const report::TextStyle& style) {
+Status print(const probe::Survey& survey, const ProbeOptions& options, const report::TextStyle& style) {
   if (!options.svg.empty()) PLIMSOLL_TRY(write_charts(options.svg, survey));
   if (!options.html.empty()) {
     PLIMSOLL_TRY(write_file(options.html, report::survey_page(survey)));
@@ -169,7 +169,7 @@ Status print(const probe::Survey& survey, const Options& options, const report::
 }
 
 /// The ceilings of one device, then its operators through the engine.
-Result<int> calibrate(const Options& options, const Subject& asked, const hardware::ThisMachine& machine,
+Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const hardware::ThisMachine& machine,
                       const report::TextStyle& style) {
   const bool gpu = asked.cuda && (!machine.gpus.empty() || !asked.cpu);
   const auto number = static_cast<std::size_t>(options.device);
@@ -216,7 +216,7 @@ Result<int> calibrate(const Options& options, const Subject& asked, const hardwa
                          interruption, style);
 }
 
-Status check(const Options& options) {
+Status check(const ProbeOptions& options) {
   if (options.json && options.csv) return fail("--json and --csv exclude each other");
   if (!options.output.empty() && !options.calibrate)
     return fail("-o names the file of --calibrate, which is not given");
@@ -233,7 +233,7 @@ bool all_right(const probe::Survey& survey) {
   return right(survey.cpu) && right(survey.gpu);
 }
 
-Result<int> run(const Options& options, const Subject& subject, const report::TextStyle& style) {
+Result<int> run(const ProbeOptions& options, const Subject& subject, const report::TextStyle& style) {
   PLIMSOLL_TRY(check(options));
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
   PLIMSOLL_TRY(machine);
@@ -269,9 +269,9 @@ Result<int> run(const Options& options, const Subject& subject, const report::Te
   return 1;
 }
 
-using Shared = std::shared_ptr<Options>;
+using SharedProbe = std::shared_ptr<ProbeOptions>;
 
-void add_common(CommandLine& command, Options& options) {
+void add_common(CommandLine& command, ProbeOptions& options) {
   command.add_option("--device", options.device, "The GPU, by its number (0)")
       ->in_range(0, cuda::kMostDevices - 1)
       ->option_text("N");
@@ -284,7 +284,7 @@ void add_common(CommandLine& command, Options& options) {
   command.add_flag("--csv", options.csv, "One line per figure");
 }
 
-void add_calibrate(CommandLine& command, Options& options) {
+void add_calibrate(CommandLine& command, ProbeOptions& options) {
   command.add_flag(
       "--calibrate", options.calibrate,
       "Time real operators through the engine and write a device file; it can be interrupted and continued");
@@ -295,21 +295,21 @@ void add_calibrate(CommandLine& command, Options& options) {
       ->option_text("FILE");
 }
 
-void add_millions(CommandLine& command, Options& options) {
+void add_millions(CommandLine& command, ProbeOptions& options) {
   command.add_option("--millions", options.millions, "Millions of floats in each array (1,5,10,50,100)")
       ->delimiter(',')
       ->in_range(1e-6, kMostMillions)
       ->option_text("K,…");
 }
 
-void add_sizes(CommandLine& command, Options& options) {
+void add_sizes(CommandLine& command, ProbeOptions& options) {
   command.add_option("--sizes", options.sizes, "Rows and columns of the matrices (256 to 8192)")
       ->delimiter(',')
       ->in_range(std::int64_t{1}, cuda::kMostSize)
       ->option_text("N,…");
 }
 
-void add_study(CommandLine& command, const Shared& options, Invocation& invocation, const char* name,
+void add_study(CommandLine& command, const SharedProbe& options, Invocation& invocation, const char* name,
                const char* description, const Subject& subject, const char* example) {
   CommandLine* study = command.add_subcommand(name, description);
   add_common(*study, *options);
@@ -327,7 +327,7 @@ void add_study(CommandLine& command, const Shared& options, Invocation& invocati
 }  // namespace
 
 void add_probe(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeOptions>();
   CommandLine* command =
       app.add_subcommand("probe", "Measure what this machine can really do, beside its datasheet");
   add_common(*command, *options);

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct ReplayOptions {
   std::string trace;
   bool expandable = false;
   std::int64_t max_split_mib = 0;
@@ -43,7 +43,7 @@ Result<std::string> read_compressed(const std::string& path) {
   return out;
 }
 
-Result<int> run(const Options& options) {
+Result<int> run(const ReplayOptions& options) {
   const Result<std::string> contents = read_compressed(options.trace);
   if (!contents) return std::unexpected(contents.error());
   Result<estimate::AllocationTrace> trace = estimate::read_trace(*contents);
@@ -117,7 +117,7 @@ Result<int> run(const Options& options) {
 }  // namespace
 
 void add_replay(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   CommandLine* command = app.add_subcommand(
       "replay", "Replay real allocations of PyTorch under other settings of its allocator");
   command->add_option("trace", options->trace, "JSON that plimsoll_torch.record_memory wrote, or its .gz")

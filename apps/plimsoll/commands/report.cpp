@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> runs;
   std::string workload;
   std::string html;
@@ -54,7 +54,7 @@ Result<std::vector<store::Run>> runs_of_workload(store::Store& store, const std:
   return found;
 }
 
-Result<std::vector<store::Run>> chosen_runs(store::Store& store, const Options& options) {
+Result<std::vector<store::Run>> chosen_runs(store::Store& store, const ReportOptions& options) {
   std::vector<store::Run> out;
   if (!options.workload.empty()) {
     Result<std::vector<store::Run>> found = runs_of_workload(store, options.workload);
@@ -75,7 +75,7 @@ Result<std::vector<store::Run>> chosen_runs(store::Store& store, const Options& 
   return out;
 }
 
-Status check_moments(const Options& options) {
+Status check_moments(const ReportOptions& options) {
   for (const auto& [name, moment] : {std::pair("--from", options.from), {"--to", options.to}})
     if (moment && !(*moment >= 0 && *moment < 1e12))
       return std::unexpected(Error{fmt::format("{} {:g} is no moment of a run", name, *moment),
@@ -84,7 +84,7 @@ Status check_moments(const Options& options) {
   return {};
 }
 
-Status check_span(const Options& options, const report::Recording& recording) {
+Status check_span(const ReportOptions& options, const report::Recording& recording) {
   const double from = options.from.value_or(0), to = options.to.value_or(recording.seconds);
   if (from < to || (!options.from && !options.to)) return {};
   return std::unexpected(
@@ -92,7 +92,7 @@ Status check_span(const Options& options, const report::Recording& recording) {
             fmt::format("The run took {:g} s; --from and --to count from its start.", recording.seconds)});
 }
 
-Result<int> run(const Options& options, const report::TextStyle& style) {
+Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
   if (options.runs.empty() && options.workload.empty())
     return std::unexpected(Error{"name a run by the beginning of its id, or give --workload NAME",
                                  {},
@@ -125,7 +125,7 @@ Result<int> run(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_report(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CommandLine* command = app.add_subcommand(
       "report",
       "What a run really did: its bottleneck, what was wasted, what to try; as text or as one page");

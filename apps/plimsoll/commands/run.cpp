@@ -29,7 +29,7 @@ using running::Ended;
 using running::Job;
 using running::Outcome;
 
-struct Options {
+struct RunOptions {
   std::vector<std::string> devices;
   std::string mode;
   std::string experiment;
@@ -79,7 +79,7 @@ Status set(std::optional<T>& target, const std::string& text, Result<Parsed> (*p
 }
 
 /// What the options say for one job; in a jobs file they stand where a row says nothing.
-Status apply(const Options& options, Job& job) {
+Status apply(const RunOptions& options, Job& job) {
   if (!options.experiment.empty() && job.experiment == Job().experiment) job.experiment = options.experiment;
   if (!options.workload.empty() && job.workload.empty()) job.workload = options.workload;
   if (!options.name.empty() && job.name.empty()) job.name = options.name;
@@ -126,7 +126,7 @@ Status apply(const Options& options, Job& job) {
   return {};
 }
 
-Result<running::SessionOptions> session_options(const Options& options) {
+Result<running::SessionOptions> session_options(const RunOptions& options) {
   running::SessionOptions session = options.session;
   session.recorded_variables = options.variables;
   session.wait = !options.no_wait;
@@ -161,13 +161,13 @@ nlohmann::ordered_json to_json(const Ended& ended, const Job& job) {
   return out;
 }
 
-void print_json(const running::SessionResult& result, const std::vector<Job>& jobs) {
+void print_result_json(const running::SessionResult& result, const std::vector<Job>& jobs) {
   nlohmann::ordered_json out;
   out["interrupted"] = result.interrupted;
   out["sampling"] = {{"frames", result.frames}, {"cpu_seconds", result.sampler_cpu_seconds}};
   out["runs"] = nlohmann::ordered_json::array();
   for (const Ended& ended : result.ended) out["runs"].push_back(to_json(ended, jobs[ended.job]));
-  plimsoll::print_json(out);
+  print_json(out);
 }
 
 /// The command's own code, as it would have been without Plimsoll; 128 + N for a signal, as a shell says it.
@@ -205,7 +205,7 @@ void tell_end(const Ended& ended, const std::string& title) {
 
 /// What the commands log to MLflow shall land in their runs. Where the user has a server of their own, they
 /// log there as ever, unless their runs are sent on; and no command fails for lack of one.
-std::optional<PrivateServer> serve_commands(const Options& options) {
+std::optional<PrivateServer> serve_commands(const RunOptions& options) {
   if (options.no_mlflow) return std::nullopt;
   if (const char* theirs = std::getenv("MLFLOW_TRACKING_URI");
       theirs != nullptr && *theirs != '\0' && options.mlflow_uri.empty()) {
@@ -222,7 +222,7 @@ std::optional<PrivateServer> serve_commands(const Options& options) {
 }
 
 /// run_session, and its runs sent to an MLflow server beside it.
-Result<running::SessionResult> run_forwarded(const Options& options, const forward::ServerAddress& address,
+Result<running::SessionResult> run_forwarded(const RunOptions& options, const forward::ServerAddress& address,
                                              const std::vector<Job>& jobs,
                                              const running::SessionOptions& session,
                                              const running::Listener& listener,
@@ -249,7 +249,7 @@ Result<running::SessionResult> run_forwarded(const Options& options, const forwa
 }
 
 /// run_session, with a server for the commands while it lasts.
-Result<running::SessionResult> run_served(const Options& options, const std::vector<Job>& jobs,
+Result<running::SessionResult> run_served(const RunOptions& options, const std::vector<Job>& jobs,
                                           running::SessionOptions session,
                                           const running::Listener& listener) {
   std::optional<forward::ServerAddress> address;
@@ -266,7 +266,7 @@ Result<running::SessionResult> run_served(const Options& options, const std::vec
   return run_forwarded(options, *address, jobs, session, listener, server);
 }
 
-Result<int> run_command(const Options& options, const std::vector<std::string>& words) {
+Result<int> run_command(const RunOptions& options, const std::vector<std::string>& words) {
   Job job;
   job.command = words;
   PLIMSOLL_TRY(apply(options, job));
@@ -287,7 +287,7 @@ Result<int> run_command(const Options& options, const std::vector<std::string>& 
   };
   const auto result = run_served(options, jobs, *session, listener);
   if (!result) return std::unexpected(result.error());
-  if (options.json) print_json(*result, jobs);
+  if (options.json) print_result_json(*result, jobs);
   return result->ended.empty() ? 130 : exit_code_of(result->ended.front());
 }
 
@@ -320,7 +320,7 @@ Error all_of(const std::vector<Error>& errors, const std::string& path) {
                path};
 }
 
-Result<int> run_file(const Options& options, const std::string& path) {
+Result<int> run_file(const RunOptions& options, const std::string& path) {
   auto file = running::read_jobs(path);
   if (!file) return std::unexpected(all_of(file.error(), path));
   std::vector<Job> due;
@@ -364,7 +364,7 @@ Result<int> run_file(const Options& options, const std::string& path) {
   };
   const auto result = run_served(options, due, *session, listener);
   if (!result) return std::unexpected(result.error());
-  if (options.json) print_json(*result, due);
+  if (options.json) print_result_json(*result, due);
   const bool all_well = std::ranges::all_of(
       result->ended, [](const Ended& ended) { return file_status(ended.outcome) == "FINISHED"; });
   return result->interrupted ? 130 : all_well ? 0 : 1;
@@ -374,16 +374,16 @@ bool is_jobs_file(std::string_view word) {
   return word.ends_with(".csv") || word.ends_with(".toml");
 }
 
-void add_options(CommandLine& command, Options& options);
+void add_options(CommandLine& command, RunOptions& options);
 
-/// Options may stand behind a jobs file too, where they can be no command's.
-Status take_options(Options& options, const std::vector<std::string>& words) {
+/// RunOptions may stand behind a jobs file too, where they can be no command's.
+Status take_options(RunOptions& options, const std::vector<std::string>& words) {
   CommandLine app;
   add_options(app, options);
   return app.parse(words);
 }
 
-Result<int> run(Options& options, const std::optional<std::vector<std::string>>& separated,
+Result<int> run(RunOptions& options, const std::optional<std::vector<std::string>>& separated,
                 const std::vector<std::string>& words) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader of our messages who leaves is no reason to end a command
   if (separated && !words.empty())
@@ -399,7 +399,7 @@ Result<int> run(Options& options, const std::optional<std::vector<std::string>>&
   return run_file(options, command.front());
 }
 
-void add_options(CommandLine& command, Options& o) {
+void add_options(CommandLine& command, RunOptions& o) {
   command.add_option("-d,--device", o.devices, "GPU by number or UUID, MIG device by UUID; several: 0,1")
       ->delimiter(',')
       ->option_text("DEVICE");
@@ -473,7 +473,7 @@ void add_options(CommandLine& command, Options& o) {
 }  // namespace
 
 void add_run(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CommandLine* command =
       app.add_subcommand("run", "Run a command, or many together on a GPU, watched and recorded");
   add_options(*command, *options);

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-using Shared = std::shared_ptr<RunsOptions>;
+using SharedRuns = std::shared_ptr<RunsOptions>;
 
 void add_common(CommandLine& command, RunsOptions& options) {
   command
@@ -39,7 +39,7 @@ Status check_no_list_option(const CommandLine& runs, std::string_view verb) {
 
 using Work = Result<int> (*)(const RunsOptions& options, const report::TextStyle& style);
 
-CommandLine* add_verb(CommandLine& runs, const Shared& options, Invocation& invocation, const char* name,
+CommandLine* add_verb(CommandLine& runs, const SharedRuns& options, Invocation& invocation, const char* name,
                       const char* description, Work work) {
   CommandLine* verb = runs.add_subcommand(name, description);
   add_common(*verb, *options);
@@ -74,7 +74,7 @@ void add_list_options(CommandLine& command, RunsOptions& options) {
       ->excludes(command.get_option("--json"));
 }
 
-void add_verbs(CommandLine& command, const Shared& options, Invocation& invocation) {
+void add_verbs(CommandLine& command, const SharedRuns& options, Invocation& invocation) {
   const auto add = [&](const char* name, const char* description, Work work) {
     return add_verb(command, options, invocation, name, description, work);
   };

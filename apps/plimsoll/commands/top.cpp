@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-struct Options {
+struct TopOptions {
   double interval = 1;
   std::string store;
   bool once = false, json = false;
@@ -80,7 +80,7 @@ class Watch {
   telemetry::SamplingThread thread_;
 };
 
-Result<int> watch_on_screen(Watch& watch, const Options& options, bool color) {
+Result<int> watch_on_screen(Watch& watch, const TopOptions& options, bool color) {
   auto screen = FullScreen::open();
   if (!screen) return std::unexpected(screen.error());
   report::TopView view;
@@ -116,7 +116,7 @@ Result<int> watch_on_screen(Watch& watch, const Options& options, bool color) {
   }
 }
 
-Result<int> run(const Options& options, const Invocation& invocation) {
+Result<int> run(const TopOptions& options, const Invocation& invocation) {
   const auto opened = nvml::open();
   nvml::Library* library = opened ? opened->get() : nullptr;
   Watch watch(library, opened ? "" : opened.error().text(), options.store);
@@ -139,7 +139,7 @@ Result<int> run(const Options& options, const Invocation& invocation) {
 }  // namespace
 
 void add_top(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   CommandLine* command =
       app.add_subcommand("top", "Watch the GPUs, what really works on them, and the runs under way");
   command->add_option("--interval", options->interval, "Seconds between two views; 1 where not given")

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct TrainingOptions {
   StepTraining step;
   std::string parameters, tokens, flops, rate, device, price;
   std::string precision, recompute = "none";
@@ -40,7 +40,7 @@ struct Reckoning {
   std::string words;
 };
 
-Result<Reckoning> reckoning(const Options& options) {
+Result<Reckoning> reckoning(const TrainingOptions& options) {
   if (!options.flops.empty()) {
     const auto given = parse_amount(options.flops, "--flops");
     PLIMSOLL_TRY(given);
@@ -60,7 +60,7 @@ Result<Reckoning> reckoning(const Options& options) {
                                count_text(*tokens), again ? ", activations recomputed" : "")};
 }
 
-Result<std::optional<hardware::Figure>> peak_of(const Options& options) {
+Result<std::optional<hardware::Figure>> peak_of(const TrainingOptions& options) {
   if (options.device.empty()) return std::optional<hardware::Figure>();
   const auto& catalogue = hardware::built_in_catalogue();
   PLIMSOLL_TRY(catalogue);
@@ -71,7 +71,7 @@ Result<std::optional<hardware::Figure>> peak_of(const Options& options) {
   return (*device)->peak_of(*arithmetic);
 }
 
-Result<int> run_long(const Options& options) {
+Result<int> run_long(const TrainingOptions& options) {
   const auto work = reckoning(options);
   PLIMSOLL_TRY(work);
   if (options.rate.empty()) return fail("--rate says what each device reaches: 140TFLOP/s");
@@ -112,7 +112,7 @@ Result<int> run_long(const Options& options) {
   return 0;
 }
 
-Result<int> run_steps(const Options& options, const report::TextStyle& style) {
+Result<int> run_steps(const TrainingOptions& options, const report::TextStyle& style) {
   StepTraining step = options.step;
   if (!options.tokens.empty()) {
     const auto tokens = parse_amount(options.tokens, "--tokens");
@@ -141,7 +141,7 @@ Result<int> run_steps(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_training(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TrainingOptions>();
   CommandLine* command = app.add_subcommand(
       "training", "How long a training takes: by its FLOPs, or by its step over many devices");
   command

@@ -17,7 +17,7 @@ namespace {
 
 namespace zoo = network::zoo;
 
-struct Options {
+struct ZooOptions {
   std::string name;
   bool json = false, csv = false, markdown = false;
 };
@@ -48,7 +48,7 @@ Result<Row> weigh_entry(const zoo::Entry& entry) {
   return Row{&entry, estimate::count(*network, *shapes, {}), std::move(dimensions)};
 }
 
-Result<int> list(const Options& options, const report::TextStyle& style) {
+Result<int> list(const ZooOptions& options, const report::TextStyle& style) {
   report::Table table{{{"Name"},
                        {"Family", report::Align::left, true},
                        {"Input", report::Align::left, true},
@@ -87,7 +87,7 @@ Result<int> list(const Options& options, const report::TextStyle& style) {
   return 0;
 }
 
-Result<int> show(const Options& options, const report::TextStyle& style) {
+Result<int> show(const ZooOptions& options, const report::TextStyle& style) {
   // Building it checks the name, aliases and options included.
   const Result<network::Network> network = zoo::build(options.name, network::Mode::infer);
   if (!network) return std::unexpected(network.error());
@@ -115,7 +115,7 @@ Result<int> show(const Options& options, const report::TextStyle& style) {
 }  // namespace
 
 void add_zoo(CommandLine& app, Invocation& invocation) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ZooOptions>();
   CommandLine* command =
       app.add_subcommand("zoo", "The architectures known by name, with parameters and GMACs");
   command->add_option("name", options->name, "One of them: its options")->option_text("NAME");

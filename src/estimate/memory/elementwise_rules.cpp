@@ -196,7 +196,7 @@ void name_unary(Lowering& l, ValueId x, const Value& result, const MemoryRule& r
   l.backward_kernel(x, c, Direction::backward_input, result.type, {result.elements});
 }
 
-constexpr MemoryRule kRules[] = {
+constexpr MemoryRule kElementwiseRules[] = {
     {"Abs", lower_unary, CastPolicy::natural, Saved::input, 1},
     {"Acos", lower_unary, CastPolicy::full, Saved::input, 2},
     {"Add", lower_sum},
@@ -297,7 +297,7 @@ void lower_unary(Lowering& l, TensorId input, TensorId output, const Operator& o
 }
 
 std::span<const MemoryRule> elementwise_memory_rules() {
-  return kRules;
+  return kElementwiseRules;
 }
 
 }  // namespace plimsoll::estimate

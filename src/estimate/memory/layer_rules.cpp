@@ -338,7 +338,7 @@ void lower_attention_row(Lowering& l, const Operator& op, const MemoryRule&) {
   lower_attention(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
 }
 
-constexpr MemoryRule kRules[] = {
+constexpr MemoryRule kLayerRules[] = {
     {"Attention", lower_attention_row},
     {"AveragePool", lower_pool, CastPolicy::natural, Saved::input},
     {"BatchNormalization", lower_batch_norm},
@@ -537,7 +537,7 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
 }
 
 std::span<const MemoryRule> layer_memory_rules() {
-  return kRules;
+  return kLayerRules;
 }
 
 }  // namespace plimsoll::estimate

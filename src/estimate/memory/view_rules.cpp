@@ -186,7 +186,7 @@ void lower_made(Lowering& l, const Operator& op, const MemoryRule&) {
 /// Constants of the graph are on the device from the start; shapes are the host's.
 void lower_nothing(Lowering&, const Operator&, const MemoryRule&) {}
 
-constexpr MemoryRule kRules[] = {
+constexpr MemoryRule kViewRules[] = {
     {"ArgMax", lower_made},
     {"ArgMin", lower_made},
     {"Bernoulli", lower_made},
@@ -239,7 +239,7 @@ constexpr MemoryRule kRules[] = {
 }  // namespace
 
 std::span<const MemoryRule> view_memory_rules() {
-  return kRules;
+  return kViewRules;
 }
 
 }  // namespace plimsoll::estimate

@@ -3,6 +3,7 @@
 
 #include "network/inference.hpp"
 #include "network/operators.hpp"
+#include "network/rules/extents.hpp"
 #include "network/rules/folding.hpp"
 
 namespace plimsoll::network {
@@ -106,31 +107,19 @@ Folded greater_or_equal(Symbols& symbols, DataType type, const Scalar& x, const 
 
 // Rules.
 
-void set_like_first(InferenceContext& c, DataType type) {
-  if (c.ranked(0))
-    c.set(0, type, Shape(c.dims(0)));
-  else
-    c.set_unranked(0, type);
-}
-
-Status like_first(InferenceContext& c) {
-  set_like_first(c, c.type(0));
-  return {};
-}
-
 template <UnaryFold F>
 Status unary(InferenceContext& c) {
-  set_like_first(c, c.type(0));
+  set_like(c, 0, 0, c.type(0));
   if (c.has_value(0)) fold_elements(c, F, c.type(0));
   return {};
 }
 
 Status predicate(InferenceContext& c) {
-  set_like_first(c, DataType::boolean);
+  set_like(c, 0, 0, DataType::boolean);
   return {};
 }
 Status logical_not(InferenceContext& c) {
-  set_like_first(c, DataType::boolean);
+  set_like(c, 0, 0, DataType::boolean);
   if (c.has_value(0)) fold_elements(c, negation, DataType::boolean);
   return {};
 }
@@ -142,7 +131,7 @@ Status identity(InferenceContext& c) {
 }
 
 Status cast_to(InferenceContext& c, DataType to) {
-  set_like_first(c, to);
+  set_like(c, 0, 0, to);
   if (c.has_value(0)) fold_elements(c, cast, to);
   return {};
 }
@@ -259,7 +248,7 @@ Status where(InferenceContext& c) {
 /// Bounds are attributes up to opset 10, inputs after.
 Status clip(InferenceContext& c) {
   const DataType type = c.type(0);
-  set_like_first(c, type);
+  set_like(c, 0, 0, type);
   const auto values = contents(c, 0);
   if (!values) return {};
   const auto bound = [&c](std::size_t input, std::string_view name) -> std::optional<Scalar> {
@@ -282,7 +271,7 @@ Status clip(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kArithmeticOperators[] = {
     {"Abs", 1, 1, 1, unary<absolute>},
     {"Acos", 1, 1, 1, like_first},
     {"Acosh", 1, 1, 1, like_first},
@@ -358,7 +347,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> arithmetic_operators() {
-  return kOperators;
+  return kArithmeticOperators;
 }
 
 }  // namespace plimsoll::network

@@ -77,7 +77,7 @@ Status rotary_embedding(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kAttentionOperators[] = {
     {"Attention", 3, 7, 4, attention},
     {"RotaryEmbedding", 3, 4, 1, rotary_embedding},
 };
@@ -85,7 +85,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> attention_operators() {
-  return kOperators;
+  return kAttentionOperators;
 }
 
 }  // namespace plimsoll::network

@@ -163,7 +163,7 @@ Status scan(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kControlOperators[] = {
     {"ConcatFromSequence", 1, 1, 1, concat_from_sequence},
     {"If", 1, 1, kAny, if_rule},
     {"Loop", 0, kAny, kAny, loop},
@@ -184,7 +184,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> control_operators() {
-  return kOperators;
+  return kControlOperators;
 }
 
 }  // namespace plimsoll::network

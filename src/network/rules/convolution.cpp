@@ -367,7 +367,7 @@ Status max_unpool(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kConvolutionOperators[] = {
     {"AveragePool", 1, 1, 1, pool},
     {"Conv", 2, 3, 1, convolution},
     {"ConvTranspose", 2, 3, 1, transposed_convolution},
@@ -383,7 +383,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> convolution_operators() {
-  return kOperators;
+  return kConvolutionOperators;
 }
 
 }  // namespace plimsoll::network

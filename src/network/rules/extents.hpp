@@ -31,6 +31,12 @@ inline void set_like(InferenceContext& c, std::size_t output, std::size_t input,
     c.set_unranked(output, type);
 }
 
+/// The rule of operators whose one output is as their first input.
+[[nodiscard]] inline Status like_first(InferenceContext& c) {
+  set_like(c, 0, 0, c.type(0));
+  return {};
+}
+
 /// The shape of an input whose rank the operator prescribes: where it is not known, unknown extents.
 [[nodiscard]] inline Result<Shape> shape_of_rank(InferenceContext& c, std::size_t input, std::size_t rank,
                                                  std::string_view name) {

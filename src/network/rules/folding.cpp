@@ -5,8 +5,6 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr double kTwoTo63 = 9223372036854775808.0;
-
 struct IntegerRange {
   std::int64_t low;
   std::int64_t high;

@@ -11,6 +11,9 @@ namespace plimsoll::network {
 // Arithmetic on the contents of small tensors, so that a shape computed in the graph is known. Nothing here
 // guesses: where a result is not known, or would not fit its type, there is none.
 
+/// One more than the largest integer that an element can have.
+inline constexpr double kTwoTo63 = 9223372036854775808.0;
+
 /// An input's contents where they can be computed with: known, and as many as its exact shape has elements.
 [[nodiscard]] std::optional<std::span<const Scalar>> contents(const InferenceContext& c, std::size_t input);
 /// The only element of an input of one element, where it is known.

@@ -10,10 +10,6 @@ namespace {
 
 // Element-wise.
 
-Status like_first(InferenceContext& c) {
-  set_like(c, 0, 0, c.type(0));
-  return {};
-}
 Status like_second(InferenceContext& c) {
   set_like(c, 0, 1, c.type(1));
   return {};
@@ -181,7 +177,7 @@ Status quantized_convolution(InferenceContext& c) {
   PLIMSOLL_TRY(need(c, 3));
   return infer_convolution(c, {0, 3, channels(c)}, c.has(7) ? c.type(7) : c.type(0));
 }
-Status transposed_convolution(InferenceContext& c) {
+Status padded_transposed_convolution(InferenceContext& c) {
   return infer_transposed_convolution(c, c.type(0), 2);
 }
 Status masked_pool(InferenceContext& c) {
@@ -241,7 +237,7 @@ constexpr OperatorInfo microsoft(std::string_view name, std::uint8_t fewest, std
   return {name, fewest, most, outputs, rule, "com.microsoft"};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kFusedOperators[] = {
     microsoft("Attention", 2, 7, 2, fused_attention),
     microsoft("BiasAdd", 3, 3, 1, like_first),
     microsoft("BiasDropout", 2, 5, 2, bias_dropout),
@@ -253,7 +249,7 @@ constexpr OperatorInfo kOperators[] = {
     microsoft("CDist", 2, 2, 1, distances),
     microsoft("ComplexMul", 2, 2, 1, complex_product),
     microsoft("ComplexMulConj", 2, 2, 1, complex_product),
-    microsoft("ConvTransposeWithDynamicPads", 2, 4, 1, transposed_convolution),
+    microsoft("ConvTransposeWithDynamicPads", 2, 4, 1, padded_transposed_convolution),
     microsoft("CropAndResize", 4, 4, 1, fused_crop_and_resize),
     microsoft("DecoderMaskedMultiHeadAttention", 1, 11, 4, fused_decoder_multi_head),
     microsoft("DecoderMaskedSelfAttention", 3, 9, 2, fused_attention),
@@ -328,7 +324,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> fused_operators() {
-  return kOperators;
+  return kFusedOperators;
 }
 
 }  // namespace plimsoll::network

@@ -64,20 +64,20 @@ Status projected_attention(InferenceContext& c, DataType type, std::size_t past)
 }
 
 /// What the inputs of a multi-head attention tell, however they are packed.
-struct Parts {
+struct AttentionParts {
   Dim batch, length, features;  // of the query
   Dim values, keys_length;      // features of all values; how many keys are new
 };
 
-Result<Parts> parts_of(InferenceContext& c, bool query_may_hold_all) {
+Result<AttentionParts> parts_of(InferenceContext& c, bool query_may_hold_all) {
   Symbols& s = c.symbols();
   const auto q = c.dims(0);
   if (q.size() == 5) {  // (batch, length, heads, 3, size)
     const Dim features = s.times(q[2], q[4]);
-    return Parts{q[0], q[1], features, features, q[1]};
+    return AttentionParts{q[0], q[1], features, features, q[1]};
   }
   if (q.size() != 3) return fail("the query has the shape {}; it must have 3 or 5 dimensions", c.show(q));
-  Parts parts{q[0], q[1], q[2], q[2], q[1]};
+  AttentionParts parts{q[0], q[1], q[2], q[2], q[1]};
   if (c.ranked(2)) {
     const auto v = c.dims(2);
     if (v.size() != 3 && v.size() != 4)
@@ -104,7 +104,7 @@ Status multi_head(InferenceContext& c, std::size_t past_key, bool shared_buffer,
     for (const std::size_t i : {1, 2, 3}) c.set_unranked(i, type);
     return {};
   }
-  const Result<Parts> parts = parts_of(c, query_may_hold_all);
+  const Result<AttentionParts> parts = parts_of(c, query_may_hold_all);
   PLIMSOLL_TRY(parts);
   c.set(0, type, {parts->batch, parts->length, parts->values});
   if (!c.wants(1) && !c.wants(2) && !c.wants(3)) return {};

@@ -4,18 +4,11 @@
 
 #include "network/operators.hpp"
 #include "network/rules/axes.hpp"
+#include "network/rules/extents.hpp"
 #include "network/rules/folding.hpp"
 
 namespace plimsoll::network {
 namespace {
-
-Status like_first(InferenceContext& c) {
-  if (c.ranked(0))
-    c.set(0, c.type(0), Shape(c.dims(0)));
-  else
-    c.set_unranked(0, c.type(0));
-  return {};
-}
 
 Status transpose(InferenceContext& c) {
   const auto order = c.integers("perm");
@@ -254,7 +247,7 @@ Status center_crop_pad(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kMovementOperators[] = {
     {"CenterCropPad", 2, 2, 1, center_crop_pad},
     {"Col2Im", 3, 3, 1, col2im},
     {"Compress", 2, 2, 1, compress},
@@ -286,7 +279,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> movement_operators() {
-  return kOperators;
+  return kMovementOperators;
 }
 
 }  // namespace plimsoll::network

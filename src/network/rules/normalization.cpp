@@ -5,11 +5,6 @@
 namespace plimsoll::network {
 namespace {
 
-Status like_first(InferenceContext& c) {
-  set_like(c, 0, 0, c.type(0));
-  return {};
-}
-
 /// One number per channel: scale, bias and statistics of inputs 1 to `last`.
 Status check_channels(InferenceContext& c, std::size_t last) {
   if (!c.ranked(0) || c.rank(0) < 2) return {};
@@ -106,7 +101,7 @@ Status loss(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kNormalizationOperators[] = {
     {"BatchNormalization", 5, 5, 5, batch_normalization},
     {"Dropout", 1, 3, 2, dropout},
     {"GroupNormalization", 3, 3, 1, group_normalization},
@@ -126,7 +121,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> normalization_operators() {
-  return kOperators;
+  return kNormalizationOperators;
 }
 
 }  // namespace plimsoll::network

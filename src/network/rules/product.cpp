@@ -219,7 +219,7 @@ Status einsum(InferenceContext& c) {
   return equation.output(whole.substr(arrow + 2));
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kProductOperators[] = {
     {"Det", 1, 1, 1, det},
     {"Einsum", 1, kAny, 1, einsum},
     {"Gemm", 2, 3, 1, gemm},
@@ -230,7 +230,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> product_operators() {
-  return kOperators;
+  return kProductOperators;
 }
 
 }  // namespace plimsoll::network

@@ -7,7 +7,7 @@
 namespace plimsoll::network {
 namespace {
 
-Status quantize(InferenceContext& c) {
+Status quantize_linear(InferenceContext& c) {
   const Result<DataType> stated = type_attribute(c, "output_dtype", DataType::undefined);
   PLIMSOLL_TRY(stated);
   set_like(c, 0, 0, c.has(2) ? c.type(2) : *stated != DataType::undefined ? *stated : DataType::uint8);
@@ -15,7 +15,7 @@ Status quantize(InferenceContext& c) {
 }
 
 /// Opset 19 lets the scale say the type; before, it was always float32.
-Status dequantize(InferenceContext& c) {
+Status dequantize_linear(InferenceContext& c) {
   const Result<DataType> stated = type_attribute(c, "output_dtype", DataType::undefined);
   PLIMSOLL_TRY(stated);
   set_like(c, 0, 0,
@@ -35,23 +35,26 @@ Status dynamic_quantize(InferenceContext& c) {
 Status convolution_integer(InferenceContext& c) {
   return infer_convolution(c, {}, DataType::int32);
 }
-Status quantized_convolution(InferenceContext& c) {
+Status quantized_convolution_rule(InferenceContext& c) {
   return infer_convolution(c, {.x = 0, .weights = 3}, c.type(7));
 }
 Status quantized_matmul(InferenceContext& c) {
   return infer_matrix_product(c, 0, 3, c.type(7));
 }
 
-constexpr OperatorInfo kOperators[] = {
-    {"ConvInteger", 2, 4, 1, convolution_integer},        {"DequantizeLinear", 2, 3, 1, dequantize},
-    {"DynamicQuantizeLinear", 1, 1, 3, dynamic_quantize}, {"QLinearConv", 8, 9, 1, quantized_convolution},
-    {"QLinearMatMul", 8, 8, 1, quantized_matmul},         {"QuantizeLinear", 2, 3, 1, quantize},
+constexpr OperatorInfo kQuantizationOperators[] = {
+    {"ConvInteger", 2, 4, 1, convolution_integer},
+    {"DequantizeLinear", 2, 3, 1, dequantize_linear},
+    {"DynamicQuantizeLinear", 1, 1, 3, dynamic_quantize},
+    {"QLinearConv", 8, 9, 1, quantized_convolution_rule},
+    {"QLinearMatMul", 8, 8, 1, quantized_matmul},
+    {"QuantizeLinear", 2, 3, 1, quantize_linear},
 };
 
 }  // namespace
 
 std::span<const OperatorInfo> quantization_operators() {
-  return kOperators;
+  return kQuantizationOperators;
 }
 
 }  // namespace plimsoll::network

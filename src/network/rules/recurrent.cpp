@@ -58,7 +58,7 @@ Status lstm(InferenceContext& c) {
   return recurrent(c, 4);
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kRecurrentOperators[] = {
     {"GRU", 3, 6, 2, gru},
     {"LSTM", 3, 8, 3, lstm},
     {"RNN", 3, 6, 2, rnn},
@@ -67,7 +67,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> recurrent_operators() {
-  return kOperators;
+  return kRecurrentOperators;
 }
 
 }  // namespace plimsoll::network

@@ -168,7 +168,7 @@ Status top_k(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kReductionOperators[] = {
     {"ArgMax", 1, 1, 1, arg_extreme},
     {"ArgMin", 1, 1, 1, arg_extreme},
     {"CumProd", 2, 2, 1, cumulative},
@@ -189,7 +189,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> reduction_operators() {
-  return kOperators;
+  return kReductionOperators;
 }
 
 }  // namespace plimsoll::network

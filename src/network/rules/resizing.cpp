@@ -9,8 +9,6 @@
 namespace plimsoll::network {
 namespace {
 
-constexpr double kTwoTo63 = 9223372036854775808.0;
-
 /// ONNX: floor(extent · scale), which runtimes compute in float32.
 Dim scaled(InferenceContext& c, Dim extent, double scale) {
   const auto apply = [scale](std::int64_t n) -> std::int64_t {

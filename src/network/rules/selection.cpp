@@ -233,7 +233,7 @@ Status tf_idf_vectorizer(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kSelectionOperators[] = {
     {"AffineGrid", 2, 2, 1, affine_grid},
     {"GridSample", 2, 2, 1, grid_sample},
     {"MaxRoiPool", 2, 2, 1, max_roi_pool},
@@ -253,7 +253,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> selection_operators() {
-  return kOperators;
+  return kSelectionOperators;
 }
 
 }  // namespace plimsoll::network

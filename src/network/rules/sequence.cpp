@@ -111,18 +111,19 @@ Status sequence_map(InferenceContext& c) {
 namespace {
 
 /// How an axis falls into parts: their number, and the extent of each.
-struct Parts {
+struct SequenceParts {
   Dim number, extent;
 };
 
-Result<Parts> parts_of(InferenceContext& c, Dim extent) {
+Result<SequenceParts> parts_of(InferenceContext& c, Dim extent) {
   Symbols& symbols = c.symbols();
   const Interval bounds = symbols.bounds(extent);
-  if (!c.has(1)) return Parts{extent, Dim::of(1)};
+  if (!c.has(1)) return SequenceParts{extent, Dim::of(1)};
   const bool by_size = c.ranked(1) && c.rank(1) == 0;
   if (!c.has_value(1)) {
     const auto named = c.ranked(1) && c.rank(1) == 1 ? std::optional(c.dims(1)[0]) : std::nullopt;
-    return Parts{named ? *named : c.unknown("parts", {0, bounds.high}), c.unknown("part", {0, bounds.high})};
+    return SequenceParts{named ? *named : c.unknown("parts", {0, bounds.high}),
+                         c.unknown("part", {0, bounds.high})};
   }
   const auto sizes = c.value(1);
   if (by_size) {
@@ -130,8 +131,9 @@ Result<Parts> parts_of(InferenceContext& c, Dim extent) {
     if (!size.valid() || size.is(0))
       return fail("cannot split an extent of {} into parts of that size", symbols.text(extent));
     const bool even = extent.exact() && size.exact() && extent.value() % size.value() == 0;
-    return Parts{symbols.divide_up(extent, size),
-                 even ? size : c.unknown("part", {0, std::min(bounds.high, symbols.bounds(size).high)})};
+    return SequenceParts{
+        symbols.divide_up(extent, size),
+        even ? size : c.unknown("part", {0, std::min(bounds.high, symbols.bounds(size).high)})};
   }
   Dim total;
   std::optional<Dim> each;
@@ -146,8 +148,8 @@ Result<Parts> parts_of(InferenceContext& c, Dim extent) {
   }
   if (extent.exact() && (!total.valid() || (total.exact() && total != extent)))
     return fail("the parts come to {}, the extent to be split is {}", symbols.text(total), extent.value());
-  return Parts{Dim::of(static_cast<std::int64_t>(sizes.size())),
-               same && each ? *each : c.unknown("part", {0, high})};
+  return SequenceParts{Dim::of(static_cast<std::int64_t>(sizes.size())),
+                       same && each ? *each : c.unknown("part", {0, high})};
 }
 
 }  // namespace
@@ -163,7 +165,7 @@ Status split_to_sequence(InferenceContext& c) {
   }
   const Result<std::size_t> axis = c.axis(c.integer("axis", 0), out.shape.rank());
   PLIMSOLL_TRY(axis);
-  const Result<Parts> parts = parts_of(c, out.shape[*axis]);
+  const Result<SequenceParts> parts = parts_of(c, out.shape[*axis]);
   PLIMSOLL_TRY(parts);
   out.length = parts->number;
   out.shape[*axis] = parts->extent;

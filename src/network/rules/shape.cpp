@@ -173,8 +173,6 @@ Status expand(InferenceContext& c) {
   return {};
 }
 
-constexpr double kTwoTo63 = 9223372036854775808.0;
-
 struct Steps {
   Dim count;
   std::vector<Scalar> values;  ///< empty where there are many
@@ -246,7 +244,7 @@ Status range(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kShapeOperators[] = {
     {"Constant", 0, 0, 1, constant}, {"ConstantOfShape", 1, 1, 1, constant_of_shape},
     {"Expand", 2, 2, 1, expand},     {"Range", 3, 3, 1, range},
     {"Shape", 1, 1, 1, shape_rule},  {"Size", 1, 1, 1, size_rule},
@@ -255,7 +253,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> shape_operators() {
-  return kOperators;
+  return kShapeOperators;
 }
 
 }  // namespace plimsoll::network

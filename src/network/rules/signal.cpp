@@ -91,7 +91,7 @@ Status stft(InferenceContext& c) {
   return {};
 }
 
-Status window(InferenceContext& c) {
+Status window_function(InferenceContext& c) {
   const Result<DataType> type = type_attribute(c, "output_datatype", DataType::float32);
   PLIMSOLL_TRY(type);
   const Result<Dim> size = extent_input(c, 0, "size");
@@ -147,12 +147,12 @@ Status image_decoder(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kSignalOperators[] = {
     {"Bernoulli", 1, 1, 1, random_like},
-    {"BlackmanWindow", 1, 1, 1, window},
+    {"BlackmanWindow", 1, 1, 1, window_function},
     {"DFT", 1, 3, 1, dft},
-    {"HammingWindow", 1, 1, 1, window},
-    {"HannWindow", 1, 1, 1, window},
+    {"HammingWindow", 1, 1, 1, window_function},
+    {"HannWindow", 1, 1, 1, window_function},
     {"ImageDecoder", 1, 1, 1, image_decoder},
     {"MelWeightMatrix", 5, 5, 1, mel_weights},
     {"Multinomial", 1, 1, 1, multinomial},
@@ -166,7 +166,7 @@ constexpr OperatorInfo kOperators[] = {
 }  // namespace
 
 std::span<const OperatorInfo> signal_operators() {
-  return kOperators;
+  return kSignalOperators;
 }
 
 }  // namespace plimsoll::network

@@ -146,9 +146,9 @@ Result<Cuts> cuts_of(const InferenceContext& c) {
 }
 
 /// Follows where the contents of a slice lie among those of the input.
-class Window {
+class Taken {
  public:
-  Window(const InferenceContext& c, std::optional<std::span<const Scalar>> values) : values_(values) {
+  Taken(const InferenceContext& c, std::optional<std::span<const Scalar>> values) : values_(values) {
     if (values_) strides_ = own_ = strides_of(c.dims(0));
   }
   void narrow(std::size_t axis, const Cut& part, std::int64_t step) {
@@ -184,7 +184,7 @@ Status slice(InferenceContext& c) {
     return {};
   }
   Shape shape(dims);
-  Window window(c, contents(c, 0));
+  Taken taken(c, contents(c, 0));
   AxisSet seen;
   for (std::size_t i = 0; i < *cuts->length; ++i) {
     const std::int64_t named = cuts->axes.given ? cuts->axes.values[i] : static_cast<std::int64_t>(i);
@@ -194,17 +194,17 @@ Status slice(InferenceContext& c) {
     seen.set(*axis);
     if (!cuts->known(i)) {
       shape[*axis] = c.unknown("slice", {0, c.symbols().bounds(dims[*axis]).high});
-      window.forget();
+      taken.forget();
       continue;
     }
     const std::int64_t step = cuts->step(i);
     if (step == 0) return fail("a step of 0 never ends");
     const Cut part = cut(c, dims[*axis], cuts->starts.values[i], cuts->ends.values[i], step);
     shape[*axis] = part.length;
-    window.narrow(*axis, part, step);
+    taken.narrow(*axis, part, step);
   }
   c.set(0, c.type(0), shape);
-  window.read(c, shape);
+  taken.read(c, shape);
   return {};
 }
 

@@ -7,10 +7,6 @@ namespace {
 
 // Classical models and optimisers, as far as their shapes follow simply.
 
-Status like_first(InferenceContext& c) {
-  set_like(c, 0, 0, c.type(0));
-  return {};
-}
 Status like_first_as_float(InferenceContext& c) {
   set_like(c, 0, 0, DataType::float32);
   return {};
@@ -55,103 +51,103 @@ Status gradient(InferenceContext& c) {
   return {};
 }
 
-constexpr OperatorInfo named(std::string_view domain, std::string_view name) {
+constexpr OperatorInfo unruled(std::string_view domain, std::string_view name) {
   return {name, 0, kAny, kAny, nullptr, domain};
 }
 constexpr std::string_view kClassical = "ai.onnx.ml";
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
-constexpr OperatorInfo kOperators[] = {
+constexpr OperatorInfo kUnruledOperators[] = {
     // Experimental ones that ONNX dropped; old exporters still wrote them.
-    named("", "ATen"),
+    unruled("", "ATen"),
     {"Affine", 1, 1, 1, like_first},
-    named("", "Crop"),
-    named("", "DynamicSlice"),
-    named("", "GRUUnit"),
-    named("", "GivenTensorFill"),
+    unruled("", "Crop"),
+    unruled("", "DynamicSlice"),
+    unruled("", "GRUUnit"),
+    unruled("", "GivenTensorFill"),
     {"ImageScaler", 1, 1, 1, like_first},
     {"ParametricSoftplus", 1, 1, 1, like_first},
     {"ScaledTanh", 1, 1, 1, like_first},
-    named("", "BitCast"),  // of opset 26
+    unruled("", "BitCast"),  // of opset 26
 
     {"ArrayFeatureExtractor", 2, 2, 1, extract_features, kClassical},
     {"Binarizer", 1, 1, 1, like_first, kClassical},
-    named(kClassical, "CastMap"),
-    named(kClassical, "CategoryMapper"),
-    named(kClassical, "DictVectorizer"),
-    named(kClassical, "FeatureVectorizer"),
+    unruled(kClassical, "CastMap"),
+    unruled(kClassical, "CategoryMapper"),
+    unruled(kClassical, "DictVectorizer"),
+    unruled(kClassical, "FeatureVectorizer"),
     {"Imputer", 1, 1, 1, like_first, kClassical},
-    named(kClassical, "LabelEncoder"),
-    named(kClassical, "LinearClassifier"),
-    named(kClassical, "LinearRegressor"),
+    unruled(kClassical, "LabelEncoder"),
+    unruled(kClassical, "LinearClassifier"),
+    unruled(kClassical, "LinearRegressor"),
     {"Normalizer", 1, 1, 1, like_first_as_float, kClassical},
-    named(kClassical, "OneHotEncoder"),
-    named(kClassical, "SVMClassifier"),
-    named(kClassical, "SVMRegressor"),
+    unruled(kClassical, "OneHotEncoder"),
+    unruled(kClassical, "SVMClassifier"),
+    unruled(kClassical, "SVMRegressor"),
     {"Scaler", 1, 1, 1, like_first_as_float, kClassical},
-    named(kClassical, "TreeEnsemble"),
-    named(kClassical, "TreeEnsembleClassifier"),
-    named(kClassical, "TreeEnsembleRegressor"),
-    named(kClassical, "ZipMap"),
+    unruled(kClassical, "TreeEnsemble"),
+    unruled(kClassical, "TreeEnsembleClassifier"),
+    unruled(kClassical, "TreeEnsembleRegressor"),
+    unruled(kClassical, "ZipMap"),
 
     {"Adagrad", 3, kAny, kAny, three_lists, kTraining},
     {"Adam", 3, kAny, kAny, four_lists, kTraining},
     {"Gradient", 1, kAny, kAny, gradient, kTraining},
     {"Momentum", 3, kAny, kAny, three_lists, kTraining},
 
-    named(kMicrosoft, "AttnLSTM"),
-    named(kMicrosoft, "BeamSearch"),
-    named(kMicrosoft, "BifurcationDetector"),
-    named(kMicrosoft, "CausalConvWithState"),
-    named(kMicrosoft, "DecoderAttention"),
-    named(kMicrosoft, "DequantizeBFP"),
-    named(kMicrosoft, "DequantizeWithOrder"),
-    named(kMicrosoft, "DynamicQuantizeLSTM"),
-    named(kMicrosoft, "DynamicTimeWarping"),
-    named(kMicrosoft, "EPContext"),
-    named(kMicrosoft, "GatedAdd"),
-    named(kMicrosoft, "GatedDeltaNet"),
-    named(kMicrosoft, "GatedRMSNorm"),
-    named(kMicrosoft, "GemmaRotaryEmbedding"),
-    named(kMicrosoft, "GreedySearch"),
-    named(kMicrosoft, "GridSample"),
-    named(kMicrosoft, "Irfft"),
-    named(kMicrosoft, "IsAllFinite"),
-    named(kMicrosoft, "LinearAttention"),
-    named(kMicrosoft, "LinearAttentionGate"),
-    named(kMicrosoft, "MatMulBlockQuantizedFp4Weight"),
-    named(kMicrosoft, "MatMulBlockQuantizedFp8Weight"),
-    named(kMicrosoft, "MatMulFpQ4"),
-    named(kMicrosoft, "MatMulNBitsMlp"),
-    named(kMicrosoft, "MatMulNBitsQkv"),
-    named(kMicrosoft, "MurmurHash3"),
-    named(kMicrosoft, "Pad"),
-    named(kMicrosoft, "PagedAttention"),
-    named(kMicrosoft, "QEmbedLayerNormalization"),
-    named(kMicrosoft, "QOrderedAttention"),
-    named(kMicrosoft, "QOrderedGelu"),
-    named(kMicrosoft, "QOrderedLayerNormalization"),
-    named(kMicrosoft, "QOrderedLongformerAttention"),
-    named(kMicrosoft, "QOrderedMatMul"),
-    named(kMicrosoft, "QuantizeBFP"),
-    named(kMicrosoft, "QuantizeWithOrder"),
-    named(kMicrosoft, "Range"),
-    named(kMicrosoft, "ReduceSumInteger"),
-    named(kMicrosoft, "Rfft"),
-    named(kMicrosoft, "SampleOp"),
-    named(kMicrosoft, "Sampling"),
-    named(kMicrosoft, "Snpe"),
-    named(kMicrosoft, "SparseToDenseMatMul"),
-    named(kMicrosoft, "Tokenizer"),
-    named(kMicrosoft, "WhisperBeamSearch"),
-    named(kMicrosoft, "WordConvEmbedding"),
+    unruled(kMicrosoft, "AttnLSTM"),
+    unruled(kMicrosoft, "BeamSearch"),
+    unruled(kMicrosoft, "BifurcationDetector"),
+    unruled(kMicrosoft, "CausalConvWithState"),
+    unruled(kMicrosoft, "DecoderAttention"),
+    unruled(kMicrosoft, "DequantizeBFP"),
+    unruled(kMicrosoft, "DequantizeWithOrder"),
+    unruled(kMicrosoft, "DynamicQuantizeLSTM"),
+    unruled(kMicrosoft, "DynamicTimeWarping"),
+    unruled(kMicrosoft, "EPContext"),
+    unruled(kMicrosoft, "GatedAdd"),
+    unruled(kMicrosoft, "GatedDeltaNet"),
+    unruled(kMicrosoft, "GatedRMSNorm"),
+    unruled(kMicrosoft, "GemmaRotaryEmbedding"),
+    unruled(kMicrosoft, "GreedySearch"),
+    unruled(kMicrosoft, "GridSample"),
+    unruled(kMicrosoft, "Irfft"),
+    unruled(kMicrosoft, "IsAllFinite"),
+    unruled(kMicrosoft, "LinearAttention"),
+    unruled(kMicrosoft, "LinearAttentionGate"),
+    unruled(kMicrosoft, "MatMulBlockQuantizedFp4Weight"),
+    unruled(kMicrosoft, "MatMulBlockQuantizedFp8Weight"),
+    unruled(kMicrosoft, "MatMulFpQ4"),
+    unruled(kMicrosoft, "MatMulNBitsMlp"),
+    unruled(kMicrosoft, "MatMulNBitsQkv"),
+    unruled(kMicrosoft, "MurmurHash3"),
+    unruled(kMicrosoft, "Pad"),
+    unruled(kMicrosoft, "PagedAttention"),
+    unruled(kMicrosoft, "QEmbedLayerNormalization"),
+    unruled(kMicrosoft, "QOrderedAttention"),
+    unruled(kMicrosoft, "QOrderedGelu"),
+    unruled(kMicrosoft, "QOrderedLayerNormalization"),
+    unruled(kMicrosoft, "QOrderedLongformerAttention"),
+    unruled(kMicrosoft, "QOrderedMatMul"),
+    unruled(kMicrosoft, "QuantizeBFP"),
+    unruled(kMicrosoft, "QuantizeWithOrder"),
+    unruled(kMicrosoft, "Range"),
+    unruled(kMicrosoft, "ReduceSumInteger"),
+    unruled(kMicrosoft, "Rfft"),
+    unruled(kMicrosoft, "SampleOp"),
+    unruled(kMicrosoft, "Sampling"),
+    unruled(kMicrosoft, "Snpe"),
+    unruled(kMicrosoft, "SparseToDenseMatMul"),
+    unruled(kMicrosoft, "Tokenizer"),
+    unruled(kMicrosoft, "WhisperBeamSearch"),
+    unruled(kMicrosoft, "WordConvEmbedding"),
 };
 
 }  // namespace
 
 std::span<const OperatorInfo> unruled_operators() {
-  return kOperators;
+  return kUnruledOperators;
 }
 
 }  // namespace plimsoll::network

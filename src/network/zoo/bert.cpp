@@ -18,13 +18,13 @@ constexpr Bert kBerts[] = {
     {"bert_base", "BERT base, uncased", 12, 12, 768},
     {"bert_large", "BERT large, uncased", 24, 16, 1024},
 };
-constexpr std::int64_t kVocabulary = 30522;
+constexpr std::int64_t kBertVocabulary = 30522;
 constexpr std::int64_t kPositions = 512;
 constexpr std::int64_t kTokenTypes = 2;
-constexpr double kEpsilon = 1e-12;
-constexpr double kDropout = 0.1;
+constexpr double kBertEpsilon = 1e-12;
+constexpr double kBertDropout = 0.1;
 
-constexpr Option kOptions[] = {
+constexpr Option kBertOptions[] = {
     {"layers", "encoder layers", "12 or 24", Option::Kind::integer, 1, 1000},
     {"vocabulary", "rows of the word table", "30522", Option::Kind::integer, 1, 1e7},
     {"positions", "longest sequence", "512", Option::Kind::integer, 1, 1e6},
@@ -44,13 +44,13 @@ Tokens embeddings(Blocks& b, const Arguments& arguments, std::int64_t width) {
   const TensorId position_ids =
       b.add("Slice", "embeddings.positions", {all, b.integers({0}), length, b.integers({1})});
   const TensorId words =
-      table("embeddings.word_embeddings", arguments.integer("vocabulary", kVocabulary), ids);
+      table("embeddings.word_embeddings", arguments.integer("vocabulary", kBertVocabulary), ids);
   const TensorId typed =
       b.add("Add", "embeddings.add", {words, table("embeddings.token_type_embeddings", kTokenTypes, types)});
   const TensorId placed = b.add("Add", "embeddings.add_1",
                                 {typed, table("embeddings.position_embeddings", positions, position_ids)});
-  Tokens x = b.layer_norm("embeddings.LayerNorm", {placed, width}, kEpsilon);
-  x.id = b.dropout("embeddings.dropout", x.id, kDropout);
+  Tokens x = b.layer_norm("embeddings.LayerNorm", {placed, width}, kBertEpsilon);
+  x.id = b.dropout("embeddings.dropout", x.id, kBertDropout);
   return x;
 }
 
@@ -67,17 +67,17 @@ TensorId padding_mask(Blocks& b) {
 // Linear, dropout, sum with the branch's start, LayerNorm: BERT normalises after.
 Tokens output(Blocks& b, const std::string& name, Tokens x, Tokens residual) {
   Tokens y = b.linear(name + ".dense", x, residual.width);
-  y.id = b.dropout(name + ".dropout", y.id, kDropout);
-  return b.layer_norm(name + ".LayerNorm", b.sum(name + ".add", y, residual), kEpsilon);
+  y.id = b.dropout(name + ".dropout", y.id, kBertDropout);
+  return b.layer_norm(name + ".LayerNorm", b.sum(name + ".add", y, residual), kBertEpsilon);
 }
 
-Tokens layer(Blocks& b, const std::string& name, Tokens x, std::int64_t heads, TensorId mask) {
+Tokens bert_layer(Blocks& b, const std::string& name, Tokens x, std::int64_t heads, TensorId mask) {
   const Blocks::Heads split{heads, x.width / heads};
   const std::string self = name + ".attention.self";
   const TensorId query = b.split_heads(self + ".query", b.linear(self + ".query", x, x.width), split);
   const TensorId key = b.split_heads(self + ".key", b.linear(self + ".key", x, x.width), split);
   const TensorId value = b.split_heads(self + ".value", b.linear(self + ".value", x, x.width), split);
-  const TensorId context = b.attend(self, query, key, value, split, mask, kDropout);
+  const TensorId context = b.attend(self, query, key, value, split, mask, kBertDropout);
   x = output(b, name + ".attention.output", b.merge_heads(self, context, split), x);
   Tokens y = b.linear(name + ".intermediate.dense", x, 4 * x.width);
   y.id = b.activate(name + ".intermediate.gelu", y.id, Activation::gelu);
@@ -91,7 +91,7 @@ Result<Network> build_bert(const Entry& entry, const Arguments& arguments, Mode 
   const TensorId mask = padding_mask(b);
   const std::int64_t layers = arguments.integer("layers", bert.layers);
   for (std::int64_t i = 0; i < layers; ++i)
-    x = layer(b, fmt::format("encoder.layer.{}", i), x, bert.heads, mask);
+    x = bert_layer(b, fmt::format("encoder.layer.{}", i), x, bert.heads, mask);
   const Features first{b.add("Gather", "pooler.first", {x.id, b.integer(0)}, {{"axis", 1}}), x.width};
   const TensorId pooled =
       b.activate("pooler.activation", b.linear("pooler.dense", first, x.width).id, Activation::tanh);
@@ -105,7 +105,7 @@ Result<Network> build_bert(const Entry& entry, const Arguments& arguments, Mode 
 std::vector<Entry> bert_entries() {
   std::vector<Entry> entries;
   for (const Bert& bert : kBerts)
-    entries.push_back({bert.name, bert.title, kLanguage, "sequence (at most 512)", kOptions, build_bert});
+    entries.push_back({bert.name, bert.title, kLanguage, "sequence (at most 512)", kBertOptions, build_bert});
   return entries;
 }
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kDense = 13;
 constexpr std::int64_t kBottom[] = {512, 256};  // and then the tables' width
 constexpr std::int64_t kTop[] = {1024, 1024, 512, 256};
 
-constexpr Option kOptions[] = {
+constexpr Option kDlrmOptions[] = {
     {"tables", "embedding tables, one looked up per categorical feature", "26", Option::Kind::integer, 1,
      1024},
     {"rows", "rows of every table", "Criteo Terabyte's", Option::Kind::integer, 1, 1e10},
@@ -81,7 +81,7 @@ Result<Network> build_dlrm(const Entry& entry, const Arguments& arguments, Mode 
 }  // namespace
 
 std::vector<Entry> dlrm_entries() {
-  return {{"dlrm", "DLRM for Criteo Terabyte (MLPerf)", kRecommendation, "13 dense, 26 sparse", kOptions,
+  return {{"dlrm", "DLRM for Criteo Terabyte (MLPerf)", kRecommendation, "13 dense, 26 sparse", kDlrmOptions,
            build_dlrm}};
 }
 

@@ -20,12 +20,12 @@ constexpr std::int64_t kBeforeSuppression = 1000;
 constexpr std::int64_t kBeforeSuppressionTraining = 2000;
 constexpr std::int64_t kProposals = 1000;
 constexpr std::int64_t kSampled = 512;  // training samples so many of its proposals, per image
-constexpr std::int64_t kAnchors = 3;
+constexpr std::int64_t kFasterRcnnAnchors = 3;
 constexpr std::int64_t kPyramid = 256;
 constexpr std::int64_t kPooled = 7;
 constexpr std::int64_t kHidden = 1024;
 constexpr int kPooledLevels = 4;  // the fifth level makes proposals only
-constexpr Option kOptions[] = {
+constexpr Option kFasterRcnnOptions[] = {
     kInput,
     kChannels,
     {"classes", "how many classes, the background among them", "91", Option::Kind::integer, 2, 1e4}};
@@ -75,8 +75,8 @@ class ProposalNetwork {
 
  private:
   static constexpr Convolution kConv{.out = kPyramid, .kernel = 3, .pad = 1, .bias = true};
-  static constexpr Convolution kObjectness{.out = kAnchors, .bias = true};
-  static constexpr Convolution kOffsets{.out = kAnchors * 4, .bias = true};
+  static constexpr Convolution kObjectness{.out = kFasterRcnnAnchors, .bias = true};
+  static constexpr Convolution kOffsets{.out = kFasterRcnnAnchors * 4, .bias = true};
 
   // All levels share the head's weights.
   void level(const std::string& name, Image x) {
@@ -86,7 +86,7 @@ class ProposalNetwork {
     const TensorId objectness = b_.add("Squeeze", name + ".objectness", {rows, b_.integers({2})});
     const TensorId offsets =
         head_rows(b_, name + ".offsets", b_.conv(name + ".bbox_pred", x, kOffsets, offsets_), 4);
-    const std::int64_t boxes = x.size.height * x.size.width * kAnchors;
+    const std::int64_t boxes = x.size.height * x.size.width * kFasterRcnnAnchors;
     const std::int64_t kept =
         std::min(boxes, b_.training() ? kBeforeSuppressionTraining : kBeforeSuppression);
     const auto best =
@@ -212,7 +212,7 @@ Result<Network> build_faster_rcnn(const Entry& entry, const Arguments& arguments
 
 std::vector<Entry> faster_rcnn_entries() {
   return {{"fasterrcnn_resnet50_fpn", "Faster R-CNN on ResNet-50 with a feature pyramid", kDetection,
-           "3x800x800", kOptions, build_faster_rcnn}};
+           "3x800x800", kFasterRcnnOptions, build_faster_rcnn}};
 }
 
 }  // namespace plimsoll::network::zoo

@@ -24,9 +24,9 @@ constexpr Llama kLlamas[] = {
     {"llama3_70b", "Llama 3 70B", "sequence (at most 8192)", 80, 64, 8, 8192, 28672, 128256},
 };
 constexpr std::int64_t kOpset = 23;  // the first with RMSNormalization
-constexpr double kEpsilon = 1e-5;
+constexpr double kLlamaEpsilon = 1e-5;
 
-constexpr Option kOptions[] = {
+constexpr Option kLlamaOptions[] = {
     {"layers", "decoder layers", "as listed", Option::Kind::integer, 1, 1000},
     {"vocabulary", "rows of the word table", "as listed", Option::Kind::integer, 1, 1e7},
 };
@@ -53,7 +53,8 @@ Shared share(Blocks& b, TensorId ids, std::int64_t head_size) {
 
 Tokens rms_norm(Blocks& b, const std::string& name, Tokens x) {
   const TensorId scale = b.builder().parameter(name + ".weight", {x.width});
-  return {b.add("RMSNormalization", name, {x.id, scale}, {{"axis", -1}, {"epsilon", kEpsilon}}), x.width};
+  return {b.add("RMSNormalization", name, {x.id, scale}, {{"axis", -1}, {"epsilon", kLlamaEpsilon}}),
+          x.width};
 }
 
 // x cos + rotate_half(x) sin, with rotate_half(x) = (-second half, first half).
@@ -125,7 +126,7 @@ Result<Network> build_llama(const Entry& entry, const Arguments& arguments, Mode
 std::vector<Entry> llama_entries() {
   std::vector<Entry> entries;
   for (const Llama& llama : kLlamas)
-    entries.push_back({llama.name, llama.title, kLanguage, llama.input, kOptions, build_llama});
+    entries.push_back({llama.name, llama.title, kLanguage, llama.input, kLlamaOptions, build_llama});
   return entries;
 }
 

@@ -11,9 +11,9 @@ namespace plimsoll::network::zoo {
 namespace {
 
 // Liu et al. 2015, as torchvision's ssd300_vgg16.
-constexpr std::int64_t kAnchors[] = {4, 6, 6, 6, 4, 4};
+constexpr std::int64_t kSsdAnchors[] = {4, 6, 6, 6, 4, 4};
 constexpr std::int64_t kDetections = 200;
-constexpr Option kOptions[] = {
+constexpr Option kSsdOptions[] = {
     kInput,
     kChannels,
     {"classes", "how many classes, the background among them", "91", Option::Kind::integer, 2, 1e4}};
@@ -91,7 +91,8 @@ TensorId head(Blocks& b, const std::string& name, const std::vector<Image>& maps
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const std::string layer = fmt::format("{}.module_list.{}", name, i);
     rows.push_back(head_rows(
-        b, layer, b.conv(layer, maps[i], {.out = kAnchors[i] * values, .kernel = 3, .pad = 1, .bias = true}),
+        b, layer,
+        b.conv(layer, maps[i], {.out = kSsdAnchors[i] * values, .kernel = 3, .pad = 1, .bias = true}),
         values));
   }
   return b.add("Concat", name, rows, {{"axis", 1}});
@@ -99,7 +100,8 @@ TensorId head(Blocks& b, const std::string& name, const std::vector<Image>& maps
 
 std::int64_t anchor_count(const std::vector<Image>& maps) {
   std::int64_t n = 0;
-  for (std::size_t i = 0; i < maps.size(); ++i) n += kAnchors[i] * maps[i].size.height * maps[i].size.width;
+  for (std::size_t i = 0; i < maps.size(); ++i)
+    n += kSsdAnchors[i] * maps[i].size.height * maps[i].size.width;
   return n;
 }
 
@@ -128,7 +130,7 @@ Result<Network> build_ssd300(const Entry& entry, const Arguments& arguments, Mod
 }  // namespace
 
 std::vector<Entry> ssd_entries() {
-  return {{"ssd300_vgg16", "SSD300 on VGG-16", kDetection, "3x300x300", kOptions, build_ssd300}};
+  return {{"ssd300_vgg16", "SSD300 on VGG-16", kDetection, "3x300x300", kSsdOptions, build_ssd300}};
 }
 
 }  // namespace plimsoll::network::zoo

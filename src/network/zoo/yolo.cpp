@@ -10,8 +10,8 @@ namespace plimsoll::network::zoo {
 namespace {
 
 // Redmon and Farhadi 2018. Layers are numbered as the sections of darknet's yolov3.cfg and yolov3-tiny.cfg.
-constexpr std::int64_t kAnchors = 3;
-constexpr Option kOptions[] = {
+constexpr std::int64_t kYoloAnchors = 3;
+constexpr Option kYoloOptions[] = {
     kInput,
     kChannels,
     {"classes", "how many classes the heads tell apart", "80", Option::Kind::integer, 1, 1e6}};
@@ -56,7 +56,7 @@ class Darknet {
   }
   void head() {
     const std::string name = next();
-    x_ = b_.conv(name + ".conv", x_, {.out = kAnchors * (classes_ + 5), .bias = true});
+    x_ = b_.conv(name + ".conv", x_, {.out = kYoloAnchors * (classes_ + 5), .bias = true});
     heads_.push_back(b_.training() ? x_.id : decode(next()));
   }
   [[nodiscard]] Result<Network> finish() && {
@@ -76,14 +76,14 @@ class Darknet {
     const std::int64_t cells = x_.size.height * x_.size.width;
     const std::int64_t values = classes_ + 5;
     const TensorId split =
-        b_.add("Reshape", name + ".view", {x_.id, b_.integers({0, kAnchors, values, cells})});
+        b_.add("Reshape", name + ".view", {x_.id, b_.integers({0, kYoloAnchors, values, cells})});
     const TensorId turned = b_.add("Transpose", name + ".permute", {split}, {{"perm", {0, 1, 3, 2}}});
     const TensorId rows =
-        b_.add("Reshape", name + ".reshape", {turned, b_.integers({0, kAnchors * cells, values})});
+        b_.add("Reshape", name + ".reshape", {turned, b_.integers({0, kYoloAnchors * cells, values})});
     const auto parts =
         b_.add_many("Split", name + ".split", {rows, b_.integers({2, 2, values - 4})}, 3, {{"axis", 2}});
-    const TensorId grid = b_.builder().buffer(name + ".grid", {1, kAnchors * cells, 2});
-    const TensorId anchors = b_.builder().buffer(name + ".anchors", {1, kAnchors * cells, 2});
+    const TensorId grid = b_.builder().buffer(name + ".grid", {1, kYoloAnchors * cells, 2});
+    const TensorId anchors = b_.builder().buffer(name + ".anchors", {1, kYoloAnchors * cells, 2});
     const TensorId moved =
         b_.add("Add", name + ".add", {b_.add("Sigmoid", name + ".sigmoid", {parts[0]}), grid});
     const TensorId centre = b_.add("Mul", name + ".mul", {moved, b_.builder().buffer(name + ".stride", {})});
@@ -113,15 +113,15 @@ Image detect(Darknet& d, std::int64_t width) {
 }
 
 Result<Network> build_yolov3(const Entry& entry, const Arguments& arguments, Mode mode) {
-  struct Stage {
+  struct DarknetStage {
     std::int64_t width;
     int residuals;
   };
-  constexpr Stage kDarknet53[] = {{64, 1}, {128, 2}, {256, 8}, {512, 8}, {1024, 4}};
+  constexpr DarknetStage kDarknet53[] = {{64, 1}, {128, 2}, {256, 8}, {512, 8}, {1024, 4}};
   Darknet d(entry, arguments, mode, 32);
   d.convolution(32, 3);
   std::vector<Image> ends;
-  for (const Stage& stage : kDarknet53) {
+  for (const DarknetStage& stage : kDarknet53) {
     d.convolution(stage.width, 3, 2);
     for (int i = 0; i < stage.residuals; ++i) d.residual(stage.width);
     ends.push_back(d.here());
@@ -162,8 +162,8 @@ Result<Network> build_yolov3_tiny(const Entry& entry, const Arguments& arguments
 }  // namespace
 
 std::vector<Entry> yolo_entries() {
-  return {{"yolov3", "YOLOv3 on Darknet-53", kDetection, "3x416x416", kOptions, build_yolov3},
-          {"yolov3_tiny", "Tiny YOLOv3", kDetection, "3x416x416", kOptions, build_yolov3_tiny}};
+  return {{"yolov3", "YOLOv3 on Darknet-53", kDetection, "3x416x416", kYoloOptions, build_yolov3},
+          {"yolov3_tiny", "Tiny YOLOv3", kDetection, "3x416x416", kYoloOptions, build_yolov3_tiny}};
 }
 
 }  // namespace plimsoll::network::zoo
