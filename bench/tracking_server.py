@@ -2,9 +2,10 @@
 """`plimsoll serve` beside MLflow's own server: the same calls by the same clients, one server after the other, twice.
 
 usage: tracking_server.py PLIMSOLL MLFLOW [--store sqlite|postgresql] [--seconds 5] [--clients 4] [--runs 10000]
-                          [--points 10000000] [--parts rates,search,history,memory] [--flush]
+                          [--points 10000000] [--parts rates,search,history,memory] [--flush] [--rate 600]
 
-PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it). Clients are
+PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it), or "none" where
+there is none: then only Plimsoll's rates are taken, and --rate stands for ten times MLflow's. Clients are
 processes that keep a connection each and send bodies that were made before the clock starts. Prints for each kind of
 call the rate of both, the ratio, and the 99th percentile, of single metrics also at ten times MLflow's rate; then the
 time of searches, that of a history of a million points thinned out to 2,500, as points and as spans, and Plimsoll's
@@ -17,6 +18,7 @@ import http.client
 import json
 import multiprocessing
 import os
+import pwd
 import random
 import shutil
 import socket
@@ -230,8 +232,10 @@ def postgresql(folder):
     programs = os.path.dirname(os.path.realpath(found))
     as_user = []
     if os.geteuid() == 0:
-        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        shutil.chown(folder, "postgres", "postgres")
+        # Where PostgreSQL was only unpacked it has no user of its own.
+        user = pwd.getpwnam("postgres" if "postgres" in (u.pw_name for u in pwd.getpwall()) else "nobody")
+        as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+        os.chown(folder, user.pw_uid, user.pw_gid)
     data, port = os.path.join(folder, "data"), free_port()
     subprocess.run([*as_user, f"{programs}/initdb", "-D", data, "-U", "bench", "-A", "trust"], check=True,
                    stdout=subprocess.DEVNULL)
@@ -258,28 +262,32 @@ def served(command, port, folder):
 
 
 def rates(command, folder, options):
-    found = {}
+    found, both = {}, ("plimsoll",) if options.mlflow == "none" else ("plimsoll", "mlflow")
     for _ in range(2):
-        for which in ("plimsoll", "mlflow"):
+        for which in both:
             port = free_port()
             with served(command(which, port), port, folder):
                 for kind in ("log-batch", "log-metric"):
                     found.setdefault((which, kind), []).append(loaded(port, kind, options.seconds, options.clients))
     for kind, scale in (("log-batch", 1000), ("log-metric", 1)):
-        ours, theirs = (statistics.mean(rate for rate, _ in found[which, kind]) * scale for which in ("plimsoll", "mlflow"))
-        tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in ("plimsoll", "mlflow")]
-        print(f"{kind:11} plimsoll {ours:10.0f} metrics/s, MLflow {theirs:8.0f} metrics/s, ratio {ours / theirs:6.1f}; "
-              f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms, two rounds of {options.seconds:g} s", flush=True)
-    paced(command, folder, options, 10 * theirs)
+        means = [statistics.mean(rate for rate, _ in found[which, kind]) * scale for which in both]
+        tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in both]
+        if len(both) == 1:
+            print(f"{kind:11} plimsoll {means[0]:10.0f} metrics/s; 99th percentile {tails[0]:.2f} ms, two rounds of {options.seconds:g} s",
+                  flush=True)
+        else:
+            print(f"{kind:11} plimsoll {means[0]:10.0f} metrics/s, MLflow {means[1]:8.0f} metrics/s, ratio {means[0] / means[1]:6.1f}; "
+                  f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms, two rounds of {options.seconds:g} s", flush=True)
+    paced(command, folder, options, 10 * means[1] if len(both) == 2 else options.rate)
 
 
 def paced(command, folder, options, rate):
     """Single metrics at a rate that the clients hold together, whatever the server does: ten times what MLflow's server can
-    do at most. As fast as they can, clients and server wait for each other's cores, and the tail is the machine's."""
+    do at most, where it was asked. As fast as they can, clients and server wait for each other's cores, and the tail is the machine's."""
     port = free_port()
     with served(command("plimsoll", port), port, folder):
         found = [loaded(port, "log-metric", options.seconds, options.clients, options.clients / rate) for _ in range(2)]
-    print(f"log-metric at ten times MLflow's rate: {min(r for r, _ in found):.0f} metrics/s, 99th percentile "
+    print(f"log-metric at a rate that is given: {min(r for r, _ in found):.0f} metrics/s, 99th percentile "
           f"{max(t for _, t in found) * 1e3:.2f} ms, two rounds of {options.seconds:g} s", flush=True)
 
 
@@ -293,8 +301,11 @@ def main():
     parser.add_argument("--runs", type=int, default=10000)
     parser.add_argument("--points", type=int, default=10_000_000)
     parser.add_argument("--parts", default="rates,search,history,memory")
+    parser.add_argument("--rate", type=float, default=600)
     parser.add_argument("--flush", action="store_true", help="plimsoll serve --flush: each answer survives a power cut")
     options = parser.parse_args()
+    if options.mlflow == "none" and options.parts != "rates":
+        parser.error("without MLflow there is --parts rates")
     with tempfile.TemporaryDirectory(prefix="plimsoll-bench-") as folder, contextlib.ExitStack() as stack:
         os.chmod(folder, 0o755)
         if options.store == "postgresql":

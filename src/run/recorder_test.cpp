@@ -82,7 +82,7 @@ class Refusing final : public store::Store {
   Status change_model(std::string_view id, const store::ModelChange& change) override {
     return inner_->change_model(id, change);
   }
-  Result<bool> maintain() override { return inner_->maintain(); }
+  Result<bool> maintain(std::chrono::seconds quiet) override { return inner_->maintain(quiet); }
   Result<std::filesystem::path> model_artifacts(std::string_view model) override {
     return inner_->model_artifacts(model);
   }

@@ -13,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenSlices{50}, kIdle{5000};
+constexpr std::chrono::seconds kQuiet{10};
 constexpr std::chrono::hours kForgotten{24};
 
 void remove_forgotten(const fs::path& uploads) {
@@ -47,7 +48,7 @@ void Upkeep::work() {
     lock.unlock();
     const Clock::time_point begin = Clock::now();
     // A store that is locked or away is asked again later.
-    const Result<bool> more = store_.maintain();
+    const Result<bool> more = store_.maintain(kQuiet);
     // A tenth of the time at most: there are clients that wait.
     const Clock::duration pause = std::max<Clock::duration>(kBetweenSlices, 9 * (Clock::now() - begin));
     lock.lock();

@@ -194,15 +194,35 @@ TEST_P(History, IsSampledByStepWhereTimesRunTheOtherWay) {
 
 TEST_P(History, IsJoinedInTheBackground) {
   const std::string id = new_run();
-  EXPECT_EQ(store_->maintain(), false);
+  EXPECT_EQ(store_->maintain({}), false);
   for (int i = 0; i < 100; ++i)
     ASSERT_TRUE(
         store_->append({{Batch{id, "m", {}, counting(i * 10, 10)}, Batch{id, "n", {}, counting(i, 1)}}}));
   int slices = 0;
-  while (*store_->maintain()) ASSERT_LT(++slices, 10);
+  while (*store_->maintain({})) ASSERT_LT(++slices, 10);
   EXPECT_EQ(slices, 2) << "one for each metric";
   EXPECT_EQ(store_->history(id, "m"), counting(0, 1000));
   EXPECT_EQ(store_->history(id, "n"), counting(0, 100));
+}
+
+TEST_P(History, IsLeftAloneInTheBackgroundWhereMoreMayCome) {
+  const std::string id = new_run();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(store_->append({{Batch{id, "m", {}, counting(i, 1)}}}));
+  EXPECT_EQ(store_->maintain(std::chrono::hours(1)), false);
+  EXPECT_EQ(store_->maintain({}), true);
+  EXPECT_EQ(store_->history(id, "m"), counting(0, 100));
+}
+
+TEST_P(History, OfManyMetricsThatGrowTogetherIsJoinedBitByBit) {
+  const std::string id = new_run();
+  std::vector<std::string> names;
+  for (int m = 0; m < 20; ++m) names.push_back("m" + std::to_string(m));
+  for (int i = 0; i < 600; ++i) {
+    std::vector<Batch> batches;
+    for (const std::string& name : names) batches.push_back({id, name, {}, counting(i, 1)});
+    ASSERT_TRUE(store_->append(batches));
+  }
+  for (const std::string& name : names) EXPECT_EQ(store_->history(id, name), counting(0, 600)) << name;
 }
 
 PLIMSOLL_IN_EVERY_STORE(History);

@@ -185,9 +185,11 @@ Result<bool> join_some(Database& database, MetricRow& metric) {
 }  // namespace
 
 Status append_points(Database& database, std::span<Growth> growths) {
+  constexpr int kMostJoined = 8;  // metrics that are added to together have many chunks at the same time
   PLIMSOLL_TRY(insert_growths(database, growths));
+  int joined = 0;
   for (Growth& growth : growths)
-    if (growth.row.chunks - growth.row.full_chunks >= kManyChunks)
+    if (growth.row.chunks - growth.row.full_chunks >= kManyChunks && joined++ < kMostJoined)
       PLIMSOLL_TRY(join_some(database, growth.row));
   return save_metrics(database, growths);
 }
@@ -213,11 +215,14 @@ Status compact_points(Database& database, std::int64_t run) {
   return {};
 }
 
-Result<bool> join_somewhere(Database& database) {
+Result<bool> join_somewhere(Database& database, Time settled) {
   std::vector<std::pair<std::int64_t, std::int64_t>> candidates;  // a run and its metric
   {
-    Query query =
-        database.query("SELECT run, id FROM metric WHERE chunks >= full_chunks + 32 ORDER BY id LIMIT 16");
+    // A run's version is the time of its last change, or a little later.
+    Query query = database.query(
+        "SELECT m.run, m.id FROM metric m JOIN run r ON r.number = m.run "
+        "WHERE m.chunks >= m.full_chunks + 32 AND r.version <= ? ORDER BY m.id LIMIT 16");
+    query.bind(settled);
     PLIMSOLL_TRY(for_each_row(
         query, [&](const Query& row) { candidates.emplace_back(row.integer(0), row.integer(1)); }));
   }

@@ -11,19 +11,21 @@
 /// Points of metrics as chunks in the database. Callers hold a transaction.
 namespace plimsoll::store {
 
-/// Chunks of a metric that may come together before appending joins some: reading them all stays quick. Who
-/// calls maintain() has them joined earlier (at 32, as the index metric_to_join says), while nobody waits.
-inline constexpr std::int64_t kManyChunks = 128;
+/// Chunks of a metric that may come together before appending joins some: reading them all stays quick, and
+/// one call in a few hundred waits for it. Where nothing is added any more maintain() joins them earlier (at
+/// 32, as the index metric_to_join says).
+inline constexpr std::int64_t kManyChunks = 256;
 
-/// Adds points to metrics whose rows are known as new chunks, and joins a metric's small ones where many have
-/// come together.
+/// Adds points to metrics whose rows are known as new chunks, and joins the small ones of some metrics where
+/// many have come together; of the others with the next points.
 [[nodiscard]] Status append_points(Database& database, std::span<Growth> growths);
 
 /// Joins the small chunks of every metric of a run.
 [[nodiscard]] Status compact_points(Database& database, std::int64_t run);
 
-/// Joins small chunks of one metric that has many of them. Returns whether there was one.
-[[nodiscard]] Result<bool> join_somewhere(Database& database);
+/// Joins small chunks of one metric that has many of them, of a run that has not changed since `settled`.
+/// Returns whether there was one.
+[[nodiscard]] Result<bool> join_somewhere(Database& database, Time settled);
 
 /// In the order of time, no point twice.
 [[nodiscard]] Result<std::vector<Point>> read_points(Database& database, std::int64_t run,

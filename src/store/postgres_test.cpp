@@ -247,7 +247,7 @@ TEST_P(PostgresStore, LooksAtTablesThatHaveGrown) {
   EXPECT_LT(known_rows(), 1);
   // What was written is told to the server's statistics a second later at most.
   for (int i = 0; i < 100 && known_rows() < 1; ++i) {
-    ASSERT_TRUE(store_->maintain());
+    ASSERT_TRUE(store_->maintain({}));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     ASSERT_TRUE(store_->change(id, {.tags = {{"t", std::to_string(i)}}}));
   }

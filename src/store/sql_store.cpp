@@ -15,6 +15,7 @@
 #include "store/points.hpp"
 #include "store/purge.hpp"
 #include "store/run_rows.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -182,10 +183,10 @@ class SqlStore final : public Store {
     return write([&](Database& database) { return update_model(database, id, change); });
   }
 
-  Result<bool> maintain() override {
+  Result<bool> maintain(std::chrono::seconds quiet) override {
     bool more = false;
     PLIMSOLL_TRY(write([&](Database& database) -> Status {
-      const Result<bool> joined = join_somewhere(database);
+      const Result<bool> joined = join_somewhere(database, now() - std::chrono::microseconds(quiet).count());
       if (!joined) return std::unexpected(joined.error());
       more = *joined;
       return {};

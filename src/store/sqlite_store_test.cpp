@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include "store/points.hpp"
 #include "store/schema.hpp"
 #include "store/test_store.hpp"
 
@@ -72,7 +73,7 @@ TEST_F(StoreTest, JoinsSmallChunksByItselfAndWhenAsked) {
     ASSERT_TRUE(store_->append({{Batch{id, "m", {}, counting(i, kEach)}}}));
     if (i % 500 == 0) most = std::max(most, chunks(path_));
   }
-  EXPECT_LE(most, 2 + 128) << "two full ones, and those that wait to be joined";
+  EXPECT_LE(most, 2 + kManyChunks) << "two full ones, and those that wait to be joined";
   EXPECT_EQ(store_->history(id, "m"), counting(0, kTotal));
   ASSERT_TRUE(store_->compact(id));
   EXPECT_EQ(chunks(path_), 3);  // 4096, 4096, 1808

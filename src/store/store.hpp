@@ -130,8 +130,9 @@ class Store {
   [[nodiscard]] virtual Status change_model(std::string_view id, const ModelChange& change) = 0;
 
   /// A slice of some milliseconds of what is better done when nobody waits: small pieces of metrics are
-  /// joined. Returns whether there is more to do.
-  [[nodiscard]] virtual Result<bool> maintain() = 0;
+  /// joined, of runs that have not changed for so long, since who adds to a run waits meanwhile. Returns
+  /// whether there is more to do.
+  [[nodiscard]] virtual Result<bool> maintain(std::chrono::seconds quiet) = 0;
 
   /// Marks it; `purge` removes marked runs, experiments and models for good, with their artifacts, and gives
   /// their space back.

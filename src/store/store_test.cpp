@@ -331,7 +331,8 @@ TEST_P(StoreContract, TakesTwoWritersOfOneRun) {
       threads.emplace_back([&, t] {
         Store& store = t % 2 == 0 ? *store_ : *other;
         for (int i = 0; i < 25; ++i)
-          if (!store.append({{Batch{id, "m", {}, counting(t * 25 + i, 1)}}}) || !store.maintain()) ++failures;
+          if (!store.append({{Batch{id, "m", {}, counting(t * 25 + i, 1)}}}) || !store.maintain({}))
+            ++failures;
       });
   }
   EXPECT_EQ(failures, 0);
