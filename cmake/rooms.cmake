@@ -28,7 +28,7 @@ set(PLIMSOLL_LIGHT_ROOMS cuda forward hardware job measure plan report run)
 # plimsoll_together(TARGET): where PLIMSOLL_TOGETHER is on, sources whose names begin alike are compiled together, in five
 # groups: each header is read and each template made once for them, so that all takes half the time from scratch. Two files
 # of a group cannot give one name to what each keeps to itself: the compiler says so, and one name is made more telling.
-# `dev` and clang-tidy take every file alone, so that a header that it forgets is found.
+# The other builds and clang-tidy take every file alone, so that a header that it forgets is found.
 set(PLIMSOLL_ROOMS_APART engine probe)  # one is built elsewhere; the other's files share names by design
 function(plimsoll_together target)
   if(NOT PLIMSOLL_TOGETHER)
