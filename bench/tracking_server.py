@@ -283,7 +283,8 @@ def rates(command, folder, options):
 
 def paced(command, folder, options, rate):
     """Single metrics at a rate that the clients hold together, whatever the server does: ten times what MLflow's server can
-    do at most, where it was asked. As fast as they can, clients and server wait for each other's cores, and the tail is the machine's."""
+    do at most, where it was asked. As fast as they can, clients and server wait for each other's cores, and the tail is the
+    machine's."""
     port = free_port()
     with served(command("plimsoll", port), port, folder):
         found = [loaded(port, "log-metric", options.seconds, options.clients, options.clients / rate) for _ in range(2)]
@@ -323,8 +324,8 @@ def main():
             if which == "plimsoll":
                 return [os.path.abspath(options.plimsoll), "serve", "--port", str(port), "--store", stores[0],
                         "--artifacts", os.path.join(folder, "artifacts"), *(["--flush"] if options.flush else [])]
-            return [os.path.abspath(shutil.which(options.mlflow) or options.mlflow), "server", "--host", "127.0.0.1", "--port", str(port), "--backend-store-uri",
-                    stores[1], "--workers", "2", "--default-artifact-root", os.path.join(folder, "theirs")]
+            return [os.path.abspath(shutil.which(options.mlflow) or options.mlflow), "server", "--host", "127.0.0.1",
+                    "--port", str(port), "--backend-store-uri", stores[1], "--workers", "2", "--default-artifact-root", os.path.join(folder, "theirs")]
 
         parts = options.parts.split(",")
         print(f"{options.store}, {options.clients} clients{', --flush' if options.flush else ''}", flush=True)

@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "base/signals_held_back.hpp"
 #include "forward/forwarder.hpp"
 #include "forward/http_client.hpp"
-#include "signals_held_back.hpp"
 #include "store/store.hpp"
 
 namespace plimsoll {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/random_text.hpp"
-#include "signals_held_back.hpp"
+#include "base/signals_held_back.hpp"
 
 namespace plimsoll {
 namespace {

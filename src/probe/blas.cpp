@@ -1,11 +1,11 @@
 #include "probe/blas.hpp"
 
-#include <csignal>
 #include <cstdlib>
 
 #include <dlfcn.h>
 
 #include "base/printable.hpp"
+#include "base/signals_held_back.hpp"
 
 namespace plimsoll::probe {
 namespace {
@@ -17,23 +17,6 @@ template <class Function>
 Function* function(void* library, const char* symbol) {
   return reinterpret_cast<Function*>(::dlsym(library, symbol));
 }
-
-/// Threads that a library starts while it lives take no signals: Ctrl-C is for those who know what to do with
-/// it.
-class WithoutSignals {
- public:
-  WithoutSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~WithoutSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WithoutSignals(const WithoutSignals&) = delete;
-  WithoutSignals& operator=(const WithoutSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 /// Each tells its version in a way of its own; the file's name stands for those that do not.
 std::string name_of(void* library, const std::string& file) {
@@ -60,7 +43,7 @@ Result<Blas> Blas::open() {
 }
 
 Result<Blas> Blas::open(const std::vector<std::string>& files) {
-  const WithoutSignals around;
+  const SignalsHeldBack held;  // the library starts threads
   for (const std::string& file : files) {
     void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
@@ -84,17 +67,17 @@ Result<Blas> Blas::open(const std::vector<std::string>& files) {
 }
 
 void Blas::multiply(const float* a, const float* b, float* c, int size) const {
-  const WithoutSignals around;
+  const SignalsHeldBack held;  // the library starts threads
   sgemm_(kRowMajor, kAsItIs, kAsItIs, size, size, size, 1, a, size, b, size, 0, c, size);
 }
 
 void Blas::multiply(const double* a, const double* b, double* c, int size) const {
-  const WithoutSignals around;
+  const SignalsHeldBack held;  // the library starts threads
   dgemm_(kRowMajor, kAsItIs, kAsItIs, size, size, size, 1, a, size, b, size, 0, c, size);
 }
 
 void Blas::use_threads(int threads) const {
-  const WithoutSignals around;
+  const SignalsHeldBack held;  // the library starts threads
   if (set_threads_ != nullptr) set_threads_(threads);
 }
 

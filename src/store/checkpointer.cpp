@@ -1,8 +1,9 @@
 #include "store/checkpointer.hpp"
 
-#include <csignal>
 #include <system_error>
 #include <utility>
+
+#include "base/signals_held_back.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -48,6 +49,7 @@ int Checkpointer::committed(void* self, sqlite3* writer, const char* name, int f
 void Checkpointer::wake(int frames) {
   due_ = frames + kWorthMoving;
   if (!thread_.joinable()) {
+    const SignalsHeldBack held;
     try {
       thread_ = std::thread([this] { work(); });
     } catch (const std::system_error&) {
@@ -62,9 +64,6 @@ void Checkpointer::wake(int frames) {
 }
 
 void Checkpointer::work() {
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);  // they are for the program's own threads
   sqlite3* database = nullptr;
   const int opened =
       sqlite3_open_v2(path_.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);

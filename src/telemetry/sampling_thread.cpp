@@ -11,7 +11,8 @@
 #include <utility>
 
 #include <pthread.h>
-#include <signal.h>
+
+#include "base/signals_held_back.hpp"
 
 namespace plimsoll::telemetry {
 namespace {
@@ -122,13 +123,10 @@ void SamplingThread::State::run() {
 
 SamplingThread::SamplingThread(Sampler sampler, double rate, std::size_t capacity)
     : state_(std::make_unique<State>(std::move(sampler), rate, capacity)) {
-  // Signals are for the program's own threads: a handler there may wait for what is locked here.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  state_->thread = std::thread([state = state_.get()] { state->run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    const SignalsHeldBack held;
+    state_->thread = std::thread([state = state_.get()] { state->run(); });
+  }
   ::pthread_setname_np(state_->thread.native_handle(), "sampling");
 }
 

@@ -376,7 +376,7 @@ bool is_jobs_file(std::string_view word) {
 
 void add_options(CommandLine& command, RunOptions& options);
 
-/// RunOptions may stand behind a jobs file too, where they can be no command's.
+/// Options may stand behind a jobs file too, where they can be no command's.
 Status take_options(RunOptions& options, const std::vector<std::string>& words) {
   CommandLine app;
   add_options(app, options);

@@ -3,7 +3,8 @@
 
 namespace plimsoll {
 
-/// Threads that are started meanwhile take no signals: those are for who watches the commands.
+/// Threads that are started while it lives take no signals: those are for the threads that know what to do
+/// with them, and a handler may wait for what another thread has locked.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() {
