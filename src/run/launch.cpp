@@ -1,7 +1,6 @@
 #include "run/launch.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -127,33 +126,6 @@ Result<std::string> create_record(const Job& job, const Launch& launch, store::S
     return std::unexpected(written.error());
   }
   return id;
-}
-
-std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
-                                    const fs::path& artifacts) {
-  constexpr std::uintmax_t kLargest = std::uintmax_t{4} << 30;
-  std::vector<std::string> troubles;
-  std::set<std::string> taken;
-  std::vector<fs::path> all(job.artifacts);
-  all.insert(all.end(), named.begin(), named.end());
-  for (const fs::path& given : all) {
-    const fs::path source = given.is_absolute() || job.directory.empty() ? given : job.directory / given;
-    std::error_code failed;
-    const bool regular = fs::is_regular_file(source, failed);
-    const auto size = regular ? fs::file_size(source, failed) : 0;
-    const std::string name = source.filename().string();
-    if (!regular || failed || size > kLargest || name.empty() || !taken.insert(name).second) {
-      troubles.push_back(fmt::format("{} is not kept: {}", given.string(),
-                                     !regular          ? "there is no such file"
-                                     : size > kLargest ? "it is larger than 4 GiB"
-                                                       : "another of that name is"));
-      continue;
-    }
-    fs::create_directories(artifacts / "files", failed);
-    fs::copy_file(source, artifacts / "files" / name, fs::copy_options::overwrite_existing, failed);
-    if (failed) troubles.push_back(fmt::format("{} is not kept: {}", given.string(), failed.message()));
-  }
-  return troubles;
 }
 
 }  // namespace plimsoll::running

@@ -35,8 +35,4 @@ void prove_limits(Launch& launch, const Job& job, const MpsDaemon& daemon, const
 [[nodiscard]] Result<std::string> create_record(const Job& job, const Launch& launch, store::Store& store,
                                                 const SessionOptions& options, const nvml::Library* nvml);
 
-/// Puts files that the command left into the run's artifacts, by their names; what cannot be kept is told.
-[[nodiscard]] std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
-                                                  const std::filesystem::path& artifacts);
-
 }  // namespace plimsoll::running

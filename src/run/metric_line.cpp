@@ -97,9 +97,8 @@ Result<Statement> parse_statement(std::string_view text) {
 }
 
 std::optional<Statement> statement_in(std::string_view line) {
-  const auto at = line.find(kStatementPrefix);
-  if (at == std::string_view::npos || line.size() > 16384) return {};
-  if (Result<Statement> statement = parse_statement(line.substr(at + kStatementPrefix.size())))
+  if (!line.starts_with(kStatementPrefix) || line.size() > 16384) return {};
+  if (Result<Statement> statement = parse_statement(line.substr(kStatementPrefix.size())))
     return *std::move(statement);
   return {};
 }

@@ -30,7 +30,7 @@ struct ParamLine {
   std::string value;
   friend bool operator==(const ParamLine&, const ParamLine&) = default;
 };
-/// `artifact out/model.pt`: a file to keep when the command has ended.
+/// `artifact out/model.pt`: a file below the job's directory, to be kept when the command has ended.
 struct ArtifactLine {
   std::string path;
   friend bool operator==(const ArtifactLine&, const ArtifactLine&) = default;
@@ -43,8 +43,9 @@ inline constexpr std::size_t kLongestMetricName = 250;  // MLflow's limit
 /// What a command says about itself: one statement, without prefix and newline.
 [[nodiscard]] Result<Statement> parse_statement(std::string_view text);
 
-/// The statement of a line of output: after "plimsoll: ", which a log's own prefix ("12:00 INFO ") may stand
-/// before. Nothing where there is none, or where it cannot be understood: output is not ours to refuse.
+/// The statement of a line of output that begins with "plimsoll: ". Further on in a line it is somebody's
+/// text: what a program prints of its data must not speak for the program. Nothing where there is none, or
+/// where it cannot be understood: output is not ours to refuse.
 [[nodiscard]] std::optional<Statement> statement_in(std::string_view line);
 
 /// Finds a metric in lines of a form that the user describes by a regular expression (RE2: linear time):

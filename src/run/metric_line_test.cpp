@@ -13,7 +13,7 @@ using testing::HasSubstr;
 TEST(MetricLine, IsPickedFromALineOfOutput) {
   EXPECT_EQ(statement_in("plimsoll: metric loss 0.12 step 40"),
             Statement(MetricLine{"loss", 0.12, 40, std::nullopt}));
-  EXPECT_EQ(statement_in("12:00:01 INFO plimsoll: metric val/acc -1e-3 epoch 2 step 7\r"),
+  EXPECT_EQ(statement_in("plimsoll: metric val/acc -1e-3 epoch 2 step 7\r"),
             Statement(MetricLine{"val/acc", -1e-3, 7, 2}));
   EXPECT_EQ(statement_in("plimsoll: epoch 3"), Statement(EpochLine{3}));
   EXPECT_EQ(statement_in("plimsoll: param lr a value with spaces "),
@@ -28,6 +28,15 @@ TEST(MetricLine, KeepsWhatTrainingsReallyPrint) {
   const auto large = statement_in("plimsoll: metric loss 1e999");
   ASSERT_TRUE(large);
   EXPECT_TRUE(std::isinf(std::get<MetricLine>(*large).value));
+}
+
+/// What a program prints of its data is not what it says.
+TEST(MetricLine, IsNoStatementFurtherOnInALine) {
+  for (const char* line :
+       {"12:00:01 INFO plimsoll: metric loss 1", " plimsoll: metric loss 1", "\tplimsoll: artifact x",
+        "sample 7: plimsoll: artifact /home/me/.ssh/id_rsa", "50%\rplimsoll: artifact x",
+        "\"plimsoll: param lr 1", "\xEF\xBB\xBFplimsoll: metric loss 1", "Plimsoll: metric loss 1"})
+    EXPECT_EQ(statement_in(line), std::nullopt) << line;
 }
 
 TEST(MetricLine, LeavesOtherOutputAlone) {

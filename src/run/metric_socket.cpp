@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/printable.hpp"
+
 namespace plimsoll::running {
 namespace {
 
@@ -101,20 +103,29 @@ void MetricSocket::take_line(Connection& connection, std::string_view line) {
   ++connection.metrics;
   // One entry per commit is enough; the numbers of one chunk are nearly always kept together.
   if (!connection.waiting.empty() && connection.waiting.size() > 4096)
-    connection.waiting.back() = {number, connection.metrics};
+    connection.waiting.back() = {number, connection.metrics, connection.lines};
   else
-    connection.waiting.emplace_back(number, connection.metrics);
+    connection.waiting.push_back({number, connection.metrics, connection.lines});
 }
 
 void MetricSocket::acknowledge(std::uint64_t committed) {
   for (Connection& connection : connections_) {
     std::uint64_t kept = connection.kept;
-    while (!connection.waiting.empty() && connection.waiting.front().first <= committed) {
-      kept = connection.waiting.front().second;
+    while (!connection.waiting.empty() && connection.waiting.front().number <= committed) {
+      kept = connection.waiting.front().metrics;
       connection.waiting.pop_front();
     }
     connection.kept = kept;
     answer(connection);
+  }
+}
+
+void MetricSocket::refuse(std::string_view why) {
+  for (Connection& connection : connections_) {
+    if (connection.refused || connection.waiting.empty()) continue;
+    connection.refused = true;
+    connection.output += fmt::format("error {}: {}\n", connection.waiting.front().line, printable(why));
+    write(connection);
   }
 }
 

@@ -14,8 +14,8 @@
 namespace plimsoll::running {
 
 /// A Unix socket on which a command says what it would else print: one statement per line, without the
-/// prefix. For every metric that is kept for good the count of such so far comes back as "ok N"; a line that
-/// cannot be understood gets "error LINE: why".
+/// prefix. "ok N" comes back once the first N metrics of the connection are in the store; a line that cannot
+/// be understood, and the first metric that the store never took, gets "error LINE: why".
 class MetricSocket {
  public:
   /// Takes a statement; for a metric, the number from which on committed() means that it is kept.
@@ -28,6 +28,8 @@ class MetricSocket {
   void collect(Interests& interests, bool reading);
   /// Answers for what has been kept since.
   void acknowledge(std::uint64_t committed);
+  /// Says to everyone who waits that the rest will not be acknowledged.
+  void refuse(std::string_view why);
   /// Takes what clients that have gone left unread.
   void drain();
 
@@ -40,8 +42,13 @@ class MetricSocket {
     std::uint64_t metrics = 0;
     std::uint64_t kept = 0;
     std::uint64_t acknowledged = 0;  // of those, as far as was answered
-    std::deque<std::pair<std::uint64_t, std::uint64_t>> waiting =
-        {};  // (number in the store, metrics till then)
+    struct Waiting {
+      std::uint64_t number = 0;   // in the store
+      std::uint64_t metrics = 0;  // of this connection till then
+      std::uint64_t line = 0;
+    };
+    std::deque<Waiting> waiting = {};
+    bool refused = false;
     bool ended = false;
   };
   MetricSocket(FileDescriptor listener, Take take) : listener_(std::move(listener)), take_(std::move(take)) {}

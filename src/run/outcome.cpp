@@ -57,7 +57,7 @@ std::optional<std::string> out_of_memory_line(std::string_view tail) {
 std::string last_lines(std::string_view tail) {
   constexpr std::size_t kLines = 5;
   std::vector<std::string_view> lines = lines_of(tail);
-  std::erase_if(lines, [](std::string_view line) { return line.contains("plimsoll: metric"); });
+  std::erase_if(lines, [](std::string_view line) { return line.starts_with("plimsoll: metric"); });
   std::string out;
   for (std::size_t i = lines.size() - std::min(kLines, lines.size()); i < lines.size(); ++i) {
     if (!out.empty()) out += '\n';

@@ -119,7 +119,9 @@ bool OutputStream::read_some() {
 
 void OutputStream::split(std::string_view text) {
   for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-    if (line_.empty()) {
+    if (skipping_) {
+      skipping_ = false;
+    } else if (line_.empty()) {
       on_line_(text.substr(0, end));
     } else {
       line_ += text.substr(0, end);
@@ -128,12 +130,12 @@ void OutputStream::split(std::string_view text) {
     }
     text.remove_prefix(end + 1);
   }
-  // A line without an end is looked at in pieces; nothing of interest is that long.
-  if (line_.size() + text.size() > kLongestOutputLine) {
+  // Nothing of interest is that long, and what follows in it is no beginning of a line.
+  skipping_ = skipping_ || line_.size() + text.size() > kLongestOutputLine;
+  if (skipping_)
     line_.clear();
-    return;
-  }
-  line_ += text;
+  else
+    line_ += text;
 }
 
 void OutputStream::finish() {

@@ -83,6 +83,7 @@ class OutputStream {
   Take on_text_;
   Take on_line_;
   std::string line_;
+  bool skipping_ = false;  ///< within a line that is too long
 };
 
 }  // namespace plimsoll::running

@@ -58,6 +58,30 @@ TEST(OutputStream, SplitsLinesHoweverTheyArrive) {
   EXPECT_THAT(lines, testing::ElementsAre("one", "two", "three"));
 }
 
+/// However long a line is, its end is no beginning: who prints data cannot be made to say something.
+TEST(OutputStream, OfALineThatIsTooLongNothingIsALine) {
+  for (const std::size_t padding : {60'000U, 65'535U, 65'536U, 65'537U, 131'072U, 200'000U}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    FileDescriptor source(ends[0]), target(ends[1]);
+    std::vector<std::string> lines;
+    OutputStream stream(
+        source, [](std::string_view) {}, [&](std::string_view line) { lines.emplace_back(line); });
+    const auto send = [&](std::string_view text) {
+      for (; !text.empty(); stream.read_some()) {
+        const ssize_t count = ::write(target.get(), text.data(), std::min<std::size_t>(text.size(), 4096));
+        ASSERT_GT(count, 0);
+        text.remove_prefix(static_cast<std::size_t>(count));
+      }
+    };
+    send(std::string(padding, 'x'));
+    send("plimsoll: artifact stolen\nplimsoll: metric loss 1\n");
+    for (const std::string& line : lines) EXPECT_FALSE(line.starts_with("plimsoll: artifact")) << padding;
+    ASSERT_FALSE(lines.empty());
+    EXPECT_EQ(lines.back(), "plimsoll: metric loss 1") << "the next line is one again";
+  }
+}
+
 TEST(Passage, NeverBlocksOnAReaderThatHasStopped) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);

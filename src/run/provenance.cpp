@@ -12,6 +12,7 @@
 
 #include "base/process.hpp"
 #include "base/text.hpp"
+#include "run/secrets.hpp"
 
 extern char** environ;  // unistd.h has it only with _GNU_SOURCE
 
@@ -25,14 +26,14 @@ constexpr std::array<std::string_view, 16> kKeptPrefixes = {
     "CUDA_", "NVIDIA_", "PYTORCH_", "TORCH",  "OMP_",    "MKL_",   "OPENBLAS_",      "NCCL_",
     "XLA_",  "TF_",     "JAX_",     "SLURM_", "CUBLAS_", "CUDNN_", "PYTHONHASHSEED", "LD_LIBRARY_PATH"};
 
-// A part of a name that says so anywhere, and words of a name that say so as a whole: --token, not
-// --tokenizer.
-constexpr const char* kSecretName =
-    "(?i)secret|passw|credential|apikey|(^|[^a-z])(key|token|auth|authorization|cookie|private|pwd)($|[^a-z]"
-    ")";
+/// What a program said, and whether that was all.
+struct Answer {
+  std::string text;
+  bool cut = false;
+};
 
-std::optional<std::string> answer_of(std::vector<std::string> argv, const fs::path& directory,
-                                     std::size_t limit, std::chrono::seconds time) {
+std::optional<Answer> whole_answer_of(std::vector<std::string> argv, const fs::path& directory,
+                                      std::size_t limit, std::chrono::seconds time) {
   ProcessOptions options;
   options.argv = std::move(argv);
   options.directory = directory;
@@ -43,7 +44,27 @@ std::optional<std::string> answer_of(std::vector<std::string> argv, const fs::pa
   if (!answer || !answer->succeeded()) return {};
   std::string text = std::move(answer->output);
   while (text.ends_with('\n')) text.pop_back();
-  return text;
+  return Answer{std::move(text), answer->output_truncated};
+}
+
+std::optional<std::string> answer_of(std::vector<std::string> argv, const fs::path& directory,
+                                     std::size_t limit, std::chrono::seconds time) {
+  std::optional<Answer> answer = whole_answer_of(std::move(argv), directory, limit, time);
+  return answer ? std::optional(std::move(answer->text)) : std::nullopt;
+}
+
+constexpr std::size_t kLongestDiff = std::size_t{16} << 20;
+
+void add_diff(const Answer& diff, Provenance& out) {
+  const std::string kept = masked_text(diff.text);
+  std::vector<std::string> notes;
+  if (diff.cut) notes.push_back(fmt::format("cut after {} MiB; the rest is not kept", kLongestDiff >> 20));
+  if (kept != diff.text)
+    notes.emplace_back("secrets are masked by ***, so that it does not apply as it stands");
+  std::string& file = out.files["git.diff"];
+  file = kept + "\n";
+  for (const std::string& note : notes) file += fmt::format("[plimsoll: {}]\n", note);
+  if (!notes.empty()) out.tags["plimsoll.git.diff"] = fmt::format("{}", fmt::join(notes, "; "));
 }
 
 void add_git(const fs::path& directory, Provenance& out) {
@@ -57,13 +78,17 @@ void add_git(const fs::path& directory, Provenance& out) {
   out.tags["plimsoll.git.revision"] = *revision;
   // External diff programs of the repository are not run; its own filters (git-lfs) are, as with any git
   // diff.
-  const auto diff = git({"-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "HEAD"},
-                        std::size_t{16} << 20);
-  if (!diff) return;
-  out.tags["plimsoll.git.dirty"] = diff->empty() ? "false" : "true";
-  if (!diff->empty()) out.files["git.diff"] = *diff + "\n";
+  const auto diff =
+      whole_answer_of({"git", "-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "HEAD"},
+                      directory, kLongestDiff, seconds(5));
+  if (!diff) {
+    out.tags["plimsoll.git.diff"] = "not kept: git did not answer within 5 s";
+    return;
+  }
+  out.tags["plimsoll.git.dirty"] = diff->text.empty() ? "false" : "true";
+  if (!diff->text.empty()) add_diff(*diff, out);
   if (const auto remote = git({"config", "--get", "remote.origin.url"}, 4096))
-    out.tags["plimsoll.git.remote"] = masked("remote", *remote);
+    out.tags["plimsoll.git.remote"] = masked_text(*remote);
   if (const auto branch = git({"rev-parse", "--abbrev-ref", "HEAD"}, 4096))
     out.tags["plimsoll.git.branch"] = *branch;
 }
@@ -111,37 +136,6 @@ std::string this_host() {
   return ::uname(&system) == 0 ? system.nodename : "";
 }
 
-bool is_secret_name(std::string_view name) {
-  static const RE2 pattern(kSecretName);
-  return RE2::PartialMatch(re2::StringPiece(name.data(), name.size()), pattern);
-}
-
-std::string masked(std::string_view name, std::string_view value) {
-  if (is_secret_name(name)) return "***";
-  std::string out(value);
-  RE2::GlobalReplace(&out, "://[^/@[:space:]]+@", "://***@");
-  RE2::GlobalReplace(&out, "(?i)(bearer|basic) +[^[:space:]]+", "\\1 ***");
-  return out;
-}
-
-std::vector<std::string> masked_command(const std::vector<std::string>& command) {
-  std::vector<std::string> out;
-  bool hide_next = false;
-  for (const std::string& word : command) {
-    const auto equals = word.find('=');
-    const std::string_view name = std::string_view(word).substr(0, std::min(equals, word.size()));
-    if (hide_next) {
-      out.emplace_back("***");
-    } else if (equals != std::string::npos) {
-      out.push_back(fmt::format("{}={}", name, masked(name, std::string_view(word).substr(equals + 1))));
-    } else {
-      out.push_back(masked("", word));
-    }
-    hide_next = word.starts_with("--") && equals == std::string::npos && is_secret_name(word);
-  }
-  return out;
-}
-
 Provenance provenance_of(const Job& job, const std::vector<std::string>& variables) {
   Provenance out;
   add_host(out);
@@ -169,7 +163,7 @@ Provenance python_versions(const Job& job) {
     out.tags["plimsoll.python"] = *version;
   if (const auto packages = answer_of({*python, "-m", "pip", "freeze", "--disable-pip-version-check"},
                                       job.directory, std::size_t{4} << 20, seconds(30))) {
-    out.files["requirements.txt"] = masked("requirements", *packages) + "\n";
+    out.files["requirements.txt"] = masked_text(*packages) + "\n";
     RE2 torch("(?m)^torch==(\\S+)");
     std::string found;
     if (RE2::PartialMatch(*packages, torch, &found)) out.tags["plimsoll.torch"] = found;

@@ -16,21 +16,14 @@ struct Provenance {
   std::map<std::string, std::string> files;
 };
 
-/// Host, user, kernel, git revision and diff of the directory, chosen variables of the environment. Asks
+/// Host, user, kernel, git revision and diff of the directory, chosen variables of the environment, without
+/// secrets. Asks
 /// `git`, with a time limit; what does not answer is absent.
 [[nodiscard]] Provenance provenance_of(const Job& job, const std::vector<std::string>& variables);
 
 /// `pip freeze` of the Python that the command starts, and its version; nothing where it starts none. Slow (a
 /// second or more), so it is asked while the command runs.
 [[nodiscard]] Provenance python_versions(const Job& job);
-
-/// Whether a variable or option of this name holds what nobody should read: keys, tokens, passwords.
-[[nodiscard]] bool is_secret_name(std::string_view name);
-/// The value as it may be kept: "***" where the name says that it is secret, user:password@ taken out of
-/// addresses.
-[[nodiscard]] std::string masked(std::string_view name, std::string_view value);
-/// A command line with secret options masked: `--api-key X`, `--token=X`, PASSWORD=X.
-[[nodiscard]] std::vector<std::string> masked_command(const std::vector<std::string>& command);
 
 [[nodiscard]] std::string this_host();
 

@@ -11,23 +11,8 @@
 namespace plimsoll::running {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-TEST(Provenance, SecretsAreMasked) {
-  EXPECT_EQ(masked("WANDB_API_KEY", "abc"), "***");
-  EXPECT_EQ(masked("DATABASE_URL", "postgres://me:hunter2@host/db"), "postgres://***@host/db");
-  EXPECT_EQ(masked("OMP_NUM_THREADS", "4"), "4");
-  EXPECT_THAT(
-      masked_command({"train", "--token", "abc", "--lr", "0.1", "--api-key=xyz", "--password", "-dash"}),
-      ElementsAre("train", "--token", "***", "--lr", "0.1", "--api-key=***", "--password", "***"));
-  EXPECT_EQ(masked("HEADER", "Authorization: Bearer abc"), "Authorization: Bearer ***");
-  for (const char* open : {"--tokenizer", "--max-tokens", "KEYBOARD", "MONKEY"})
-    EXPECT_FALSE(is_secret_name(open)) << open;
-  for (const char* secret : {"PGPASSWORD", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "apiKey", "--auth"})
-    EXPECT_TRUE(is_secret_name(secret)) << secret;
-}
 
 TEST(Provenance, KeepsChosenVariablesAndNoOthers) {
   ASSERT_EQ(setenv("CUDA_PLIMSOLL_TEST", "1", 1), 0);
@@ -66,6 +51,25 @@ TEST(Provenance, TellsTheRevisionAndWhatIsNotCommitted) {
   EXPECT_EQ(dirty.tags.at("plimsoll.git.revision").size(), 40U);
   EXPECT_EQ(dirty.tags.at("plimsoll.git.dirty"), "true");
   EXPECT_THAT(dirty.files.at("git.diff"), HasSubstr("+x = 2"));
+  EXPECT_FALSE(dirty.tags.contains("plimsoll.git.diff")) << "nothing is left out of it";
+
+  ASSERT_TRUE(write_file(directory->path() / "a.py",
+                         "url = \"https://me:hunter2@host/x\"\nos.environ[\"A\"] = "
+                         "\"hf_abcdefghijklmnopqrstuvwxyz123456\"\npassword = \"correct horse\"\nx = 3\n"));
+  const Provenance secret = provenance_of(job, {});
+  EXPECT_THAT(secret.files.at("git.diff"), HasSubstr("+x = 3"));
+  for (const char* part : {"hunter2", "hf_abc", "horse"})
+    EXPECT_THAT(secret.files.at("git.diff"), Not(HasSubstr(part)));
+  EXPECT_THAT(secret.tags.at("plimsoll.git.diff"), HasSubstr("masked"));
+
+  std::string large;
+  while (large.size() < (std::size_t{17} << 20))
+    large += "a line of data that is like many others, 0123456789\n";
+  ASSERT_TRUE(write_file(directory->path() / "a.py", large));
+  const Provenance cut = provenance_of(job, {});
+  EXPECT_THAT(cut.tags.at("plimsoll.git.diff"), HasSubstr("cut after 16 MiB"));
+  EXPECT_THAT(cut.files.at("git.diff").substr(cut.files.at("git.diff").size() - 80),
+              HasSubstr("cut after 16 MiB"));
 }
 
 TEST(Provenance, AFingerprintIsOfCommandAndDirectory) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -11,6 +12,7 @@
 #include <sys/eventfd.h>
 
 #include "base/file_descriptor.hpp"
+#include "run/store_troubles.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -18,40 +20,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using telemetry::SamplingThread;
 
-/// Points on their way to the store, by run and metric; in the order in which they came.
-class Pending {
- public:
-  void add(const std::string& run, const std::string& metric, const store::Description& description,
-           store::Point point) {
-    const auto [it, added] = places_.try_emplace(std::pair(run, metric), batches_.size());
-    if (added) batches_.push_back({run, metric, description, {}});
-    batches_[it->second].points.push_back(point);
-    ++points_;
-  }
-  [[nodiscard]] std::size_t points() const { return points_; }
-  [[nodiscard]] const std::vector<store::Batch>& batches() const { return batches_; }
-  void clear() {
-    batches_.clear();
-    places_.clear();
-    points_ = 0;
-  }
-
- private:
-  std::vector<store::Batch> batches_;
-  std::map<std::pair<std::string, std::string>, std::size_t> places_;
-  std::size_t points_ = 0;
-};
+constexpr const char* kTroubleTag = "plimsoll.store.trouble";
 
 /// Steps a second over the last few seconds.
 class StepRate {
  public:
   void add(store::Time time, std::int64_t step) {
-    if (!recent_.empty() && (step < recent_.back().second || time <= recent_.back().first)) {
-      if (step < recent_.back().second) recent_.clear();  // another metric, or a fresh start
-      if (!recent_.empty()) return;
-    }
+    if (!recent_.empty() && step < recent_.back().second)
+      recent_.clear();  // another metric, or a fresh start
+    // A thousand of them tell the rate, however many come.
+    if (!recent_.empty() && time - recent_.back().first < kSpan / 1000) return;
     recent_.emplace_back(time, step);
-    std::erase_if(recent_, [&](const auto& old) { return time - old.first > kSpan; });
+    while (time - recent_.front().first > kSpan) recent_.pop_front();
   }
   [[nodiscard]] std::optional<double> value() const {
     if (recent_.size() < 2 || recent_.back().first - recent_.front().first < kSpan / 8) return {};
@@ -61,22 +41,33 @@ class StepRate {
 
  private:
   static constexpr store::Time kSpan = 8'000'000;
-  std::vector<std::pair<store::Time, std::int64_t>> recent_;
+  std::deque<std::pair<store::Time, std::int64_t>> recent_;
 };
 
 struct Recorded {
   std::string id;
   std::vector<unsigned> gpus;
   std::optional<SoloProfile> alone;
-  StepRate rate;
-  std::vector<SamplingThread::Gap> gaps;
+  StepRate rate = {};
+  std::vector<SamplingThread::Gap> gaps = {};
+  std::uint64_t committed = 0;
+  std::optional<std::string> lost = {};
+  std::string troubles = {};  // for its record
+  bool troubles_told = true;
 };
 
+/// A record that is being ended, and how far that has come.
 struct Finish {
   int run = 0;
-  store::Change change;
+  store::Change end;
+  store::Change rest;
+  Clock::time_point due_first;
   Clock::time_point due;
   Clock::time_point give_up;
+  bool end_settled = false;
+  bool points_settled = false;
+  bool summary_settled = false;
+  Status kept = {};
 };
 
 struct Metric {
@@ -84,6 +75,7 @@ struct Metric {
   std::string name;
   store::Point point;
   store::Description description;
+  std::uint64_t number = 0;
 };
 
 }  // namespace
@@ -102,17 +94,21 @@ struct Recorder::State {
   std::uint64_t taken = 0;      // the number of the last metric
   std::vector<Finish> finishes;
   std::vector<Finished> finished;
-  std::optional<Error> trouble;
-  std::atomic<std::uint64_t> committed = 0;
+  StoreTroubles troubles;
   std::atomic<std::size_t> waiting = 0;
 
   // The thread's own.
-  Pending pending_metrics;
-  std::uint64_t pending_number = 0;
-  Pending pending_samples;
+  Outbox metrics_out;
+  Outbox samples_out;
+  std::uint64_t numbers_seen = 0;
   std::vector<telemetry::Series> series;
-  std::size_t lost_samples = 0;
   std::jthread thread;
+
+  explicit State(const RecorderOptions& given)
+      : options(given),
+        troubles(given.most_pending, given.refused.patience),
+        metrics_out(given.refused),
+        samples_out(given.refused) {}
 
   void signal() const {
     const std::uint64_t one = 1;
@@ -125,10 +121,10 @@ struct Recorder::State {
       const auto run = runs.find(metric.run);
       if (run == runs.end()) continue;
       if (metric.point.step > 0) run->second.rate.add(metric.point.time, metric.point.step);
-      pending_metrics.add(run->second.id, metric.name, metric.description, metric.point);
+      metrics_out.add(run->second.id, metric.name, metric.description, metric.point, metric.number);
     }
     metrics.clear();
-    pending_number = taken;
+    numbers_seen = taken;
   }
 
   /// Every run gets what is its own, what is the machine's, and what is of its GPUs.
@@ -144,53 +140,71 @@ struct Recorder::State {
         for (const auto& [number, run] : runs) {
           if (of.run && *of.run != number) continue;
           if (!of.run && of.gpu && std::ranges::find(run.gpus, *of.gpu) == run.gpus.end()) continue;
-          pending_samples.add(run.id, of.name, description, {frame.time, 0, value.value});
+          samples_out.add(run.id, of.name, description, {frame.time, 0, value.value});
         }
       }
     for (auto& [number, run] : runs) run.gaps.insert(run.gaps.end(), frames.gaps.begin(), frames.gaps.end());
-    if (pending_samples.points() > options.most_pending) {
-      // The store has refused for long. Samples are given up before the command's own metrics.
-      lost_samples += pending_samples.points();
-      pending_samples.clear();
-    }
+    // The store has refused for long. Samples are given up before the command's own metrics.
+    if (samples_out.points() > options.most_pending) samples_out.clear();
   }
 
-  Status append(Pending& pending) {
-    if (pending.batches().empty()) return {};
-    Status done = store->append(pending.batches());
-    if (!done && !done.error().may_pass()) {
-      // One that can never be taken (its run was purged) must not keep the others out.
-      for (const store::Batch& batch : pending.batches()) {
-        Status alone = store->append({&batch, 1});
-        if (!alone && alone.error().may_pass()) return alone;
-      }
-      done = {};
-    }
-    if (done) pending.clear();
-    return done;
-  }
-
+  /// After each writing: what may be acknowledged, and what is to be told.
   void note(const Status& status) {
     const std::scoped_lock lock(mutex);
-    if (status)
-      trouble.reset();
-    else
-      trouble = status.error();
-    waiting = pending_metrics.points() + pending_samples.points();
+    for (Outbox* outbox : {&metrics_out, &samples_out})
+      for (const auto& [run, text] : troubles.note(outbox->take_refusals()))
+        for (auto& [number, recorded] : runs)
+          if (recorded.id == run) add_trouble(recorded, text);
+    if (!status)
+      for (auto& [number, recorded] : runs) add_trouble(recorded, status.error().text());
+    bool news = troubles.note(status, metrics_out.holds_refused() || samples_out.holds_refused());
+    for (auto& [number, recorded] : runs) {
+      const std::optional<std::uint64_t> missing = metrics_out.first_missing(recorded.id);
+      const std::uint64_t committed = missing ? *missing - 1 : numbers_seen;
+      news = news || committed != recorded.committed;
+      recorded.committed = committed;
+      if (metrics_out.lost(recorded.id).points > 0 && !recorded.lost) {
+        recorded.lost = recorded.troubles.substr(0, recorded.troubles.find('\n'));
+        news = true;
+      }
+    }
+    waiting = metrics_out.points() + samples_out.points();
+    if (news) signal();
   }
 
-  bool write_metrics() {
-    const bool any = !pending_metrics.batches().empty();
-    const Status done = append(pending_metrics);
+  /// With the mutex held.
+  static void add_trouble(Recorded& recorded, const std::string& text) {
+    constexpr std::size_t kMost = 4000;  // a tag is no place for more
+    if (recorded.troubles.size() > kMost || recorded.troubles.contains(text)) return;
+    if (!recorded.troubles.empty()) recorded.troubles += '\n';
+    recorded.troubles += text;
+    recorded.troubles_told = false;
+  }
+
+  /// Puts what the store refused into the records, where it takes that.
+  void tell_records() {
+    std::vector<std::pair<std::string, std::string>> untold;
+    {
+      const std::scoped_lock lock(mutex);
+      for (auto& [number, recorded] : runs)
+        if (!std::exchange(recorded.troubles_told, true)) untold.emplace_back(recorded.id, recorded.troubles);
+    }
+    // One that is refused here comes once more with the end of the record.
+    for (const auto& [id, text] : untold) std::ignore = store->change(id, {.tags = {{kTroubleTag, text}}});
+  }
+
+  bool write_metrics(bool all = false) {
+    const Status done =
+        all ? metrics_out.write_all(*store, Clock::now()) : metrics_out.write(*store, Clock::now());
     note(done);
-    if (!done) return false;
-    if (committed.exchange(pending_number) != pending_number || any) signal();
-    return true;
+    if (done) tell_records();
+    return done.has_value();
   }
 
-  bool write_samples() {
+  bool write_samples(bool all = false) {
     take_frames();
-    const Status done = append(pending_samples);
+    const Status done =
+        all ? samples_out.write_all(*store, Clock::now()) : samples_out.write(*store, Clock::now());
     note(done);
     return done.has_value();
   }
@@ -223,28 +237,82 @@ struct Recorder::State {
     return out.dump();
   }
 
-  Status end_record(const Finish& finish) {
-    Recorded recorded;
-    {
-      const std::scoped_lock lock(mutex);
-      recorded = runs.at(finish.run);
-    }
-    Result<store::Run> run = store->find(recorded.id);
-    if (!run) return std::unexpected(std::move(run).error());
-    const store::Time end = finish.change.end.value_or(run->start);
-    auto summary = summarise(*store, *run, end);
-    if (!summary) return std::unexpected(std::move(summary).error());
-    PLIMSOLL_TRY(store->append(*summary));
-    store::Change change = finish.change;
+  /// Status, time and outcome, whatever else there is. Where the outcome's words are refused, the rest alone.
+  Status keep_end(const std::string& id, const store::Change& end) {
+    Status kept = store->change(id, end);
+    if (!kept && !kept.error().may_pass() && !end.tags.empty())
+      if (store->change(id, {.status = end.status, .end = end.end})) return {};
+    return kept;
+  }
+
+  /// What can be had of the summary; an error that may pass is worth another attempt.
+  Status keep_summary(const std::string& id, const Finish& finish) {
+    // Long histories are then in few pieces, whose outlines are at hand.
+    if (const Status joined = store->compact(id); !joined && joined.error().may_pass()) return joined;
+    const Result<store::Run> run = store->find(id);
+    if (!run) return std::unexpected(run.error());
+    const auto summary = summarise(*store, *run, finish.end.end.value_or(run->start));
+    if (!summary) return std::unexpected(summary.error());
+    return store->append(*summary);
+  }
+
+  Status keep_rest(const Recorded& recorded, const Finish& finish) {
+    store::Change change = finish.rest;
     if (!recorded.gaps.empty()) change.tags["plimsoll.gaps"] = gaps_text(recorded.gaps);
-    if (lost_samples > 0) change.tags["plimsoll.samples_lost"] = fmt::format("{}", lost_samples);
-    // The params come by themselves: one that contradicts an earlier one is no reason to lose the end.
+    if (!recorded.troubles.empty()) change.tags[kTroubleTag] = recorded.troubles;
+    if (const auto lost = metrics_out.lost(recorded.id).points; lost > 0)
+      change.tags["plimsoll.metrics_lost"] = fmt::format("{}", lost);
+    if (const auto lost = samples_out.lost(recorded.id).points; lost > 0)
+      change.tags["plimsoll.samples_lost"] = fmt::format("{}", lost);
+    // The params come by themselves: one that contradicts an earlier one is no reason to lose the others.
     const auto params = std::exchange(change.params, {});
     PLIMSOLL_TRY(store->change(recorded.id, change));
     for (const auto& param : params)
       if (const Status set = store->change(recorded.id, {.params = {param}}); !set && set.error().may_pass())
         return set;
-    return store->compact(recorded.id);
+    return {};
+  }
+
+  Recorded recorded_as(int run) {
+    const std::scoped_lock lock(mutex);
+    return runs.at(run);
+  }
+
+  /// The end first, then what it cannot do without, each step as far as it goes. An error: the store may take
+  /// what is left later; where this is the last attempt, nothing is left.
+  Status proceed(Finish& finish, bool last) {
+    const std::string id = recorded_as(finish.run).id;
+    // What is refused may be mended as well, for which there is less patience; what is gone is gone.
+    const auto again = [&](const Status& done) {
+      if (done || last || done.error().kind == Error::Kind::not_found) return false;
+      return done.error().may_pass() || Clock::now() < finish.due_first + options.refused.patience;
+    };
+    if (!finish.end_settled) {
+      finish.kept = keep_end(id, finish.end);
+      if (again(finish.kept)) {
+        note(finish.kept);
+        return finish.kept;
+      }
+      finish.end_settled = true;
+    }
+    if (!finish.points_settled) {
+      static_cast<void>(write_samples(true));
+      static_cast<void>(write_metrics(true));
+      if (!last && (metrics_out.holds(id) || samples_out.holds(id)))
+        return std::unexpected(Error{"points are waiting", {}, {}, Error::Kind::unavailable});
+      const Error why{"the run had ended, and the store did not take them in time"};
+      metrics_out.give_up(id, why);
+      samples_out.give_up(id, why);
+      note({});
+      finish.points_settled = true;
+    }
+    if (!finish.summary_settled) {
+      const Status done = keep_summary(id, finish);
+      if (again(done)) return done;
+      finish.summary_settled = true;
+    }
+    const Status done = keep_rest(recorded_as(finish.run), finish);
+    return again(done) ? done : Status();
   }
 
   /// Ends the records that are due and lets the caller know.
@@ -259,18 +327,18 @@ struct Recorder::State {
       if (!due.empty()) take_metrics();  // what came while the store was busy belongs to the record
     }
     for (Finish& finish : due) {
-      Status kept =
-          write_samples() && write_metrics() ? end_record(finish) : Status(std::unexpected(*trouble));
-      note(kept);
-      const bool retry = !kept && !last && kept.error().may_pass() && now < finish.give_up;
+      const Status done = proceed(finish, last || now >= finish.give_up);
       const std::scoped_lock lock(mutex);
-      if (retry) {
+      if (!done) {
         finish.due = now + std::chrono::milliseconds(500);
         finishes.push_back(std::move(finish));
         continue;
       }
+      const std::string id = runs.at(finish.run).id;
+      finished.push_back({finish.run, std::move(finish.kept), metrics_out.lost(id).points});
+      metrics_out.forget(id);
+      samples_out.forget(id);
       runs.erase(finish.run);
-      finished.push_back({finish.run, std::move(kept)});
       signal();
     }
   }
@@ -282,8 +350,9 @@ struct Recorder::State {
       {
         std::unique_lock lock(mutex);
         // Asleep until there is something to do; then a moment longer, so that one commit takes many metrics.
-        wake.wait_until(lock, next_samples,
-                        [&] { return stopping || !metrics.empty() || !finishes.empty(); });
+        auto until = next_samples;
+        if (waiting > 0) until = std::min(until, Clock::now() + options.refused.pause);
+        wake.wait_until(lock, until, [&] { return stopping || !metrics.empty() || !finishes.empty(); });
         if (!stopping && (!metrics.empty() || !finishes.empty()))
           wake.wait_for(lock, options.metrics_interval, [&] { return stopping; });
         last = stopping;
@@ -306,10 +375,9 @@ struct Recorder::State {
 };
 
 Recorder::Recorder(std::unique_ptr<store::Store> store, SamplingThread* sampling, RecorderOptions options)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_unique<State>(options)) {
   state_->store = std::move(store);
   state_->sampling = sampling;
-  state_->options = options;
   state_->thread = std::jthread([state = state_.get()](const std::stop_token& token) { state->work(token); });
 }
 
@@ -326,19 +394,27 @@ void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::o
   if (alone && state_->sampling != nullptr)
     for (const unsigned gpu : gpus) state_->sampling->weigh(run, gpu, alone->sm_activity);
   const std::scoped_lock lock(state_->mutex);
-  state_->runs[run] = {std::move(id), std::move(gpus), std::move(alone), {}, {}};
+  state_->runs[run] = {.id = std::move(id), .gpus = std::move(gpus), .alone = std::move(alone)};
 }
 
 std::uint64_t Recorder::metric(int run, std::string name, store::Point point,
                                store::Description description) {
   const std::scoped_lock lock(state_->mutex);
-  state_->metrics.push_back({run, std::move(name), point, std::move(description)});
+  state_->metrics.push_back({run, std::move(name), point, std::move(description), ++state_->taken});
   if (state_->metrics.size() == 1) state_->wake.notify_all();
-  return ++state_->taken;
+  return state_->taken;
 }
 
-std::uint64_t Recorder::committed() const {
-  return state_->committed;
+std::uint64_t Recorder::committed(int run) const {
+  const std::scoped_lock lock(state_->mutex);
+  const auto found = state_->runs.find(run);
+  return found == state_->runs.end() ? 0 : found->second.committed;
+}
+
+std::optional<std::string> Recorder::lost(int run) const {
+  const std::scoped_lock lock(state_->mutex);
+  const auto found = state_->runs.find(run);
+  return found == state_->runs.end() ? std::nullopt : found->second.lost;
 }
 
 bool Recorder::congested() const {
@@ -346,10 +422,11 @@ bool Recorder::congested() const {
   return state_->metrics.size() + state_->waiting > state_->options.most_pending;
 }
 
-void Recorder::finish(int run, store::Change change, std::chrono::milliseconds delay) {
+void Recorder::finish(int run, store::Change end, store::Change rest, std::chrono::milliseconds delay) {
   const auto due = Clock::now() + delay;
   const std::scoped_lock lock(state_->mutex);
-  state_->finishes.push_back({run, std::move(change), due, due + state_->options.patience});
+  state_->finishes.push_back(
+      {run, std::move(end), std::move(rest), due, due, due + state_->options.patience});
   state_->wake.notify_all();
 }
 
@@ -367,9 +444,9 @@ void Recorder::drain() const {
   [[maybe_unused]] const ssize_t got = ::read(state_->event.get(), &count, sizeof count);
 }
 
-std::optional<Error> Recorder::trouble() const {
+std::vector<std::string> Recorder::take_troubles() {
   const std::scoped_lock lock(state_->mutex);
-  return state_->trouble;
+  return state_->troubles.take();
 }
 
 }  // namespace plimsoll::running

@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -29,7 +31,12 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
   search.filter = "attributes.status = 'RUNNING'";
   search.limit = 10'000;
   const auto running = store.search(search);
-  if (!running) return std::unexpected(running.error());
+  if (!running && running.error().may_pass()) return std::unexpected(running.error());
+  if (!running) {
+    // Old runs that cannot be read are no reason not to begin a new one.
+    if (say) say(fmt::format("runs that were lost before cannot be looked for: {}", running.error().text()));
+    return {};
+  }
   for (const store::Run& run : *running) {
     const auto supervisor = run.tags.find("plimsoll.supervisor");
     if (supervisor == run.tags.end()) continue;  // not started by `plimsoll run`
@@ -39,15 +46,20 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
     const auto host = run.tags.find("plimsoll.host");
     if (host == run.tags.end() || host->second != this_host()) continue;
     const store::Time end = last_sign(run);
-    if (const auto summary = summarise(store, run, end)) PLIMSOLL_TRY(store.append(*summary));
     store::Change change{.status = store::RunStatus::failed, .end = end};
     change.tags["plimsoll.outcome"] = name(Outcome::lost);
     change.tags["plimsoll.reason"] =
         "nobody recorded its end: the plimsoll that watched it was killed, or could not write any more; the "
         "end given is its "
         "last sign of life";
-    PLIMSOLL_TRY(store.change(run.id, change));
-    if (say) say(fmt::format("run {} is lost: nobody watched its end", run.id.substr(0, 8)));
+    const Status ended = store.change(run.id, change);
+    if (!ended && ended.error().may_pass()) return ended;
+    if (say)
+      say(ended ? fmt::format("run {} is lost: nobody watched its end", run.id.substr(0, 8))
+                : fmt::format("run {} is lost, and that cannot be recorded: {}", run.id.substr(0, 8),
+                              ended.error().text()));
+    // What can be had of its summary; the end stands without.
+    if (const auto summary = summarise(store, run, end)) std::ignore = store.append(*summary);
   }
   return {};
 }

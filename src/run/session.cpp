@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "run/client_limits.hpp"
+#include "run/kept_files.hpp"
 #include "run/launch.hpp"
 #include "run/provenance.hpp"
 #include "run/recorder.hpp"
@@ -118,11 +119,14 @@ class Session {
       if (active_.empty() && not_started_.empty() && (pending_.empty() || stopping_)) break;
       serve();
     }
+    tell_troubles();
     // Someone ended all before it was tried again.
     for (Workload& workload : pending_)
       if (workload.first) report(*std::move(workload.first));
     for (Late& late : late_)
-      static_cast<void>(store_->change(late.run, {.tags = answer_of(*late.asking, late.artifacts)}));
+      if (Status told = store_->change(late.run, {.tags = answer_of(*late.asking, late.artifacts)}); !told)
+        warn(
+            fmt::format("the versions of Python and its packages are not recorded: {}", told.error().text()));
     flush_output();
     sampling_->stop();
     result_.interrupted = stopping_;
@@ -158,6 +162,12 @@ class Session {
 
   void say(const std::string& line) const {
     if (listener_.say) listener_.say(line);
+  }
+  void warn(const std::string& line) const {
+    if (listener_.warn) listener_.warn(line);
+  }
+  void tell_troubles() {
+    for (const std::string& sentence : recorder_->take_troubles()) warn(sentence);
   }
   [[nodiscard]] std::string title(std::size_t job) const {
     const Job& of = jobs_[job];
@@ -347,7 +357,7 @@ class Session {
                   .outcome = Outcome::failed,
                   .reason = watch.error().text(),
                   .exit_code = 127};
-      recorder_->finish(number, change_of(ended, {}), milliseconds(0));
+      recorder_->finish(number, end_of(ended), {}, milliseconds(0));
       not_started_.emplace(number, std::move(ended));
       return;
     }
@@ -370,7 +380,8 @@ class Session {
     result_.ended.push_back(std::move(ended));
   }
 
-  static store::Change change_of(const Ended& ended, const Watch* watch) {
+  /// What a record cannot do without.
+  static store::Change end_of(const Ended& ended) {
     store::Change change;
     change.status = status_of(ended.outcome);
     change.end = store::now();
@@ -380,12 +391,15 @@ class Session {
       change.tags["plimsoll.signal"] = fmt::format("{}", ended.signal);
     else
       change.tags["plimsoll.exit_code"] = fmt::format("{}", ended.exit_code);
-    if (watch != nullptr) {
-      change.params = watch->params();
-      if (watch->metrics_dropped() > 0)
-        change.tags["plimsoll.metrics_dropped"] = fmt::format("{}", watch->metrics_dropped());
-      if (watch->log_failed()) change.tags["plimsoll.log"] = "incomplete: the disk did not take all of it";
-    }
+    return change;
+  }
+
+  static store::Change rest_of(const Watch& watch) {
+    store::Change change;
+    change.params = watch.params();
+    if (watch.metrics_dropped() > 0)
+      change.tags["plimsoll.metrics_dropped"] = fmt::format("{}", watch.metrics_dropped());
+    if (watch.log_failed()) change.tags["plimsoll.log"] = "incomplete: the disk did not take all of it";
     return change;
   }
 
@@ -410,8 +424,8 @@ class Session {
       }
     }
     wait_on(interests, std::chrono::ceil<milliseconds>(until - now));
-    const std::uint64_t committed = recorder_->committed();
-    for (Active& active : active_) proceed(active, committed);
+    for (Active& active : active_) proceed(active);
+    tell_troubles();
     take_finished();
   }
 
@@ -430,7 +444,7 @@ class Session {
     return std::ranges::any_of(active_, [](const Active& active) { return !active.waiting.empty(); });
   }
 
-  void proceed(Active& active, std::uint64_t committed) {
+  void proceed(Active& active) {
     const auto now = Clock::now();
     if (active.daemon && !active.daemon_ended && active.daemon->has_ended()) {
       active.daemon_ended = true;
@@ -439,7 +453,7 @@ class Session {
     }
     for (auto& [number, running] : active.running) {
       if (running.ended) continue;
-      running.watch->acknowledge(committed);
+      running.watch->acknowledge();
       ask_about(active, running, now);
       const bool over = running.watch->proceed(now);
       for (const pid_t orphan : running.watch->take_orphans()) {
@@ -484,22 +498,24 @@ class Session {
                 .signal = evidence.signal,
                 .elapsed = Seconds(std::chrono::duration<double>(Clock::now() - running.started).count()),
                 .retried = running.launch.retry};
-    store::Change change = change_of(ended, &watch);
+    store::Change rest = rest_of(watch);
     if (running.asking && running.asking->done)
-      change.tags.merge(answer_of(*running.asking, watch.place().artifacts));
+      rest.tags.merge(answer_of(*running.asking, watch.place().artifacts));
     else if (running.asking)
       late_.push_back({watch.place().id, watch.place().artifacts, std::move(running.asking)});
     for (const std::string& trouble : keep_files(watch.job(), watch.artifacts(), watch.place().artifacts))
-      say(trouble);
+      warn(trouble);
     sampling_->forget(number);
     // The sampler reads a run that it is to forget once more; that frame is part of the record.
-    recorder_->finish(number, std::move(change), milliseconds(static_cast<int>(1200 / options_.rate) + 20));
+    recorder_->finish(number, end_of(ended), std::move(rest),
+                      milliseconds(static_cast<int>(1200 / options_.rate) + 20));
     running.ended = std::move(ended);
   }
 
   void take_finished() {
     for (Recorder::Finished& finished : recorder_->take_finished()) {
       if (const auto found = not_started_.find(finished.run); found != not_started_.end()) {
+        if (!finished.kept) found->second.unkept = finished.kept.error();
         report(std::move(found->second));
         not_started_.erase(found);
         continue;
@@ -509,6 +525,7 @@ class Session {
         if (found == active.running.end()) continue;
         Ended ended = *std::move(found->second.ended);
         if (!finished.kept) ended.unkept = finished.kept.error();
+        ended.metrics_lost = finished.metrics_lost + found->second.watch->metrics_dropped();
         const bool again = options_.retry_out_of_memory && ended.outcome == Outcome::cuda_out_of_memory &&
                            !ended.retried && !stopping_;
         if (again) {

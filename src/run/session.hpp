@@ -38,11 +38,13 @@ struct Ended {
   Seconds elapsed = {};
   bool retried = false;              ///< ran out of memory the first time; this is the second
   std::optional<Error> unkept = {};  ///< the store did not take the end of the record
+  std::uint64_t metrics_lost = 0;    ///< of the command, that never came into the store
 };
 
 /// Who wants to know while it goes on.
 struct Listener {
-  std::function<void(const std::string&)> say = {};  ///< a line for the person
+  std::function<void(const std::string&)> say = {};   ///< a line for the person
+  std::function<void(const std::string&)> warn = {};  ///< one that must not be left out
   std::function<void(std::size_t job, const std::string& run)> started = {};
   std::function<void(const Ended&)> ended = {};
 };

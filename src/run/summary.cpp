@@ -2,35 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
 namespace plimsoll::running {
 namespace {
 
-using store::Point;
-using Points = std::vector<Point>;
-
 /// What becomes of one series over the whole run.
 struct Rule {
   std::string_view series;  // with N for a GPU's or a package's number
   std::string_view summary;
-  double (*reduce)(const Points&);
+  double (*reduce)(const store::Span&);
   std::string_view unit;
   bool sum = true;  // of several GPUs; else the mean
 };
 
-double mean(const Points& points) {
-  double sum = 0;
-  for (const Point& point : points) sum += point.value;
-  return sum / static_cast<double>(points.size());
+double mean(const store::Span& span) {
+  return span.mean;
 }
-double peak(const Points& points) {
-  return std::ranges::max_element(points, {}, &Point::value)->value;
+double peak(const store::Span& span) {
+  return span.maximum;
 }
-double growth(const Points& points) {
-  return points.back().value - points.front().value;
+/// Of a counter, which never falls: its last value less its first.
+double growth(const store::Span& span) {
+  return span.maximum - span.minimum;
 }
 constexpr Rule kRules[] = {
     {"system/gpu/N/energy", "summary/gpu_energy", growth, "J"},
@@ -70,28 +67,55 @@ bool fits(std::string_view name, std::string_view pattern) {
   return std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-struct Span {
-  store::Time from = 0;
-  store::Time to = 0;
-};
+/// A metric in one span, from its outline; nothing where it has no points there, NaNs where it cannot be
+/// read. An error: it may be read later.
+Result<std::optional<store::Span>> span_of(store::Store& store, const store::Run& run,
+                                           const std::string& metric, std::optional<store::Time> from = {},
+                                           std::optional<store::Time> to = {}) {
+  auto outline = store.outline(run.id, metric, 1, from, to);
+  if (!outline && outline.error().may_pass()) return std::unexpected(std::move(outline).error());
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (!outline) return store::Span{.minimum = kUnknown, .maximum = kUnknown, .mean = kUnknown};
+  return outline->empty() ? std::nullopt : std::optional(outline->front());
+}
+
+/// One figure of all series of a run that fit a pattern; nothing where there is none, a NaN where one of them
+/// cannot be read: the energy of two GPUs of three would be no energy of the run.
+Result<std::optional<double>> figure_of(store::Store& store, const store::Run& run, const Rule& rule,
+                                        std::int64_t least_points, std::optional<store::Time> from = {},
+                                        std::optional<store::Time> to = {}) {
+  double sum = 0;
+  int found = 0;
+  for (const auto& [metric, facts] : run.metrics) {
+    if (facts.points < least_points || !fits(metric, rule.series)) continue;
+    const auto span = span_of(store, run, metric, from, to);
+    if (!span) return std::unexpected(span.error());
+    if (!*span) continue;
+    sum += rule.reduce(**span);
+    ++found;
+  }
+  if (found == 0) return std::nullopt;
+  return rule.sum ? sum : sum / found;
+}
 
 /// From the command's first to its last metric with steps, and how many steps a second that was.
 struct Work {
-  Span span;
-  std::optional<double> steps_per_second;
+  store::Time from = 0;
+  store::Time to = 0;
+  std::optional<double> steps_per_second = {};
 };
-std::optional<Work> work_of(store::Store& store, const store::Run& run) {
+Result<std::optional<Work>> work_of(store::Store& store, const store::Run& run) {
   std::optional<Work> out;
   for (const auto& [metric, facts] : run.metrics) {
     if (!is_own(metric) || facts.points < 2) continue;
-    const auto points = store.history(run.id, metric);
-    if (!points || points->size() < 2) continue;
-    const Span span{points->front().time, points->back().time};
-    const auto steps = static_cast<double>(points->back().step - points->front().step);
-    const double seconds = static_cast<double>(span.to - span.from) * 1e-6;
-    if (seconds <= 0) continue;
-    if (out && out->span.to - out->span.from >= span.to - span.from) continue;
-    out = Work{span, steps > 0 ? std::optional(steps / seconds) : std::nullopt};
+    const auto span = span_of(store, run, metric);
+    if (!span) return std::unexpected(span.error());
+    if (!*span || (*span)->last <= (*span)->first) continue;
+    const store::Time first = (*span)->first, last = (*span)->last;
+    if (out && out->to - out->from >= last - first) continue;
+    const auto steps = static_cast<double>((*span)->last_step - (*span)->first_step);
+    const double seconds = static_cast<double>(last - first) * 1e-6;
+    out = Work{first, last, steps > 0 ? std::optional(steps / seconds) : std::nullopt};
   }
   return out;
 }
@@ -107,32 +131,19 @@ Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Ru
   };
   add("summary/seconds", static_cast<double>(end - run.start) * 1e-6, "s");
   for (const Rule& rule : kRules) {
-    double sum = 0;
-    int found = 0;
-    for (const auto& [metric, facts] : run.metrics) {
-      if (facts.points < 2 || !fits(metric, rule.series)) continue;
-      const auto points = store.history(run.id, metric);
-      if (!points) return std::unexpected(points.error());
-      if (points->size() < 2) continue;
-      sum += rule.reduce(*points);
-      ++found;
-    }
-    if (found > 0) add(rule.summary, rule.sum ? sum : sum / found, rule.unit);
+    const auto figure = figure_of(store, run, rule, 2);
+    if (!figure) return std::unexpected(figure.error());
+    if (*figure) add(rule.summary, **figure, rule.unit);
   }
   const auto work = work_of(store, run);
-  if (!work) return out;
-  if (work->steps_per_second) add("summary/steps_per_second", *work->steps_per_second, "1/s");
+  if (!work) return std::unexpected(work.error());
+  if (!*work) return out;
+  if ((*work)->steps_per_second) add("summary/steps_per_second", *(*work)->steps_per_second, "1/s");
   for (const auto& [series, summary] : kWorking) {
-    double sum = 0;
-    int found = 0;
-    for (const auto& [metric, facts] : run.metrics) {
-      if (!fits(metric, series)) continue;
-      const auto points = store.history(run.id, metric, work->span.from, work->span.to);
-      if (!points || points->empty()) continue;
-      sum += mean(*points);
-      ++found;
-    }
-    if (found > 0) add(summary, sum / found, "1");
+    const Rule rule{series, summary, mean, "1", false};
+    const auto figure = figure_of(store, run, rule, 1, (*work)->from, (*work)->to);
+    if (!figure) return std::unexpected(figure.error());
+    if (*figure) add(summary, **figure, "1");
   }
   return out;
 }

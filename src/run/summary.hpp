@@ -10,9 +10,10 @@
 
 namespace plimsoll::running {
 
-/// A run's own figures over its whole length, one point each, from what was sampled: "summary/seconds",
-/// "summary/gpu_energy"… What was not sampled is absent. Over the span between the first and the last metric
-/// of the command, start-up left out: "summary/sm_activity_working", "summary/steps_per_second".
+/// A run's own figures over its whole length, one point each, from the outlines of what was sampled:
+/// "summary/seconds", "summary/gpu_energy"… What was not sampled, or cannot be read any more, is absent; an
+/// error says that the store may answer later. Over the span between the first and the last metric of the
+/// command, start-up left out: "summary/sm_activity_working", "summary/steps_per_second".
 [[nodiscard]] Result<std::vector<store::Batch>> summarise(store::Store& store, const store::Run& run,
                                                           store::Time end);
 

@@ -163,6 +163,11 @@ void Watch::collect(Interests& interests) {
   if (!leader_ended_) interests.push_back({child_.exit_descriptor(), POLLIN, [] {}});
 }
 
+void Watch::acknowledge() {
+  socket_.acknowledge(recorder_.committed(place_.number));
+  if (const auto why = recorder_.lost(place_.number)) socket_.refuse(*why);
+}
+
 std::string Watch::mark() const {
   return fmt::format("{}={}", kRunVariable, place_.id);
 }

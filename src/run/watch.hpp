@@ -55,7 +55,8 @@ class Watch {
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
 
   void collect(Interests& interests);
-  void acknowledge(std::uint64_t committed) { socket_.acknowledge(committed); }
+  /// Tells those who wait on the socket what has come into the store.
+  void acknowledge();
   /// Looks at clock, limits and processes. True once all has ended.
   [[nodiscard]] bool proceed(Clock::time_point now);
   /// When proceed() should be called again even where nothing is ready.

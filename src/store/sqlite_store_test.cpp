@@ -116,8 +116,12 @@ TEST_F(StoreTest, KeepsNewPointsBesideADamagedChunk) {
   ASSERT_FALSE(history);
   EXPECT_NE(history.error().text().find("metric 'm'"), std::string::npos) << history.error().text();
   EXPECT_EQ(store_->history(id, "other"), counting(0, 5));
-  EXPECT_FALSE(store_->compact(id));
   EXPECT_EQ(store_->find(id)->metrics.at("m").points, 700);
+  for (int i = 1; i < 40; ++i) ASSERT_TRUE(store_->append({{Batch{id, "other", {}, counting(5 * i, 5)}}}));
+  const std::int64_t before = chunks(path_);
+  EXPECT_TRUE(store_->compact(id));
+  EXPECT_EQ(chunks(path_), before - 39) << "the other metric is joined all the same";
+  EXPECT_EQ(store_->history(id, "other"), counting(0, 200));
 }
 
 TEST_F(StoreTest, RefusesCountsThatNobodyWrote) {

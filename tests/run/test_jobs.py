@@ -42,11 +42,16 @@ def test_status_is_written_back_and_a_second_start_goes_on(machine):
     assert [r["Status"] for r in first] == ["FINISHED", "FAILED"]
     assert all(len(r["Run"]) == 32 for r in first)
     again = machine.run(path)
-    assert again.code == 0 and "0 of 2 jobs to run" in again.err
+    assert again.code == 1, "a failed job stands"
+    assert "0 of 2 jobs to run; 1 done before; 1 failed before and not run again" in again.err
+    assert f"1 of 2 jobs failed: 2 / bad.py (run {first[1]['Run'][:8]})" in again.err
+    assert "--rerun failed" in again.err
+    assert rows(path) == first
     (machine.folder / "bad.py").write_text("")
     assert machine.run(path, "--rerun", "failed").code == 0
     last = rows(path)
     assert [r["Status"] for r in last] == ["FINISHED", "FINISHED"]
+    assert machine.run(path).code == 0, "nothing is left"
     assert last[0]["Run"] == first[0]["Run"] and last[1]["Run"] != first[1]["Run"]
 
 
@@ -99,3 +104,18 @@ def test_a_jobs_file_that_is_not_there(machine):
     done = machine.run(machine.folder / "none.csv")
     assert done.code == 2
     assert "none.csv" in done.err
+
+
+def test_a_failed_job_of_a_toml_file_is_told_of_until_it_succeeds(machine):
+    path = machine.folder / "jobs.toml"
+    path.write_text('[[workload]]\n[[workload.job]]\nname = "good"\ncommand = "true"\n'
+                    '[[workload.job]]\nname = "bad"\ncommand = "test -e mended"\n')
+    first = machine.run(path)
+    assert first.code == 1 and "1 of 2 jobs failed: bad" in first.err
+    quiet = machine.run(path, "-q")
+    assert quiet.code == 1, "it is still so"
+    assert "1 of 2 jobs failed: bad" in quiet.err and "--rerun failed" in quiet.err
+    (machine.folder / "mended").touch()
+    mended = machine.run(path, "--rerun", "failed")
+    assert mended.code == 0 and "failed" not in mended.err.replace("--rerun failed", "")
+    assert machine.run(path).code == 0

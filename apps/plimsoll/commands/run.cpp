@@ -158,6 +158,7 @@ nlohmann::ordered_json to_json(const Ended& ended, const Job& job) {
   out["seconds"] = ended.elapsed.value();
   out["retried"] = ended.retried;
   out["recorded"] = !ended.unkept;
+  out["metrics_lost"] = ended.metrics_lost;
   return out;
 }
 
@@ -201,6 +202,13 @@ void tell_end(const Ended& ended, const std::string& title) {
     tell(fmt::format("the end of the record was not kept: {}", printable(ended.unkept->text())));
     if (!ended.unkept->hint.empty()) tell(printable(ended.unkept->hint));
   }
+  if (ended.metrics_lost > 0)
+    tell(fmt::format("{} of its metrics were not kept: the store did not take them", ended.metrics_lost));
+}
+
+/// Whether its end must be told even where little is said.
+bool needs_telling(const Ended& ended) {
+  return ended.unkept || ended.metrics_lost > 0;
 }
 
 /// What the commands log to MLflow shall land in their runs. Where the user has a server of their own, they
@@ -281,8 +289,9 @@ Result<int> run_command(const RunOptions& options, const std::vector<std::string
   running::Listener listener;
   const std::vector<Job> jobs{job};
   if (!options.quiet) listener.say = tell;
+  listener.warn = [](const std::string& line) { tell(printable(line)); };
   listener.ended = [&](const Ended& ended) {
-    if (!options.quiet || ended.unkept || ended.run.empty() || ended.exit_code == 127)
+    if (!options.quiet || needs_telling(ended) || ended.run.empty() || ended.exit_code == 127)
       tell_end(ended, words.front());
   };
   const auto result = run_served(options, jobs, *session, listener);
@@ -309,6 +318,45 @@ bool is_due(const Job& job, const std::string& rerun) {
   return job.status != "FAILED" || rerun == "failed";
 }
 
+bool has_failed(const Job& job) {
+  return job.status == "FAILED";
+}
+
+std::string title_of(const Job& job) {
+  const std::string name = job.name.empty() ? job.command.front() : job.name;
+  return job.workload.empty() ? name : fmt::format("{} / {}", job.workload, name);
+}
+
+/// What of a jobs file is run now, and what is not, and why.
+std::string plan_of(const running::JobsFile& file, std::size_t due, const std::string& rerun) {
+  std::string line = fmt::format("{} of {} jobs to run", due, file.jobs.size());
+  const auto left_out = [&](const Job& job) { return !is_due(job, rerun); };
+  const auto done = std::ranges::count_if(
+      file.jobs, [&](const Job& job) { return left_out(job) && job.status == "FINISHED"; });
+  const auto failed =
+      std::ranges::count_if(file.jobs, [&](const Job& job) { return left_out(job) && has_failed(job); });
+  if (done > 0) line += fmt::format("; {} done before", done);
+  if (failed > 0) line += fmt::format("; {} failed before and not run again", failed);
+  return line;
+}
+
+/// Says which jobs of a file have failed, whenever that was, and how to run them again.
+void tell_left(const running::JobsFile& file) {
+  constexpr std::size_t kMostNamed = 5;
+  std::vector<std::string> names;
+  std::size_t failed = 0;
+  for (const Job& job : file.jobs) {
+    if (!has_failed(job)) continue;
+    if (++failed > kMostNamed) continue;
+    names.push_back(printable(title_of(job)));
+    if (!job.run.empty()) names.back() += fmt::format(" (run {})", printable(job.run.substr(0, 8)));
+  }
+  if (failed == 0) return;
+  tell(fmt::format("{} of {} jobs failed: {}{}", failed, file.jobs.size(), fmt::join(names, ", "),
+                   failed > kMostNamed ? fmt::format(" and {} more", failed - kMostNamed) : ""));
+  tell(fmt::format("plimsoll run {} --rerun failed runs what failed again", printable(file.path.string())));
+}
+
 /// Prints all that is wrong and leaves main nothing to say but how much.
 Error all_of(const std::vector<Error>& errors, const std::string& path) {
   for (const Error& error : errors) {
@@ -331,20 +379,13 @@ Result<int> run_file(const RunOptions& options, const std::string& path) {
     due.push_back(file->jobs[i]);
     places.push_back(i);
   }
-  if (!options.quiet)
-    tell(fmt::format(
-        "{} of {} jobs to run{}", due.size(), file->jobs.size(),
-        due.size() < file->jobs.size() ? "; the others are done (--rerun failed or all repeats)" : ""));
+  if (!options.quiet) tell(plan_of(*file, due.size(), options.rerun));
   auto session = session_options(options);
   if (!session) return std::unexpected(std::move(session).error());
   for (const Job& job : due) PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
   session->show_output = options.show_output;
   session->output_to_error = options.json;
-  const auto title = [&](std::size_t job) {
-    const Job& of = due[job];
-    const std::string name = of.name.empty() ? of.command.front() : of.name;
-    return of.workload.empty() ? name : fmt::format("{} / {}", of.workload, name);
-  };
+  const auto title = [&](std::size_t job) { return title_of(due[job]); };
   const auto write_back = [&](std::size_t job, std::string_view status, const std::string& run) {
     Job& of = file->jobs[places[job]];
     of.status = status;
@@ -354,20 +395,21 @@ Result<int> run_file(const RunOptions& options, const std::string& path) {
   };
   running::Listener listener;
   if (!options.quiet) listener.say = tell;
+  listener.warn = [](const std::string& line) { tell(printable(line)); };
   listener.started = [&](std::size_t job, const std::string& run) {
     if (!options.quiet) tell(fmt::format("{} started (run {})", printable(title(job)), run.substr(0, 8)));
     write_back(job, "RUNNING", run);
   };
   listener.ended = [&](const Ended& ended) {
-    if (!options.quiet || ended.unkept) tell_end(ended, title(ended.job));
+    if (!options.quiet || needs_telling(ended)) tell_end(ended, title(ended.job));
     write_back(ended.job, file_status(ended.outcome), ended.run);
   };
   const auto result = run_served(options, due, *session, listener);
   if (!result) return std::unexpected(result.error());
   if (options.json) print_result_json(*result, due);
-  const bool all_well = std::ranges::all_of(
-      result->ended, [](const Ended& ended) { return file_status(ended.outcome) == "FINISHED"; });
-  return result->interrupted ? 130 : all_well ? 0 : 1;
+  tell_left(*file);
+  const bool any_failed = std::ranges::any_of(file->jobs, has_failed);
+  return result->interrupted ? 130 : any_failed ? 1 : 0;
 }
 
 bool is_jobs_file(std::string_view word) {
