@@ -81,6 +81,21 @@ Status remove_below(int folder, const std::string& name, const ArtifactPath& pat
   return {};
 }
 
+/// A backslash is a letter of a name here, and a separator where a client of Windows saves the file: there,
+/// too, it must stay in its folder.
+bool leaves_on_windows(std::string_view path) {
+  const auto separates = [](char c) { return c == '/' || c == '\\'; };
+  if (path.starts_with('\\')) return true;
+  if (path.size() > 2 && path[1] == ':' && path.find('\\') != std::string_view::npos) return true;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const auto end = std::find_if(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), separates);
+    const auto size = static_cast<std::size_t>(end - path.begin()) - begin;
+    if (path.substr(begin, size) == "..") return true;
+    begin += size + 1;
+  }
+  return false;
+}
+
 bool is_control(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
 }
@@ -90,8 +105,8 @@ bool is_control(char c) {
 Result<ArtifactPath> ArtifactPath::parse(std::string_view path) {
   const auto bad = [] { return std::unexpected(Error{"Invalid path"}); };
   if (path.size() > kLongestPath || path.starts_with('/') || !is_utf8(path)) return bad();
-  if (path.find_first_of("\\#") != std::string_view::npos || std::ranges::any_of(path, is_control))
-    return bad();
+  if (path.find('#') != std::string_view::npos || std::ranges::any_of(path, is_control)) return bad();
+  if (leaves_on_windows(path)) return bad();
   ArtifactPath out;
   while (!path.empty()) {
     const std::size_t end = std::min(path.find('/'), path.size());

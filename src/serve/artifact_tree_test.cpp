@@ -40,10 +40,13 @@ TEST(ArtifactPath, PathsThatStayInTheirFolder) {
   EXPECT_TRUE(ArtifactPath::parse("")->empty());
   EXPECT_TRUE(ArtifactPath::parse(".")->empty());
   EXPECT_EQ(ArtifactPath::parse("..a/b..")->text(), "..a/b..");
+  EXPECT_EQ(ArtifactPath::parse("folder\\a.txt")->parts().size(), 1U) << "a backslash is a letter of a name";
+  EXPECT_EQ(ArtifactPath::parse("a:b/c")->text(), "a:b/c");
 }
 
 TEST(ArtifactPath, PathsThatClimbOrHideAreRefused) {
-  for (const char* path : {"..", "../a", "a/../../b", "/etc/passwd", "a\\b", "a\nb", "a#b", "a\x7F"})
+  for (const char* path : {"..", "../a", "a/../../b", "/etc/passwd", "..\\a", "a\\..\\..\\b", "a/..\\b",
+                           "\\\\server\\a", "C:\\a", "a\nb", "a#b", "a\x7F"})
     EXPECT_FALSE(ArtifactPath::parse(path)) << path;
   EXPECT_FALSE(ArtifactPath::parse(std::string(5000, 'a')));
   EXPECT_FALSE(ArtifactPath::parse(std::string(256, 'a')));

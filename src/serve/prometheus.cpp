@@ -55,6 +55,8 @@ std::string prometheus_text(const Statistics& server, const MetricWriter::Statis
   out.single("plimsoll_http_connections_total", "counter", "Connections taken.", server.connections_taken);
   out.single("plimsoll_http_connections_refused_total", "counter", "Connections refused for want of room.",
              server.connections_refused);
+  out.single("plimsoll_http_connections_spared_total", "counter",
+             "Idle or slow connections closed to make room for others.", server.connections_spared);
   out.single("plimsoll_http_timeouts_total", "counter", "Connections closed because a client was too slow.",
              server.timeouts);
   out.single("plimsoll_http_requests_waiting", "gauge", "Requests that wait for a worker.",

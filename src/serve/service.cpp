@@ -12,6 +12,7 @@
 #include "serve/metric_writer.hpp"
 #include "serve/mlflow/api.hpp"
 #include "serve/mlflow/routes.hpp"
+#include "serve/mlflow/unserved.hpp"
 #include "serve/prometheus.hpp"
 #include "serve/upkeep.hpp"
 
@@ -65,6 +66,7 @@ class Service::State {
     Result<Router> router = Router::make(routes);
     if (!router) return std::unexpected(std::move(router).error());
     router_ = std::move(*router);
+    options.open_paths = {"/health"};  // who watches over the server need not know its secret
     Result<std::unique_ptr<Server>> server = Server::start(
         std::move(options),
         [this](Request request, Answer answer) { take(std::move(request), std::move(answer)); },
@@ -129,6 +131,9 @@ class Service::State {
     Admission admission;
     if (route == nullptr) {
       admission.most_body_bytes = mlflow::most_bytes(mlflow::Body::none);
+      // Before the body, however long that is: the client is to read why.
+      if (const std::optional<mlflow::Fault> fault = mlflow::unserved(without_doubled_slash(head.path)))
+        admission.refusal = mlflow::response_of(*fault);
       return admission;
     }
     const Served& served = served_[route->route];

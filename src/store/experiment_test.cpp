@@ -85,6 +85,19 @@ TEST_P(Experiments, AreSearched) {
   EXPECT_EQ(names({.filter = "attribute.name ILIKE 'alpha'"}), "Alpha");
   EXPECT_EQ(names({.filter = "tags.first = 'b'"}), "beta");
   EXPECT_EQ(names({.filter = "tags.`first` != 'b'", .order_by = {"name ASC"}}), "Alpha gamma");
+  EXPECT_EQ(names({.order_by = {"experiment_id"}}), "Default Alpha beta gamma");
+  EXPECT_EQ(names({.order_by = {"experiment_id DESC"}}), "gamma beta Alpha Default");
+  EXPECT_EQ(names({.filter = "experiment_id = 2"}), "beta");
+  EXPECT_EQ(names({.filter = "experiment_id = '2'"}), "beta") << "as MLflow's clients have it, a text";
+  EXPECT_EQ(names({.filter = "attribute.experiment_id IN ('1', '3')", .order_by = {"name"}}), "Alpha gamma");
+  EXPECT_EQ(names({.filter = "experiment_id > 1 and experiment_id != 3"}), "beta");
+  EXPECT_EQ(names({.filter = "experiment_id = 'x'"}),
+            "filter, character 17: 'x' is not the number of an experiment");
+  ASSERT_TRUE(store_->create_experiment({.name = "imported", .id = 123456789012345679}));
+  EXPECT_EQ(names({.filter = "experiment_id = '123456789012345679'"}), "imported") << "to the last digit";
+  EXPECT_EQ(names({.filter = "experiment_id = 123456789012345678"}), "");
+  EXPECT_EQ(names({.order_by = {"experiment_id DESC"}, .limit = 2}), "imported gamma");
+  ASSERT_TRUE(store_->change_experiment(123456789012345679, {.deleted = true}));
   EXPECT_EQ(names({.filter = "creation_time > 0", .order_by = {"name"}, .limit = 2, .offset = 1}),
             "Default beta");
   EXPECT_NE(names({.filter = "params.x = 'y'"}).find("none of tags, attributes"), std::string::npos);

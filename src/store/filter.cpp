@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <iterator>
@@ -60,6 +61,7 @@ constexpr AttributeName kRunAttributes[] = {
 };
 constexpr AttributeName kExperimentAttributes[] = {
     {"name", Field::Attribute::name},
+    {"experiment_id", Field::Attribute::experiment_id},
     {"creation_time", Field::Attribute::creation_time},
     {"last_update_time", Field::Attribute::last_update_time},
 };
@@ -103,6 +105,18 @@ const Value* entry(std::span<const std::pair<std::string_view, Value>> table, st
 bool is_time(Field::Attribute attribute) {
   return attribute == Field::Attribute::start_time || attribute == Field::Attribute::end_time ||
          attribute == Field::Attribute::creation_time || attribute == Field::Attribute::last_update_time;
+}
+
+/// A number that stands for a thing: several may be asked for, and clients write it in quotes too.
+bool is_id(const Field& field) {
+  return field.kind == Field::Kind::attribute && field.attribute == Field::Attribute::experiment_id;
+}
+
+/// Whether the whole of `text` is one; a floating-point number would not hold all of its digits.
+bool is_id_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem == std::errc() && end == text.data() + text.size();
 }
 
 class Parser {
@@ -225,17 +239,19 @@ class Parser {
         ++at_;
         return *known;
       }
-    const bool text = !is_number(field);
+    const bool text = !is_number(field), in_list = text || is_id(field);
     if (is_word("is")) return null_test();
     if (text && is_word("like")) return ++at_, Comparator::like;
     if (text && is_word("ilike")) return ++at_, Comparator::ilike;
-    if (text && is_word("in")) return ++at_, Comparator::in;
-    if (text && is_word("not")) {
+    if (in_list && is_word("in")) return ++at_, Comparator::in;
+    if (in_list && is_word("not")) {
       ++at_;
       if (!is_word("in")) return expected("IN after NOT");
       return ++at_, Comparator::not_in;
     }
-    return expected(text ? "=, !=, LIKE, ILIKE, IN, NOT IN or IS NULL" : "=, !=, <, <=, >, >= or IS NULL");
+    return expected(text      ? "=, !=, LIKE, ILIKE, IN, NOT IN or IS NULL"
+                    : in_list ? "=, !=, <, <=, >, >=, IN, NOT IN or IS NULL"
+                              : "=, !=, <, <=, >, >= or IS NULL");
   }
 
   Result<Comparator> null_test() {
@@ -272,6 +288,12 @@ class Parser {
         for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
       out.values.emplace_back(std::move(text));
       ++at_;
+      return {};
+    }
+    if (is_id(out.field) && (now().kind == Token::Kind::string || now().kind == Token::Kind::number)) {
+      if (!is_id_number(now().text))
+        return problem(fmt::format("{} is not the number of an experiment", quote(now().text)));
+      out.values.emplace_back(tokens_[at_++].text);
       return {};
     }
     if (now().kind == Token::Kind::number) {
@@ -314,7 +336,8 @@ char folded(char c, bool ignore_case) {
 bool is_number(const Field& field) {
   if (field.kind == Field::Kind::metric) return true;
   return field.kind == Field::Kind::attribute &&
-         (is_time(field.attribute) || field.attribute == Field::Attribute::duration);
+         (is_time(field.attribute) || field.attribute == Field::Attribute::duration ||
+          field.attribute == Field::Attribute::experiment_id);
 }
 
 Result<Filter> parse_filter(std::string_view text, Subject subject) {

@@ -31,6 +31,7 @@ struct Field {
     name,  ///< of an experiment or a model, as all that follow
     creation_time,
     last_update_time,
+    experiment_id,  ///< of an experiment
     model_id,
     model_type,
     source_run_id,

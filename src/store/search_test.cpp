@@ -52,8 +52,10 @@ TEST_P(Searching, GivesTheNewestFirst) {
 TEST_P(Searching, ComparesTheLatestValueOfAMetric) {
   EXPECT_EQ(filtered("metrics.loss < 0.5"), "second");
   EXPECT_EQ(filtered("metrics.loss <= 0.5"), "second first");
-  EXPECT_EQ(filtered("metrics.loss != 0.5"), "second")
-      << "neither one without the metric nor one that is no number";
+  EXPECT_EQ(filtered("metrics.loss != 0.5"), "third second")
+      << "a NaN is a value that differs; one without the metric has none";
+  EXPECT_EQ(filtered("metrics.loss = 0"), "") << "a NaN is equal to nothing";
+  EXPECT_EQ(filtered("metrics.loss >= 0"), "second first") << "and greater than nothing";
   EXPECT_EQ(filtered("metrics.loss > 1"), "");
   EXPECT_EQ(filtered("metrics.loss IS NULL"), "fourth");
   EXPECT_EQ(filtered("metrics.loss IS NOT NULL"), "third second first");
@@ -84,8 +86,9 @@ TEST_P(Searching, ComparesAttributes) {
 }
 
 TEST_P(Searching, PutsThoseWithoutTheValueLast) {
-  EXPECT_EQ(ordered({"metrics.loss"}), "second first fourth third");
-  EXPECT_EQ(ordered({"metrics.loss DESC"}), "first second fourth third");
+  EXPECT_EQ(ordered({"metrics.loss"}), "second first third fourth") << "a NaN before nothing";
+  EXPECT_EQ(ordered({"metrics.loss DESC"}), "first second third fourth");
+  EXPECT_EQ(ordered({"metrics.loss DESC", "start_time"}), "first second third fourth");
   EXPECT_EQ(ordered({"params.lr", "start_time ASC"}), "second first third fourth");
   EXPECT_EQ(ordered({"experiment_name DESC", "run_name"}), "first second fourth third");
 }
@@ -104,6 +107,11 @@ TEST_P(Searching, AsksForOneKeyOftenAndForManyKeys) {
   EXPECT_EQ(filtered(many), "");
   add("fifth", "text", 5'000'000, params, {}, 1.0);
   EXPECT_EQ(names({.filter = many, .order_by = {"metrics.loss", "params.p79"}}), "fifth");
+  std::vector<std::string> orders;  // more keys than are joined: the metrics are read one by one
+  for (int i = 0; i < 13; ++i) orders.push_back("params.q" + std::to_string(i));
+  orders.emplace_back("metrics.loss DESC");
+  EXPECT_EQ(ordered(orders), "fifth first second third fourth");
+  EXPECT_EQ(names({.filter = "metrics.loss != 0.5", .order_by = orders}), "fifth second third");
 }
 
 TEST_P(Searching, WithAWrongFilterIsAnError) {

@@ -49,6 +49,7 @@ std::string_view run_attribute(Field::Attribute attribute) {
 }
 
 std::string_view experiment_attribute(Field::Attribute attribute) {
+  if (attribute == Field::Attribute::experiment_id) return "e.id";
   if (attribute == Field::Attribute::creation_time) return "(e.created / 1000)";
   return attribute == Field::Attribute::last_update_time ? "(e.changed / 1000)" : "e.name";
 }
@@ -92,12 +93,12 @@ Keyed keyed(Subject subject, Field::Kind kind) {
 
 std::string_view sign(Comparator comparator) {
   switch (comparator) {
-    case Comparator::not_equal: return " != ?";
-    case Comparator::less: return " < ?";
-    case Comparator::less_equal: return " <= ?";
-    case Comparator::greater: return " > ?";
-    case Comparator::greater_equal: return " >= ?";
-    default: return " = ?";
+    case Comparator::not_equal: return " != ";
+    case Comparator::less: return " < ";
+    case Comparator::less_equal: return " <= ";
+    case Comparator::greater: return " > ";
+    case Comparator::greater_equal: return " >= ";
+    default: return " = ";
   }
 }
 
@@ -141,6 +142,18 @@ void Selection::add_value(Part& out, const Field& field) {
   out.text += fmt::format("k{}.{}", number, k.column);
 }
 
+/// Whether there is a value for the key, be it one that is no number, which stands as NULL.
+void Selection::add_presence(Part& out, const Field& field) {
+  const Keyed k = keyed(subject_, field.kind);
+  if (const auto place = std::ranges::find(joined_, field); k.which.empty() && place != joined_.end()) {
+    out.text += fmt::format("k{}.name IS NOT NULL", std::distance(joined_.begin(), place));
+    return;
+  }
+  out.text +=
+      fmt::format("EXISTS (SELECT 1 FROM {} WHERE {} = {} AND name = ?)", k.table, k.owner, k.owned_by);
+  out.values.emplace_back(field.key);
+}
+
 void Selection::add_null_test(const Comparison& c) {
   const bool wants_null = c.comparator == Comparator::is_null;
   std::string& out = conditions_.text;
@@ -162,6 +175,9 @@ void Selection::add_null_test(const Comparison& c) {
 
 void Selection::add_comparison(const Comparison& c) {
   Part& out = conditions_;
+  const bool id =
+      c.field.kind == Field::Kind::attribute && c.field.attribute == Field::Attribute::experiment_id;
+  const std::string_view place = id ? "CAST(? AS BIGINT)" : "?";  // an id comes as its digits
   const auto add_values = [&] { std::ranges::copy(c.values, std::back_inserter(out.values)); };
   switch (c.comparator) {
     case Comparator::like:
@@ -173,14 +189,25 @@ void Selection::add_comparison(const Comparison& c) {
     case Comparator::in:
     case Comparator::not_in:
       add_value(out, c.field);
-      out.text += c.comparator == Comparator::in ? " IN (?" : " NOT IN (?";
-      for (std::size_t i = 1; i < c.values.size(); ++i) out.text += ", ?";
+      out.text += c.comparator == Comparator::in ? " IN (" : " NOT IN (";
+      for (std::size_t i = 0; i < c.values.size(); ++i) out.text.append(i == 0 ? "" : ", ").append(place);
       out.text += ')';
       return add_values();
-    default:
+    default: {
+      // A NaN is a value, and no other equals it.
+      const bool nan_fits = c.field.kind == Field::Kind::metric && c.comparator == Comparator::not_equal;
+      if (nan_fits) out.text += '(';
       add_value(out, c.field);
-      out.text += sign(c.comparator);
-      return add_values();
+      out.text.append(sign(c.comparator)).append(place);
+      add_values();
+      if (!nan_fits) return;
+      out.text += " OR (";
+      add_value(out, c.field);
+      out.text += " IS NULL AND ";
+      add_presence(out, c.field);
+      out.text += "))";
+      return;
+    }
   }
 }
 
@@ -231,6 +258,11 @@ Status Selection::ordered_by(std::span<const std::string> orders) {
     if (order->field.kind == Field::Kind::dataset) return fail("nothing is ordered by its datasets");
     add_value(orders_, order->field);
     orders_.text += order->descending ? " DESC NULLS LAST, " : " ASC NULLS LAST, ";
+    if (order->field.kind != Field::Kind::metric) continue;
+    // Of those without a number, the ones that have a NaN come before the ones that have nothing.
+    orders_.text += "CASE WHEN ";
+    add_presence(orders_, order->field);
+    orders_.text += " THEN 0 ELSE 1 END, ";
   }
   return {};
 }

@@ -28,7 +28,8 @@ class Selection {
   [[nodiscard]] Status in_experiments(std::span<const std::int64_t> numbers);
   /// A filter as people write it.
   [[nodiscard]] Status matching(std::string_view text);
-  /// Things without the value come last in either direction.
+  /// In either direction those whose value is no number (NaN) follow those with one, and things without the
+  /// value come last.
   [[nodiscard]] Status ordered_by(std::span<const std::string> orders);
 
   /// The statement with its values, ready to be read. `columns` is part of the program.
@@ -46,6 +47,7 @@ class Selection {
   void add_attribute(Part& out, Field::Attribute attribute);
   void add_value(Part& out, const Field& field);
   void add_condition(const Comparison& comparison);
+  void add_presence(Part& out, const Field& field);
   void add_null_test(const Comparison& comparison);
   void add_comparison(const Comparison& comparison);
 

@@ -185,6 +185,34 @@ def test_search_with_filters_order_and_pages(client):
     assert list(frame["params.lr"]) == ["3"]
 
 
+def test_search_of_values_that_are_no_numbers(client):
+    """A NaN is a value: it differs from every number, and stands between the numbers and the runs without the metric."""
+    experiment = client.create_experiment("odd")
+    for i, value in enumerate([2.0, math.nan, None, -1.0, math.inf, -math.inf]):
+        run = client.create_run(experiment, start_time=1000 + i, run_name=str(value)).info.run_id
+        if value is not None:
+            client.log_metric(run, "n", value)
+
+    def names(**options):
+        return [r.info.run_name for r in client.search_runs([experiment], **options)]
+
+    assert names(order_by=["metrics.n"]) == ["-inf", "-1.0", "2.0", "inf", "nan", "None"]
+    assert names(order_by=["metrics.n DESC"]) == ["inf", "2.0", "-1.0", "-inf", "nan", "None"]
+    assert sorted(names(filter_string="metrics.n != 2")) == ["-1.0", "-inf", "inf", "nan"]
+    assert names(filter_string="metrics.n = 2") == ["2.0"] and names(filter_string="metrics.n = 0") == []
+    assert sorted(names(filter_string="metrics.n > -5")) == ["-1.0", "2.0", "inf"]
+
+
+def test_search_of_experiments_by_their_ids(client):
+    ids = [client.create_experiment(f"e{i}") for i in range(11)]
+    everything = [e.experiment_id for e in client.search_experiments(order_by=["experiment_id"])]
+    assert everything == sorted(everything, key=int) and set(ids) < set(everything)
+    assert [e.experiment_id for e in client.search_experiments(order_by=["experiment_id DESC"])] == everything[::-1]
+    assert [e.name for e in client.search_experiments(filter_string=f"experiment_id = '{ids[4]}'")] == ["e4"]
+    found = client.search_experiments(filter_string=f"experiment_id IN ('{ids[1]}', '{ids[10]}')", order_by=["name ASC"])
+    assert [e.name for e in found] == ["e1", "e10"]
+
+
 def test_nested_runs(client):
     with mlflow.start_run() as parent:
         with mlflow.start_run(nested=True) as child:
@@ -204,9 +232,11 @@ def test_artifacts_up_and_down(client, tmp_path):
         mlflow.log_text("some text", "texts/a b.txt")
         mlflow.log_dict({"a": [1, 2]}, "d.json")
         mlflow.log_table({"x": [1, 2]}, "table.json")
+        mlflow.log_text("of Windows", "back\\slash.txt")
     run_id = run.info.run_id
     assert {(f.path, f.is_dir) for f in client.list_artifacts(run_id)} == {
-        ("all", True), ("note.txt", False), ("texts", True), ("d.json", False), ("table.json", False)}
+        ("all", True), ("note.txt", False), ("texts", True), ("d.json", False), ("table.json", False),
+        ("back\\slash.txt", False)}
     assert [(f.path, f.file_size) for f in client.list_artifacts(run_id, "all/deep/er")] == [
         ("all/deep/er/weights é.bin", 3_000_000)]
     assert client.list_artifacts(run_id, "note.txt") == [] and client.list_artifacts(run_id, "no such") == []
@@ -214,6 +244,7 @@ def test_artifacts_up_and_down(client, tmp_path):
                                                             dst_path=str(tmp_path / "down")))
     assert (down / "deep/er/weights é.bin").read_bytes() == (source / "deep/er/weights é.bin").read_bytes()
     assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/texts/a b.txt") == "some text"
+    assert mlflow.artifacts.load_text(f"{run.info.artifact_uri}/back\\slash.txt") == "of Windows"
     assert mlflow.artifacts.load_dict(f"runs:/{run_id}/d.json") == {"a": [1, 2]}
     with pytest.raises(MlflowException):
         mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path="no such file")
@@ -229,6 +260,8 @@ def test_inputs(client):
     assert [i.dataset.name for i in inputs] == ["numbers"]
     assert {t.key: t.value for t in inputs[0].tags} == {"mlflow.data.context": "training"}
     assert len(client.search_runs(["0"], "datasets.name = 'numbers'")) == 1
+    client.log_inputs(run.info.run_id, datasets=[])
+    assert len(client.get_run(run.info.run_id).inputs.dataset_inputs) == 1
 
 
 def test_system_metrics_of_mlflow(client):
@@ -292,6 +325,23 @@ def test_log_model(client):
     assert [m.model_id for m in client.search_logged_models(["0"], "tags.good = 'yes'")] == [info.model_id]
     client.delete_logged_model(info.model_id)
     assert client.search_logged_models(["0"]) == []
+
+
+def test_a_model_that_is_to_be_registered(client):
+    """There is no registry: the error says so, and what to do; the run and its model are kept."""
+    from sklearn.dummy import DummyClassifier
+    model = DummyClassifier(strategy="constant", constant=1).fit([[0], [1]], [0, 1])
+    where = {"name": "dummy"} if MAJOR >= 3 else {"artifact_path": "dummy"}
+    with pytest.raises(MlflowException, match="no model registry yet: log the model without registered_model_name"):
+        with mlflow.start_run() as run:
+            mlflow.sklearn.log_model(model, registered_model_name="mine", **where)
+    assert client.get_run(run.info.run_id).info.status == "FAILED"
+    assert list(mlflow.sklearn.load_model(f"runs:/{run.info.run_id}/dummy").predict([[0]])) == [1]
+    for call in (lambda: mlflow.register_model(f"runs:/{run.info.run_id}/dummy", "mine"),
+                 lambda: mlflow.sklearn.load_model("models:/mine/1"), lambda: mlflow.sklearn.load_model("models:/mine@best"),
+                 lambda: client.search_registered_models(), lambda: client.create_registered_model("mine")):
+        with pytest.raises(MlflowException, match="no model registry yet"):
+            call()
 
 
 def test_many_writers_at_once(client):

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
@@ -31,11 +32,23 @@ struct ServeOptions {
 
 constexpr std::chrono::seconds kPatience{10};
 
+/// A token that others on this machine can read keeps nobody out.
+Status check_secrecy(const std::string& token_file) {
+  struct stat facts{};
+  if (::stat(token_file.c_str(), &facts) != 0) return {};  // to read it says why
+  if ((facts.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
+  return std::unexpected(
+      Error{fmt::format("others than its owner may use this file (mode {:04o})", facts.st_mode & 07777U),
+            token_file,
+            "`chmod 600` it; where others have read it already, make a new token: `openssl rand -hex 32`."});
+}
+
 /// Of the file, else of PLIMSOLL_TOKEN; nothing where neither is given.
 Result<std::optional<std::string>> token_of(const ServeOptions& options) {
   constexpr std::size_t kLongestToken = 4096, kShortestToken = 16;
   std::string token;
   if (!options.token_file.empty()) {
+    PLIMSOLL_TRY(check_secrecy(options.token_file));
     Result<std::string> text = read_file(options.token_file, kLongestToken);
     if (!text) return std::unexpected(std::move(text).error());
     token = std::move(*text);
@@ -61,6 +74,8 @@ void announce(const serve::Service& service, const ServeOptions& options, bool w
     print_json({{"url", service.url()}, {"store", service.store_location()}, {"token", with_token}});
   } else {
     fmt::print("Serving {} at {}\n", printable(service.store_location()), service.url());
+    if (options.unix_socket.empty() && (options.host == "0.0.0.0" || options.host == "::"))
+      fmt::print("  and at every other address of this machine (--host {})\n", options.host);
     if (options.unix_socket.empty()) fmt::print("  export MLFLOW_TRACKING_URI={}\n", service.url());
     if (with_token) fmt::print("  export MLFLOW_TRACKING_TOKEN=…   the token that it was started with\n");
     fmt::print("Ctrl-C stops it.\n");

@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::uint64_t kMostLingeredBytes = std::uint64_t{256} << 20;
 
+/// When a client that has moved so much since then is too slow.
+Connection::Time due_at_rate(Connection::Time start, std::uint64_t bytes, Connection::Time now,
+                             std::chrono::milliseconds stall, std::size_t least_per_second) {
+  const std::chrono::milliseconds allowed(1000 * bytes / std::max<std::size_t>(least_per_second, 1));
+  return std::min(now + stall, start + stall + allowed);
+}
+
 }  // namespace
 
 Connection::Connection(Hub& hub, FileDescriptor socket)
@@ -39,7 +46,8 @@ void Connection::begin_request() {
   head_has_begun_ = !unread_.empty();
   if (!head_has_begun_) std::string().swap(unread_);
   if (!head_has_begun_ && hub_.stopping) return close();
-  deadline_ = Clock::now() + (head_has_begun_ ? limits.header_timeout : limits.idle_timeout);
+  waits_since_ = Clock::now();
+  deadline_ = waits_since_ + (head_has_begun_ ? limits.header_timeout : limits.idle_timeout);
   if (!head_has_begun_) return wait_for_input();
   // Requests that came together are taken one per turn of the loop, for the sake of the other clients.
   hub_.loop.post([self = shared_from_this()] {
@@ -65,12 +73,14 @@ void Connection::receive() {
     return lingered_bytes_ > kMostLingeredBytes ? close() : wait_for_input();
   }
   if (phase_ != Phase::head && phase_ != Phase::body) return close();  // who listens to events has no say
-  if (phase_ == Phase::head && !std::exchange(head_has_begun_, true))
-    deadline_ = Clock::now() + hub_.options.limits.header_timeout;
+  if (phase_ == Phase::head && !std::exchange(head_has_begun_, true)) {
+    waits_since_ = Clock::now();
+    deadline_ = waits_since_ + hub_.options.limits.header_timeout;
+  }
   unread_.append(hub_.scratch.data(), bytes);
   if (phase_ == Phase::body) {
     received_.bytes += bytes;
-    deadline_ = due(received_, Clock::now());
+    deadline_ = body_due(Clock::now());
   }
   advance();
 }
@@ -112,7 +122,7 @@ bool Connection::admit() {
             .range = std::string(head.method == "GET" ? head.header("range") : ""),
             .if_range = std::string(head.header("if-range"))};
   received_ = {Clock::now()};
-  deadline_ = due(received_, received_.start);
+  deadline_ = body_due(received_.start);
   Admission admission = hub_.admission(head);
   const bool expects = head.headers.find("expect") != nullptr;
   if (!admission.refusal && expects && !reader_->expects_continue())
@@ -174,7 +184,7 @@ void Connection::stored(const Status& status) {
   phase_ = Phase::body;
   const Time now = Clock::now();
   received_.start += now - storing_since_;  // the disk's time is not the client's
-  deadline_ = due(received_, now);
+  deadline_ = body_due(now);
   advance();
 }
 
@@ -225,11 +235,31 @@ void Connection::refuse(Response response) {
   send(std::move(response));
 }
 
-Connection::Time Connection::due(const Pace& pace, Time now) const {
+/// One that goes to a file may be as large as a disk, and takes its time as long as it keeps to the rate.
+Connection::Time Connection::body_due(Time now) const {
   const Limits& limits = hub_.options.limits;
-  const auto least = std::max<std::size_t>(limits.least_bytes_per_second, 1);
-  const std::chrono::milliseconds allowed(1000 * pace.bytes / least);
-  return std::min(now + limits.stall_timeout, pace.start + limits.stall_timeout + allowed);
+  const Time due = due_at_rate(received_.start, received_.bytes, now, limits.body_stall_timeout,
+                               limits.least_body_bytes_per_second);
+  return upload_ ? due : std::min(due, received_.start + limits.body_timeout);
+}
+
+Connection::Time Connection::answer_due(Time now) const {
+  const Limits& limits = hub_.options.limits;
+  return due_at_rate(sent_.start, sent_.bytes, now, limits.stall_timeout, limits.least_bytes_per_second);
+}
+
+std::optional<Connection::Spare> Connection::spare(Time now) const {
+  using Seconds = std::chrono::duration<double>;
+  const Limits& limits = hub_.options.limits;
+  if (phase_ == Phase::head && !head_has_begun_)
+    return Spare{.is_slow = false, .rank = -Seconds(now - waits_since_).count()};
+  if (phase_ != Phase::head && phase_ != Phase::body) return std::nullopt;
+  const Time since = phase_ == Phase::body ? received_.start : waits_since_;
+  if (now - since < limits.spare_time) return std::nullopt;
+  const auto bytes = static_cast<double>(phase_ == Phase::body ? received_.bytes : unread_.size());
+  const double rate = bytes / std::max(Seconds(now - since).count(), 1e-9);
+  if (rate >= static_cast<double>(limits.brisk_bytes_per_second)) return std::nullopt;
+  return Spare{.is_slow = true, .rank = rate};
 }
 
 void Connection::look_at_the_clock(Time now) {

@@ -31,6 +31,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void refuse_for_want_of_room();  ///< instead of start()
   void look_at_the_clock(Time now);
   void begin_stop();  ///< ends now, or after the request that is under way
+  /// How little is lost with it, where a newcomer needs its place; nothing where it is being answered, or
+  /// sends briskly. The idle ones go first, the longest idle before the others; then the slowest.
+  struct Spare {
+    bool is_slow = false;
+    double rank = 0;  ///< less goes first
+    friend auto operator<=>(const Spare&, const Spare&) = default;
+  };
+  [[nodiscard]] std::optional<Spare> spare(Time now) const;
   void close();
 
  private:
@@ -66,7 +74,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void dispatch();
   void answered(std::uint64_t serial, Response response);
   void refuse(Response response);
-  [[nodiscard]] Time due(const Pace& pace, Time now) const;
+  [[nodiscard]] Time body_due(Time now) const;
+  [[nodiscard]] Time answer_due(Time now) const;
 
   // connection_sending.cpp
   void send(Response response);
@@ -92,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool head_has_begun_ = false;
   Pace received_;
   Time storing_since_;
+  Time waits_since_;                // for the next request, or for the rest of its head
   std::uint64_t counted_body_ = 0;  // of this connection in hub_.bodies_bytes
   std::shared_ptr<Upload> upload_;
   bool is_quick_ = false;

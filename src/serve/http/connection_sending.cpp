@@ -84,7 +84,7 @@ bool Connection::flush() {
     const ssize_t count = ::sendmsg(channel_.descriptor(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) {
-      deadline_ = due(sent_, Clock::now());
+      deadline_ = answer_due(Clock::now());
       if (std::exchange(waits_for_output_, true)) return false;
       channel_.when_writable([self = shared_from_this()] {
         self->waits_for_output_ = false;

@@ -1,5 +1,6 @@
 #include "serve/http/hub.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "serve/http/connection.hpp"
@@ -28,9 +29,15 @@ Hub::Hub(Options chosen_options, std::string own_host, Handler own_handler, Admi
 
 Hub::~Hub() = default;
 
+/// What tells nothing of the store: that the server lives.
+bool Hub::is_open(const Request& head) const {
+  return (head.method == "GET" || head.method == "HEAD") &&
+         std::ranges::find(options.open_paths, head.path) != options.open_paths.end();
+}
+
 Admission Hub::admission(const Request& head) const {
   std::optional<Response> refusal;
-  if (options.token) refusal = refuse_without_token(head, *options.token);
+  if (options.token && !is_open(head)) refusal = refuse_without_token(head, *options.token);
   if (!refusal && !own_host_.empty()) refusal = refuse_foreign_host(head, own_host_);
   if (!refusal) refusal = refuse_foreign_origin(head);
   if (refusal) return {.refusal = std::move(refusal)};

@@ -48,6 +48,8 @@ class Hub {
   Workers files;
 
  private:
+  [[nodiscard]] bool is_open(const Request& head) const;
+
   Admit admit_;
   std::string own_host_;  // empty: any host will do
   std::time_t date_of_ = 0;

@@ -1,5 +1,6 @@
 #include "serve/http/listener.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -74,6 +75,42 @@ FileDescriptor open_socket(const Place& place) {
   return FileDescriptor(::socket(place.address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
+std::string text_of(const AnyAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = address.any.sa_family == AF_INET6 ? static_cast<const void*>(&address.ip6.sin6_addr)
+                                                        : &address.ip4.sin_addr;
+  const char* done = ::inet_ntop(address.any.sa_family, bytes, text.data(), text.size());
+  return done == nullptr ? std::string() : std::string(done);
+}
+
+/// This machine's address on the way to `far`, by the system's own choice; nothing is sent. Empty where no
+/// way leads there.
+std::string own_address_towards(const std::string& far) {
+  constexpr std::uint16_t kAnyPort = 9;
+  auto place = ip_place(far, kAnyPort);
+  if (!place) return {};
+  const FileDescriptor probe(::socket(place->address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!probe || ::connect(probe.get(), &place->address.any, place->size) != 0 ||
+      ::getsockname(probe.get(), &place->address.any, &place->size) != 0)
+    return {};
+  return text_of(place->address);
+}
+
+bool is_everywhere(const Place& place) {
+  if (place.address.any.sa_family == AF_INET6)
+    return IN6_IS_ADDR_UNSPECIFIED(&place.address.ip6.sin6_addr) != 0;
+  return place.address.ip4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/// Where a client finds a server that listens at every address of this machine: an address in a network for
+/// documentation is as far as any other.
+std::string reachable_address(bool is_ip6) {
+  std::string found = is_ip6 ? own_address_towards("2001:db8::1") : std::string();
+  if (found.empty()) found = own_address_towards("192.0.2.1");  // on Linux "::" takes IPv4 too
+  if (found.empty()) found = is_ip6 ? "::1" : "127.0.0.1";
+  return found;
+}
+
 /// Removes a socket at which nobody listens any more.
 Status remove_stale(const std::filesystem::path& path, const Place& place) {
   struct stat about{};
@@ -92,8 +129,9 @@ Status remove_stale(const std::filesystem::path& path, const Place& place) {
 
 std::string Listener::url(const std::filesystem::path& unix_socket) const {
   if (address.empty()) return "http+unix://" + percent_encode(unix_socket.string());
-  const bool is_ip6 = address.find(':') != std::string::npos;
-  return is_ip6 ? fmt::format("http://[{}]:{}", address, port) : fmt::format("http://{}:{}", address, port);
+  const bool is_ip6 = reached_at.find(':') != std::string::npos;
+  return is_ip6 ? fmt::format("http://[{}]:{}", reached_at, port)
+                : fmt::format("http://{}:{}", reached_at, port);
 }
 
 Result<bool> is_loopback(const std::string& address) {
@@ -110,7 +148,9 @@ Result<Listener> listen_at(const std::string& address, std::uint16_t port) {
   auto place = ip_place(address, port);
   PLIMSOLL_TRY(place);
   const std::string where = fmt::format("{}:{}", address, port);
+  const bool is_ip6 = place->address.any.sa_family == AF_INET6;
   Listener listener{open_socket(*place), address == "localhost" ? "127.0.0.1" : address, 0, *loopback};
+  listener.reached_at = is_everywhere(*place) ? reachable_address(is_ip6) : listener.address;
   const int on = 1;
   if (!listener.socket ||
       ::setsockopt(listener.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||

@@ -11,9 +11,10 @@ namespace plimsoll::serve {
 /// A socket that listens; it does not block.
 struct Listener {
   FileDescriptor socket;
-  std::string address = {};  ///< as bound; empty for a Unix socket
-  std::uint16_t port = 0;    ///< 0 for a Unix socket
-  bool is_loopback = true;   ///< reached from this machine alone; a Unix socket is
+  std::string address = {};     ///< as bound; empty for a Unix socket
+  std::uint16_t port = 0;       ///< 0 for a Unix socket
+  bool is_loopback = true;      ///< reached from this machine alone; a Unix socket is
+  std::string reached_at = {};  ///< the address, or one that stands for "every address of this machine"
   [[nodiscard]] std::string url(const std::filesystem::path& unix_socket) const;
 };
 

@@ -12,10 +12,6 @@ std::string_view without_port(std::string_view host) {
   return host.substr(0, host.find(':'));
 }
 
-bool changes_state(std::string_view method) {
-  return method != "GET" && method != "HEAD" && method != "OPTIONS";
-}
-
 }  // namespace
 
 bool is_own_host(std::string_view host, std::string_view bound) {
@@ -35,12 +31,13 @@ std::optional<Response> refuse_foreign_host(const Request& head, std::string_vie
 
 std::optional<Response> refuse_foreign_origin(const Request& head) {
   const std::string* origin = head.headers.find("origin");
-  if (origin == nullptr || !changes_state(head.method)) return std::nullopt;
+  if (origin == nullptr) return std::nullopt;
   const std::size_t scheme = origin->find("://");
   const bool same =
       scheme != std::string::npos && lower_case(origin->substr(scheme + 3)) == lower_case(head.host);
   if (same) return std::nullopt;
-  return error_response(403, fmt::format("a page of {} may not change anything here", quote(*origin)));
+  return error_response(
+      403, fmt::format("a page of {} may neither read nor change anything here", quote(*origin)));
 }
 
 }  // namespace plimsoll::serve

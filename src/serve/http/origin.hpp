@@ -13,7 +13,8 @@ namespace plimsoll::serve {
 
 /// Guards a server on loopback that asks for no token against web pages that the user's browser shows: a page
 /// whose name an attacker's DNS turns to 127.0.0.1 (its Host is foreign), and any other site's page that
-/// posts here (its Origin is not the Host). The answer 403, or nothing.
+/// asks here, be it to read alone (its Origin is not the Host): to some requests a browser gives such a page
+/// the answer. The answer 403, or nothing.
 [[nodiscard]] std::optional<Response> refuse_foreign_host(const Request& head, std::string_view bound);
 [[nodiscard]] std::optional<Response> refuse_foreign_origin(const Request& head);
 

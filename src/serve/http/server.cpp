@@ -27,8 +27,8 @@ constexpr std::size_t kOtherFiles = 64;
 
 /// How often deadlines are looked at: a quarter of the shortest.
 std::chrono::milliseconds tick(const Limits& limits) {
-  const auto shortest =
-      std::min({limits.header_timeout, limits.idle_timeout, limits.stall_timeout, limits.heartbeat});
+  const auto shortest = std::min({limits.header_timeout, limits.idle_timeout, limits.body_stall_timeout,
+                                  limits.body_timeout, limits.stall_timeout, limits.heartbeat});
   return std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(5),
                                                std::chrono::milliseconds(250));
 }
@@ -66,6 +66,7 @@ class Server::State {
   void wait_for_clients();
   void accept_clients();
   void take(FileDescriptor socket);
+  bool make_room();
   bool look_at_the_clock();
   void start_the_clock();
   void begin_stop();
@@ -108,7 +109,7 @@ void Server::State::accept_clients() {
 
 void Server::State::take(FileDescriptor socket) {
   const std::size_t most = hub_.options.limits.connections;
-  const bool is_full = hub_.connections.size() >= most;
+  const bool is_full = hub_.connections.size() >= most && !make_room();
   Tally::add(is_full ? hub_.tally.connections_refused : hub_.tally.connections_taken);
   if (hub_.connections.size() >= most + kRefusedAtOnce) return;
   std::shared_ptr<Connection> connection;
@@ -121,6 +122,22 @@ void Server::State::take(FileDescriptor socket) {
   hub_.tally.connections.store(hub_.connections.size(), std::memory_order_relaxed);
   start_the_clock();
   is_full ? connection->refuse_for_want_of_room() : connection->start();
+}
+
+/// Lets go of the connection that can be spared most, so that clients that only wait hold up no others.
+bool Server::State::make_room() {
+  const auto now = Connection::Clock::now();
+  std::shared_ptr<Connection> least;
+  std::optional<Connection::Spare> spare;
+  for (const auto& connection : hub_.connections)
+    if (const auto its = connection->spare(now); its && (!spare || *its < *spare)) {
+      spare = its;
+      least = connection;
+    }
+  if (!least) return false;
+  Tally::add(hub_.tally.connections_spared);
+  least->close();
+  return true;
 }
 
 void Server::State::start_the_clock() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "serve/http/response.hpp"
@@ -17,8 +18,9 @@ namespace plimsoll::serve {
 struct Limits {
   std::size_t target_bytes = std::size_t{64} << 10;
   std::size_t header_bytes = std::size_t{16} << 10;  ///< of all header lines together
-  std::size_t connections = 4096;                    ///< one more is answered 503
-  std::size_t queued_requests = 1024;                ///< waiting for a worker; one more is answered 503
+  /// One more is answered 503, unless another can be spared for it (spare_time).
+  std::size_t connections = 4096;
+  std::size_t queued_requests = 1024;  ///< waiting for a worker; one more is answered 503
   /// Of bodies in memory, of all connections together; the one that goes beyond is answered 503.
   std::size_t bodies_bytes = std::size_t{512} << 20;
   /// Of large answers that clients have not taken yet, together; one more is answered 503, unless it is the
@@ -26,10 +28,20 @@ struct Limits {
   std::size_t answers_bytes = std::size_t{512} << 20;
   std::chrono::milliseconds header_timeout = std::chrono::seconds(10);
   std::chrono::milliseconds idle_timeout = std::chrono::seconds(75);  ///< between requests
-  /// The longest wait for more of a body, or for the client to take more of an answer; and the time after
-  /// which it must keep to the least rate on average.
+  /// The longest wait for more of a body, and the time after which it must keep to the least rate on average.
+  std::chrono::milliseconds body_stall_timeout = std::chrono::seconds(20);
+  std::size_t least_body_bytes_per_second = std::size_t{16} << 10;
+  /// For the whole of a body in memory, at whatever rate it comes.
+  std::chrono::milliseconds body_timeout = std::chrono::minutes(5);
+  /// The longest wait for the client to take more of an answer; and the time after which it must keep to the
+  /// least rate on average.
   std::chrono::milliseconds stall_timeout = std::chrono::seconds(60);
   std::size_t least_bytes_per_second = 1024;
+  /// Where all connections are taken, one more takes the place of the one that has waited longest for its
+  /// next request, else of the slowest whose request has been coming for this time, unless that comes at the
+  /// brisk rate.
+  std::chrono::milliseconds spare_time = std::chrono::seconds(2);
+  std::size_t brisk_bytes_per_second = std::size_t{64} << 10;
   std::chrono::milliseconds heartbeat = std::chrono::seconds(15);  ///< of server-sent events
 };
 
@@ -53,6 +65,7 @@ struct Options {
   std::uint16_t port = 0;             ///< 0: any that is free
   std::optional<std::filesystem::path> unix_socket = {};  ///< in place of address and port; mode 0600
   std::optional<std::string> token = {};                  ///< every request must bring it (token.hpp)
+  std::vector<std::string> open_paths = {};               ///< but those that read one of these
   unsigned threads = 4;                                   ///< that run handlers
   Limits limits = {};
 };

@@ -126,7 +126,7 @@ TEST(ServerFaults, AnswersAClientThatHasClosedItsOwnSide) {
 TEST(ServerFaults, GivesUpOnSlowSenders) {
   Options options;
   options.limits.header_timeout = 50ms;
-  options.limits.stall_timeout = 50ms;
+  options.limits.body_stall_timeout = 50ms;
   const auto server = start(answer_ok, options);
   for (const char* text :
        {"GET / HTTP/1.1\r\nHo", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12"}) {
@@ -138,8 +138,8 @@ TEST(ServerFaults, GivesUpOnSlowSenders) {
 
 TEST(ServerFaults, GivesUpOnABodyThatTricklesIn) {
   Options options;
-  options.limits.stall_timeout = 200ms;
-  options.limits.least_bytes_per_second = 1'000'000;
+  options.limits.body_stall_timeout = 200ms;
+  options.limits.least_body_bytes_per_second = 1'000'000;
   const auto server = start(answer_ok, options);
   TestClient client(server->port());
   ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n"));
@@ -150,6 +150,92 @@ TEST(ServerFaults, GivesUpOnABodyThatTricklesIn) {
   });
   EXPECT_TRUE(refused);
   EXPECT_EQ(client.reply().status, 408);
+}
+
+TEST(ServerFaults, GivesUpOnABodyThatIsNotWholeInTime) {
+  Options options;
+  options.limits.body_timeout = 200ms;
+  options.limits.least_body_bytes_per_second = 1;  // no rate is too low
+  const auto server = start(answer_ok, options);
+  TestClient client(server->port());
+  ASSERT_TRUE(client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"));
+  EXPECT_TRUE(comes_true([&] {
+    (void)client.send("x");
+    return server->statistics().timeouts == 1;
+  }));
+  EXPECT_EQ(client.reply().status, 408);
+  EXPECT_TRUE(comes_true([&] { return server->statistics().connections == 0; })) << "its place is free again";
+}
+
+/// As many clients with half a body each as there are connections.
+std::vector<std::unique_ptr<TestClient>> slow_bodies(Server& server, std::size_t count) {
+  constexpr std::string_view kHalf = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n12345";
+  std::vector<std::unique_ptr<TestClient>> slow;
+  for (std::size_t i = 0; i < count; ++i) {
+    slow.push_back(std::make_unique<TestClient>(server.port()));
+    EXPECT_TRUE(slow.back()->send(kHalf));
+  }
+  EXPECT_TRUE(comes_true([&] { return server.statistics().bytes_received == count * kHalf.size(); }));
+  return slow;
+}
+
+TEST(ServerFaults, SlowBodiesInEveryConnectionHoldUpNobody) {
+  Options options;
+  options.limits.connections = 64;
+  options.limits.spare_time = 0ms;
+  options.limits.brisk_bytes_per_second = std::size_t{1} << 60U;
+  options.limits.body_stall_timeout = 1h;  // no deadline comes near: what counts is who can be spared
+  const auto server = start(answer_ok, options);
+  const auto slow = slow_bodies(*server, options.limits.connections);
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    TestClient quick(server->port());
+    ASSERT_EQ(quick.ask(kGet).status, 200) << i;
+  }
+  EXPECT_EQ(server->statistics().connections_refused, 0U);
+  EXPECT_GE(server->statistics().connections_spared, 1U);
+  EXPECT_LE(server->statistics().connections, options.limits.connections);
+}
+
+TEST(ServerFaults, ABodyIsNotSparedBeforeItsTime) {
+  Options options;
+  options.limits.connections = 4;
+  options.limits.spare_time = 1h;
+  options.limits.body_stall_timeout = 1h;
+  const auto server = start(answer_ok, options);
+  const auto slow = slow_bodies(*server, options.limits.connections);
+  TestClient fifth(server->port());
+  EXPECT_EQ(fifth.ask(kGet).status, 503);
+  EXPECT_EQ(server->statistics().connections_spared, 0U);
+  for (const auto& client : slow)
+    EXPECT_EQ(client->ask(std::string(95, 'x')).status, 200) << "each has its time";
+}
+
+TEST(ServerFaults, ABriskBodyIsNotSpared) {
+  Options options;
+  options.limits.connections = 1;
+  options.limits.spare_time = 0ms;
+  options.limits.brisk_bytes_per_second = 0;
+  options.limits.body_stall_timeout = 1h;
+  const auto server = start(answer_ok, options);
+  const auto brisk = slow_bodies(*server, 1);
+  TestClient second(server->port());
+  EXPECT_EQ(second.ask(kGet).status, 503);
+  EXPECT_EQ(brisk.front()->ask(std::string(95, 'x')).status, 200);
+}
+
+TEST(ServerFaults, TheLongestIdleMakesRoomForANewcomer) {
+  Options options;
+  options.limits.connections = 2;
+  const auto server = start(answer_ok, options);
+  TestClient first(server->port());
+  ASSERT_EQ(first.ask(kGet).status, 200);
+  TestClient second(server->port());
+  ASSERT_EQ(second.ask(kGet).status, 200);
+  TestClient third(server->port());
+  EXPECT_EQ(third.ask(kGet).status, 200);
+  EXPECT_TRUE(first.is_ended());
+  EXPECT_EQ(second.ask(kGet).status, 200);
+  EXPECT_EQ(server->statistics().connections_spared, 1U);
 }
 
 TEST(ServerFaults, ClosesIdleConnectionsWithoutAWord) {
@@ -212,15 +298,30 @@ TEST(ServerFaults, AnswersAThousandConnectionsAtOnce) {
 TEST(ServerFaults, RefusesConnectionsBeyondItsLimit) {
   Options options;
   options.limits.connections = 2;
-  const auto server = start(answer_ok, options);
+  std::latch begun(2);
+  std::latch free(1);
+  std::atomic<int> asked = 0;
+  const auto server = start(
+      [&](Request, Answer answer) {
+        if (asked++ < 2) {
+          begun.count_down();
+          free.wait();
+        }
+        answer({.body = "ok"});
+      },
+      options);
   TestClient first(server->port());
   TestClient second(server->port());
-  ASSERT_EQ(first.ask(kGet).status, 200);
-  ASSERT_EQ(second.ask(kGet).status, 200);
+  ASSERT_TRUE(first.send(kGet));  // both are being answered
+  ASSERT_TRUE(second.send(kGet));
+  begun.wait();
   TestClient third(server->port());
   const Reply refused = third.ask(kGet);
   EXPECT_EQ(refused.status, 503);
   EXPECT_NE(refused.headers.find("retry-after"), nullptr);
+  free.count_down();
+  EXPECT_EQ(first.reply().status, 200);
+  EXPECT_EQ(second.reply().status, 200);
   EXPECT_EQ(first.ask(kGet).status, 200);
   third.hang_up();
   second.hang_up();

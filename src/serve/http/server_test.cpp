@@ -241,13 +241,36 @@ TEST(Server, AsksForTheToken) {
   EXPECT_TRUE(client.is_ended());
 }
 
+TEST(Server, TellsWithoutATokenWhatIsOpen) {
+  const auto server = start(echo, {.token = "secret", .open_paths = {"/health"}});
+  TestClient client(server->port());
+  EXPECT_EQ(client.ask(get("/health")).status, 200);
+  EXPECT_EQ(client.ask(get("/health/")).status, 401);
+  EXPECT_EQ(client.ask(get("/healthy")).status, 401);
+  EXPECT_EQ(client.ask(get("/")).status, 401);
+  EXPECT_EQ(client.ask(get("/health", "Origin: http://evil.example\r\n")).status, 403);
+  EXPECT_EQ(client.ask(post("/health", "")).status, 401) << "to be read alone";
+}
+
+TEST(Server, NamesAnAddressThatAClientCanUse) {
+  for (const char* everywhere : {"0.0.0.0", "::"}) {
+    auto server =
+        Server::start({.address = everywhere, .token = "secret"}, [](Request, Answer answer) { answer({}); });
+    if (!server && std::string_view(everywhere) == "::") continue;  // a machine without IPv6
+    ASSERT_TRUE(server) << server.error().text();
+    EXPECT_THAT((*server)->url(), testing::Not(testing::HasSubstr("//0.0.0.0")));
+    EXPECT_THAT((*server)->url(), testing::Not(testing::HasSubstr("[::]")));
+    EXPECT_THAT((*server)->url(), testing::EndsWith(fmt::format(":{}", (*server)->port())));
+  }
+}
+
 TEST(Server, RefusesOtherSitesPages) {
   const auto server = start();
   TestClient client(server->port());
   EXPECT_EQ(client.ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n").status, 403);
   EXPECT_EQ(client.ask("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n").status, 403);
-  EXPECT_EQ(client.ask(get("/", "Origin: http://evil.example\r\n")).status, 200)
-      << "its answer is not shown to it";
+  EXPECT_EQ(client.ask(get("/", "Origin: http://evil.example\r\n")).status, 403) << "not to read either";
+  EXPECT_EQ(client.ask(get("/", "Origin: http://localhost\r\n")).status, 200);
   EXPECT_EQ(client.ask(post("/", "", "Origin: http://localhost\r\n")).status, 200);
   EXPECT_EQ(client.ask(post("/", "{}", "Origin: http://evil.example\r\n")).status, 403);
 }

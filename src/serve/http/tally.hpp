@@ -10,7 +10,7 @@ namespace plimsoll::serve {
 /// Counts of one server: written by its loop, read from any thread.
 struct Tally {
   using Count = std::atomic<std::uint64_t>;
-  Count connections = 0, connections_taken = 0, connections_refused = 0;
+  Count connections = 0, connections_taken = 0, connections_refused = 0, connections_spared = 0;
   Count bytes_received = 0, bytes_sent = 0, timeouts = 0, latency_nanoseconds = 0;
   std::array<Count, 5> answers = {};
   std::array<Count, kLatencyBounds.size() + 1> latencies = {};
@@ -27,6 +27,7 @@ struct Tally {
     Statistics now{.connections = connections,
                    .connections_taken = connections_taken,
                    .connections_refused = connections_refused,
+                   .connections_spared = connections_spared,
                    .bytes_received = bytes_received,
                    .bytes_sent = bytes_sent,
                    .timeouts = timeouts,

@@ -2,8 +2,10 @@
 #include <utility>
 
 #include "base/percent.hpp"
+#include "base/printable.hpp"
 #include "serve/artifact_tree.hpp"
 #include "serve/mlflow/content_type.hpp"
+#include "serve/mlflow/disposition.hpp"
 #include "serve/mlflow/handlers.hpp"
 #include "serve/mlflow/json_writer.hpp"
 #include "serve/mlflow/message.hpp"
@@ -45,6 +47,7 @@ Outcome<fs::path> folder_of_run(Api& api, const std::string& run) {
 /// A path below "mlflow-artifacts:/": EXPERIMENT/RUN/artifacts/… or EXPERIMENT/models/MODEL/artifacts/….
 struct ProxiedPath {
   bool of_model = false;
+  std::string experiment;
   std::string owner;  ///< the run or the model
   ArtifactPath path;
 };
@@ -60,17 +63,35 @@ Outcome<ProxiedPath> proxied_path(std::string_view text) {
   std::string rest;
   for (std::size_t i = of_model ? 4 : 3; i < parts.size(); ++i) rest += (rest.empty() ? "" : "/") + parts[i];
   PLIMSOLL_TAKE(path, safe_path(rest));
-  return ProxiedPath{of_model, parts[of_model ? 2 : 1], std::move(path)};
+  return ProxiedPath{of_model, parts[0], parts[of_model ? 2 : 1], std::move(path)};
+}
+
+/// Whether the path's first part is the experiment of what it leads to: its number, or the name that the
+/// experiment's own location ("mlflow-artifacts:/NAME") gives it.
+Outcome<void> check_experiment(Api& api, const ProxiedPath& wanted, std::int64_t experiment) {
+  if (wanted.experiment == fmt::format("{}", experiment)) return {};
+  PLIMSOLL_TAKE(location, api.artifact_location(experiment));
+  constexpr std::string_view kScheme = "mlflow-artifacts:";
+  std::string_view place = location;
+  while (place.ends_with('/')) place.remove_suffix(1);
+  if (place.starts_with(kScheme) && place.substr(place.rfind('/') + 1) == wanted.experiment) return {};
+  return refuse(Code::resource_does_not_exist, "{} '{}' is not of experiment '{}'",
+                wanted.of_model ? "Logged model" : "Run", printable(wanted.owner),
+                printable(wanted.experiment));
 }
 
 /// The store's folder of such a path.
 Outcome<Place> proxied(Api& api, std::string_view text) {
   PLIMSOLL_TAKE(wanted, proxied_path(text));
   if (wanted.of_model) {
-    PLIMSOLL_TAKE(folder, api.store().model_artifacts(wanted.owner));
+    PLIMSOLL_TAKE(model, api.store().model(wanted.owner));
+    PLIMSOLL_TRY(check_experiment(api, wanted, model.experiment_id));
+    PLIMSOLL_TAKE(folder, api.store().model_artifacts(model.id));
     return Place{std::move(folder), std::move(wanted.path)};
   }
-  PLIMSOLL_TAKE(folder, folder_of_run(api, wanted.owner));
+  PLIMSOLL_TAKE(run, api.run(wanted.owner));
+  PLIMSOLL_TRY(check_experiment(api, wanted, run.experiment_id));
+  PLIMSOLL_TAKE(folder, api.store().artifacts(run.id));
   return Place{std::move(folder), std::move(wanted.path)};
 }
 
@@ -80,8 +101,7 @@ Outcome<Response> send(const Place& place) {
   const std::string& name = place.path.parts().back();
   Response response;
   response.content_type = std::string(content_type(name));
-  response.headers.add("Content-Disposition",
-                       fmt::format("attachment; filename*=UTF-8''{}", percent_encode(name)));
+  response.headers.add("Content-Disposition", attachment(name));
   response.file = std::move(file);
   return response;
 }
@@ -178,7 +198,8 @@ Outcome<Response> get_model_artifact(Api& api, Call& call) {
 
 Outcome<Response> get_model_version_artifact(Api& /*api*/, Call& call) {
   PLIMSOLL_DO(safe_path(query_text(call.request, "path")));
-  return refuse(Code::not_implemented, "Plimsoll keeps no registry of models.");
+  return refuse(Code::not_implemented,
+                "Plimsoll has no model registry yet: ask for the artifact of the run that logged the model.");
 }
 
 Outcome<Response> list_proxied(Api& api, Call& call) {

@@ -63,8 +63,6 @@ Outcome<Response> log_inputs(Api& api, Call& call) {
   static constexpr Field kEntry[] = {{"tags", Type::list}, {"dataset", Type::object, true}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
-  if (!message.has("datasets") && !message.has("models"))
-    return invalid("Missing value for required parameter 'datasets'.");
   PLIMSOLL_TRY(check_batch("datasets", kMostDatasets, message.size("datasets")));
   PLIMSOLL_TAKE(entries, message.list("datasets", kEntry));
   std::vector<store::Input> inputs;

@@ -1,0 +1,13 @@
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "serve/mlflow/fault.hpp"
+
+namespace plimsoll::serve::mlflow {
+
+/// A path of MLflow's API that belongs to a feature that is not served: what the feature is called, and what
+/// to do instead. Nothing for a path that MLflow has none for either.
+[[nodiscard]] std::optional<Fault> unserved(std::string_view path);
+
+}  // namespace plimsoll::serve::mlflow

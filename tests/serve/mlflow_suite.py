@@ -1,0 +1,155 @@
+"""MLflow's own tests of tracking, against `plimsoll serve`. Not part of the tests here: it needs a checkout of MLflow.
+
+    git clone --branch v3.15.1 --depth 1 https://github.com/mlflow/mlflow checkout
+    python3 -m venv venv && venv/bin/pip install mlflow==3.15.1 pytest pytest-asyncio pytest-timeout scikit-learn shap boto3 moto
+    PLIMSOLL_BINARY=build/dev/apps/plimsoll venv/bin/python tests/serve/mlflow_suite.py checkout [--postgresql] [PYTEST'S OPTIONS]
+
+Runs tests/tracking/test_rest_tracking.py, and the SQL store's tests of experiments and runs with a RestStore in place of
+the SQL store. It prints what passed and what did not, by the reason; exit code 1 where something failed that is none of
+the known reasons. This file is the runner, and the plugin that pytest loads."""
+import collections
+import inspect
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+REST = "tests/tracking/test_rest_tracking.py"
+#: The SQL store's tests of experiments and runs: one file in 2.x, two of several in 3.x.
+SQL = ["tests/store/tracking/test_sqlalchemy_store.py",
+       "tests/store/tracking/sqlalchemy_store/test_sqlalchemy_store_experiments.py",
+       "tests/store/tracking/sqlalchemy_store/test_sqlalchemy_store_runs.py"]
+
+#: What a test does in its own process to MLflow's server, or to the tables of its database: over REST there is neither.
+INTERNALS = re.compile(r"ManagedSessionMaker|\bmodels\.|\bSql[A-Z]\w+\(|store\.engine|store\._|_get_store\(|session\.|alembic|"
+                       r"mlflow\.store\.tracking\.sqlalchemy_store\.|mlflow\.server\.handlers|\bdb_uri\b|SqlAlchemyStore\(|"
+                       r"test_client\(\)|_get_sqlalchemy|trace_archival|mock\.patch|monkeypatch\.setattr")
+#: Features that are not served, by what a test is called or uses.
+FEATURES = [
+    ("model registry, prompts", r"registered_model|model_version|registry|prompt(?!lab)|get_run_and_experiment_graphql"),
+    ("traces, spans, assessments", r"trace|span|assessment|otel"),
+    ("GraphQL", r"graphql"),
+    ("prompt engineering, gateway, secrets", r"promptlab|gateway|secret|endpoint|guardrail|budget|provider|supported_models"),
+    ("evaluation: scorers, datasets, issues, reviews", r"scorer|evaluation_dataset|dataset_record|issue|label_schema|review|_dataset_api|"
+                                                      r"eval_dataset|dataset_(?:tags|experiment)|(?:create|get|delete|search)_dataset"),
+    ("webhooks", r"webhook"),
+    ("workspaces", r"workspace"),
+    ("jobs, demonstration, telemetry, MCP", r"\bjob|demo|telemetry|mcp|online_config|server_info|server_features"),
+]
+#: Where Plimsoll differs knowingly: docs/serve.md says why.
+DIFFERENCES = {}
+
+
+def reason(item, message):
+    """Why a test does not pass; None where there is no good reason."""
+    name = item.originalname
+    if name in DIFFERENCES:
+        return "differs knowingly: " + DIFFERENCES[name]
+    source = inspect.getsource(item.function)
+    for feature, words in FEATURES:
+        if re.search(words, name) or (re.search(r"Plimsoll (has|keeps|does not answer|gives out)", message) and re.search(words, source)):
+            return "not served: " + feature
+    if "Plimsoll has" in message or "Plimsoll keeps" in message or "Plimsoll serves nothing" in message:
+        return "not served: other"
+    if INTERNALS.search(source):
+        return "looks into MLflow's own server or database"
+    return None
+
+
+class Served:
+    """`plimsoll serve` with a store of its own."""
+
+    def __init__(self, postgresql):
+        sys.path.insert(0, str(HERE))
+        import conftest as own
+        self.folder = tempfile.TemporaryDirectory(prefix="pl")
+        self.database = own.Postgres(pathlib.Path(self.folder.name)) if postgresql else None
+        os.makedirs(self.folder.name + "/s")
+        self.served = own.Served(pathlib.Path(self.folder.name) / "s", store=self.database and self.database.url)
+        self.url = self.served.url
+
+    def stop(self):
+        self.served.stop()
+        if self.database:
+            self.database.stop()
+        self.folder.cleanup()
+
+
+class Plugin:
+    def __init__(self, config):
+        self.postgresql = os.environ.get("PLIMSOLL_SUITE_POSTGRESQL") == "1"
+        self.passed, self.failed, self.unexplained = 0, collections.defaultdict(list), []
+
+    def serve(self, request):
+        served = Served(self.postgresql)
+        request.addfinalizer(served.stop)
+        return served.url
+
+    def pytest_fixture_setup(self, fixturedef, request):
+        """A client or a store of Plimsoll's in place of MLflow's."""
+        value = None
+        if fixturedef.argname in ("mlflow_client", "mlflow_client_with_secrets"):
+            import mlflow
+            mlflow.set_tracking_uri(None)
+            value = mlflow.MlflowClient(self.serve(request))
+        elif fixturedef.argname == "store" and "sqlalchemy" in str(request.node.nodeid):
+            from mlflow.store.tracking.rest_store import RestStore
+            from mlflow.utils.rest_utils import MlflowHostCreds
+            url = self.serve(request)
+            value = RestStore(lambda: MlflowHostCreds(url))
+        if value is not None:
+            fixturedef.cached_result = (value, fixturedef.cache_key(request), None)
+        return value
+
+    def pytest_collection_modifyitems(self, config, items):
+        """Of tests that run for several stores, or with and without workspaces, one will do."""
+        left_out = [i for i in items if re.search(r"\[(file|.*workspace-enabled)", i.nodeid)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [i for i in items if i not in left_out]
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.passed += 1
+
+    def pytest_runtest_makereport(self, item, call):
+        if call.excinfo is None or call.excinfo.typename in ("Skipped", "XFailed"):
+            return
+        why = reason(item, str(call.excinfo.value))
+        self.failed[why or "unexplained"].append(item.name)
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.section("plimsoll")
+        terminalreporter.write_line(f"{self.passed:5} passed")
+        for why, names in sorted(self.failed.items()):
+            terminalreporter.write_line(f"{len(names):5} {why}")
+        for why in sorted(self.failed):
+            terminalreporter.write_line(f"\n{why}:\n  " + "\n  ".join(self.failed[why]))
+
+    def pytest_sessionfinish(self, session):
+        session.exitstatus = 1 if self.failed.get("unexplained") or not self.passed else 0
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Plugin(config), "plimsoll-suite")
+
+
+def main():
+    checkout, *words = sys.argv[1:] or sys.exit(__doc__)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW_")}
+    environment["PLIMSOLL_BINARY"] = str(pathlib.Path(environment["PLIMSOLL_BINARY"]).resolve())
+    environment["PYTHONPATH"] = f"{HERE}:{pathlib.Path(checkout).resolve()}"
+    environment["PLIMSOLL_SUITE_POSTGRESQL"] = "1" if "--postgresql" in words else "0"
+    environment["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "1"
+    given = [w for w in words if w != "--postgresql"]
+    files = [f for f in given if f.split("::")[0].endswith(".py")]
+    files = files or [f for f in [REST, *SQL] if (pathlib.Path(checkout) / f).exists()]
+    options = [w for w in given if w not in files]
+    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-p", "mlflow_suite", "-p", "no:cacheprovider", "--tb=no",
+                            "--no-header", "-W", "ignore", "-o", "addopts=", *options, *files], cwd=checkout, env=environment)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
