@@ -1,5 +1,6 @@
 #include "run_verbs.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "json_output.hpp"
+#include "named_runs.hpp"
 #include "point_file.hpp"
 #include "report/point_lines.hpp"
 #include "report/run_comparison.hpp"
@@ -35,17 +37,6 @@ void print_list(const std::vector<store::Run>& runs, const std::string& location
 
 Result<std::unique_ptr<store::Store>> open_store(const RunsOptions& options) {
   return store::open(options.store, {.create = false});
-}
-
-/// The runs that were named, in that order; nothing is done before all of them are known.
-Result<std::vector<store::Run>> named_runs(store::Store& store, const RunsOptions& options) {
-  std::vector<store::Run> out;
-  for (const std::string& id : options.runs) {
-    Result<store::Run> run = store.find(id);
-    if (!run) return std::unexpected(std::move(run).error());
-    out.push_back(std::move(*run));
-  }
-  return out;
 }
 
 std::string shown(const store::Run& run) {
@@ -74,7 +65,8 @@ Result<std::vector<std::string>> chosen_metrics(const store::Run& run,
 Result<int> mark(const RunsOptions& options, bool deleted) {
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
-  const Result<std::vector<store::Run>> runs = named_runs(**store, options);
+  const Result<std::vector<store::Run>> runs =
+      named_runs(**store, options.runs, deleted ? store::View::active : store::View::deleted);
   if (!runs) return std::unexpected(runs.error());
   const char* const done = deleted ? "deleted" : "restored";
   Json out = {{done, Json::array()}};
@@ -90,6 +82,27 @@ Result<int> mark(const RunsOptions& options, bool deleted) {
   return 0;
 }
 
+/// The fields of --columns, then those by which the list was filtered and ordered: who asks for a loss below
+/// 1 wants to see it. What the list shows anyway is not repeated.
+Result<std::vector<store::Field>> shown_columns(const RunsOptions& options) {
+  std::vector<store::Field> out;
+  const auto add = [&out](const store::Field& field, bool asked) {
+    if (std::ranges::find(out, field) == out.end() && (asked || report::adds_to_list(field)))
+      out.push_back(field);
+  };
+  for (const std::string& name : options.columns) {
+    const Result<store::Order> field = store::parse_order(name);
+    if (!field) return std::unexpected(Error(field.error()).within("--columns"));
+    add(field->field, true);
+  }
+  // Those that cannot be read are refused by the search, which says where.
+  if (const Result<store::Filter> filter = store::parse_filter(options.search.filter); filter)
+    for (const store::Comparison& comparison : *filter) add(comparison.field, false);
+  for (const std::string& name : options.search.order_by)
+    if (const Result<store::Order> order = store::parse_order(name); order) add(order->field, false);
+  return out;
+}
+
 bool person_agrees(std::size_t runs) {
   fmt::print(stderr, "Remove {} deleted run{} with all points and files for good? [y/N] ", runs,
              runs == 1 ? "" : "s");
@@ -101,12 +114,8 @@ bool person_agrees(std::size_t runs) {
 }  // namespace
 
 Result<int> list_runs(const RunsOptions& options, const report::TextStyle& style) {
-  std::vector<store::Field> columns;
-  for (const std::string& name : options.columns) {
-    Result<store::Order> field = store::parse_order(name);
-    if (!field) return std::unexpected(std::move(field).error().within("--columns"));
-    columns.push_back(std::move(field->field));
-  }
+  const Result<std::vector<store::Field>> columns = shown_columns(options);
+  if (!columns) return std::unexpected(columns.error());
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
   store::Search search = options.search;
@@ -124,7 +133,7 @@ Result<int> list_runs(const RunsOptions& options, const report::TextStyle& style
     fmt::print("No {}runs in {}{}.\n", options.deleted ? "deleted " : "", printable((*store)->location()),
                search.filter.empty() && !search.experiment ? "" : " that match");
   } else {
-    fmt::print("{}", report::to_text(report::run_table(*runs, columns), style));
+    fmt::print("{}", report::to_text(report::run_table(*runs, *columns), style));
     if (more) fmt::print("\nThere are more: --limit N shows N of them.\n");
   }
   return 0;
@@ -133,7 +142,7 @@ Result<int> list_runs(const RunsOptions& options, const report::TextStyle& style
 Result<int> show_run(const RunsOptions& options, const report::TextStyle& style) {
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
-  Result<store::Run> run = (*store)->find(options.runs.front());
+  Result<store::Run> run = named_run(**store, options.runs.front());
   if (!run) {
     // `plimsoll runs delte` is read as a run's name.
     if (std::string hint = did_you_mean(options.runs.front(), kVerbs); !hint.empty()) run.error().hint = hint;
@@ -155,7 +164,7 @@ Result<int> show_run(const RunsOptions& options, const report::TextStyle& style)
 Result<int> compare_runs(const RunsOptions& options, const report::TextStyle& style) {
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
-  const Result<std::vector<store::Run>> runs = named_runs(**store, options);
+  const Result<std::vector<store::Run>> runs = named_runs(**store, options.runs);
   if (!runs) return std::unexpected(runs.error());
   if (runs->size() < 2)
     return std::unexpected(Error{"one run alone is compared with nothing", {}, "Name two runs or more."});
@@ -172,7 +181,7 @@ Result<int> compare_runs(const RunsOptions& options, const report::TextStyle& st
 Result<int> export_points(const RunsOptions& options, const report::TextStyle& /*style*/) {
   const auto store = open_store(options);
   if (!store) return std::unexpected(store.error());
-  const Result<std::vector<store::Run>> runs = named_runs(**store, options);
+  const Result<std::vector<store::Run>> runs = named_runs(**store, options.runs);
   if (!runs) return std::unexpected(runs.error());
   std::vector<std::pair<const store::Run*, std::string>> chosen;
   for (const store::Run& run : *runs) {

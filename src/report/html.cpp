@@ -43,13 +43,13 @@ std::string_view page_part(std::string_view name) {
   return {};
 }
 
-std::string page_head(std::string_view title, std::string_view style) {
+std::string page_head(std::string_view title, std::string_view style, std::string_view more_style) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
       "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-      "<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
-      escape_html(title), page_part(style));
+      "<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n",
+      escape_html(title), page_part(style), more_style);
 }
 
 std::string table_html(const Table& table) {

@@ -21,7 +21,8 @@ namespace plimsoll::report {
 [[nodiscard]] std::string_view page_part(std::string_view name);
 
 /// From the doctype to the opened body. The page may load nothing from anywhere: styles and scripts stand in
-/// it. `style` is the name of a page part.
-[[nodiscard]] std::string page_head(std::string_view title, std::string_view style);
+/// it. `style` is the name of a page part; `more_style` stands after it as it is.
+[[nodiscard]] std::string page_head(std::string_view title, std::string_view style,
+                                    std::string_view more_style = {});
 
 }  // namespace plimsoll::report

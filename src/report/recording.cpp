@@ -86,12 +86,8 @@ std::string run_gpu_series(unsigned gpu, std::string_view what) {
   return fmt::format("system/run/gpu/{}/{}", gpu, what);
 }
 
-std::string short_id(const store::Run& run) {
-  return printable(std::string_view(run.id).substr(0, 8));
-}
-
 std::string run_title(const Recording& recording) {
-  return recording.run.name.empty() ? short_id(recording.run) : printable(recording.run.name, kLongestName);
+  return run_title(recording.run);
 }
 
 std::string outcome_of(const Recording& recording) {

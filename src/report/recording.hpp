@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/run_title.hpp"
 #include "report/series.hpp"
 #include "store/run.hpp"
 
@@ -35,10 +36,8 @@ struct Recording {
 [[nodiscard]] std::string gpu_series(unsigned gpu, std::string_view what);
 [[nodiscard]] std::string run_gpu_series(unsigned gpu, std::string_view what);
 
-/// What to call it: its name, else the first digits of its id. Printable.
+/// As run_title of its run.
 [[nodiscard]] std::string run_title(const Recording& recording);
-/// The first 8 digits of its id.
-[[nodiscard]] std::string short_id(const store::Run& run);
 /// How it ended, or that it runs: the outcome where Plimsoll ran it, else MLflow's status. Printable.
 [[nodiscard]] std::string outcome_of(const Recording& recording);
 [[nodiscard]] bool succeeded(const Recording& recording);

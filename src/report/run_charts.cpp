@@ -2,26 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 
 namespace plimsoll::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMostShown = 2000;
 constexpr std::size_t kRunsInFull = 4;
 /// Clocks held down by power or heat, as NVML numbers the reasons; the others are idleness and settings.
 constexpr std::uint64_t kHeldDown = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
-/// The samples that share time with the span; those of the command stand for a moment.
+/// The samples that share time with the span; those of the command and of counters stand for a moment. What
+/// does not change is sampled seldom: a gauge's last sample may reach far over the end.
 Series within(const Series& series, Span span) {
   Series out = series;
+  if (series.kind == SeriesKind::gauge || series.kind == SeriesKind::flags)
+    for (Sample& s : out.samples)
+      if (s.span.from < span.to) s.span.to = std::min(s.span.to, span.to);
   std::erase_if(out.samples, [&](const Sample& s) { return s.span.to < span.from || s.span.to > span.to; });
   return out;
 }
@@ -35,13 +38,41 @@ void flags_to_share(Series& series) {
   }
 }
 
+/// A counter of the machine counts from before the run; it is drawn since the run's start.
+void count_from_zero(Series& series, double first) {
+  for (Sample& s : series.samples) s.value -= first, s.low -= first, s.high -= first;
+}
+
+/// Whole numbers that never go back: epochs, steps, things seen.
+bool counts_up(const Series& series) {
+  const auto whole = [](const Sample& s) { return std::isfinite(s.value) && s.value == std::floor(s.value); };
+  return std::ranges::all_of(series.samples, whole) &&
+         std::ranges::is_sorted(series.samples, {}, &Sample::value);
+}
+
+LineShape shape_of(const Series& series, const KnownSeries* known) {
+  if (series.kind == SeriesKind::counter) return LineShape::after;
+  if (series.kind == SeriesKind::own) return counts_up(series) ? LineShape::after : LineShape::straight;
+  return series.kind == SeriesKind::flags || (known && known->shown == Shown::count) ? LineShape::before
+                                                                                     : LineShape::straight;
+}
+
 ChartLine line_of(const std::string& metric, const Series& series, std::size_t run, const RunReport& report,
                   std::size_t most) {
-  ChartLine line{run, run, metric, printable(metric, 80), false, reduced(within(series, report.span), most)};
-  if (const KnownSeries* known = find_series(metric)) {
+  const KnownSeries* known = find_series(metric);
+  ChartLine line{{run},
+                 0,
+                 metric,
+                 printable(metric, kLongestLabel),
+                 false,
+                 shape_of(series, known),
+                 reduced(within(series, report.span), most)};
+  if (known) {
     line.label = known->label;
     line.secondary = known->secondary;
     if (known->kind == SeriesKind::flags) flags_to_share(line.series);
+    if (known->kind == SeriesKind::counter && !series.samples.empty())
+      count_from_zero(line.series, series.samples.front().value);
   }
   const std::optional<unsigned> number = series_number(metric);
   if (number && metric.contains("gpu/") && report.figures.gpus.size() > 1)
@@ -52,10 +83,9 @@ ChartLine line_of(const std::string& metric, const Series& series, std::size_t r
 /// The first run's device and cores: what a line may not pass.
 void add_limits(Chart& chart, std::span<const RunReport> reports) {
   if (reports.empty() || chart.lines.empty()) return;
-  const RunFigures& figures = reports[chart.lines.front().run].figures;
-  const std::string_view first = chart.lines.front().metric;
-  if (first.starts_with("system/") && chart.title == "GPU memory" && !figures.gpus.empty() &&
-      figures.gpus.front().memory_bytes)
+  const RunFigures& figures = reports[chart.lines.front().runs.front()].figures;
+  const KnownSeries* first = find_series(chart.lines.front().metric);
+  if (first && first->chart == "GPU memory" && !figures.gpus.empty() && figures.gpus.front().memory_bytes)
     chart.limits.push_back({*figures.gpus.front().memory_bytes,
                             "the GPU has " + value_text(*figures.gpus.front().memory_bytes, Shown::bytes)});
   if (chart.shown == Shown::cores && figures.host.cores)
@@ -63,16 +93,26 @@ void add_limits(Chart& chart, std::span<const RunReport> reports) {
         {*figures.host.cores, fmt::format("the run may use {:.4g} cores", *figures.host.cores)});
 }
 
-/// Of a single run the colours are free to tell its GPUs apart.
-void color_gpus(std::vector<Chart>& charts, const RunReport& report) {
-  for (Chart& chart : charts)
-    for (ChartLine& line : chart.lines) {
-      const std::optional<unsigned> number = series_number(line.metric);
-      if (!number || !line.metric.contains("gpu/")) continue;
-      const auto found = std::ranges::find(report.figures.gpus, *number, &GpuFigures::gpu);
-      if (found != report.figures.gpus.end())
-        line.color = static_cast<std::size_t>(found - report.figures.gpus.begin());
-    }
+/// The colour that a line should have: its run's, of a single run its GPU's; nothing where several share it.
+std::optional<std::size_t> own_color(const ChartLine& line, std::span<const RunReport> reports) {
+  if (line.runs.size() > 1) return std::nullopt;
+  if (reports.size() > 1) return line.runs.front();
+  const std::optional<unsigned> number = series_number(line.metric);
+  if (!number || !line.metric.contains("gpu/")) return 0;
+  const std::vector<GpuFigures>& gpus = reports.front().figures.gpus;
+  const auto found = std::ranges::find(gpus, *number, &GpuFigures::gpu);
+  return found == gpus.end() ? std::nullopt : std::optional<std::size_t>(found - gpus.begin());
+}
+
+/// A second line of a run, or one that several share, takes the first colour that is nobody's.
+void set_colors(Chart& chart, std::span<const RunReport> reports) {
+  std::set<std::size_t> taken;
+  std::size_t next =
+      reports.size() > 1 ? reports.size() : std::max<std::size_t>(1, reports.front().figures.gpus.size());
+  for (ChartLine& line : chart.lines) {
+    const std::optional<std::size_t> own = own_color(line, reports);
+    line.color = own && taken.insert(*own).second ? *own : next++;
+  }
 }
 
 /// What has nothing beside it is the chart's subject.
@@ -81,22 +121,56 @@ void promote(Chart& chart) {
     for (ChartLine& line : chart.lines) line.secondary = false;
 }
 
+std::string capitalised(std::string_view label) {
+  std::string out(label);
+  if (!out.empty() && out.front() >= 'a' && out.front() <= 'z')
+    out.front() = static_cast<char>(out.front() - 32);
+  return out;
+}
+
+std::string chart_title(const KnownSeries& known, bool several_runs) {
+  const auto beside = [&](const KnownSeries& other) { return other.chart == known.chart; };
+  return several_runs && std::ranges::count_if(known_series(), beside) > 1 ? capitalised(known.label)
+                                                                           : std::string(known.chart);
+}
+
+/// To a line of the chart that shows the same thing of another run, else as a line of its own.
+void add_line(Chart& chart, ChartLine line, std::span<const RunReport> reports) {
+  const RunReport& report = reports[line.runs.front()];
+  for (ChartLine& other : chart.lines) {
+    const RunReport& first = reports[other.runs.front()];
+    if (other.metric != line.metric || !share_series(first, report, line.metric)) continue;
+    extend(other.series, line.series,
+           1e-6 * static_cast<double>(report.recording.run.start - first.recording.run.start));
+    other.runs.push_back(line.runs.front());
+    return;
+  }
+  chart.lines.push_back(std::move(line));
+}
+
+/// Says whose it is, as no run's colour does.
+void name_shared(ChartLine& line) {
+  if (line.runs.size() < 2) return;
+  const std::optional<unsigned> number = series_number(line.metric);
+  if (number && line.metric.contains("gpu/") && !line.label.contains(", GPU "))
+    line.label += fmt::format(", GPU {}", *number);
+  line.label += fmt::format(", shared by {} runs", line.runs.size());
+}
+
 void add_known(std::span<const RunReport> reports, std::size_t most, std::vector<Chart>& out) {
   for (const KnownSeries& known : known_series()) {
+    const std::string title = chart_title(known, reports.size() > 1);
     for (std::size_t run = 0; run < reports.size(); ++run)
       for (const auto& [metric, series] : reports[run].recording.series) {
         if (find_series(metric) != &known) continue;
         ChartLine line = line_of(metric, series, run, reports[run], most);
         if (line.series.samples.empty()) continue;
-        const auto same = [&](const Chart& c) { return c.title == known.chart; };
-        auto chart = std::ranges::find_if(out, same);
+        auto chart = std::ranges::find(out, title, &Chart::title);
         if (chart == out.end())
-          chart = out.insert(out.end(), Chart{known.group,
-                                              std::string(known.chart),
-                                              known.shown == Shown::flags ? Shown::share : known.shown,
-                                              "",
-                                              {}});
-        chart->lines.push_back(std::move(line));
+          chart = out.insert(
+              out.end(),
+              Chart{known.group, title, known.shown == Shown::flags ? Shown::share : known.shown, "", {}});
+        add_line(*chart, std::move(line), reports);
       }
   }
 }
@@ -118,55 +192,6 @@ void add_own(std::span<const RunReport> reports, std::size_t most, std::vector<C
     }
 }
 
-/// Six digits are more than a chart shows.
-Json short_number(double value) {
-  if (!std::isfinite(value)) return {};
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
-}
-
-Json series_json(const ChartLine& line) {
-  Json times = Json::array(), values = Json::array(), lows = Json::array(), highs = Json::array();
-  Json steps = Json::array(), breaks = Json::array();
-  std::int64_t time = 0, step = 0;
-  bool joined = false;
-  const std::vector<Sample>& samples = line.series.samples;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const Sample& s = samples[i];
-    // Milliseconds, as differences; what is further than a double's whole numbers is no time of a run.
-    const auto now = static_cast<std::int64_t>(std::min(s.span.to * 1000, 0x1p52));
-    times.push_back(now - time);
-    time = now;
-    values.push_back(short_number(s.value));
-    lows.push_back(short_number(s.low));
-    highs.push_back(short_number(s.high));
-    const std::int64_t known_step =
-        std::clamp<std::int64_t>(s.step, -(std::int64_t{1} << 52), std::int64_t{1} << 52);
-    steps.push_back(known_step - step);
-    step = known_step;
-    joined = joined || s.points > 1;
-    if (i > 0 && s.span.from > samples[i - 1].span.to) breaks.push_back(i);
-  }
-  Json out = {{"t", std::move(times)}, {"v", std::move(values)}};
-  if (joined && line.series.kind != SeriesKind::counter) {
-    out["l"] = std::move(lows);
-    out["h"] = std::move(highs);
-  }
-  if (line.series.kind == SeriesKind::own) out["s"] = std::move(steps);
-  if (!breaks.empty()) out["b"] = std::move(breaks);
-  out["p"] = short_number(line.series.period);
-  return out;
-}
-
-std::string_view kind_name(SeriesKind kind) {
-  switch (kind) {
-    case SeriesKind::gauge: return "gauge";
-    case SeriesKind::counter: return "counter";
-    case SeriesKind::flags: return "flags";
-    case SeriesKind::own: return "own";
-  }
-  return "";
-}
-
 }  // namespace
 
 std::size_t most_samples_shown(std::size_t runs) {
@@ -181,11 +206,27 @@ std::vector<Chart> charts_of(std::span<const RunReport> reports) {
     promote(chart);
     add_limits(chart, reports);
   }
-  if (reports.size() == 1) color_gpus(out, reports.front());
   add_own(reports, most, out);
-  // The epochs say least: after all others.
-  std::ranges::stable_sort(out, {}, [](const Chart& c) { return std::pair(c.group, c.title == "epoch"); });
+  for (Chart& chart : out) {
+    set_colors(chart, reports);
+    std::ranges::for_each(chart.lines, name_shared);
+  }
+  // Of the command's own the epochs say least: after all others.
+  std::ranges::stable_sort(out, {}, [](const Chart& c) {
+    return std::tuple(c.group, is_zero(c), c.group == SeriesGroup::metric && c.title == "epoch");
+  });
   return out;
+}
+
+bool is_zero(const Chart& chart) {
+  bool any = false;
+  for (const ChartLine& line : chart.lines)
+    for (const Sample& s : line.series.samples) {
+      if (std::isnan(s.value)) continue;
+      if (s.value != 0 || s.low != 0 || s.high != 0) return false;
+      any = true;
+    }
+  return any;
 }
 
 Span shown_span(std::span<const RunReport> reports) {
@@ -197,33 +238,17 @@ Span shown_span(std::span<const RunReport> reports) {
   return out;
 }
 
-Json charts_json(std::span<const Chart> charts, std::span<const RunReport> reports) {
-  Json out;
-  const Span span = shown_span(reports);
-  out["from"] = short_number(span.from);
-  out["to"] = short_number(span.to);
-  out["runs"] = Json::array();
-  for (const RunReport& report : reports)
-    out["runs"].push_back({{"id", short_id(report.recording.run)}, {"title", run_title(report.recording)}});
-  out["charts"] = Json::array();
-  for (const Chart& chart : charts) {
-    Json one = {{"group", name(chart.group)},
-                {"title", chart.title},
-                {"shown", name(chart.shown)},
-                {"unit", chart.unit}};
-    one["limits"] = Json::array();
-    for (const ChartLimit& limit : chart.limits) one["limits"].push_back({limit.value, limit.label});
-    one["lines"] = Json::array();
-    for (const ChartLine& line : chart.lines) {
-      Json of_line = {
-          {"run", line.run},     {"color", line.color},     {"metric", printable(line.metric)},
-          {"label", line.label}, {"faint", line.secondary}, {"kind", kind_name(line.series.kind)}};
-      of_line.update(series_json(line));
-      one["lines"].push_back(std::move(of_line));
-    }
-    out["charts"].push_back(std::move(one));
+std::string color_styles(std::size_t count) {
+  std::string light, dark;
+  for (std::size_t color = kSheetColors; color < count; ++color) {
+    // By the golden angle no hue comes again.
+    const double hue = std::fmod(137.50776 * static_cast<double>(color), 360);
+    light += fmt::format(".run-{} {{ color: oklch({} .13 {:.2f}); }}\n", color, color % 2 == 0 ? ".5" : ".62",
+                         hue);
+    dark += fmt::format(".run-{} {{ color: oklch({} .12 {:.2f}); }}\n", color, color % 2 == 0 ? ".72" : ".84",
+                        hue);
   }
-  return out;
+  return light.empty() ? light : fmt::format("{}@media (prefers-color-scheme: dark) {{\n{}}}\n", light, dark);
 }
 
 }  // namespace plimsoll::report

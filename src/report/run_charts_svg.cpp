@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,7 +12,8 @@ namespace plimsoll::report {
 namespace {
 
 /// Of the drawing, as in run.js.
-constexpr double kWidth = 600, kHeight = 190, kLeft = 62, kRight = 592, kTop = 8, kBottom = 168;
+constexpr double kWidth = 600, kHeight = 190, kRight = 592, kTop = 8, kBottom = 168;
+constexpr double kLetter = 7.2;           ///< of the labels, on average and with some room
 constexpr std::size_t kMostPoints = 400;  ///< of a line; the script draws it finer
 
 struct Axis {
@@ -34,14 +36,26 @@ Axis axis_of(const Chart& chart) {
     if (limit.value < 3 * high) high = std::max(high, 1.02 * limit.value);
   const bool bytes = chart.shown == Shown::bytes || chart.shown == Shown::bytes_per_second;
   if (!(high > low)) high = low + std::max(bytes ? 0x1p20 : 1.0, std::abs(low));
+  if (chart.shown != Shown::share) high += 0.05 * (high - low);
   if (!std::isfinite(high - low)) return {};
   return {low, high};
 }
 
-std::string path_of(const Series& series, Span span, const Axis& axis) {
+/// From the value before, where the pen is, to the next.
+std::string_view step_to(LineShape shape) {
+  switch (shape) {
+    case LineShape::straight: return "L{0:.1f} {1:.1f}";
+    case LineShape::after: return "H{0:.1f}V{1:.1f}";
+    case LineShape::before: return "V{1:.1f}H{0:.1f}";
+  }
+  return "";
+}
+
+std::string path_of(const ChartLine& line, Span span, const Axis& axis, double left) {
   std::string out;
   bool pen_down = false;
-  const Series few = reduced(series, kMostPoints);
+  const bool stands_for_time = line.series.kind == SeriesKind::gauge || line.series.kind == SeriesKind::flags;
+  const Series few = reduced(line.series, kMostPoints);
   for (std::size_t i = 0; i < few.samples.size(); ++i) {
     const Sample& s = few.samples[i];
     if (i > 0 && s.span.from > few.samples[i - 1].span.to) pen_down = false;
@@ -49,8 +63,15 @@ std::string path_of(const Series& series, Span span, const Axis& axis) {
       pen_down = false;
       continue;
     }
-    const double x = kLeft + (s.span.to - span.from) / span.seconds() * (kRight - kLeft);
-    out += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x, axis.y(s.value));
+    const auto place = [&](double time) {
+      return left + (std::max(time, span.from) - span.from) / span.seconds() * (kRight - left);
+    };
+    const double x = place(s.span.to);
+    if (!pen_down && stands_for_time) {
+      out += fmt::format("M{:.1f} {:.1f}", place(s.span.from), axis.y(s.value));
+      pen_down = true;
+    }
+    out += fmt::format(fmt::runtime(pen_down ? step_to(line.shape) : "M{0:.1f} {1:.1f}"), x, axis.y(s.value));
     if (!pen_down && (i + 1 == few.samples.size() || few.samples[i + 1].span.from > s.span.to)) out += "h.5";
     pen_down = true;
   }
@@ -63,29 +84,39 @@ std::string text_at(double x, double y, std::string_view anchor, std::string_vie
                      kind.empty() ? "" : fmt::format(" class=\"{}\"", kind), escape_html(text));
 }
 
+/// What stands at the axis; the chart's caption names the unit of the command's own.
+std::string mark_text(double value, const Chart& chart) {
+  return value_text(value, chart.shown);
+}
+
 }  // namespace
 
 std::string chart_svg(const Chart& chart, Span span) {
   const Axis axis = axis_of(chart);
+  constexpr std::array<double, 3> kMarks = {0.0, 0.5, 1.0};
+  std::size_t longest = 0;
+  for (const double share : kMarks)
+    longest = std::max(longest, display_width(mark_text(axis.low + share * (axis.high - axis.low), chart)));
+  const double left = 10 + kLetter * static_cast<double>(longest);
   std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, kHeight,
                                 escape_html(chart.title));
-  for (const double share : {0.0, 0.5, 1.0}) {
+  for (const double share : kMarks) {
     const double value = axis.low + share * (axis.high - axis.low), y = axis.y(value);
-    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft,
-                       kRight, y, y);
-    out += text_at(kLeft - 6, y + 4, "end", value_text(value, chart.shown, chart.unit));
+    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", left, kRight,
+                       y, y);
+    out += text_at(left - 6, y + 4, "end", mark_text(value, chart));
   }
-  out += text_at(kLeft, kHeight - 6, "start", text(Seconds(span.from)));
+  out += text_at(left, kHeight - 6, "start", text(Seconds(span.from)));
   out += text_at(kRight, kHeight - 6, "end", text(Seconds(span.to)));
   for (const ChartLimit& limit : chart.limits)
     if (limit.value <= axis.high)
-      out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft,
+      out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", left,
                          kRight, axis.y(limit.value), axis.y(limit.value)) +
              text_at(kRight - 2, axis.y(limit.value) + (axis.y(limit.value) > kTop + 14 ? -4 : 13), "end",
                      limit.label, "limit");
   for (const ChartLine& line : chart.lines)
-    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color % kRunColors,
-                       line.secondary ? " faint" : "", path_of(line.series, span, axis));
+    out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color, line.secondary ? " faint" : "",
+                       path_of(line, span, axis, left));
   return out + "</svg>";
 }
 

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::size_t kMostTail = 8000;  ///< bytes of the last lines
 
-std::string key(std::size_t run) {
-  return fmt::format("<span class=\"key run-{}\"></span>", run % kRunColors);
-}
-
 /// Text as HTML in which a line does not break between a number and its unit.
 std::string prose(std::string_view text) {
   const std::string escaped = escape_html(text);
@@ -147,84 +143,9 @@ std::string several_runs_html(std::span<const RunReport> reports) {
     out += fmt::format(
         "<article>\n<h2>{}{} {}</h2>\n{}<details><summary>What was wasted, and "
         "more</summary>\n{}{}</details>\n</article>\n",
-        key(run), escape_html(run_title(reports[run].recording)), outcome_html(reports[run].recording),
+        run_key(run), escape_html(title_among(reports, run)), outcome_html(reports[run].recording),
         verdict_html(reports[run]), findings_html(reports[run]), facts_html(reports[run]));
   return out + "</div>\n";
-}
-
-std::string run_choice(std::span<const RunReport> reports) {
-  std::string out = "<fieldset><legend>Runs</legend>";
-  for (std::size_t run = 0; run < reports.size(); ++run)
-    out += fmt::format("<label><input type=\"checkbox\" name=\"run\" value=\"{}\" checked> {}{}</label>", run,
-                       key(run), escape_html(run_title(reports[run].recording)));
-  return out + "</fieldset>\n";
-}
-
-/// Only with scripts: the style sheet hides it otherwise.
-std::string controls(const std::vector<Chart>& charts, std::span<const RunReport> reports) {
-  std::string out =
-      "<form id=\"controls\" class=\"live\" autocomplete=\"off\">\n<fieldset><legend>Show</legend>";
-  bool metrics = false;
-  const Chart* before = nullptr;
-  for (const Chart& chart : charts) {
-    if (!before || before->group != chart.group)
-      out += fmt::format("<label><input type=\"checkbox\" name=\"group\" value=\"{}\" checked> {}</label>",
-                         name(chart.group), title(chart.group));
-    metrics = metrics || chart.group == SeriesGroup::metric;
-    before = &chart;
-  }
-  out += "</fieldset>\n";
-  if (reports.size() > 1) out += run_choice(reports);
-  out +=
-      "<label>Smoothing <input type=\"range\" id=\"smoothing\" min=\"0\" max=\"100\" "
-      "value=\"0\"> <output "
-      "id=\"smoothed\">none</output></label>\n";
-  if (metrics)
-    out +=
-        "<fieldset id=\"axis\"><legend>Metrics by</legend><label><input type=\"radio\" name=\"axis\" "
-        "value=\"step\"> "
-        "step</label><label><input type=\"radio\" name=\"axis\" value=\"time\" checked> "
-        "time</label></fieldset>\n";
-  return out +
-         "<span class=\"span\"><output id=\"span\"></output> <button type=\"button\" id=\"reset\" "
-         "disabled>Whole "
-         "run</button></span>\n<button type=\"button\" id=\"export\">Save as CSV</button>\n</form>\n"
-         "<p class=\"live note\">Drag across a chart to zoom, double-click for the whole. On a focused "
-         "chart: ← → move, + − "
-         "zoom, Shift ← → shift, Esc shows the whole.</p>\n";
-}
-
-/// One entry for each label, with a key and room for a value for each run.
-std::string legend(const Chart& chart) {
-  std::string out = "<ul class=\"legend\">";
-  std::vector<std::string_view> said;
-  for (const ChartLine& line : chart.lines) {
-    if (std::ranges::find(said, line.label) != said.end()) continue;
-    said.push_back(line.label);
-    out += fmt::format("<li>{}", escape_html(line.label));
-    for (std::size_t l = 0; l < chart.lines.size(); ++l)
-      if (chart.lines[l].label == line.label)
-        out += fmt::format(" <span data-line=\"{}\"><span class=\"key run-{}{}\"></span><b></b></span>", l,
-                           chart.lines[l].color % kRunColors, line.secondary ? " faint" : "");
-    out += "</li>";
-  }
-  return out + "</ul>";
-}
-
-std::string charts_html(const std::vector<Chart>& charts, Span span) {
-  std::string out;
-  const Chart* before = nullptr;
-  for (std::size_t i = 0; i < charts.size(); ++i) {
-    const Chart& chart = charts[i];
-    if (!before || before->group != chart.group)
-      out +=
-          fmt::format("{}<section class=\"group\" data-group=\"{}\">\n<h2>{}</h2>\n<div class=\"charts\">\n",
-                      before ? "</div>\n</section>\n" : "", name(chart.group), title(chart.group));
-    before = &chart;
-    out += fmt::format("<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n{}\n{}</figure>\n", i,
-                       escape_html(chart.title), chart_svg(chart, span), legend(chart));
-  }
-  return before ? out + "</div>\n</section>\n" : out;
 }
 
 /// Metrics down, runs across; the script writes the cells anew for the span that is shown.
@@ -236,12 +157,13 @@ std::string averages_html(std::span<const RunReport> reports) {
         rows.push_back(&row);
   if (rows.empty()) return "";
   std::string out =
-      "<section>\n<h2>Averages</h2>\n<p class=\"note\" id=\"averages-span\">Over the whole; weighted by "
-      "time, "
-      "times without samples left out.</p>\n<div class=\"wide\"><table id=\"averages\"><thead><tr><th></th>";
+      "<section>\n<h2>Averages</h2>\n<p class=\"note\"><span id=\"averages-span\">Over the whole.</span> "
+      "Every "
+      "point of the command's own metrics counts the same; what was sampled is weighted by time, and times "
+      "without samples are left out.</p>\n<div class=\"wide\"><table id=\"averages\"><thead><tr><th></th>";
   for (std::size_t run = 0; run < reports.size(); ++run)
-    out += fmt::format("<th class=\"number\">{}{}</th>", key(run),
-                       escape_html(run_title(reports[run].recording)));
+    out +=
+        fmt::format("<th class=\"number\">{}{}</th>", run_key(run), escape_html(title_among(reports, run)));
   out += "</tr></thead><tbody>\n";
   for (const AverageRow* row : rows) {
     out += fmt::format("<tr data-metric=\"{}\"><th title=\"{}\">{}</th>", escape_html(row->metric),
@@ -262,11 +184,11 @@ std::string averages_html(std::span<const RunReport> reports) {
   return out + "</tbody></table></div>\n</section>\n";
 }
 
-std::string steps_html(const RunReport& report, std::size_t run, const Steps& steps, std::string_view what,
-                       bool open) {
+std::string steps_html(std::span<const RunReport> reports, std::size_t run, const Steps& steps,
+                       std::string_view what, bool open) {
   if (steps.rows.empty()) return "";
-  return fmt::format("<details{}><summary>{}{}: {} {}{}</summary>\n", open ? " open" : "", key(run),
-                     escape_html(run_title(report.recording)), steps.count, lower_case(what),
+  return fmt::format("<details{}><summary>{}{}: {} {}{}</summary>\n", open ? " open" : "", run_key(run),
+                     escape_html(title_among(reports, run)), steps.count, lower_case(what),
                      steps.count == 1 ? "" : "s") +
          paragraph(step_notes(steps, lower_case(what)), "note") + table_html(step_table(steps, what)) +
          "</details>\n";
@@ -276,8 +198,8 @@ std::string all_steps_html(std::span<const RunReport> reports) {
   std::string out;
   for (std::size_t run = 0; run < reports.size(); ++run) {
     const bool open = reports.size() == 1;
-    out += steps_html(reports[run], run, reports[run].epochs, "Epoch", open);
-    out += steps_html(reports[run], run, reports[run].steps, "Step", false);
+    out += steps_html(reports, run, reports[run].epochs, "Epoch", open);
+    out += steps_html(reports, run, reports[run].steps, "Step", false);
   }
   return out.empty() ? out : "<section>\n<h2>Epochs and steps</h2>\n" + out + "</section>\n";
 }
@@ -307,11 +229,14 @@ std::string reduction_note(const std::vector<Chart>& charts, std::size_t runs) {
 
 std::string run_page(std::span<const RunReport> reports) {
   const std::vector<Chart> charts = charts_of(reports);
+  std::size_t colors = reports.size();
+  for (const Chart& chart : charts)
+    for (const ChartLine& line : chart.lines) colors = std::max(colors, line.color + 1);
   std::string out = page_head(reports.size() == 1 ? run_title(reports.front().recording) + " – Plimsoll"
                                                   : fmt::format("{} runs – Plimsoll", reports.size()),
-                              "run.css");
+                              "run.css", color_styles(colors));
   out += reports.size() == 1 ? one_run_html(reports.front()) : several_runs_html(reports);
-  if (!charts.empty()) out += controls(charts, reports) + charts_html(charts, shown_span(reports));
+  if (!charts.empty()) out += charts_html(charts, reports);
   out += averages_html(reports) + all_steps_html(reports);
   out += "</main>\n<footer>\n" + thresholds_html() +
          paragraph(reduction_note(charts, reports.size()), "note") + "</footer>\n";

@@ -1,52 +1,31 @@
 #include "report/run_page.hpp"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "report/html.hpp"
 #include "report/run_charts.hpp"
-#include "report/test_browser.hpp"
-#include "report/test_runs.hpp"
+#include "report/test_reports.hpp"
 
 namespace plimsoll::report {
 namespace {
 
 using ::testing::HasSubstr;
 
-RunReport reported(TestRecording made) {
-  return report_of(made.take(), {});
-}
-
-/// Four of a workload that shared a GPU, each with another trouble.
-std::vector<RunReport> workload() {
-  std::vector<RunReport> out;
-  const auto add = [&](const MadeUp& m, const std::string& name, const std::string& id,
-                       const std::string& outcome) {
-    TestRecording made = made_up_run(m, name);
-    made.id(id + "00000000000000000000000000")
-        .tag("plimsoll.workload", "sweep")
-        .tag("plimsoll.outcome", outcome);
-    if (outcome == "cuda-out-of-memory")
-      made.tag("plimsoll.reason",
-               "  File \"train.py\", line 41, in <module>\ntorch.OutOfMemoryError: CUDA out of memory. Tried "
-               "to allocate 2.00 GiB.");
-    out.push_back(reported(std::move(made)));
-  };
-  add({.seconds = 120, .sm = 0.35, .kernels = 0.45, .cpu = 15.4}, "resnet50 batch 64", "a10000", "finished");
-  add({.seconds = 150, .sm = 0.2, .kernels = 0.95, .cpu = 1.1, .watts = 250}, "resnet50 batch 8", "b20000",
-      "finished");
-  add({.seconds = 90, .sm = 0.85, .kernels = 0.98, .memory = 70e9, .watts = 650, .throttle = 4},
-      "resnet50 batch 512", "c30000", "finished");
-  add({.seconds = 60, .sm = 0.9, .kernels = 0.98, .memory = 84.5e9, .watts = 690}, "resnet50 batch 1024",
-      "d40000", "cuda-out-of-memory");
-  return out;
-}
-
 nlohmann::json data_of(const std::string& page) {
   constexpr std::string_view kBegin = "id=\"data\">";
   const std::size_t begin = page.find(kBegin) + kBegin.size();
   return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+}
+
+nlohmann::json chart_named(const nlohmann::json& charts, const std::string& title) {
+  for (const auto& chart : charts)
+    if (chart.at("title") == title) return chart;
+  ADD_FAILURE() << "there is no chart " << title;
+  return {{"lines", nlohmann::json::array()}};
 }
 
 /// A page is too long to be printed by a matcher that fails.
@@ -85,12 +64,199 @@ TEST(RunPage, SaysWithoutScriptsWhatWasFound) {
   EXPECT_TRUE(has(page, "Charts show every sample that was stored."));
 }
 
-TEST(RunPage, UtilizationAndActivityShareAChart) {
+TEST(RunPage, UtilizationAndActivityOfARunShareAChart) {
+  const auto charts = data_of(run_page(std::vector<RunReport>{reported(made_up_run({}))})).at("charts");
+  const auto chart = chart_named(charts, "SM activity and utilization");
+  EXPECT_EQ(chart.at("lines").size(), 2u);
+  EXPECT_EQ(chart.at("lines").at(1).at("metric"), "system/gpu/0/utilization");
+  EXPECT_EQ(chart.at("lines").at(1).at("faint"), true);
+}
+
+TEST(RunPage, OfSeveralRunsAChartHasOneSeriesAndAColourIsARun) {
   const auto charts = data_of(run_page(workload())).at("charts");
-  EXPECT_EQ(charts.at(0).at("title"), "SM activity and utilization");
-  EXPECT_EQ(charts.at(0).at("lines").size(), 8u);
-  EXPECT_EQ(charts.at(0).at("lines").at(4).at("metric"), "system/gpu/0/utilization");
-  EXPECT_EQ(charts.at(0).at("lines").at(4).at("faint"), true);
+  for (const char* title : {"SM activity", "Utilization", "loss"}) {
+    const auto lines = chart_named(charts, title).at("lines");
+    ASSERT_EQ(lines.size(), 4u) << title;
+    for (std::size_t run = 0; run < 4; ++run) {
+      EXPECT_EQ(lines.at(run).at("runs"), nlohmann::json::array({run}));
+      EXPECT_EQ(lines.at(run).at("color"), run);
+      EXPECT_EQ(lines.at(run).at("faint"), false);
+    }
+  }
+}
+
+TEST(RunPage, TheCommandsOwnMetricsComeFirst) {
+  const std::string page = run_page(workload());
+  const auto charts = data_of(page).at("charts");
+  EXPECT_EQ(charts.at(0).at("title"), "loss");
+  EXPECT_EQ(charts.at(1).at("title"), "epoch");
+  EXPECT_LT(page.find("<h2>The command's metrics</h2>"), page.find("<h2>GPU activity</h2>"));
+  EXPECT_LT(page.find("<tr data-metric=\"loss\">"), page.find("<tr data-metric=\"system/"));
+}
+
+TEST(RunPage, ChartsThatAreZeroThroughoutAreFoldedAway) {
+  TestRecording made = made_up_run({});
+  made.sampled("system/host/swap_used", 0, 1).sampled("system/host/network_received", 0, 1);
+  made.sampled("system/host/network_sent", [](double t) { return t > 119 ? 1.0 : 0.0; }, 1);
+  made.own("errors", {{20, 0}, {30, 0}});
+  const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
+  EXPECT_TRUE(has(page, "<summary>Zero throughout: errors</summary>"));
+  EXPECT_TRUE(has(page, "<summary>Zero throughout: Swap</summary>"));
+  EXPECT_FALSE(has(page, "Network</summary>"));  // one of its lines is not
+  const std::size_t folded = page.find("Zero throughout: errors");
+  EXPECT_LT(page.find("<figcaption>loss</figcaption>"), folded);
+  EXPECT_GT(page.find("<figcaption>errors</figcaption>"), folded);
+}
+
+/// Every chart's lines have colours of their own, and the page has a rule for each of those.
+void expect_colors(const std::string& page) {
+  for (const auto& chart : data_of(page).at("charts")) {
+    std::set<int> colors;
+    for (const auto& line : chart.at("lines")) {
+      const int color = line.at("color");
+      EXPECT_TRUE(colors.insert(color).second) << chart.at("title") << " has colour " << color << " twice";
+      EXPECT_TRUE(has(page, ".run-" + std::to_string(color) + " { color: ")) << color;
+    }
+  }
+}
+
+TEST(RunPage, NoTwoLinesOfAChartHaveTheSameColour) {
+  expect_colors(run_page(workload()));
+  expect_colors(run_page(std::vector<RunReport>{reported(for_hours())}));
+  std::vector<RunReport> many;
+  for (int i = 0; i < 12; ++i) {
+    many.push_back(reported(for_hours()));
+    many.back().recording.run.id = "abcdef0" + std::to_string(i);
+  }
+  expect_colors(run_page(many));
+}
+
+TEST(RunPage, TheStyleSheetsColoursDifferInLightAndDark) {
+  const std::string_view sheet = page_part("run.css");
+  std::vector<std::set<std::string>> schemes(1);
+  for (std::size_t at = sheet.find("--run-"); at != std::string_view::npos;
+       at = sheet.find("--run-", at + 1)) {
+    const std::size_t colon = sheet.find_first_of(":)", at);
+    if (sheet[colon] == ')') break;  // from here on they are used
+    if (schemes.back().size() == kSheetColors) schemes.emplace_back();
+    EXPECT_TRUE(schemes.back().insert(std::string(sheet.substr(colon + 2, 7))).second)
+        << sheet.substr(at, 20);
+  }
+  ASSERT_EQ(schemes.size(), 2u);
+  EXPECT_EQ(schemes[1].size(), kSheetColors);
+}
+
+TEST(RunPage, CountersAreDrawnAsSteps) {
+  TestRecording made = made_up_run({});
+  made.sampled("system/run/processes", [](double t) { return t > 60 ? 3.0 : 2.0; }, 1);
+  const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
+  const auto charts = data_of(page).at("charts");
+  const auto shape = [&](const char* title) {
+    return chart_named(charts, title).at("lines").at(0).value("shape", "straight");
+  };
+  EXPECT_EQ(shape("GPU energy since the start"), "after");
+  EXPECT_EQ(shape("epoch"), "after");
+  EXPECT_EQ(shape("Processes and threads"), "before");
+  EXPECT_EQ(shape("loss"), "straight");
+  EXPECT_EQ(shape("GPU power"), "straight");
+  const std::size_t figure = page.find("<figcaption>epoch</figcaption>");
+  const std::string still = page.substr(figure, page.find("</svg>", figure) - figure);
+  EXPECT_TRUE(has(still.substr(still.find("<path")), "H")) << still;
+  EXPECT_FALSE(has(still.substr(still.find("<path")), "L")) << still;
+}
+
+TEST(RunPage, ACounterOfTheMachineIsDrawnFromTheRunsStart) {
+  TestRecording made(100);
+  made.sampled("system/gpu/0/energy", [](double t) { return 5000 + 100 * t; }, 1);
+  const auto charts = data_of(run_page(std::vector<RunReport>{reported(std::move(made))})).at("charts");
+  const auto values = charts.at(0).at("lines").at(0).at("v");
+  EXPECT_EQ(values.at(0), 0);
+  EXPECT_EQ(values.at(values.size() - 1), 9900);
+}
+
+/// Runs of one machine, the second so many seconds after the first.
+std::vector<RunReport> side_by_side(double seconds_apart, const std::string& other_gpu = "GPU-a") {
+  std::vector<RunReport> out;
+  for (const bool second : {false, true}) {
+    const double begin = second ? seconds_apart : 0, length = second ? 140 : 100;
+    TestRecording made(length, second ? "second" : "first");
+    made.id(second ? "b200000000000000" : "a100000000000000").tag("plimsoll.host", "node7");
+    made.tag("plimsoll.device.0.uuid", second ? other_gpu : "GPU-a").tag("plimsoll.devices", "0");
+    made.sampled(
+            "system/gpu/0/power", [&](double t) { return 100 + t + begin; }, 1)
+        .sampled(
+            "system/gpu/0/energy", [&](double t) { return 300 * (t + begin); }, 1)
+        .sampled("system/host/cpu", 3, 1)
+        .sampled("system/run/cpu", second ? 2 : 1, 1);
+    out.push_back(reported(std::move(made)));
+    out.back().recording.run.start += static_cast<store::Time>(begin * 1e6);
+  }
+  return out;
+}
+
+TEST(RunPage, WhatRunsShareIsDrawnOnce) {
+  const std::string page = run_page(side_by_side(2));
+  const auto charts = data_of(page).at("charts");
+  for (const char* title : {"GPU power", "Energy of the GPU", "Cores of the machine"}) {
+    const auto lines = chart_named(charts, title).at("lines");
+    ASSERT_EQ(lines.size(), 1u) << title;
+    EXPECT_EQ(lines.at(0).at("runs"), nlohmann::json::parse("[0, 1]"));
+    EXPECT_EQ(lines.at(0).at("color"), 2) << "no run's own";
+  }
+  const auto power = chart_named(charts, "GPU power").at("lines").at(0);
+  EXPECT_EQ(power.at("label"), "GPU power, GPU 0, shared by 2 runs");
+  EXPECT_EQ(power.at("v").size(), 142u) << "to the end of the longer one";
+  EXPECT_EQ(power.at("v").at(141), 242);
+  EXPECT_EQ(chart_named(charts, "Energy of the GPU").at("lines").at(0).at("v").at(141), 300 * 141);
+  EXPECT_EQ(chart_named(charts, "Cores of the run").at("lines").size(), 2u);
+  EXPECT_EQ(count(page, "GPU power, GPU 0, shared by 2 runs"), 2u);  // the legend and the data
+}
+
+TEST(RunPage, WhatRunsDoNotShareIsDrawnOfEach) {
+  for (const auto& reports : {side_by_side(50), side_by_side(2, "GPU-b")})
+    EXPECT_EQ(chart_named(data_of(run_page(reports)).at("charts"), "GPU power").at("lines").size(), 2u);
+  std::vector<RunReport> elsewhere = side_by_side(2);
+  elsewhere[1].recording.run.tags["plimsoll.host"] = "node8";
+  EXPECT_EQ(chart_named(data_of(run_page(elsewhere)).at("charts"), "GPU power").at("lines").size(), 2u);
+}
+
+TEST(RunPage, ASampleThatReachesOverTheEndIsDrawnUpToIt) {
+  TestRecording made(100);
+  made.sampled(
+      "system/gpu/0/sm_activity", [](double t) { return t == 2 || t == 98 ? 0.5 : std::nan(""); }, 1);
+  Recording recording = made.take();
+  recording.run.end = *recording.run.end - 10'000'000;  // the second came after it
+  set_extent(recording);
+  const auto charts = data_of(run_page(std::vector<RunReport>{report_of(recording, {})})).at("charts");
+  EXPECT_EQ(charts.at(0).at("lines").at(0).at("t"), nlohmann::json::parse("[2000, 88000]"));
+}
+
+TEST(RunPage, TheTitleIsTheScript) {
+  TestRecording made = made_up_run({}, "python3");
+  made.tag("plimsoll.command", R"(["/opt/conda/bin/python3", "src/train.py", "--lr", "0.1"])");
+  const std::vector<RunReport> one = {reported(std::move(made))};
+  const std::string page = run_page(one);
+  EXPECT_TRUE(has(page, "<title>train.py --lr 0.1 – Plimsoll</title>"));
+  EXPECT_TRUE(has(page, "<h1>train.py --lr 0.1 "));
+  const std::string two = run_page(std::vector<RunReport>{one[0], one[0]});
+  EXPECT_TRUE(has(two, "train.py --lr 0.1 (3f2a91c0)")) << "two of the same name";
+}
+
+TEST(RunPage, LongNamesOfMetricsAreWhole) {
+  const std::string long_name = "validation/" + std::string(200, 'x') + "/accuracy";
+  TestRecording made = made_up_run({});
+  made.own(long_name, {{20, 0.5}, {30, 0.6}});
+  const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
+  EXPECT_TRUE(has(page, "<figcaption>" + long_name + "</figcaption>"));
+  EXPECT_TRUE(has(page, "<th title=\"\">" + long_name + "</th>"));
+}
+
+TEST(RunPage, TheFirstPointOfAMetricIsInItsAverage) {
+  TestRecording made = made_up_run({});
+  made.own("accuracy", {{20, 0.5}, {30, 0.65}, {60, 0.8}});
+  const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
+  const std::size_t row = page.find("<tr data-metric=\"accuracy\">");
+  EXPECT_TRUE(has(page.substr(row, 200), "<b>0.65</b> <small>0.5 – 0.8</small>")) << page.substr(row, 200);
 }
 
 TEST(RunPage, LongHistoriesAreReducedAndItSaysSo) {
@@ -142,184 +308,9 @@ TEST(RunPage, APartOfTheRun) {
   const auto data = data_of(run_page(std::vector<RunReport>{part}));
   EXPECT_EQ(data.at("from"), 30);
   EXPECT_EQ(data.at("to"), 40);
-  const auto times = data.at("charts").at(0).at("lines").at(0).at("t");
+  const auto times = chart_named(data.at("charts"), "SM activity and utilization").at("lines").at(0).at("t");
   EXPECT_NEAR(times.at(0).get<double>(), 30000, 110);
   EXPECT_LE(times.size(), 101u);
-}
-
-class RunPageInABrowser : public PageInABrowser {
- protected:
-  static constexpr const char* kTools = R"(
-    const later = (then) => setTimeout(then, 100);
-    const mean = (metric, run) => document.querySelector(`#averages tr[data-metric="${metric}"]`).cells[run + 1].firstElementChild.textContent;
-    const svg = (chart) => document.querySelector(`[data-chart="${chart}"] svg`);
-    const point = (chart, kind, share) => {
-      const box = svg(chart).getBoundingClientRect(), width = svg(chart).viewBox.baseVal.width;
-      const x = box.left + (62 + share * (width - 70)) / width * box.width;
-      svg(chart).dispatchEvent(new PointerEvent(kind, { clientX: x, clientY: box.top + 50, bubbles: true, pointerId: 1 }));
-    };
-    Element.prototype.setPointerCapture = () => {};
-  )";
-};
-
-TEST_F(RunPageInABrowser, ZoomsAndAveragesOverWhatIsShown) {
-  const std::vector<RunReport> reports = workload();
-  const std::string page = run_page(reports);
-  const nlohmann::json answer = ask(page, std::string(kTools) + R"(
-    answer.scripted = document.documentElement.classList.contains('scripted');
-    answer.whole = mean('system/gpu/0/sm_activity', 0);
-    answer.energy = mean('system/gpu/0/energy', 0);
-    answer.lines = svg(0).querySelectorAll('path.line').length;
-    point(0, 'pointermove', 0.5);
-    answer.readouts = Array.from(document.querySelectorAll('[data-chart="0"] .legend b'), (b) => b.textContent);
-    point(0, 'pointerdown', 0.2); point(0, 'pointermove', 0.3); point(0, 'pointerup', 0.3);
-    later(() => {
-      answer.span = document.getElementById('span').textContent;
-      answer.zoomed = mean('system/gpu/0/sm_activity', 0);
-      answer.part = mean('system/gpu/0/energy', 0);
-      answer.rows = csv().split('\r\n').length;
-      answer.first = csv().split('\r\n')[1];
-      svg(0).dispatchEvent(new MouseEvent('dblclick', { bubbles: true }));
-      later(() => { answer.again = mean('system/gpu/0/sm_activity', 0); answer.disabled = document.getElementById('reset').disabled; say(); });
-    });)");
-  ASSERT_TRUE(answer.is_object()) << answer;
-  EXPECT_EQ(answer.value("error", ""), "");
-  EXPECT_EQ(answer.at("scripted"), true);
-  EXPECT_EQ(answer.at("whole"), "31 %");  // 0.35 for 105 of 120 seconds, as the page says without scripts
-  EXPECT_TRUE(has(page, "<b>31 %</b>"));
-  EXPECT_EQ(answer.at("lines"), 8);
-  EXPECT_EQ(answer.at("energy"), "43.5 kJ in all");
-  EXPECT_EQ(answer.at("span"), "30 s – 45 s");
-  EXPECT_EQ(answer.at("zoomed"), "35 %");
-  EXPECT_EQ(answer.at("part"), "6.00 kJ in all");
-  EXPECT_EQ(answer.at("readouts").size(), 8u);
-  EXPECT_THAT(answer.at("readouts").at(0).get<std::string>(), HasSubstr(" %"));
-  EXPECT_EQ(answer.at("readouts").at(3), "–");  // the run was over by then
-  EXPECT_GT(answer.at("rows").get<int>(), 1000);
-  EXPECT_THAT(answer.at("first").get<std::string>(),
-              ::testing::StartsWith("a1000000,resnet50 batch 64,system/gpu/0/sm_activity,share,30"));
-  EXPECT_EQ(answer.at("again"), "31 %");
-  EXPECT_EQ(answer.at("disabled"), true);
-}
-
-TEST_F(RunPageInABrowser, TogglesSmoothingStepsAndKeys) {
-  const nlohmann::json answer = ask(run_page(workload()), std::string(kTools) + R"(
-    const box = document.querySelector('[name=group][value=activity]');
-    box.click();
-    answer.hidden = document.querySelector('.group[data-group=activity]').hidden;
-    box.click();
-    const loss = data.charts.findIndex((chart) => chart.title === 'loss');
-    const before = svg(loss).querySelector('path.line').getAttribute('d');
-    const slider = document.getElementById('smoothing');
-    slider.value = 60; slider.dispatchEvent(new Event('input'));
-    later(() => {
-      answer.smoother = svg(loss).querySelector('path.line').getAttribute('d') !== before;
-      answer.said = document.getElementById('smoothed').textContent;
-      document.querySelector('[name=axis][value=step]').click();
-      later(() => {
-        answer.marks = Array.from(svg(loss).querySelectorAll('text'), (t) => t.textContent).filter((t) => /^\d+$/.test(t));
-        const press = (chart, key, shiftKey) => svg(chart).dispatchEvent(new KeyboardEvent('keydown', { key, shiftKey, bubbles: true }));
-        press(0, '+'); press(0, 'ArrowRight', true);
-        later(() => {
-          answer.span = document.getElementById('span').textContent;
-          press(0, 'Home');
-          answer.where = document.querySelector('[data-chart="0"] figcaption small').textContent;
-          press(0, 'Escape');
-          later(() => { answer.whole = document.getElementById('span').textContent; say(); });
-        });
-      });
-    });)");
-  ASSERT_TRUE(answer.is_object()) << answer;
-  EXPECT_EQ(answer.value("error", ""), "");
-  EXPECT_EQ(answer.at("hidden"), true);
-  EXPECT_EQ(answer.at("smoother"), true);
-  EXPECT_THAT(answer.at("said").get<std::string>(), HasSubstr("points"));
-  EXPECT_THAT(answer.at("marks"), ::testing::Contains("100"));
-  EXPECT_EQ(answer.at("span"), "52.5 s – 2.125 min");  // the middle half, and a fifth of it on
-  EXPECT_EQ(answer.at("where"), " at 52.5 s");
-  EXPECT_EQ(answer.at("whole"), "0 s – 2.5 min");
-}
-
-/// Three hours on two GPUs with a pause for evaluation every half hour, and half an hour that was not
-/// sampled.
-TestRecording for_hours() {
-  TestRecording made(3 * 3600, "gpt2 on two GPUs");
-  std::uint32_t noise = 1;
-  const auto random = [&noise] {
-    noise = noise * 1664525 + 1013904223;
-    return static_cast<double>(noise >> 8) / 0x1p24;
-  };
-  const auto pauses = [](double t) { return std::fmod(t, 1800) > 1650; };
-  const auto missing = [](double t) { return t > 6000 && t < 7800; };
-  made.tag("plimsoll.devices", "0,1")
-      .tag("plimsoll.host.cores", "64")
-      .tag("plimsoll.command", "torchrun --nproc-per-node 2 train.py");
-  for (const unsigned gpu : {0U, 1U}) {
-    const std::string tagged = "plimsoll.device." + std::to_string(gpu);
-    made.tag(tagged + ".name", "NVIDIA A100-SXM4-80GB").tag(tagged + ".memory_bytes", "85899345920");
-    const auto sampled = [&](std::string_view what, double value, double idle, double swing) {
-      made.sampled(
-          gpu_series(gpu, what),
-          [&](double t) {
-            return missing(t) ? std::nan("") : (pauses(t) ? idle : value * (1 + swing * (random() - 0.5)));
-          },
-          2);
-    };
-    sampled("sm_activity", 0.62 - 0.1 * gpu, 0.02, 0.5);
-    sampled("utilization", 0.97, 0.3, 0.05);
-    sampled("graphics_activity", 0.95, 0.1, 0.05);
-    sampled("memory_used", 61e9, 61e9, 0);
-    sampled("power", 340 - 30 * gpu, 90, 0.2);
-    made.sampled(gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
-  }
-  made.sampled("system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
-  std::vector<std::pair<double, double>> loss;
-  for (int i = 1; i <= 20000; ++i)
-    loss.emplace_back(60 + i * 0.53, 3 + 7 * std::exp(-i / 3000.0) + 0.4 * random());
-  return std::move(made.own("train/loss", loss));
-}
-
-TEST_F(RunPageInABrowser, LongRunsShowTheirExtremesUntilSmoothed) {
-  const std::string page = run_page(std::vector<RunReport>{reported(for_hours())});
-  EXPECT_LT(page.size(), 2'000'000u);
-  const nlohmann::json answer = ask(page, std::string(kTools) + R"(
-    answer.lines = svg(0).querySelectorAll('path.line').length;
-    answer.bands = svg(0).querySelectorAll('path.band').length;
-    answer.points = svg(0).querySelector('path.line').getAttribute('d').split('L').length;
-    answer.labels = Array.from(document.querySelectorAll('[data-chart="0"] .legend li'), (li) => li.firstChild.textContent.trim());
-    const slider = document.getElementById('smoothing');
-    slider.value = 50; slider.dispatchEvent(new Event('input'));
-    later(() => { answer.smoothed = svg(0).querySelectorAll('path.band').length; say(); });)");
-  ASSERT_TRUE(answer.is_object()) << answer;
-  EXPECT_EQ(answer.value("error", ""), "");
-  EXPECT_EQ(answer.at("lines"), 4);
-  EXPECT_EQ(answer.at("bands"), 2);
-  EXPECT_LT(answer.at("points").get<int>(), 1200);  // no more than there are pixels
-  EXPECT_EQ(answer.at("labels").at(0), "SM activity, GPU 0");
-  EXPECT_EQ(answer.at("smoothed"), 0);
-}
-
-TEST_F(RunPageInABrowser, GapsStayGapsAndHostileNamesText) {
-  TestRecording made(100, "<img src=x onerror=alert(1)>");
-  made.sampled("system/gpu/0/sm_activity", [](double t) { return t > 40 && t < 60 ? std::nan("") : 0.5; });
-  made.own("<b>loss</b>", {{10, 1}, {20, 2}, {30, 3}});
-  const nlohmann::json answer =
-      ask(run_page(std::vector<RunReport>{reported(std::move(made))}), std::string(kTools) + R"(
-    answer.pieces = svg(0).querySelector('path.line').getAttribute('d').split('M').length - 1;
-    point(0, 'pointermove', 0.5);
-    answer.gap = document.querySelector('[data-chart="0"] .legend b').textContent;
-    point(0, 'pointermove', 0.2);
-    answer.known = document.querySelector('[data-chart="0"] .legend b').textContent;
-    answer.images = document.querySelectorAll('img').length;
-    answer.own = document.querySelector('[data-chart="1"] figcaption').firstChild.textContent;
-    say();)");
-  ASSERT_TRUE(answer.is_object()) << answer;
-  EXPECT_EQ(answer.value("error", ""), "");
-  EXPECT_EQ(answer.at("pieces"), 2);
-  EXPECT_EQ(answer.at("gap"), "–");
-  EXPECT_EQ(answer.at("known"), "50 %");
-  EXPECT_EQ(answer.at("images"), 0);
-  EXPECT_EQ(answer.at("own"), "<b>loss</b>");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -16,7 +15,7 @@ constexpr std::size_t kLongestFact = 400;
 constexpr std::string_view kUnknown = "–";
 
 AverageRow row_of(const std::string& metric, const Series& series, const Average& over) {
-  AverageRow row{metric, printable(metric, 80), Shown::plain, series.unit, series.source, over};
+  AverageRow row{metric, printable(metric, kLongestLabel), Shown::plain, series.unit, series.source, over};
   const KnownSeries* known = find_series(metric);
   if (!known) return row;
   row.label = known->label;
@@ -24,10 +23,11 @@ AverageRow row_of(const std::string& metric, const Series& series, const Average
   return row;
 }
 
-std::vector<AverageRow> averages_of(const Recording& recording, Span span) {
+/// The command's own come first: they are what the run was for.
+std::vector<AverageRow> averages_of(const Recording& recording, Span told, Span sampled) {
   const bool several = gpus_of(recording).size() > 1;
   std::vector<AverageRow> out;
-  const auto add = [&](const std::string& metric, const Series& series) {
+  const auto add = [&](const std::string& metric, const Series& series, Span span) {
     const std::optional<Average> over = average(series, span);
     if (!over) return;
     AverageRow row = row_of(metric, series, *over);
@@ -38,30 +38,30 @@ std::vector<AverageRow> averages_of(const Recording& recording, Span span) {
       if (const std::optional<Growth> grown = growth(series, span)) row.total = grown->amount;
     out.push_back(std::move(row));
   };
+  for (const auto& [metric, series] : recording.series)
+    if (is_own_metric(metric) && metric != "epoch") add(metric, series, told);
   // A pattern's series stand together in the map: its names differ only in the number.
   for (const KnownSeries& known : known_series()) {
     if (!known.in_averages) continue;
     for (const auto& [metric, series] : recording.series)
-      if (find_series(metric) == &known) add(metric, series);
+      if (find_series(metric) == &known) add(metric, series, sampled);
   }
-  for (const auto& [metric, series] : recording.series)
-    if (is_own_metric(metric) && metric != "epoch") add(metric, series);
   return out;
 }
 
 /// The command's words as a person would type them; other text as it is.
-std::string command_text(const std::string& tag) {
-  const nlohmann::json words = nlohmann::json::parse(tag, nullptr, false);
-  if (!words.is_array() || words.empty()) return tag;
-  std::string out;
-  for (const nlohmann::json& word : words) {
-    if (!word.is_string()) return tag;
-    const auto& text = word.get_ref<const std::string&>();
-    const bool plain = !text.empty() && text.find_first_of(" \t\n'\"\\$`*?;&|<>()") == std::string::npos;
-    if (!out.empty()) out += ' ';
-    out += plain ? text : "'" + text + "'";
-  }
-  return out;
+std::optional<std::string> command_text(const Recording& recording) {
+  const std::vector<std::string> words = command_words(recording.run);
+  return words.empty() ? recording.tag("plimsoll.command") : command_line(words);
+}
+
+/// When the command told the last of its own metrics.
+double last_told(const Recording& recording) {
+  double last = 0;
+  for (const auto& [metric, series] : recording.series)
+    if (series.kind == SeriesKind::own && !series.samples.empty())
+      last = std::max(last, series.samples.back().span.to);
+  return last;
 }
 
 std::string gpu_fact(const GpuFigures& gpu, bool several) {
@@ -103,10 +103,11 @@ void drop_unknown_columns(Table& table) {
 
 RunReport report_of(Recording recording, const ReportOptions& options) {
   RunReport out;
-  out.span = {std::max(0.0, options.from.value_or(0)), options.to.value_or(recording.seconds)};
-  out.figures = figures_of(recording, out.span);
+  const double from = std::max(0.0, options.from.value_or(0));
+  out.span = {from, options.to.value_or(std::max(recording.seconds, last_told(recording)))};
+  out.figures = figures_of(recording, {from, options.to.value_or(recording.seconds)});
   out.verdict = verdict_of(recording, out.figures);
-  out.averages = averages_of(recording, out.span);
+  out.averages = averages_of(recording, out.span, out.figures.span);
   out.epochs = epochs(recording, options.most_rows);
   if (const std::optional<std::string> metric = step_metric(recording))
     out.steps = steps(recording, *metric, options.most_rows);
@@ -130,8 +131,7 @@ std::vector<Fact> facts_of(const RunReport& report) {
   add("run", r.run.id);
   add("experiment", r.run.experiment);
   add("workload", r.tag("plimsoll.workload"));
-  if (const std::optional<std::string> command = r.tag("plimsoll.command"))
-    add("command", command_text(*command));
+  add("command", command_text(r));
   for (const GpuFigures& gpu : report.figures.gpus) add("GPU", gpu_fact(gpu, report.figures.gpus.size() > 1));
   add("mode", r.tag("plimsoll.mode"));
   if (const std::optional<std::string> percentage = r.tag("plimsoll.mps.percentage"))
@@ -141,7 +141,7 @@ std::vector<Fact> facts_of(const RunReport& report) {
     host += fmt::format("{}{:.4g} cores", host.empty() ? "" : ", ", *report.figures.host.cores);
   add("host", host);
   add("exit code", r.tag("plimsoll.exit_code"));
-  if (report.span != r.whole())
+  if (report.span.from > 0 || report.span.to < r.seconds)
     add("looked at", fmt::format("{} to {}", text(Seconds(report.span.from)), text(Seconds(report.span.to))));
   return out;
 }
@@ -183,7 +183,7 @@ Table step_table(const Steps& steps, std::string_view what) {
   if (renumbered) out.columns.push_back({"Recorded as", Align::right});
   out.columns.push_back({"Begins", Align::right});
   out.columns.push_back({"Takes", Align::right});
-  if (valued) out.columns.push_back({printable(steps.metric, 40), Align::right});
+  if (valued) out.columns.push_back({printable(steps.metric, kLongestLabel), Align::right, true});
   if (active) out.columns.push_back({"SM activity", Align::right});
   if (counted) out.columns.push_back({"Energy", Align::right});
   if (held) out.columns.push_back({"GPU memory", Align::right});
@@ -198,7 +198,7 @@ Table step_table(const Steps& steps, std::string_view what) {
     if (active) row.push_back(s.sm_activity ? mark + cell(s.sm_activity, Shown::share) : "–");
     if (counted) row.push_back(cell(s.joules, Shown::joules));
     if (held) row.push_back(cell(s.gpu_memory, Shown::bytes));
-    if (ran) row.push_back(cell(s.cpu, Shown::cores));
+    if (ran) row.push_back(s.cpu && !active ? mark + cell(s.cpu, Shown::cores) : cell(s.cpu, Shown::cores));
     out.rows.push_back(std::move(row));
   }
   return out;

@@ -28,7 +28,9 @@ struct AverageRow {
 /// Everything that is said of one run, in whatever form.
 struct RunReport {
   Recording recording;
-  Span span;  ///< of the run that it is about
+  /// Of the run that it is about. Of a whole run also what its command told after its end, as some do who log
+  /// by themselves; what was sampled is judged over figures.span, which ends with the run.
+  Span span;
   RunFigures figures;
   Verdict verdict;
   std::vector<AverageRow> averages;

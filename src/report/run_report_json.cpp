@@ -89,10 +89,10 @@ Json to_json(const Steps& steps) {
 Json averages_json(const RunReport& report) {
   Json out = Json::object();
   for (const AverageRow& row : report.averages)
-    out[printable(row.metric)] = {{"mean", number(row.over.mean)},  {"low", number(row.over.low)},
-                                  {"high", number(row.over.high)},  {"seconds", number(row.over.seconds)},
-                                  {"total", number(row.total)},     {"unit", printable(row.unit)},
-                                  {"source", printable(row.source)}};
+    out[printable(row.metric)] = {{"mean", number(row.over.mean)}, {"low", number(row.over.low)},
+                                  {"high", number(row.over.high)}, {"seconds", number(row.over.seconds)},
+                                  {"points", row.over.points},     {"total", number(row.total)},
+                                  {"unit", printable(row.unit)},   {"source", printable(row.source)}};
   return out;
 }
 

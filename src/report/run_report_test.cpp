@@ -57,6 +57,31 @@ TEST(RunReport, TheCommandIsReadAsWords) {
   EXPECT_THAT(text_of(report_of(made.take(), {})), HasSubstr("python train.py --name 'a b'\n"));
 }
 
+TEST(RunReport, TheFirstPointOfAMetricIsInEveryForm) {
+  TestRecording made = made_up_run({});
+  made.own("accuracy", {{20, 0.5}, {30, 0.65}, {60, 0.8}}).own("once", {{20, 3}});
+  const RunReport report = report_of(made.take(), {});
+  EXPECT_THAT(text_of(report), ::testing::ContainsRegex("accuracy +0\\.65 +0\\.5 +0\\.8\n"));
+  EXPECT_THAT(text_of(report), ::testing::ContainsRegex("once +3 +3 +3\n"));
+  const nlohmann::ordered_json json = to_json(std::span(&report, 1));
+  const auto& averages = json.at("runs").at(0).at("averages");
+  EXPECT_DOUBLE_EQ(averages.at("accuracy").at("mean").get<double>(), 0.65);
+  EXPECT_EQ(averages.at("accuracy").at("low"), 0.5);
+  EXPECT_EQ(averages.at("accuracy").at("high"), 0.8);
+  EXPECT_EQ(averages.at("accuracy").at("points"), 3);
+  EXPECT_EQ(averages.begin().key(), "accuracy") << "the command's own come first";
+}
+
+TEST(RunReport, WhatTheCommandTellsAfterItsEndIsNotLost) {
+  TestRecording made(100);
+  made.own("accuracy", {{50, 0.5}, {110, 0.7}}).sampled("system/run/cpu", 1);
+  const RunReport report = report_of(made.take(), {});
+  ASSERT_EQ(report.averages.at(0).metric, "accuracy");
+  EXPECT_DOUBLE_EQ(report.averages.at(0).over.mean, 0.6);
+  EXPECT_EQ(report.figures.span, (Span{0, 100}));
+  EXPECT_THAT(text_of(report), Not(HasSubstr("looked at")));
+}
+
 TEST(RunReport, OfAPart) {
   const RunReport part = report_of(made_up_run({.load = 60}).take(), {.from = 70, .to = 100});
   EXPECT_EQ(part.span, (Span{70, 100}));

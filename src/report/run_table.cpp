@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/run_title.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::report {
@@ -18,6 +19,12 @@ constexpr std::size_t kShownDigits = 8;
 
 std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : text;
+}
+
+/// The id stands beside it: a run without a name needs it no second time.
+std::string name_cell(const store::Run& run) {
+  const std::string title = run_title(run);
+  return title == short_id(run) ? "-" : title;
 }
 
 std::optional<double> latest(const store::Run& run, const std::string& metric) {
@@ -124,6 +131,20 @@ std::string field_name(const store::Field& field) {
   return std::string(kAttributes[static_cast<std::size_t>(field.attribute)]);
 }
 
+bool adds_to_list(const store::Field& field) {
+  using Kind = store::Field::Kind;
+  using Attribute = store::Field::Attribute;
+  switch (field.kind) {
+    case Kind::metric:
+    case Kind::param: return true;
+    case Kind::tag: return field.key != "plimsoll.outcome" && field.key != "mlflow.runName";
+    case Kind::dataset: return false;  // no part of a run's own record
+    case Kind::attribute:
+      return field.attribute == Attribute::end_time || field.attribute == Attribute::user_id;
+  }
+  return false;
+}
+
 std::string field_text(const store::Run& run, const store::Field& field) {
   using Kind = store::Field::Kind;
   if (field.kind == Kind::attribute) return attribute_text(run, field.attribute);
@@ -152,9 +173,9 @@ Table run_table(std::span<const store::Run> runs, std::span<const store::Field> 
   for (const store::Run& run : runs) {
     const std::optional<Seconds> duration = run_duration(run);
     const std::optional<Joules> energy = run_energy(run);
-    table.rows.push_back({printable(run.id).substr(0, kShownDigits),
-                          or_dash(printable(run.name, kLongestCell)), printable(run.experiment, kLongestCell),
-                          run_outcome(run), local_time_text(run.start), duration ? text(*duration) : "-",
+    table.rows.push_back({printable(run.id).substr(0, kShownDigits), name_cell(run),
+                          printable(run.experiment, kLongestCell), run_outcome(run),
+                          local_time_text(run.start), duration ? text(*duration) : "-",
                           energy ? text(*energy) : "-"});
     for (const store::Field& field : columns) table.rows.back().push_back(field_text(run, field));
   }

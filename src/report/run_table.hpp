@@ -27,6 +27,8 @@ namespace plimsoll::report {
 
 /// A field of a run as a text; "-" where it has none.
 [[nodiscard]] std::string field_text(const store::Run& run, const store::Field& field);
+/// Whether a column for it says something that a list of runs does not say anyway.
+[[nodiscard]] bool adds_to_list(const store::Field& field);
 /// "metrics.loss": as a filter names it.
 [[nodiscard]] std::string field_name(const store::Field& field);
 

@@ -38,6 +38,23 @@ TEST(RunTable, SaysNothingOfWhatNobodyMeasured) {
   EXPECT_TRUE(json.at("joules").is_null());
 }
 
+TEST(RunTable, ARunThatNobodyNamedIsCalledByItsScript) {
+  store::Run run = example();
+  EXPECT_EQ(run_table({&run, 1}, {}).rows.at(0).at(1), "-");
+  run.name = "python3";
+  run.tags["plimsoll.command"] = R"(["/usr/bin/python3", "train.py", "--lr", "0.1"])";
+  EXPECT_EQ(run_table({&run, 1}, {}).rows.at(0).at(1), "train.py --lr 0.1");
+}
+
+TEST(RunTable, AColumnForWhatTheListDoesNotSayAnyway) {
+  const auto adds = [](const char* field) { return adds_to_list(store::parse_order(field)->field); };
+  for (const char* field : {"metrics.loss", "params.lr", "tags.model", "end_time", "user_id"})
+    EXPECT_TRUE(adds(field)) << field;
+  for (const char* field : {"run_id", "run_name", "status", "start_time", "duration", "experiment_name",
+                            "tags.`plimsoll.outcome`"})
+    EXPECT_FALSE(adds(field)) << field;
+}
+
 TEST(RunTable, PrefersTheRunsOwnPartOfTheEnergy) {
   store::Run run = example();
   run.metrics["summary/gpu_energy"] = metric(100, "J");

@@ -76,12 +76,13 @@ class Joined {
   void add(const Sample& next) {
     if (count_++ == 0) {
       sample_ = next;
-      weight_ = next.span.seconds();
+      weight_ = std::isnan(next.value) ? 0 : weight_of(next);
       return;
     }
     sample_.span.to = next.span.to;
     sample_.step = next.step;
     sample_.points += next.points;
+    sample_.numbers += next.numbers;
     sample_.low = std::fmin(sample_.low, next.low);  // of a number and no number: the number
     sample_.high = std::fmax(sample_.high, next.high);
     join_value(next);
@@ -101,13 +102,16 @@ class Joined {
       sample_.value = static_cast<double>(bits(sample_.value) | bits(next.value));
       return;
     }
-    const double weight = next.span.seconds();
+    const double weight = weight_of(next);
     if (std::isnan(next.value)) return;
     if (std::isnan(sample_.value) || weight_ + weight <= 0)
       sample_.value = next.value;
     else
       sample_.value += (next.value - sample_.value) * weight / (weight_ + weight);
     weight_ += weight;
+  }
+  [[nodiscard]] double weight_of(const Sample& sample) const {
+    return kind_ == SeriesKind::own ? static_cast<double>(sample.numbers) : sample.span.seconds();
   }
   static std::uint64_t bits(double value) {
     return value >= 0 && value < 0x1p53 ? static_cast<std::uint64_t>(value) : 0;
@@ -133,18 +137,33 @@ class Gathered {
  public:
   void add(const Sample& sample, double seconds) {
     if (seconds <= 0 || std::isnan(sample.value)) return;
-    sum_ += sample.value * seconds;
     seconds_ += seconds;
-    low_ = std::min(low_, sample.low);
-    high_ = std::max(high_, sample.high);
+    add_weighted(sample, seconds);
+  }
+  /// A moment: the first point of a metric counts as every other does.
+  void add_moment(const Sample& sample) {
+    if (std::isnan(sample.value)) return;
+    first_ = std::min(first_, sample.span.to);
+    seconds_ = sample.span.to - first_;
+    add_weighted(sample, static_cast<double>(sample.numbers));
   }
   [[nodiscard]] std::optional<Average> take() const {
-    if (seconds_ <= 0 || !std::isfinite(sum_)) return std::nullopt;
-    return Average{sum_ / seconds_, low_, high_, seconds_};
+    if (weight_ <= 0 || !std::isfinite(sum_)) return std::nullopt;
+    return Average{sum_ / weight_, low_, high_, seconds_, points_};
   }
 
  private:
-  double sum_ = 0, seconds_ = 0;
+  void add_weighted(const Sample& sample, double weight) {
+    sum_ += sample.value * weight;
+    weight_ += weight;
+    points_ += sample.numbers;
+    low_ = std::min(low_, sample.low);
+    high_ = std::max(high_, sample.high);
+  }
+
+  double sum_ = 0, weight_ = 0, seconds_ = 0;
+  double first_ = std::numeric_limits<double>::infinity();
+  std::int64_t points_ = 0;
   double low_ = std::numeric_limits<double>::infinity(), high_ = -std::numeric_limits<double>::infinity();
 };
 
@@ -192,7 +211,8 @@ Series make_series(std::span<const store::Point> points, const SeriesOptions& op
     const double seconds =
         (static_cast<double>(point.time) - static_cast<double>(options.start)) * kMicrosecond;
     const double value = point.value * options.scale;
-    series.samples.push_back({{0, std::max(0.0, seconds)}, value, value, value, point.step});
+    series.samples.push_back(
+        {{0, std::max(0.0, seconds)}, value, value, value, point.step, 1, std::isnan(value) ? 0 : 1});
   }
   const auto time = [](const Sample& s) { return s.span.to; };
   if (!std::ranges::is_sorted(series.samples, {}, time)) std::ranges::stable_sort(series.samples, {}, time);
@@ -234,6 +254,13 @@ std::optional<Average> average(const Series& series, Span span) {
 
 std::optional<Average> average(const Series& series, std::span<const Span> spans) {
   Gathered gathered;
+  if (series.kind == SeriesKind::own) {
+    for (const Sample& sample : series.samples)
+      if (std::ranges::any_of(
+              spans, [&](Span span) { return span.from <= sample.span.to && sample.span.to <= span.to; }))
+        gathered.add_moment(sample);
+    return gathered.take();
+  }
   for (const Span& span : spans)
     for (auto s = first_after(series, span.from); s != series.samples.end() && s->span.from < span.to; ++s)
       gathered.add(*s, std::min(s->span.to, span.to) - std::max(s->span.from, span.from));

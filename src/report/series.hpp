@@ -25,8 +25,9 @@ struct Sample {
   double value = 0;
   double low = 0;  ///< of the values that were joined to this one
   double high = 0;
-  std::int64_t step = 0;    ///< the last of them
-  std::int64_t points = 1;  ///< how many they are
+  std::int64_t step = 0;     ///< the last of them
+  std::int64_t points = 1;   ///< how many they are
+  std::int64_t numbers = 1;  ///< how many of them are numbers: those that the value is made of
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
@@ -35,7 +36,7 @@ enum class SeriesKind {
   gauge,    ///< the mean over time
   counter,  ///< the last: it only grows; where it went back it began anew
   flags,    ///< all bits that were set
-  own,      ///< a gauge of the command's own, which comes when it comes: no time is a gap
+  own,      ///< a metric of the command's own, which comes when it comes: the mean of its points
 };
 
 /// The history of one metric on the run's own clock.
@@ -67,14 +68,18 @@ struct SeriesOptions {
 [[nodiscard]] Series reduced(const Series& series, std::size_t most);
 
 struct Average {
-  double mean = 0;  ///< weighted by time
+  double mean = 0;  ///< weighted by time; of the command's own metrics every point counts the same
   double low = 0;
   double high = 0;
-  double seconds = 0;  ///< for which there are samples; the rest of the span is not known
+  /// For which there are samples; the rest of the span is not known. Of the command's own metrics from the
+  /// first point to the last.
+  double seconds = 0;
+  std::int64_t points = 0;  ///< of which it was made, those joined to one counted each
   friend bool operator==(const Average&, const Average&) = default;
 };
 
-/// Nothing where no sample stands for any time in it.
+/// Nothing where no sample stands for any time in it; of the command's own metrics, which stand for a moment,
+/// where no point lies in it, its ends included.
 [[nodiscard]] std::optional<Average> average(const Series& series, Span span);
 /// Over several spans, in the order of time and not overlapping.
 [[nodiscard]] std::optional<Average> average(const Series& series, std::span<const Span> spans);

@@ -14,10 +14,10 @@ namespace {
 constexpr std::array<std::string_view, 12> kShownNames = {
     "share",   "bytes", "bytes_per_second", "watts", "joules", "hertz",
     "celsius", "cores", "seconds",          "count", "flags",  "plain"};
-constexpr std::array<std::string_view, 6> kGroupNames = {"activity",  "memory",   "power",
-                                                         "processor", "transfer", "metric"};
+constexpr std::array<std::string_view, 6> kGroupNames = {"metric", "activity",  "memory",
+                                                         "power",  "processor", "transfer"};
 constexpr std::array<std::string_view, 6> kGroupTitles = {
-    "GPU activity", "Memory", "Power and clocks", "Processor", "Input and output", "The command's metrics"};
+    "The command's metrics", "GPU activity", "Memory", "Power and clocks", "Processor", "Input and output"};
 
 using enum SeriesKind;
 using enum SeriesGroup;
@@ -165,6 +165,10 @@ const KnownSeries* find_series(std::string_view metric) {
   for (const KnownSeries& known : kKnown)
     if (fits(known.pattern, metric)) return &known;
   return nullptr;
+}
+
+bool is_of_machine(std::string_view metric) {
+  return metric.starts_with("system/gpu/") || metric.starts_with("system/host/");
 }
 
 std::optional<unsigned> series_number(std::string_view metric) {

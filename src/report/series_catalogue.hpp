@@ -8,6 +8,9 @@
 
 namespace plimsoll::report {
 
+/// A metric's name where it is shown: as long as the store takes.
+inline constexpr std::size_t kLongestLabel = 250;
+
 /// How a value is written for people. The page's script knows them by name(Shown).
 enum class Shown {
   share,  ///< a share of one, as percent
@@ -28,8 +31,8 @@ enum class Shown {
 [[nodiscard]] std::string value_text(double value, Shown shown, std::string_view unit = {});
 [[nodiscard]] std::string share_text(double share);  ///< as value_text shows a share
 
-/// What people look at together, and switch on and off together.
-enum class SeriesGroup { activity, memory, power, processor, transfer, metric };
+/// What people look at together, and switch on and off together; in the order in which it is shown.
+enum class SeriesGroup { metric, activity, memory, power, processor, transfer };
 [[nodiscard]] std::string_view name(SeriesGroup group);
 [[nodiscard]] std::string_view title(SeriesGroup group);
 
@@ -47,6 +50,8 @@ struct KnownSeries {
 [[nodiscard]] std::span<const KnownSeries> known_series();
 /// Nothing: a metric of the command's own, or of a kind that is not shown.
 [[nodiscard]] const KnownSeries* find_series(std::string_view metric);
+/// Whether it is of the machine or of a GPU, so that runs that are there together have the same.
+[[nodiscard]] bool is_of_machine(std::string_view metric);
 /// The first number in the name: system/gpu/3/power is of GPU 3.
 [[nodiscard]] std::optional<unsigned> series_number(std::string_view metric);
 /// Whether the watched command gave it, rather than Plimsoll.

@@ -37,6 +37,38 @@ TEST(Series, ASampleStandsForTheTimeSinceTheOneBefore) {
   EXPECT_DOUBLE_EQ(mean->seconds, 1.75);
 }
 
+TEST(Series, EveryPointOfAnOwnMetricCountsTheSameTheFirstAmongThem) {
+  const std::vector<store::Point> points = {{2'000'000, 0, 0.5}, {3'000'000, 1, 0.65}, {9'000'000, 2, 0.8}};
+  const Series series = make_series(points, {.kind = SeriesKind::own});
+  const std::optional<Average> mean = average(series, {0, 10});
+  ASSERT_TRUE(mean);
+  EXPECT_DOUBLE_EQ(mean->mean, 0.65);
+  EXPECT_EQ(mean->low, 0.5);
+  EXPECT_EQ(mean->high, 0.8);
+  EXPECT_EQ(mean->points, 3);
+  EXPECT_DOUBLE_EQ(mean->seconds, 7);
+  EXPECT_DOUBLE_EQ(average(series, Span{2, 3})->mean, 0.575);  // both ends belong to it
+  EXPECT_DOUBLE_EQ(average(series, Span{8, 10})->mean, 0.8);   // a single point is its own mean
+  EXPECT_EQ(average(series, Span{4, 8}), std::nullopt);
+}
+
+TEST(Series, JoiningOwnPointsKeepsTheirMean) {
+  std::vector<store::Point> points;
+  double sum = 0;
+  for (int i = 0; i < 1000; ++i) {
+    points.push_back({std::int64_t{i} * i * 1000, i, 1.0 * i});  // ever further apart
+    sum += i;
+  }
+  points.push_back({1'000'000'000, 1000, kNone});
+  const Series series = make_series(points, {.kind = SeriesKind::own, .most_samples = 50});
+  EXPECT_LE(series.samples.size(), 50u);
+  const std::optional<Average> mean = average(series, {0, 2000});
+  ASSERT_TRUE(mean);
+  EXPECT_THAT(mean->mean, DoubleNear(sum / 1000, 1e-9));
+  EXPECT_EQ(mean->low, 0);
+  EXPECT_EQ(mean->high, 999);
+}
+
 TEST(Series, AGapIsNotKnown) {
   // Seconds 5 to 9 are missing: longer than one lost sample or two would make it.
   const Series series = every_second({1, 1, 1, 1, kNone, kNone, kNone, kNone, kNone, 9, 9});

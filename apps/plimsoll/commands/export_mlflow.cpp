@@ -15,6 +15,7 @@
 #include "forward/http_client.hpp"
 #include "forward/server_address.hpp"
 #include "json_output.hpp"
+#include "named_runs.hpp"
 #include "store/store.hpp"
 
 namespace plimsoll {
@@ -60,17 +61,6 @@ Result<forward::ServerAddress> server_of(const ExportMlflowOptions& options) {
   if (!out)
     return std::unexpected(
         std::move(out).error().within(options.uri.empty() ? "MLFLOW_TRACKING_URI" : "--mlflow-uri"));
-  return out;
-}
-
-/// All runs that were named, before any is sent.
-Result<std::vector<std::string>> named_runs(store::Store& store, const ExportMlflowOptions& options) {
-  std::vector<std::string> out;
-  for (const std::string& name : options.runs) {
-    Result<store::Run> run = store.find(name);
-    if (!run) return std::unexpected(std::move(run).error());
-    out.push_back(std::move(run->id));
-  }
   return out;
 }
 
@@ -131,7 +121,8 @@ Result<int> export_runs(const ExportMlflowOptions& options) {
   if (!server) return std::unexpected(server.error());
   const auto store = store::open(options.store, {.create = false});
   if (!store) return std::unexpected(store.error());
-  const Result<std::vector<std::string>> runs = named_runs(**store, options);
+  // All of them are known before any is sent.
+  const Result<std::vector<store::Run>> runs = named_runs(**store, options.runs);
   if (!runs) return std::unexpected(runs.error());
   Result<forward::HttpClient> client = forward::HttpClient::open(*server);
   if (!client) return std::unexpected(std::move(client).error());
@@ -139,7 +130,7 @@ Result<int> export_runs(const ExportMlflowOptions& options) {
       [&client](const forward::Request& request) { return client->exchange(request); }, server->shown);
   nlohmann::ordered_json out = {{"server", server->url}, {"runs", nlohmann::ordered_json::array()}};
   for (std::size_t i = 0; i < runs->size(); ++i) {
-    forward::Forwarder run(**store, remote, server->url, (*runs)[i]);
+    forward::Forwarder run(**store, remote, server->url, (*runs)[i].id);
     {
       const SendingLine line;
       PLIMSOLL_TRY(send(run, [&] { line.show(run, i, runs->size()); }));
@@ -160,7 +151,8 @@ void add_export_mlflow(CommandLine& app, Invocation& invocation) {
   constexpr int kMostRuns = 1000;
   CommandLine* command = app.add_subcommand("export-mlflow", "Send runs to an MLflow server");
   const auto options = std::make_shared<ExportMlflowOptions>();
-  command->add_option("runs", options->runs, "The runs, by the first digits of their ids")
+  command
+      ->add_option("runs", options->runs, "The runs, by the first digits of their ids; `last` is the newest")
       ->required()
       ->expected(1, kMostRuns)
       ->option_text("RUN...");

@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
+#include "named_runs.hpp"
 #include "report/recording_reader.hpp"
 #include "report/run_page.hpp"
 #include "report/run_report.hpp"
@@ -62,7 +63,7 @@ Result<std::vector<store::Run>> chosen_runs(store::Store& store, const ReportOpt
     out = std::move(*found);
   }
   for (const std::string& id : options.runs) {
-    Result<store::Run> run = store.find(id);
+    Result<store::Run> run = named_run(store, id);
     if (!run) return std::unexpected(std::move(run).error());
     const auto same = [&](const store::Run& other) { return other.id == run->id; };
     if (std::ranges::none_of(out, same)) out.push_back(std::move(*run));
@@ -130,7 +131,8 @@ void add_report(CommandLine& app, Invocation& invocation) {
       "report",
       "What a run really did: its bottleneck, what was wasted, what to try; as text or as one page");
   command
-      ->add_option("runs", options->runs, "Runs, each by its id or the beginning of it; several are compared")
+      ->add_option("runs", options->runs,
+                   "Runs, each by its id or the beginning of it; several are compared")
       ->option_text("RUN …");
   command->add_option("--workload", options->workload, "All runs of this workload")->option_text("NAME");
   command->add_option("--html", options->html, "Write one page that opens without a network, with charts")
@@ -145,7 +147,7 @@ void add_report(CommandLine& app, Invocation& invocation) {
   command->add_flag("--json", options->json, "One JSON document");
   command->footer(
       "Examples:\n"
-      "  plimsoll report 3f2a91c0                            the verdict, averages, epochs\n"
+      "  plimsoll report last                                the newest run: verdict, averages, epochs\n"
       "  plimsoll report 3f2a91c0 --from 60 --to 120         of the second minute\n"
       "  plimsoll report 3f2a 81bc --html compare.html       two runs on one page, with charts\n"
       "  plimsoll report --workload sweep --html sweep.html  all runs of a workload");

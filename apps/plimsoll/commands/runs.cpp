@@ -81,7 +81,7 @@ void add_verbs(CommandLine& command, const SharedRuns& options, Invocation& invo
   CommandLine* shown = add("show", "All that is kept of a run", show_run);
   add_runs_argument(*shown, *options, "The run, by the first digits of its id");
   shown->get_option("runs")->expected(1)->option_text("RUN");
-  shown->footer("Example:\n  plimsoll runs show 1f3a");
+  shown->footer("Examples:\n  plimsoll runs show 1f3a\n  plimsoll runs show last");
 
   CommandLine* compared =
       add("compare", "Two runs or more side by side: what differs, and what came of it", compare_runs);
@@ -123,7 +123,7 @@ void add_runs(CommandLine& app, Invocation& invocation) {
       app.add_subcommand("runs", "The runs that were kept: list, search, compare, export, delete");
   add_common(*command, *options);
   add_list_options(*command, *options);
-  command->add_option("run", options->runs, "Show this one, by the first digits of its id")
+  command->add_option("run", options->runs, "Show this one, by the first digits of its id, or `last`")
       ->expected(0, 1)
       ->option_text("[RUN]");
   command->require_subcommand(0, 1);
@@ -133,7 +133,7 @@ void add_runs(CommandLine& app, Invocation& invocation) {
       "  plimsoll runs\n"
       "  plimsoll runs --filter \"metrics.loss < 0.1 and tags.model LIKE 'res%'\" --order-by metrics.loss\n"
       "  plimsoll runs --experiment vision --columns metrics.accuracy,params.lr\n"
-      "  plimsoll runs show 1f3a\n"
+      "  plimsoll runs show last\n"
       "  plimsoll runs compare 1f3a 9c02\n"
       "Each of its commands explains itself: plimsoll runs COMMAND --help");
   command->callback([options, command, &invocation] {

@@ -1,8 +1,8 @@
 'use strict';
 // Draws the charts over the still ones, on one axis of elapsed time. Names come from a run: they are only ever set as text.
 const data = JSON.parse(document.getElementById('data').textContent);
-const kHeight = 190, kLeft = 62, kRightMargin = 8, kTop = 8, kBottom = 168;
-const kColors = 8;
+const kHeight = 190, kRightMargin = 8, kTop = 8, kBottom = 168;
+let left = 62;  // of every chart's frame: as wide as the longest label of all, so that their times stand below each other
 const svgNamespace = document.querySelector('svg')?.namespaceURI;  // of the still charts
 
 // ---- Figures for people, as text.cpp and series_catalogue.cpp write them.
@@ -33,6 +33,15 @@ const write = {
 function valueText(value, chart) {
   return Number.isFinite(value) ? (write[chart.shown] || write.plain)(value, chart.unit) : '–';
 }
+// At an axis; the caption names the unit of the command's own metrics, and that these are cores.
+function markOf(value, chart) {
+  return (write[chart.shown] || write.plain)(value, '').replace(' cores', '');
+}
+const measuring = document.createElement('canvas').getContext('2d');
+measuring.font = '12px system-ui, sans-serif';  // as the style sheet says of labels
+function textWidth(text) {
+  return measuring.measureText(text).width;
+}
 function timeText(seconds) {
   const size = Math.abs(seconds);
   if (size < 120) return `${Number(seconds.toPrecision(4))} s`;
@@ -55,6 +64,7 @@ function decode(line) {
   line.value = numbers(line.v);
   line.low = numbers(line.l) || line.value;
   line.high = numbers(line.h) || line.value;
+  line.count = line.n || null;  // of the points that each was joined of
   line.joined = Boolean(line.l);
   line.cut = new Set(line.b || []);
   line.smooth = line.value;
@@ -77,19 +87,24 @@ function firstAfter(list, x) {
   }
   return low;
 }
+// Of the command's own metrics every point counts the same, the first among them; of what was sampled, its time.
 function averageOf(line, from, to) {
-  let sum = 0, seconds = 0, low = Infinity, high = -Infinity;
-  for (let i = firstAfter(line.time, from); i < line.time.length; ++i) {
-    const begin = beginOf(line, i);
-    if (begin >= to) break;
-    const part = Math.min(line.time[i], to) - Math.max(begin, from);
-    if (part <= 0 || Number.isNaN(line.value[i])) continue;
+  let sum = 0, weight = 0, low = Infinity, high = -Infinity;
+  const add = (i, part) => {
+    if (part <= 0 || Number.isNaN(line.value[i])) return;
     sum += part * line.value[i];
-    seconds += part;
+    weight += part;
     low = Math.min(low, line.low[i]);
     high = Math.max(high, line.high[i]);
+  };
+  for (let i = 0; line.kind === 'own' && i < line.time.length; ++i)
+    if (line.time[i] >= from && line.time[i] <= to) add(i, line.count ? line.count[i] : 1);
+  for (let i = firstAfter(line.time, from); line.kind !== 'own' && i < line.time.length; ++i) {
+    const begin = beginOf(line, i);
+    if (begin >= to) break;
+    add(i, Math.min(line.time[i], to) - Math.max(begin, from));
   }
-  return seconds > 0 ? { mean: sum / seconds, low, high, seconds } : null;
+  return weight > 0 ? { mean: sum / weight, low, high } : null;
 }
 function counterAt(line, time) {
   const next = firstAfter(line.time, time);
@@ -100,7 +115,7 @@ function counterAt(line, time) {
 }
 // An average that forgets, over time rather than samples; it starts anew after a gap. `strength`: seconds, or samples.
 function smoothed(line, strength) {
-  if (strength <= 0 || line.kind === 'counter') return line.value;
+  if (strength <= 0 || line.shape) return line.value;
   const out = new Float64Array(line.value.length);
   let now = NaN;
   for (let i = 0; i < out.length; ++i) {
@@ -160,6 +175,9 @@ function visible(line, by, from, to) {
   const begin = Math.max(0, firstAfter(line.time, from) - 1), end = Math.min(line.time.length, firstAfter(line.time, to) + 1);
   return Array.from({ length: end - begin }, (_, i) => begin + i);
 }
+function isHidden(line) {
+  return line.runs.every((run) => state.hidden.has(run));
+}
 // One point for each column of pixels: mean, lowest and highest; a gap ends a piece.
 function columns(line, by, from, to, width) {
   const pieces = [];
@@ -174,6 +192,9 @@ function columns(line, by, from, to, width) {
     const column = Math.round(x);
     if (now && now.column !== column) close();
     const low = state.smoothing ? value : line.low[i], high = state.smoothing ? value : line.high[i];
+    // A sample stands for the time since the one before: after a gap, and at first, the line begins there.
+    if (!now && piece.length === 0 && by === 'time' && (line.kind === 'gauge' || line.kind === 'flags'))
+      piece.push({ x: (beginOf(line, i) - from) / (to - from) * width, sum: value, count: 1, low, high });
     if (!now) now = { column, x, sum: 0, count: 0, low: Infinity, high: -Infinity };
     now.sum += value; now.count += 1; now.x = x;
     now.low = Math.min(now.low, low); now.high = Math.max(now.high, high);
@@ -194,58 +215,87 @@ function verticalRange(chart, drawn) {
   if (chart.shown === 'share' && high > 0.2) high = Math.max(high, 1);
   for (const [limit] of chart.limits) if (limit < 3 * high) high = Math.max(high, 1.02 * limit);
   if (!(high > low)) high = low + Math.max(Math.abs(low), { share: 0.1, bytes: 1 << 20, bytes_per_second: 1e6 }[chart.shown] || 1);
-  const margin = chart.shown === 'plain' ? 0.05 * (high - low) : 0;
-  return [low - margin, high + margin];
+  const margin = chart.shown === 'share' && high === 1 ? 0 : 0.05 * (high - low);
+  return [chart.shown === 'plain' ? low - margin : low, high + margin];
 }
 
+// Values across which a line is drawn, with what stands at it.
+function marksOf(chart, low, high) {
+  const step = niceStep(high - low, 4, chart.shown === 'bytes' ? 1024 : 10), out = [];
+  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-6; value += step)
+    out.push([value, markOf(Math.abs(value) < step * 1e-6 ? 0 : value, chart)]);
+  return out;
+}
 function drawAxes(chart, svg, view) {
-  const { low, high, right, y, from, to, by } = view;
-  const step = niceStep(high - low, 4, chart.shown === 'bytes' ? 1024 : 10);
-  for (let value = Math.ceil(low / step) * step; value <= high + step * 1e-6; value += step) {
-    make('line', { class: 'rule', x1: kLeft, x2: right, y1: y(value), y2: y(value) }, svg);
-    label(svg, kLeft - 6, y(value) + 4, 'end', valueText(Math.abs(value) < step * 1e-6 ? 0 : value, chart).replace(' cores', ''));
+  const { high, right, y, from, to, by } = view;
+  for (const [value, text] of view.marks) {
+    make('line', { class: 'rule', x1: left, x2: right, y1: y(value), y2: y(value) }, svg);
+    label(svg, left - 6, y(value) + 4, 'end', text);
   }
-  const count = Math.max(2, (right - kLeft) / 110);
+  const count = Math.max(2, (right - left) / 110);
   const across = by === 'time' ? niceTimeStep(to - from, count) : Math.max(1, niceStep(to - from, count, 10));
   for (let mark = Math.ceil(from / across) * across; mark <= to + across * 1e-6; mark += across) {
-    const x = kLeft + (mark - from) / (to - from) * (right - kLeft);
+    const x = left + (mark - from) / (to - from) * (right - left);
+    const text = by === 'time' ? markText(mark, to) : String(Number(mark.toPrecision(8)));
+    const half = textWidth(text) / 2, last = right + kRightMargin - half;
     make('line', { class: 'rule', x1: x, x2: x, y1: kBottom, y2: kBottom + 4 }, svg);
-    label(svg, x, kHeight - 6, x > right - 20 ? 'end' : 'middle', by === 'time' ? markText(mark, to) : String(Number(mark.toPrecision(8))));
+    label(svg, Math.max(half, Math.min(x, last)), kHeight - 6, 'middle', text);
   }
   for (const [limit, text] of chart.limits) {
     if (limit > high) continue;
-    make('line', { class: 'limit', x1: kLeft, x2: right, y1: y(limit), y2: y(limit) }, svg);
+    make('line', { class: 'limit', x1: left, x2: right, y1: y(limit), y2: y(limit) }, svg);
     label(svg, right - 2, y(limit) + (y(limit) > kTop + 14 ? -4 : 13), 'end', text, 'limit');
   }
 }
 
-function drawLine(line, pieces, svg, y) {
-  const color = `run-${line.color % kColors}`;
+// From point to point, or as steps: a counter's value holds until the next, a sampled number since the one before.
+function pathOf(line, piece, at) {
+  let path = '';
+  for (const p of piece) {
+    const [x, y] = at(p);
+    path += path === '' ? `M${x} ${y}` : line.shape === 'after' ? `H${x}V${y}` : line.shape === 'before' ? `V${y}H${x}` : `L${x} ${y}`;
+  }
+  return piece.length === 1 ? `${path}h1` : path;
+}
+function drawLine(line, pieces, svg, y, end) {
+  const color = `run-${line.color}`;
   let path = '', band = '';
   for (const piece of pieces) {
-    const point = (p, value) => `${(kLeft + p.x).toFixed(1)} ${y(value).toFixed(1)}`;
-    path += `M${piece.map((p) => point(p, p.sum / p.count)).join('L')}${piece.length === 1 ? 'h1' : ''}`;
+    const point = (p, value) => `${(left + p.x).toFixed(1)} ${y(value).toFixed(1)}`;
+    path += pathOf(line, piece, (p) => [(left + p.x).toFixed(1), y(p.sum / p.count).toFixed(1)]);
     if (!state.smoothing && piece.some((p) => p.high > p.low))
       band += `M${piece.map((p) => point(p, p.high)).join('L')}L${piece.slice().reverse().map((p) => point(p, p.low)).join('L')}Z`;
   }
-  if (band && !line.faint) make('path', { class: `band ${color}`, d: band }, svg);
+  // What the command counts is so until its end.
+  if (path && line.shape === 'after' && line.kind === 'own' && end > left) path += `H${end.toFixed(1)}`;
+  if (band && !line.faint && !line.shape) make('path', { class: `band ${color}`, d: band }, svg);
   make('path', { class: `line ${color}${line.faint ? ' faint' : ''}`, d: path }, svg);
 }
 
+// What a chart's frame needs, before any is drawn: the longest label of all says where the frames begin.
+function plan(chart) {
+  const by = axisOf(chart), [from, to] = state.span[by];
+  chart.width = Math.max(240, chart.figure.clientWidth);
+  chart.drawn = chart.lines.map((line) =>
+    (isHidden(line) || (by === 'step' && !line.step) ? [] : columns(line, by, from, to, chart.width - kRightMargin - left)));
+  chart.range = verticalRange(chart, chart.drawn);
+  chart.marks = marksOf(chart, ...chart.range);
+  return Math.max(0, ...chart.marks.map(([, text]) => textWidth(text)));
+}
 function draw(chart) {
   const by = axisOf(chart), [from, to] = state.span[by];
-  const width = Math.max(240, chart.figure.clientWidth), right = width - kRightMargin;
-  const drawn = chart.lines.map((line) =>
-    (state.hidden.has(line.run) || (by === 'step' && !line.step) ? [] : columns(line, by, from, to, right - kLeft)));
-  const [low, high] = verticalRange(chart, drawn);
+  const width = chart.width, right = width - kRightMargin, marks = chart.marks;
+  const drawn = chart.drawn, [low, high] = chart.range;
   const y = (value) => kBottom - (value - low) / (high - low) * (kBottom - kTop);
   const svg = chart.svg;
   svg.setAttribute('viewBox', `0 0 ${width} ${kHeight}`);
+  svg.dataset.left = left;
   svg.replaceChildren();
-  drawAxes(chart, svg, { low, high, right, y, from, to, by });
+  drawAxes(chart, svg, { high, right, y, from, to, by, marks });
   // An svg within clips what is drawn beyond the frame.
-  const lines = make('svg', { x: kLeft, y: 0, width: right - kLeft, height: kHeight, viewBox: `${kLeft} 0 ${right - kLeft} ${kHeight}` }, svg);
-  chart.lines.forEach((line, i) => drawLine(line, drawn[i], lines, y));
+  const lines = make('svg', { x: left, y: 0, width: right - left, height: kHeight, viewBox: `${left} 0 ${right - left} ${kHeight}` }, svg);
+  const endOf = (line) => (by === 'time' ? left + (Math.min(to, Math.max(...line.runs.map((run) => data.runs[run].to))) - from) / (to - from) * (right - left) : 0);
+  chart.lines.forEach((line, i) => drawLine(line, drawn[i], lines, y, endOf(line)));
   chart.choice = make('rect', { class: 'choice', y: kTop, height: kBottom - kTop, width: 0 }, svg);
   chart.cross = make('line', { class: 'cross', y1: kTop, y2: kBottom, visibility: 'hidden' }, svg);
   chart.view = { from, to, right };
@@ -259,9 +309,10 @@ function valueAt(line, by, at) {
     for (const i of line.byStep) if (line.step[i] <= at) best = i; else break;
     return line.smooth[best];
   }
-  const i = line.kind === 'own' ? firstAfter(line.time, at) - 1 : firstAfter(line.time, at - 1e-9);
+  const holds = line.kind === 'own' || line.shape === 'after';
+  const i = holds ? firstAfter(line.time, at) - 1 : firstAfter(line.time, at - 1e-9);
   if (i < 0 || i >= line.time.length) return NaN;
-  return line.kind !== 'own' && beginOf(line, i) > at ? NaN : line.smooth[i];
+  return !holds && beginOf(line, i) > at ? NaN : line.smooth[i];
 }
 function showCross(by) {
   const at = state.cross[by];
@@ -271,7 +322,7 @@ function showCross(by) {
     const shown = at !== null && at >= from && at <= to;
     chart.cross.setAttribute('visibility', shown ? 'visible' : 'hidden');
     if (shown) {
-      const x = kLeft + (at - from) / (to - from) * (right - kLeft);
+      const x = left + (at - from) / (to - from) * (right - left);
       chart.cross.setAttribute('x1', x);
       chart.cross.setAttribute('x2', x);
     }
@@ -287,18 +338,25 @@ function showCross(by) {
 const rows = Array.from(document.querySelectorAll('#averages tbody tr'));
 function findLine(metric, run) {
   for (const chart of data.charts) for (const line of chart.lines)
-    if (line.metric === metric && line.run === run) return [chart, line];
+    if (line.metric === metric && line.runs.includes(run)) return [chart, line];
   return [null, null];
 }
-const cells = rows.map((row) => data.runs.map((_, run) => [row.cells[run + 1], ...findLine(row.dataset.metric, run)]));
+const cells = rows.map((row) => data.runs.map((known, run) => {
+  const cell = row.cells[run + 1];
+  return [cell, known, [cell.firstElementChild.textContent, cell.lastElementChild.textContent], ...findLine(row.dataset.metric, run)];
+}));
 function showAverages() {
-  const [from, to] = state.span.time;
-  for (const row of cells) for (const [cell, chart, line] of row) {
+  const [from, to] = state.span.time, zoomed = from > whole.time[0] || to < whole.time[1];
+  for (const row of cells) for (const [cell, run, ofWhole, chart, line] of row) {
     if (!line) continue;
     let text = '–', range = '';
-    const average = averageOf(line, from, to);
-    if (average && line.kind === 'counter') {
-      text = `${valueText(Math.max(0, counterAt(line, to) - counterAt(line, from)), chart)} in all`;
+    // A line that runs share goes on after the end of one of them.
+    const begin = Math.max(from, run.from), end = Math.min(to, run.to);
+    const average = averageOf(line, begin, end);
+    if (!zoomed) {
+      [text, range] = ofWhole;  // made of all samples: as the report's other forms say it
+    } else if (average && line.kind === 'counter') {
+      text = `${valueText(Math.max(0, counterAt(line, end) - counterAt(line, begin)), chart)} in all`;
     } else if (average) {
       text = valueText(average.mean, chart);
       range = `${valueText(average.low, chart)} – ${valueText(average.high, chart)}`;
@@ -306,9 +364,8 @@ function showAverages() {
     cell.firstElementChild.textContent = text;
     cell.lastElementChild.textContent = range;
   }
-  const zoomed = from > whole.time[0] || to < whole.time[1];
   const note = document.getElementById('averages-span');
-  if (note) note.textContent = `Over ${timeText(from)} to ${timeText(to)}; weighted by time, times without samples left out.`;
+  if (note) note.textContent = zoomed ? `Over ${timeText(from)} to ${timeText(to)}.` : 'Over the whole.';
   document.getElementById('span').textContent = `${timeText(from)} – ${timeText(to)}`;
   document.getElementById('reset').disabled = !zoomed && state.span.step.every((edge, i) => edge === whole.step[i]);
 }
@@ -319,7 +376,10 @@ function refresh() {
   waiting = true;
   requestAnimationFrame(() => {
     waiting = false;
-    for (const chart of data.charts) draw(chart);
+    const before = left;
+    left = 10 + Math.ceil(Math.max(30, ...data.charts.map(plan)));
+    if (left !== before) data.charts.forEach(plan);
+    data.charts.forEach(draw);
     showAverages();
     showCross('time');
     showCross('step');
@@ -343,11 +403,11 @@ function reset() {
 function positionOf(chart, event) {
   const box = chart.svg.getBoundingClientRect(), { from, to, right } = chart.view;
   const x = (event.clientX - box.left) / box.width * (right + kRightMargin);
-  return Math.min(to, Math.max(from, from + (x - kLeft) / (right - kLeft) * (to - from)));
+  return Math.min(to, Math.max(from, from + (x - left) / (right - left) * (to - from)));
 }
 function choose(chart, begin, end) {
   const { from, to, right } = chart.view;
-  const place = (value) => kLeft + (value - from) / (to - from) * (right - kLeft);
+  const place = (value) => left + (value - from) / (to - from) * (right - left);
   chart.choice.setAttribute('x', place(Math.min(begin, end)));
   chart.choice.setAttribute('width', Math.abs(place(end) - place(begin)));
 }
@@ -367,7 +427,7 @@ function listen(chart) {
   chart.svg.addEventListener('pointerup', (event) => {
     if (begin === null) return;
     const end = positionOf(chart, event), by = axisOf(chart), { from, to, right } = chart.view;
-    const pixels = Math.abs(end - begin) / (to - from) * (right - kLeft);
+    const pixels = Math.abs(end - begin) / (to - from) * (right - left);
     if (pixels > 4) zoom(by, Math.min(begin, end), Math.max(begin, end));
     choose(chart, begin, begin);
     begin = null;
@@ -409,10 +469,10 @@ function csv() {
   for (const chart of data.charts) {
     if (chart.figure.closest('.group').hidden) continue;
     const by = axisOf(chart), [from, to] = state.span[by];
-    for (const line of chart.lines) for (let i = 0; i < line.time.length && !state.hidden.has(line.run); ++i) {
+    for (const line of chart.lines) for (let i = 0; i < line.time.length && !isHidden(line); ++i) {
       const at = by === 'time' ? line.time[i] : line.step ? line.step[i] : NaN;
       if (!(at >= from && at <= to)) continue;
-      out.push([data.runs[line.run].id, named(data.runs[line.run].title), named(line.metric), quoted(chart.unit || chart.shown),
+      out.push([line.runs.map((run) => data.runs[run].id).join(' '), named(line.runs.map((run) => data.runs[run].title).join('; ')), named(line.metric), quoted(chart.unit || chart.shown),
         line.time[i], line.step ? line.step[i] : '', line.value[i], line.low[i], line.high[i], line.joined ? 'yes' : 'no'].join(','));
     }
   }
@@ -444,6 +504,7 @@ data.charts.forEach((chart, index) => {
   chart.svg.setAttribute('tabindex', '0');
   chart.readouts = Array.from(chart.figure.querySelectorAll('[data-line] b'));
   chart.where = document.createElement('small');
+  chart.where.className = 'where';
   chart.figure.querySelector('figcaption').append(chart.where);
   listen(chart);
 });
@@ -464,6 +525,7 @@ if (data.charts.length > 0) {
     });
   for (const radio of document.querySelectorAll('[name=axis]'))
     radio.addEventListener('change', () => { state.by = radio.value; refresh(); });
+  for (const folded of document.querySelectorAll('details.zero')) folded.addEventListener('toggle', refresh);
   addEventListener('resize', refresh);
   refresh();
 }
