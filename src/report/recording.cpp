@@ -126,6 +126,7 @@ void add_history(Recording& recording, const std::string& metric, std::span<cons
   options.start = recording.run.start;
   options.gaps = recording.gaps;
   options.most_samples = most_samples;
+  options.irregular = known && known->shown == Shown::count;  // processes are counted when some come or go
   if (known && known->shown == Shown::share && description.unit == "%") options.scale = 0.01;
   Series series = make_series(points, options);
   series.unit = options.scale == 1 ? description.unit : "1";

@@ -57,8 +57,13 @@ LineShape shape_of(const Series& series, const KnownSeries* known) {
                                                                                      : LineShape::straight;
 }
 
-ChartLine line_of(const std::string& metric, const Series& series, std::size_t run, const RunReport& report,
-                  std::size_t most) {
+bool several_gpus(std::span<const RunReport> reports) {
+  return std::ranges::any_of(reports, [](const RunReport& r) { return r.figures.gpus.size() > 1; });
+}
+
+ChartLine line_of(const std::string& metric, const Series& series, std::size_t run,
+                  std::span<const RunReport> reports, std::size_t most) {
+  const RunReport& report = reports[run];
   const KnownSeries* known = find_series(metric);
   ChartLine line{{run},
                  0,
@@ -75,7 +80,7 @@ ChartLine line_of(const std::string& metric, const Series& series, std::size_t r
       count_from_zero(line.series, series.samples.front().value);
   }
   const std::optional<unsigned> number = series_number(metric);
-  if (number && metric.contains("gpu/") && report.figures.gpus.size() > 1)
+  if (number && metric.contains("gpu/") && several_gpus(reports))
     line.label += fmt::format(", GPU {}", *number);
   return line;
 }
@@ -112,6 +117,9 @@ void set_colors(Chart& chart, std::span<const RunReport> reports) {
   for (ChartLine& line : chart.lines) {
     const std::optional<std::size_t> own = own_color(line, reports);
     line.color = own && taken.insert(*own).second ? *own : next++;
+    // Not the run's colour: then its name says whose it is.
+    if (own && reports.size() > 1 && line.color != *own)
+      line.label += fmt::format(" of {}", title_among(reports, line.runs.front()));
   }
 }
 
@@ -163,7 +171,7 @@ void add_known(std::span<const RunReport> reports, std::size_t most, std::vector
     for (std::size_t run = 0; run < reports.size(); ++run)
       for (const auto& [metric, series] : reports[run].recording.series) {
         if (find_series(metric) != &known) continue;
-        ChartLine line = line_of(metric, series, run, reports[run], most);
+        ChartLine line = line_of(metric, series, run, reports, most);
         if (line.series.samples.empty()) continue;
         auto chart = std::ranges::find(out, title, &Chart::title);
         if (chart == out.end())
@@ -180,7 +188,7 @@ void add_own(std::span<const RunReport> reports, std::size_t most, std::vector<C
   for (std::size_t run = 0; run < reports.size(); ++run)
     for (const auto& [metric, series] : reports[run].recording.series) {
       if (!is_own_metric(metric)) continue;
-      ChartLine line = line_of(metric, series, run, reports[run], most);
+      ChartLine line = line_of(metric, series, run, reports, most);
       if (line.series.samples.empty()) continue;
       const auto begin = out.begin() + static_cast<std::ptrdiff_t>(first);
       auto chart =

@@ -117,7 +117,7 @@ TEST_F(RunPageInABrowser, LongRunsShowTheirExtremesUntilSmoothed) {
     answer.lines = svg(sm).querySelectorAll('path.line').length;
     answer.bands = svg(sm).querySelectorAll('path.band').length;
     answer.points = svg(sm).querySelector('path.line').getAttribute('d').split('L').length;
-    answer.labels = Array.from(document.querySelectorAll(`[data-chart="${sm}"] .legend li`), (li) => li.firstChild.textContent.trim());
+    answer.labels = Array.from(document.querySelectorAll(`[data-chart="${sm}"] .legend li`), (li) => li.textContent.trim());
     const slider = document.getElementById('smoothing');
     slider.value = 50; slider.dispatchEvent(new Event('input'));
     later(() => { answer.smoothed = svg(sm).querySelectorAll('path.band').length; say(); });)");

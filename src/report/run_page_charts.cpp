@@ -50,18 +50,22 @@ std::string controls(const std::vector<Chart>& charts, std::span<const RunReport
          "zoom, Shift ← → shift, Esc shows the whole.</p>\n";
 }
 
-/// One entry for each label, with a key and room for a value for each run.
+/// One entry for each label: of one line its key, what it is and room for its value; of several runs' lines a
+/// key and room for each.
 std::string legend(const Chart& chart) {
   std::string out = "<ul class=\"legend\">";
   std::vector<std::string_view> said;
   for (const ChartLine& line : chart.lines) {
     if (std::ranges::find(said, line.label) != said.end()) continue;
     said.push_back(line.label);
-    out += fmt::format("<li>{}", escape_html(line.label));
+    const bool alone = std::ranges::count(chart.lines, line.label, &ChartLine::label) == 1;
+    out += "<li>";
+    if (!alone) out += escape_html(line.label);
     for (std::size_t l = 0; l < chart.lines.size(); ++l)
       if (chart.lines[l].label == line.label)
-        out += fmt::format(" <span data-line=\"{}\"><span class=\"key run-{}{}\"></span><b></b></span>", l,
-                           chart.lines[l].color, line.secondary ? " faint" : "");
+        out += fmt::format("{}<span data-line=\"{}\"><span class=\"key run-{}{}\"></span>{}<b></b></span>",
+                           alone ? "" : " ", l, chart.lines[l].color, line.secondary ? " faint" : "",
+                           alone ? escape_html(line.label) + " " : "");
     out += "</li>";
   }
   return out + "</ul>";

@@ -231,6 +231,15 @@ TEST(RunPage, ASampleThatReachesOverTheEndIsDrawnUpToIt) {
   EXPECT_EQ(charts.at(0).at("lines").at(0).at("t"), nlohmann::json::parse("[2000, 88000]"));
 }
 
+TEST(RunPage, ALineThatHasNotItsRunsColourNamesTheRun) {
+  std::vector<RunReport> reports = {reported(made_up_run({}, "one GPU")), reported(for_hours())};
+  const auto lines = chart_named(data_of(run_page(reports)).at("charts"), "SM activity").at("lines");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines.at(0).at("label"), "SM activity, GPU 0");
+  EXPECT_EQ(lines.at(1).at("label"), "SM activity, GPU 0");
+  EXPECT_EQ(lines.at(2).at("label"), "SM activity, GPU 1 of gpt2 on two GPUs");
+}
+
 TEST(RunPage, TheTitleIsTheScript) {
   TestRecording made = made_up_run({}, "python3");
   made.tag("plimsoll.command", R"(["/opt/conda/bin/python3", "src/train.py", "--lr", "0.1"])");

@@ -40,7 +40,7 @@ class Declared {
   std::span<const Span> gaps_;
 };
 
-void set_beginnings(Series& series, std::span<const Span> gaps) {
+void set_beginnings(Series& series, std::span<const Span> gaps, bool irregular) {
   const bool sampled = series.kind != SeriesKind::own;
   Declared declared(gaps);
   for (std::size_t i = 0; i < series.samples.size(); ++i) {
@@ -51,7 +51,9 @@ void set_beginnings(Series& series, std::span<const Span> gaps) {
     }
     span.from = series.samples[i - 1].span.to;
     if (!sampled) continue;
-    const double periods = declared.within(span) ? kDeclaredGapPeriods : kGapPeriods;
+    const bool said = declared.within(span);
+    if (irregular && !said) continue;
+    const double periods = said ? kDeclaredGapPeriods : kGapPeriods;
     if (span.seconds() > periods * series.period) span.from = std::max(span.from, span.to - series.period);
   }
 }
@@ -217,7 +219,7 @@ Series make_series(std::span<const store::Point> points, const SeriesOptions& op
   const auto time = [](const Sample& s) { return s.span.to; };
   if (!std::ranges::is_sorted(series.samples, {}, time)) std::ranges::stable_sort(series.samples, {}, time);
   series.period = usual_period(series.samples);
-  set_beginnings(series, options.gaps);
+  set_beginnings(series, options.gaps, options.irregular);
   if (series.kind == SeriesKind::counter) count_on(series.samples);
   return reduced(series, options.most_samples);
 }

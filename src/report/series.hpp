@@ -57,6 +57,8 @@ struct SeriesOptions {
   double scale = 1;                  ///< 0.01 where percents were stored
   std::vector<Span> gaps = {};       ///< in which nothing was sampled, as the sampling said; in order
   std::size_t most_samples = 50000;  ///< more points than this are joined
+  /// Read when there is news rather than at a steady rate: only what the sampling calls a gap is one.
+  bool irregular = false;
 };
 
 /// What lies before the start counts as at the start. Values that are no numbers stay, and are left out of

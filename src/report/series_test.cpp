@@ -86,6 +86,12 @@ TEST(Series, ASingleLateSampleIsNoGapUnlessDeclared) {
   EXPECT_EQ(every_second(values, {.gaps = {{3, 5}}}).samples[3].span, (Span{4, 5}));
 }
 
+TEST(Series, WhatIsReadWhenThereIsNewsHasNoGapsButDeclaredOnes) {
+  const std::vector<double> values = {1, 1, 1, 1, kNone, kNone, kNone, kNone, kNone, 9, 9};
+  EXPECT_EQ(every_second(values, {.irregular = true}).samples[4].span, (Span{4, 10}));
+  EXPECT_EQ(every_second(values, {.gaps = {{4, 10}}, .irregular = true}).samples[4].span, (Span{9, 10}));
+}
+
 TEST(Series, CountersAreInterpolatedAndGoOnWhereTheyBeginAnew) {
   const Series counter = every_second({10, 20, 40, 5, 15}, {.kind = SeriesKind::counter});
   EXPECT_THAT(increase(counter, {1.5, 2.5}), Optional(DoubleEq(15)));

@@ -318,6 +318,8 @@ Waste waste_of(const RunFigures& figures) {
     out.text = "No GPU was sampled.";
   } else if (!out.gpu_seconds || !out.idle_seconds || *out.gpu_seconds <= 0) {
     out.text = "Not known: the GPU's activity was not sampled.";
+  } else if (*out.idle_seconds <= 0) {
+    out.text = fmt::format("None of the {} of GPU time was near-idle.", text(Seconds(*out.gpu_seconds)));
   } else {
     out.text = fmt::format(
         "{} of {} GPU time were near-idle ({}): {} before the first work, {} within it, {} after the last.",

@@ -116,6 +116,8 @@ TEST(Verdict, WhatWasWasted) {
   EXPECT_THAT(v.waste.idle_joules, Optional(DoubleNear(3000, 50)));  // 30 s at 100 W
   EXPECT_THAT(v.waste.joules, Optional(DoubleNear(39000, 50)));
   EXPECT_THAT(v.waste.text, HasSubstr("near-idle (25 %)"));
+  EXPECT_EQ(judge(MadeUp{.load = 0, .save = 0}).waste.text,
+            "None of the 2.00 min of GPU time was near-idle.");
 }
 
 TEST(Verdict, UtilizationAgainstActivity) {
@@ -159,7 +161,9 @@ TEST(Verdict, UnknownIsUnknown) {
   EXPECT_THAT(v.main.text, HasSubstr("how full the SMs were was not sampled"));
   EXPECT_EQ(v.utilization, std::nullopt);
   EXPECT_EQ(v.waste.joules, std::nullopt);
-  EXPECT_THAT(v.waste.text, HasSubstr("not known"));
+  EXPECT_EQ(v.waste.text, "None of the 10 s of GPU time was near-idle.");
+  const Verdict idle = judge(TestRecording(10).sampled("system/gpu/0/utilization", 0, 2).take());
+  EXPECT_THAT(idle.waste.text, HasSubstr("What energy they took is not known."));
 }
 
 TEST(Verdict, AGpuThatWasNotUsed) {
