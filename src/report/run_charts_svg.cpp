@@ -78,6 +78,21 @@ std::string path_of(const ChartLine& line, Span span, const Axis& axis, double l
   return out;
 }
 
+/// Few points of the command's own are seen as points; so is a sample that stands alone, which a line would
+/// hide.
+std::string dots_of(const ChartLine& line, Span span, const Axis& axis, double left) {
+  constexpr std::size_t kFewPoints = 30;
+  const std::vector<Sample>& samples = line.series.samples;
+  const bool few = line.series.kind == SeriesKind::own && line.shape == LineShape::straight;
+  std::string out;
+  if (samples.size() > (few ? kFewPoints : 1)) return out;
+  for (const Sample& s : samples)
+    if (std::isfinite(s.value))
+      out += fmt::format("M{:.1f} {:.1f}h0",
+                         left + (s.span.to - span.from) / span.seconds() * (kRight - left), axis.y(s.value));
+  return out;
+}
+
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text,
                     std::string_view kind = "") {
   return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\"{}>{}</text>", x, y, anchor,
@@ -114,9 +129,12 @@ std::string chart_svg(const Chart& chart, Span span) {
                          kRight, axis.y(limit.value), axis.y(limit.value)) +
              text_at(kRight - 2, axis.y(limit.value) + (axis.y(limit.value) > kTop + 14 ? -4 : 13), "end",
                      limit.label, "limit");
-  for (const ChartLine& line : chart.lines)
+  for (const ChartLine& line : chart.lines) {
     out += fmt::format("<path class=\"line run-{}{}\" d=\"{}\"/>", line.color, line.secondary ? " faint" : "",
                        path_of(line, span, axis, left));
+    if (const std::string dots = dots_of(line, span, axis, left); !dots.empty())
+      out += fmt::format("<path class=\"dots run-{}\" d=\"{}\"/>", line.color, dots);
+  }
   return out + "</svg>";
 }
 

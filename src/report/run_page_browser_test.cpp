@@ -201,6 +201,23 @@ TEST_F(RunPageInABrowser, LabelsAreWithinTheirChartsAndCountersAreSteps) {
   }
 }
 
+TEST_F(RunPageInABrowser, FewPointsAndSingleSamplesAreSeen) {
+  TestRecording made(100);
+  made.own("accuracy", {{20, 0.5}, {30, 0.65}, {60, 0.8}}).own("once", {{20, 1.5}});
+  made.sampled("system/host/disk_read", [](double t) { return t == 50 ? 1e6 : std::nan(""); }, 1);
+  const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
+  const nlohmann::json answer = ask(page, std::string(kTools) + R"(
+    const dots = (title) => svg(chartOf(title)).querySelector('path.dots').getAttribute('d').split('M').length - 1;
+    answer.dots = ['accuracy', 'once', 'Storage'].map(dots);
+    say();)");
+  ASSERT_TRUE(answer.is_object()) << answer;
+  EXPECT_EQ(answer.value("error", ""), "");
+  EXPECT_EQ(answer.at("dots").at(0), 3);
+  EXPECT_EQ(answer.at("dots").at(1), 1);
+  EXPECT_GE(answer.at("dots").at(2), 1);
+  EXPECT_TRUE(page.contains("<path class=\"dots run-0\"")) << "without scripts, too";
+}
+
 TEST_F(RunPageInABrowser, ZeroChartsAreDrawnWhereTheyAreUnfolded) {
   TestRecording made = made_up_run({});
   made.sampled("system/host/swap_used", 0, 1);

@@ -257,10 +257,15 @@ function pathOf(line, piece, at) {
   }
   return piece.length === 1 ? `${path}h1` : path;
 }
+// Few points of the command's own are seen as points; so is a sample that stands alone, which a line would hide.
+const kFewPoints = 30;
 function drawLine(line, pieces, svg, y, end) {
   const color = `run-${line.color}`;
-  let path = '', band = '';
+  const few = line.kind === 'own' && !line.shape && pieces.reduce((sum, piece) => sum + piece.length, 0) <= kFewPoints;
+  let path = '', band = '', dots = '';
   for (const piece of pieces) {
+    if (few || piece[piece.length - 1].x - piece[0].x < 1)
+      dots += piece.map((p) => `M${(left + p.x).toFixed(1)} ${y(p.sum / p.count).toFixed(1)}h0`).join('');
     const point = (p, value) => `${(left + p.x).toFixed(1)} ${y(value).toFixed(1)}`;
     path += pathOf(line, piece, (p) => [(left + p.x).toFixed(1), y(p.sum / p.count).toFixed(1)]);
     if (!state.smoothing && piece.some((p) => p.high > p.low))
@@ -270,6 +275,7 @@ function drawLine(line, pieces, svg, y, end) {
   if (path && line.shape === 'after' && line.kind === 'own' && end > left) path += `H${end.toFixed(1)}`;
   if (band && !line.faint && !line.shape) make('path', { class: `band ${color}`, d: band }, svg);
   make('path', { class: `line ${color}${line.faint ? ' faint' : ''}`, d: path }, svg);
+  if (dots) make('path', { class: `dots ${color}`, d: dots }, svg);
 }
 
 // What a chart's frame needs, before any is drawn: the longest label of all says where the frames begin.
@@ -292,8 +298,8 @@ function draw(chart) {
   svg.dataset.left = left;
   svg.replaceChildren();
   drawAxes(chart, svg, { high, right, y, from, to, by, marks });
-  // An svg within clips what is drawn beyond the frame.
-  const lines = make('svg', { x: left, y: 0, width: right - left, height: kHeight, viewBox: `${left} 0 ${right - left} ${kHeight}` }, svg);
+  // An svg within clips what is drawn beyond the frame; a point at its edge is seen whole.
+  const lines = make('svg', { x: left - 3, y: 0, width: right - left + 6, height: kHeight, viewBox: `${left - 3} 0 ${right - left + 6} ${kHeight}` }, svg);
   const endOf = (line) => (by === 'time' ? left + (Math.min(to, Math.max(...line.runs.map((run) => data.runs[run].to))) - from) / (to - from) * (right - left) : 0);
   chart.lines.forEach((line, i) => drawLine(line, drawn[i], lines, y, endOf(line)));
   chart.choice = make('rect', { class: 'choice', y: kTop, height: kBottom - kTop, width: 0 }, svg);
