@@ -63,7 +63,7 @@ constexpr Row kRows[] = {
     {"h100-sxm", {34, 67, 495, 989, 989, 1979, 1979}, 80, 3350, 900, 700, 132, 2022},
     {"h200", {34, 67, 495, 989, 989, 1979, 1979}, 141, 4800, 900, 700, 132, 2024},
     {"b200", {40, 80, 1125, 2250, 2250, 4500, 4500}, 192, 8000, 1800, 1000, 148, 2024},
-    {"mi250x", {47.9, 47.9, 0, 383, 383, 383, 0}, 128, 3277, 800, 560, 220, 2021},
+    {"mi250x", {23.95, 23.95, 0, 191.5, 191.5, 191.5, 0}, 64, 1638.5, 400, 280, 110, 2021},
     {"mi300x", {81.7, 163.4, 654, 1307, 1307, 2614, 2614}, 192, 5300, 896, 750, 304, 2023},
 };
 
@@ -75,7 +75,7 @@ TEST(Catalogue, FiguresAreThoseOfTheTable) {
     for (int i = 0; i < kArithmetics; ++i)
       EXPECT_DOUBLE_EQ(value(d.peak[static_cast<std::size_t>(i)]), row.rates[i] * 1e12)
           << name(static_cast<Arithmetic>(i));
-    EXPECT_DOUBLE_EQ(value(d.memory), row.memory * 1e9);
+    EXPECT_DOUBLE_EQ(value(d.memory), row.memory * 0x1p30);
     EXPECT_DOUBLE_EQ(value(d.memory_bandwidth), row.bandwidth * 1e9);
     EXPECT_DOUBLE_EQ(value(d.link_bandwidth), row.link * 1e9);
     EXPECT_DOUBLE_EQ(value(d.power), row.power);
@@ -91,9 +91,24 @@ TEST(Catalogue, ProvenanceSaysWhichFiguresToTrust) {
   EXPECT_EQ(device("h200").usable_memory->provenance, Provenance::measured);
   EXPECT_EQ(device("h200").l2_cache->value, 60 * 0x1p20);
   EXPECT_NEAR(*capacity(device("h200")) / kGiB, 139.8, 0.001);
-  EXPECT_EQ(capacity(device("t4")), Bytes(16'000'000'000));
+  EXPECT_NEAR(*capacity(device("t4")) / kGiB, 14.56, 0.001);
   for (const Device& d : catalogue().devices())
     for (const auto& peak : d.peak) EXPECT_TRUE(!peak || !peak->source.empty()) << d.id;
+}
+
+TEST(Catalogue, MemoryIsWhatSoftwareSees) {
+  for (const Device& d : catalogue().devices()) {
+    if (d.kind != DeviceKind::gpu) continue;
+    SCOPED_TRACE(d.id);
+    ASSERT_TRUE(d.memory && d.usable_memory);
+    EXPECT_EQ(d.usable_memory->provenance, Provenance::measured);
+    // ECC takes a sixteenth of what has no memory of its own for it, the driver and the B200's spare stacks
+    // the rest.
+    EXPECT_LT(d.usable_memory->value, d.memory->value);
+    EXPECT_GT(d.usable_memory->value, 0.9 * d.memory->value);
+  }
+  EXPECT_NEAR(*capacity(device("a100-80-sxm")) / kGiB, 79.25, 0.001);
+  EXPECT_NEAR(*capacity(device("mi250x")) / kGiB, 63.98, 0.01) << "one of the module's two";
 }
 
 TEST(Catalogue, EdgeBoardsKeepVerdictsAsBounds) {

@@ -57,7 +57,7 @@ struct Device {
   bool well_known = false;
   std::vector<std::string> notes = {};
 
-  std::optional<Figure> memory = {};               ///< B; nominal, 1 GB of a datasheet taken as 10^9 B
+  std::optional<Figure> memory = {};               ///< B; nominal: of a GPU a datasheet's GB is 2^30 B
   std::optional<Figure> usable_memory = {};        ///< B that programs can have, where somebody has looked
   std::optional<Figure> memory_bandwidth = {};     ///< B/s
   std::optional<Figure> l2_cache = {};             ///< B
@@ -84,8 +84,8 @@ struct Device {
 [[nodiscard]] std::optional<BytesPerSecond> memory_bandwidth(const Device& device);
 [[nodiscard]] std::optional<BytesPerSecond> link_bandwidth(const Device& device);
 [[nodiscard]] std::optional<Watts> power(const Device& device);
-/// What programs can have: the usable memory where known, else the nominal, which is a little off: NVIDIA's
-/// GB are nearer 2^30 B, and ECC and the driver take some of it.
+/// What programs can have: the usable memory where known, else the nominal, which is a little too much: ECC
+/// and the driver take some of it.
 [[nodiscard]] std::optional<Bytes> capacity(const Device& device);
 
 }  // namespace plimsoll::hardware
