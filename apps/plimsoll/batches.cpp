@@ -1,20 +1,11 @@
 #include "batches.hpp"
 
-#include <algorithm>
-
 namespace plimsoll {
 
 Result<Batches> Batches::load(const std::string& model, const InspectOptions& options) {
   Result<LoadedModel> loaded = load_model({model, options.mode, options.binding.inputs});
   if (!loaded) return std::unexpected(std::move(loaded).error());
   return Batches(model, options, std::move(*loaded));
-}
-
-std::int64_t batch_in(const network::Network& network, const network::Shapes& shapes) {
-  for (const network::TensorId id : network.main().inputs)
-    if (shapes.ranked(id) && !shapes.dims(id).empty() && shapes.dims(id).front().exact())
-      return std::max<std::int64_t>(shapes.dims(id).front().value(), 1);
-  return 1;
 }
 
 Result<network::Shapes> Batches::shapes(std::int64_t batch) const {

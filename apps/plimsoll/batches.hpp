@@ -4,12 +4,9 @@
 
 #include "base/error.hpp"
 #include "inspect_model.hpp"
-#include "network/inference.hpp"
+#include "network/batch.hpp"
 
 namespace plimsoll {
-
-/// The batch that shapes were inferred for: the first extent of the first input.
-[[nodiscard]] std::int64_t batch_in(const network::Network& network, const network::Shapes& shapes);
 
 /// A network read once and inferred for one batch after another.
 class Batches {
@@ -19,7 +16,7 @@ class Batches {
   /// batch 0: as the options say, or assumed.
   [[nodiscard]] Result<network::Shapes> shapes(std::int64_t batch) const;
   [[nodiscard]] std::int64_t batch_in(const network::Shapes& shapes) const {
-    return plimsoll::batch_in(loaded_.network, shapes);
+    return network::batch_of(loaded_.network, shapes);
   }
   [[nodiscard]] const network::Network& network() const { return loaded_.network; }
   [[nodiscard]] const std::string& label() const { return loaded_.label; }

@@ -33,7 +33,7 @@ Result<ReadyModel::Bound> bind_batch(const LoadedModel& loaded, BindingOptions g
   const Result<network::Shapes> shapes = network::infer(loaded.network, *binding);
   if (!shapes) return std::unexpected(shapes.error());
   if (scene) PLIMSOLL_TRY(check_patch(loaded.network, *shapes, *scene));
-  return ReadyModel::Bound{batch_in(loaded.network, *shapes), std::move(*binding)};
+  return ReadyModel::Bound{network::batch_of(loaded.network, *shapes), std::move(*binding)};
 }
 
 void add_notes(ReadyModel& ready, const ReadyRequest& request) {

@@ -6,22 +6,42 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
 
 namespace plimsoll::network {
 namespace {
 
-// Names that exporters give; compared in lower case, as a whole or as the beginning of the name.
-bool names_batch(std::string_view symbol) {
-  const std::string s = lower_case(symbol);
-  return s == "n" || s == "b" || s == "bs" || s.starts_with("batch") || s.ends_with("batch") ||
-         s.ends_with("batch_size");
+/// A language model's only free dimensions are the batch and the length of its token ids. Where there are
+/// more (a cache of earlier tokens, a decoder beside an encoder) lengths depend on each other, and nothing is
+/// known of them.
+std::optional<std::size_t> only_sequence(const Network& network) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < network.symbols.size(); ++i) {
+    const std::string& name = network.symbols.at(static_cast<SymbolId>(i)).name;
+    if (names_batch(name)) continue;
+    if (found || !names_sequence(name)) return std::nullopt;
+    found = i;
+  }
+  if (!found) return std::nullopt;
+  for (const TensorId id : network.main().inputs) {
+    const Tensor& t = network.tensor(id);
+    if (!t.has_shape || t.dims.count != 2 || !is_integer(t.type)) continue;
+    if (network.dims_of(t)[1] == Dim::symbol(static_cast<SymbolId>(*found))) return found;
+  }
+  return std::nullopt;
 }
-bool names_sequence(std::string_view symbol) {
-  const std::string s = lower_case(symbol);
-  return s == "s" || s == "t" || s == "l" || s.starts_with("seq") || s.ends_with("seq") ||
-         s.ends_with("sequence") || s.ends_with("seq_len") || s.ends_with("sequence_length") ||
-         s.starts_with("length") || s.starts_with("time");
+
+/// The axis of a Slice along one axis, where the model says which; its end is computed.
+std::optional<std::size_t> computed_cut(const Network& network, const Operator& op) {
+  const auto inputs = network.inputs(op);
+  constexpr std::size_t kEnds = 2, kAxes = 3;
+  if (network.type_of(op) != "Slice" || inputs.size() <= kAxes) return std::nullopt;
+  if (inputs[kEnds] == kNoTensor || network.tensor(inputs[kEnds]).has_value) return std::nullopt;
+  if (inputs[kAxes] == kNoTensor || !network.tensor(inputs[kAxes]).has_value) return std::nullopt;
+  const auto axes = network.value_of(network.tensor(inputs[kAxes]));
+  if (axes.size() != 1 || !axes[0].is_integer() || axes[0].integer() < 0) return std::nullopt;
+  return static_cast<std::size_t>(axes[0].integer());
 }
 
 /// Fills a Binding symbol by symbol.
@@ -64,6 +84,25 @@ class Binder {
 
   Status batch(std::int64_t n) { return leading(n, "batch", 0, names_batch); }
   Status sequence(std::int64_t n) { return leading(n, "sequence", 1, names_sequence); }
+
+  /// What nobody gave, once everything else is bound.
+  void assume_sequence(const std::optional<PositionTable>& table) {
+    const std::optional<std::size_t> symbol = only_sequence(network_);
+    if (!symbol || !binding_.symbols[*symbol].assumed) return;
+    binding_.symbols[*symbol].value = table ? std::min(kUsualSequence, table->rows) : kUsualSequence;
+  }
+
+  Status check_sequence(const PositionTable& table, const BindingRequest& request) const {
+    std::int64_t longest = request.sequence.value_or(0);
+    if (const std::optional<std::size_t> symbol = only_sequence(network_))
+      longest = std::max(longest, binding_.symbols[*symbol].value);
+    if (longest <= table.rows) return {};
+    return std::unexpected(
+        Error{.message = fmt::format("a sequence of {} is longer than the model's table of positions: "
+                                     "\"{}\" holds {}",
+                                     longest, printable(table.name), table.rows),
+              .hint = fmt::format("--seq {} is the longest that it takes", table.rows)});
+  }
 
   Binding take() && { return std::move(binding_); }
 
@@ -114,8 +153,7 @@ class Binder {
           t.dims.count > (position == 0 ? kMaxInputRank : 3))
         continue;
       const auto dims = network_.dims_of(t);
-      if (position == 0 && t.dims.count == 3 && dims[0].exact() && dims[0].value() <= 4)
-        continue;  // CxHxW, no batch
+      if (position == 0 && is_one_image(network_, t)) continue;
       if (dims[position].symbolic()) {
         set(dims[position], n);
       } else {
@@ -139,6 +177,42 @@ class Binder {
 
 }  // namespace
 
+// Names that exporters give; compared in lower case, as a whole or as the beginning of the name.
+bool names_batch(std::string_view symbol) {
+  const std::string s = lower_case(symbol);
+  return s == "n" || s == "b" || s == "bs" || s.starts_with("batch") || s.ends_with("batch") ||
+         s.ends_with("batch_size");
+}
+
+bool names_sequence(std::string_view symbol) {
+  const std::string s = lower_case(symbol);
+  return s == "s" || s == "t" || s == "l" || s.starts_with("seq") || s.ends_with("seq") ||
+         s.ends_with("sequence") || s.ends_with("seq_len") || s.ends_with("sequence_length") ||
+         s.starts_with("length") || s.starts_with("time");
+}
+
+bool is_one_image(const Network& network, const Tensor& input) {
+  constexpr std::int64_t kMostChannels = 4;
+  if (!input.has_shape || input.dims.count != 3) return false;
+  const Dim first = network.dims_of(input)[0];
+  return first.exact() && first.value() <= kMostChannels;
+}
+
+std::optional<PositionTable> smallest_position_table(const Network& network) {
+  std::optional<PositionTable> out;
+  for (const Operator& op : network.main().operators) {
+    const std::optional<std::size_t> axis = computed_cut(network, op);
+    if (!axis) continue;
+    const TensorId id = network.inputs(op)[0];
+    const Tensor& table = network.tensor(id);
+    if ((table.role != Role::parameter && table.role != Role::buffer) || !table.has_shape) continue;
+    if (*axis >= table.dims.count || !network.dims_of(table)[*axis].exact()) continue;
+    const std::int64_t rows = network.dims_of(table)[*axis].value();
+    if (!out || rows < out->rows) out = PositionTable{std::string(network.name_of(id)), rows};
+  }
+  return out;
+}
+
 Result<Binding> bind(const Network& network, const BindingRequest& request) {
   Binder binder(network);
   // The most particular wish wins: batch and sequence first, then inputs, then extents by name.
@@ -146,6 +220,9 @@ Result<Binding> bind(const Network& network, const BindingRequest& request) {
   if (request.sequence) PLIMSOLL_TRY(binder.sequence(*request.sequence));
   PLIMSOLL_TRY(binder.input_shapes(request));
   PLIMSOLL_TRY(binder.extents(request));
+  const std::optional<PositionTable> table = smallest_position_table(network);
+  binder.assume_sequence(table);
+  if (table) PLIMSOLL_TRY(binder.check_sequence(*table, request));
   return std::move(binder).take();
 }
 

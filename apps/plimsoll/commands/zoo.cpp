@@ -34,12 +34,10 @@ Result<Row> weigh_entry(const zoo::Entry& entry) {
   network::BindingRequest request;
   request.batch = 1;
   std::string dimensions;
-  // A language model's work is shown for a length that all of them take.
-  constexpr std::int64_t kSequence = 128;
   for (std::size_t i = 0; i < network->symbols.size(); ++i)
     if (network->symbols.at(static_cast<network::SymbolId>(i)).name == "sequence") {
-      request.sequence = kSequence;
-      dimensions = fmt::format("sequence {}", kSequence);
+      request.sequence = network::kUsualSequence;
+      dimensions = fmt::format("sequence {}", network::kUsualSequence);
     }
   const Result<network::Binding> binding = network::bind(*network, request);
   if (!binding) return std::unexpected(binding.error());
