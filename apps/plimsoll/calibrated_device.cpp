@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
-#include "base/text.hpp"
 #include "base/user_directories.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/ceilings.hpp"
@@ -60,11 +59,6 @@ void add_measured_rates(Device& device) {
 
 }  // namespace
 
-bool names_this_machine(std::string_view name) {
-  const std::string plain = lower_case(name);
-  return plain == "this" || plain == "this-cpu";
-}
-
 std::optional<std::filesystem::path> own_calibration_file(const Device& device) {
   const auto data = user_data_directory();
   if (!data || device.id.empty()) return std::nullopt;
@@ -97,6 +91,17 @@ Result<CalibratedDevice> with_calibration(Device device, const std::string& cali
   add_measured_rates(out.device);
   if (out.device.calibration && !out.device.calibration->points.empty())
     out.curves = std::make_shared<const hardware::OperatorCurves>(out.device.calibration->points);
+  return out;
+}
+
+std::vector<std::shared_ptr<const hardware::OperatorCurves>> curves_of_gpus(
+    const hardware::ThisMachine* machine) {
+  std::vector<std::shared_ptr<const hardware::OperatorCurves>> out;
+  if (machine == nullptr) return out;
+  for (const Device& gpu : machine->gpus) {
+    Result<CalibratedDevice> known = with_calibration(gpu, {}, true);
+    out.push_back(known ? std::move(known->curves) : nullptr);
+  }
   return out;
 }
 

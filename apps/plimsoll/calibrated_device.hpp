@@ -3,11 +3,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "hardware/device.hpp"
 #include "hardware/operator_curve.hpp"
+#include "hardware/this_machine.hpp"
 
 namespace plimsoll {
 
@@ -18,9 +19,6 @@ struct CalibratedDevice {
   std::shared_ptr<const hardware::OperatorCurves> curves = {};
   std::string note = {};  ///< why a calibration that lies ready was not taken
 };
-
-/// Whether a device's name on the command line means one of this machine.
-[[nodiscard]] bool names_this_machine(std::string_view name);
 
 /// Where `plimsoll probe --calibrate` puts the calibration of a device of this machine, and where it is
 /// looked for: calibrations/ID.json in the user's data folder. Nothing where nobody says where that is.
@@ -33,5 +31,10 @@ struct CalibratedDevice {
 [[nodiscard]] Result<CalibratedDevice> with_calibration(hardware::Device device,
                                                         const std::string& calibration = {},
                                                         bool of_this_machine = false);
+
+/// What was measured of each GPU of this machine, in order; null where nothing was, or it cannot be read.
+/// None without a machine.
+[[nodiscard]] std::vector<std::shared_ptr<const hardware::OperatorCurves>> curves_of_gpus(
+    const hardware::ThisMachine* machine);
 
 }  // namespace plimsoll

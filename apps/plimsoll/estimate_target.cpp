@@ -16,7 +16,7 @@ Result<EstimateTarget> target_named(const std::string& name, const std::string& 
     if (use.free) others = std::move(use.users);
   }
   Result<CalibratedDevice> calibrated =
-      with_calibration(*std::move(device), calibration, names_this_machine(name));
+      with_calibration(*std::move(device), calibration, hardware::names_this_machine(name));
   PLIMSOLL_TRY(calibrated);
   return EstimateTarget{*std::move(calibrated), std::move(others)};
 }

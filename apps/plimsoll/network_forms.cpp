@@ -137,7 +137,7 @@ Result<const NetworkForms::Bound*> NetworkForms::bound(std::size_t form, std::in
 
 Result<const CalibratedDevice*> NetworkForms::calibrated(const Device& device) const {
   if (const auto found = calibrated_.find(device.id); found != calibrated_.end()) return &found->second;
-  Result<CalibratedDevice> made = with_calibration(device);
+  Result<CalibratedDevice> made = with_calibration(device, {}, here_.contains(device.id));
   PLIMSOLL_TRY(made);
   return &calibrated_.emplace(device.id, *std::move(made)).first->second;
 }
@@ -176,6 +176,9 @@ Result<plan::Memory> NetworkForms::memory(std::size_t form, const Device& device
   estimate::MemorySetting setting;
   setting.mode = network::Mode::infer;
   setting.precision = *precision;
+  const Result<const CalibratedDevice*> on = calibrated(device);
+  PLIMSOLL_TRY(on);
+  setting.curves = (*on)->curves.get();
   const auto estimated = estimate::estimate_memory(network, (*at)->shapes, setting, device);
   if (estimated) {
     out.whole = estimated->minimum_device();

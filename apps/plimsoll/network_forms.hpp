@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -28,6 +29,8 @@ class NetworkForms {
   [[nodiscard]] plan::Estimators estimators() const;
   /// "3x224x224" of the first input without its batch; empty where it is none of images.
   [[nodiscard]] Result<std::vector<std::int64_t>> image_shape() const;
+  /// A device of this machine: the calibration that was taken here is its own.
+  void add_here(const std::string& device_id) { here_.insert(device_id); }
 
  private:
   struct Bound {
@@ -43,6 +46,7 @@ class NetworkForms {
 
   std::vector<Batches> forms_;
   std::vector<plan::Variant> variants_;
+  std::set<std::string> here_;
   // Devices ask for the same batches again and again.
   mutable std::map<std::pair<std::size_t, std::int64_t>, Bound> bound_;
   mutable std::map<std::string, CalibratedDevice> calibrated_;  ///< by the device's id

@@ -48,11 +48,17 @@ Result<OneDevice> estimated_device(const TrainedModel& training) {
   out.gradients = Bytes(counts.parameters) * (network::weight_bits(training.precision) / 8);
   // Catalogues add both directions; a sum uses each.
   if (const auto link = hardware::link_bandwidth(*device)) out.link = *link / 2;
-  Result<CalibratedDevice> on = with_calibration(*std::move(device), {}, names_this_machine(training.device));
+  Result<CalibratedDevice> on =
+      with_calibration(*std::move(device), {}, hardware::names_this_machine(training.device));
   PLIMSOLL_TRY(on);
   out.words = fmt::format("Steps of {} estimated on {} by its {} in {} with {}", training.model,
                           on->device.id, on->curves ? "calibration" : "datasheet",
                           network::name(training.precision), network::name(training.optimizer));
+  if (const network::BoundSymbol* length = network::sequence_of(*shapes)) {
+    out.sequence = length->value;
+    if (length->assumed)
+      out.words += fmt::format(", {} tokens a sequence (assumed; --seq says how many)", length->value);
+  }
   // Shared because a StepOf is copied, and what it looks at is large.
   auto kept = std::make_shared<const Kept>(*std::move(batches), *std::move(on), setting);
   out.step_of = [kept](double local_batch) { return step_at(*kept, local_batch); };

@@ -13,8 +13,9 @@ namespace plimsoll {
 struct OneDevice {
   estimate::StepOf step_of;
   std::optional<Bytes> gradients = {};
-  std::optional<BytesPerSecond> link = {};  ///< one direction
-  std::string words;                        ///< where the step's time comes from
+  std::optional<BytesPerSecond> link = {};    ///< one direction
+  std::optional<std::int64_t> sequence = {};  ///< tokens of a sample, of a language model
+  std::string words;                          ///< where the step's time comes from
 };
 
 struct TrainedModel {

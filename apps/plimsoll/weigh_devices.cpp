@@ -32,7 +32,7 @@ Result<WeighTarget> target_named(const std::string& name, const WeighOptions& op
   Result<Device> device = hardware::device_named(name);
   PLIMSOLL_TRY(device);
   const bool gpu = device->kind == DeviceKind::gpu;
-  if (names_this_machine(name))
+  if (hardware::names_this_machine(name))
     return target_here(*std::move(device), gpu ? std::optional(0U) : std::nullopt, options, watch);
   Result<CalibratedDevice> calibrated = with_calibration(*std::move(device), options.calibration);
   PLIMSOLL_TRY(calibrated);

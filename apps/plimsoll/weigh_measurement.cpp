@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrated_device.hpp"
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
 #include "measure/engine_program.hpp"
@@ -59,6 +60,7 @@ Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options
   const measure::Instruments instruments{.engine = *engine,
                                          .nvml = nvml ? nvml->get() : nullptr,
                                          .machine = machine ? &*machine : nullptr,
+                                         .curves = curves_of_gpus(machine ? &*machine : nullptr),
                                          .on_progress = [&](const job::Progress& p) { progress.show(p); },
                                          .interrupted = [&] { return interruption.came(); }};
   for (report::WeighedDevice& device : weighing.devices) {

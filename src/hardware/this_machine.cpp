@@ -78,9 +78,14 @@ Result<ThisMachine> this_machine() {
   return machine;
 }
 
+bool names_this_machine(std::string_view text) {
+  const std::string asked = lower_case(text);
+  return asked == "this" || asked == "this-cpu" || asked == "cpu";
+}
+
 Result<Device> device_named(std::string_view text) {
   const std::string asked = lower_case(text);
-  if (asked == "this" || asked == "this-cpu") {
+  if (names_this_machine(asked)) {
     auto machine = this_machine();
     if (!machine) return std::unexpected(std::move(machine).error());
     return asked == "this" ? machine->main_device() : machine->cpu;

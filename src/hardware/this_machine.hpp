@@ -30,7 +30,11 @@ struct ThisMachine {
 /// The same with the built-in catalogue and the driver installed here.
 [[nodiscard]] Result<ThisMachine> this_machine();
 
-/// What stands after --device: `this`, `this-cpu`, a file (it ends in .json or has a slash), or a name.
+/// Whether a device's name on the command line means one of this machine: `this`, `this-cpu`, or `cpu`, the
+/// id that `plimsoll devices` lists it with.
+[[nodiscard]] bool names_this_machine(std::string_view text);
+
+/// What stands after --device: one of this machine, a file (it ends in .json or has a slash), or a name.
 [[nodiscard]] Result<Device> device_named(std::string_view text);
 
 }  // namespace plimsoll::hardware

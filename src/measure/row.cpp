@@ -147,6 +147,7 @@ class Recording {
     // The engine caches in inference only, and only for attention that it recognises.
     setting.key_value_cache =
         job_.setting.key_value_cache && job_.setting.mode == network::Mode::infer && !job_.setting.literal;
+    if (*gpu < instruments_.curves.size()) setting.curves = instruments_.curves[*gpu].get();
     const auto estimate =
         estimate::estimate_memory(job_.network, *shapes, setting, instruments_.machine->gpus[*gpu]);
     if (!estimate) return;

@@ -1,11 +1,17 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "base/error.hpp"
 #include "hardware/this_machine.hpp"
 #include "measure/engine_run.hpp"
 #include "measure/measurement.hpp"
 #include "nvml/library.hpp"
+
+namespace plimsoll::hardware {
+class OperatorCurves;
+}
 
 namespace plimsoll::measure {
 
@@ -15,6 +21,9 @@ struct Instruments {
   EngineLimits limits = {};
   const nvml::Library* nvml = nullptr;             ///< null: no driver
   const hardware::ThisMachine* machine = nullptr;  ///< for the estimate beside a GPU's row
+  /// By GPU of the machine, null or absent: none. Shared, as they are large. With them the estimate is what
+  /// `plimsoll estimate` says.
+  std::vector<std::shared_ptr<const hardware::OperatorCurves>> curves = {};
   std::function<void(const job::Progress&)> on_progress = {};
   std::function<bool()> interrupted = {};
 };

@@ -30,6 +30,7 @@ struct Look {
 /// equal lightness and can be told apart on dark and light terminals.
 constexpr std::array<Look, estimate::kPurposes> kLooks = {{{Purpose::weight, '#', 33},
                                                            {Purpose::optimizer, '@', 135},
+                                                           {Purpose::temporary, '$', 98},
                                                            {Purpose::gradient, '%', 208},
                                                            {Purpose::input, '-', 37},
                                                            {Purpose::saved, '=', 71},
@@ -100,19 +101,26 @@ std::string largest_text(const estimate::LargestBatch& l) {
 std::string figures(const MemoryReport& r, const TextStyle& style) {
   const MemoryEstimate& e = r.estimate;
   Lines lines(style);
-  lines.add("weights", text(e.weights));
+  lines.add("needs at least",
+            e.context ? fmt::format("{} on the device: {} of the allocator's, {} for the "
+                                    "CUDA context and libraries",
+                                    text(e.minimum_device()), text(e.minimum_reserved), text(*e.context))
+                      : text(e.minimum_device()));
+  if (e.device_used() > e.minimum_device())
+    lines.add(
+        "with room to spare",
+        fmt::format("{} on the device: the allocator keeps what it could give back", text(e.device_used())));
   lines.add("peak allocated",
             fmt::format("{}; 95 % of runs: {} to {}", text(e.peak_allocated), text(e.low), text(e.high)));
-  lines.add("reserved", fmt::format("{} by the allocator, where it has the room", text(e.peak_reserved)));
-  lines.add("on the device", e.context ? fmt::format("{}, of that {} for the CUDA context and libraries",
-                                                     text(e.device_used()), text(*e.context))
-                                       : text(e.device_used()));
-  lines.add("smallest capacity", fmt::format("{} on the device, {} of it the allocator's",
-                                             text(e.minimum_device()), text(e.minimum_reserved)));
   lines.add("peak", e.peak_operator.empty()
                         ? std::string(phase_text(e.peak_phase))
                         : fmt::format("{}, at {}", phase_text(e.peak_phase), printable(e.peak_operator)));
   if (r.largest) lines.add("largest batch", largest_text(*r.largest));
+  if (r.largest && r.largest_time)
+    lines.add("its time", fmt::format("{} a {}, {} samples/s", text(r.largest_time->seconds),
+                                      r.setting.mode == network::Mode::train ? "step" : "pass",
+                                      plimsoll::count_text(static_cast<double>(r.largest->batch) /
+                                                           r.largest_time->seconds.value())));
   return lines.take();
 }
 
@@ -142,19 +150,26 @@ std::string others_note(std::span<const OtherUser> others) {
 std::vector<BarPart> memory_parts(const MemoryEstimate& e) {
   std::vector<BarPart> parts;
   Bytes sum;
+  for (const estimate::PurposeShare& share : e.by_purpose) sum += share.bytes;
+  Bytes without = std::max(sum - e.minimum_reserved, Bytes());  // of the workspaces
   for (const Look& look : kLooks)
-    for (const estimate::PurposeShare& share : e.by_purpose)
-      if (share.purpose == look.purpose) {
-        parts.push_back({std::string(name(share.purpose)), look.fill, look.color, share.bytes});
-        sum += share.bytes;
+    for (const estimate::PurposeShare& share : e.by_purpose) {
+      if (share.purpose != look.purpose) continue;
+      Bytes bytes = share.bytes;
+      if (share.purpose == Purpose::workspace) {
+        const Bytes left_out = std::min(without, bytes);
+        bytes = bytes - left_out;
+        sum = sum - left_out;
       }
-  const Bytes context = e.context.value_or(Bytes());
-  Bytes reserved = e.peak_reserved;
-  if (e.capacity && e.fits.value_or(true)) reserved = std::min(reserved, *e.capacity - context);
-  if (!e.fits.value_or(true)) reserved = e.minimum_reserved;
-  parts.push_back({"reserved, unused", '.', 245, std::max(reserved - sum, Bytes())});
-  parts.push_back({"CUDA context", ':', 250, context});
+      parts.push_back({std::string(name(share.purpose)), look.fill, look.color, bytes});
+    }
+  parts.push_back({"reserved, unused", '.', 245, std::max(e.minimum_reserved - sum, Bytes())});
+  parts.push_back({"CUDA context", ':', 250, e.context.value_or(Bytes())});
   return parts;
+}
+
+std::string need_share_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
 }
 
 std::string setting_text(const MemoryReport& r) {

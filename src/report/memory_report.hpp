@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "estimate/memory/memory.hpp"
+#include "estimate/time/time.hpp"
 #include "hardware/device.hpp"
 #include "report/gpu_use.hpp"
 #include "report/inspection.hpp"
@@ -24,14 +25,20 @@ struct MemoryReport {
   hardware::Device device;
   estimate::MemoryEstimate estimate;
   std::optional<estimate::LargestBatch> largest = {};
+  std::optional<estimate::TimeEstimate> largest_time = {};  ///< of that batch, where the device has figures
   std::vector<estimate::Measure> measures = {};
   std::vector<OtherUser> others = {};
 };
 
-/// What the device's memory holds at the peak, by purpose, with what the allocator keeps unused and the
-/// CUDA context. Of the unused part no more than there is room for; where the run does not fit, no more than
-/// it cannot do without: the parts pass the capacity only where it does not fit.
+/// What the smallest capacity with which the run succeeds is made of: the peak by purpose, what the allocator
+/// cannot fill, and the CUDA context. The parts make up minimum_device(), so that their shares are of all
+/// that is needed and the same wherever they are shown. Workspaces that libraries can do without shrink where
+/// the smallest capacity has no room for them.
 [[nodiscard]] std::vector<BarPart> memory_parts(const estimate::MemoryEstimate& estimate);
+/// "10.7 %"
+[[nodiscard]] std::string need_share_text(double share);
+/// The parts as JSON: name, bytes, and the share of all.
+[[nodiscard]] nlohmann::ordered_json parts_json(const estimate::MemoryEstimate& estimate);
 
 /// "training with adam in fp32, batch 32", and what else was set.
 [[nodiscard]] std::string setting_text(const MemoryReport& report);

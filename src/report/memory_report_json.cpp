@@ -3,6 +3,7 @@
 #include "base/printable.hpp"
 #include "report/json_values.hpp"
 #include "report/memory_report.hpp"
+#include "report/time_report.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -15,12 +16,21 @@ Json fits(const std::optional<bool>& f) {
   return f ? Json(*f) : Json(nullptr);
 }
 
-Json largest(const std::optional<estimate::LargestBatch>& l) {
+Json largest(const MemoryReport& r) {
+  const std::optional<estimate::LargestBatch>& l = r.largest;
   if (!l) return nullptr;
-  return {{"batch", l->batch},
-          {"minimum_device_bytes", l->minimum_device.count()},
-          {"capacity_bytes", l->capacity.count()},
-          {"bounded", l->bounded}};
+  Json out = {{"batch", l->batch},
+              {"minimum_device_bytes", l->minimum_device.count()},
+              {"capacity_bytes", l->capacity.count()},
+              {"bounded", l->bounded},
+              {"time", nullptr},
+              {"energy", nullptr}};
+  if (!r.largest_time) return out;
+  const TimeReport time{&r.inspection.network, &*r.largest_time, l->batch,
+                        r.setting.mode == network::Mode::train};
+  out["time"] = time_json(time);
+  out["energy"] = energy_json(time);
+  return out;
 }
 
 Json tensors(const estimate::MemoryEstimate& e) {
@@ -34,6 +44,15 @@ Json tensors(const estimate::MemoryEstimate& e) {
 }
 
 }  // namespace
+
+Json parts_json(const estimate::MemoryEstimate& e) {
+  Json out = Json::array();
+  for (const BarPart& part : memory_parts(e))
+    if (part.bytes > Bytes())
+      out.push_back(
+          {{"part", part.label}, {"bytes", part.bytes.count()}, {"share", part.bytes / e.minimum_device()}});
+  return out;
+}
 
 Json to_json(std::span<const estimate::Measure> measures) {
   Json out = Json::array();
@@ -62,10 +81,11 @@ Json to_json(const MemoryReport& r) {
   out["by_purpose"] = Json::object();
   for (const estimate::PurposeShare& share : e.by_purpose)
     out["by_purpose"][std::string(name(share.purpose))] = share.bytes.count();
+  out["parts"] = parts_json(e);
   out["at_peak"] = tensors(e);
   out["unruled"] = Json::array();
   for (const std::string& kind : e.unruled) out["unruled"].push_back(printable(kind));
-  out["largest_batch"] = largest(r.largest);
+  out["largest_batch"] = largest(r);
   out["measures"] = to_json(r.measures);
   out["others"] = Json::array();
   for (const OtherUser& o : r.others)

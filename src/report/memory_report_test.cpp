@@ -49,7 +49,8 @@ struct Held {
   }
 };
 
-/// 4 GiB of weights, 6 of saved activations, 2 cached, 1 of context: 13 of `capacity`.
+/// 4 GiB of weights, 6 of saved activations, 1 of context, and 1 that the allocator cannot fill: 12 of
+/// `capacity`; where there is room it takes 13.
 MemoryEstimate thirteen(std::optional<Bytes> capacity) {
   MemoryEstimate e;
   e.weights = gib(4);
@@ -88,10 +89,10 @@ TEST(MemoryText, BeginsWithTheVerdict) {
 TEST(MemoryBar, IsToTheScaleOfTheDevice) {
   // 32 columns for 16 GiB: 2 for each.
   const std::string bar = memory_bar(memory_parts(thirteen(gib(16))), gib(16), {.width = 35});
-  EXPECT_EQ(line_of(bar, 0), "  ########============....::      |");
+  EXPECT_EQ(line_of(bar, 0), "  ########============..::        |");
   EXPECT_EQ(line_of(bar, 1), "  0                        16.0 GiB");
-  EXPECT_THAT(bar, HasSubstr("  # weights              4.00 GiB   30.8 %\n"));
-  EXPECT_THAT(bar, HasSubstr("  : CUDA context         1.00 GiB    7.7 %\n"));
+  EXPECT_THAT(bar, HasSubstr("  # weights              4.00 GiB   33.3 %\n"));
+  EXPECT_THAT(bar, HasSubstr("  : CUDA context         1.00 GiB    8.3 %\n"));
 }
 
 TEST(MemoryBar, PassesTheLineOnlyWhereItDoesNotFit) {
@@ -106,6 +107,42 @@ TEST(MemoryBar, PassesTheLineOnlyWhereItDoesNotFit) {
 TEST(MemoryBar, WithoutACapacityHasNoLine) {
   EXPECT_THAT(line_of(memory_bar(memory_parts(thirteen({})), {}, {}), 0), Not(HasSubstr("|")));
   EXPECT_EQ(memory_bar({}, {}, {}), "  \n");
+}
+
+TEST(MemoryParts, MakeUpTheSmallestCapacity) {
+  MemoryEstimate e = thirteen(gib(16));
+  const auto sum = [](const MemoryEstimate& of) {
+    Bytes all;
+    for (const BarPart& part : memory_parts(of)) all += part.bytes;
+    return all;
+  };
+  EXPECT_EQ(sum(e), e.minimum_device());
+  // Libraries do without a part of their workspaces where there is no room for them.
+  e.by_purpose = {{Purpose::saved, gib(6)}, {Purpose::workspace, gib(4)}, {Purpose::weight, gib(4)}};
+  e.peak_allocated = gib(14);
+  EXPECT_EQ(sum(e), e.minimum_device());
+  double shares = 0;
+  for (const auto& part : parts_json(e)) shares += part["share"].get<double>();
+  EXPECT_NEAR(shares, 1, 1e-12);
+}
+
+TEST(MemoryText, HeadlineBarAndListSayTheSame) {
+  const Held held;
+  const std::string text = memory_text(held.report(thirteen(gib(16))), {.width = 200});
+  EXPECT_THAT(text, HasSubstr("needs 12.0 GiB of 16.0 GiB"));
+  EXPECT_THAT(text,
+              HasSubstr("needs at least     12.0 GiB on the device: 11.0 GiB of the allocator's, 1.00 GiB"));
+  EXPECT_THAT(text, HasSubstr("with room to spare 13.0 GiB on the device"));
+}
+
+TEST(MemoryText, TheLargestBatchHasItsTime) {
+  const Held held;
+  MemoryReport report = held.report(thirteen(gib(16)));
+  report.largest = estimate::LargestBatch{12, gib(15), gib(16), true};
+  report.largest_time.emplace().seconds = Seconds(0.024);
+  EXPECT_THAT(memory_text(report, {.width = 200}),
+              HasSubstr("its time           24.0 ms a step, 500 samples/s\n"));
+  EXPECT_EQ(to_json(report)["largest_batch"]["time"]["seconds"], 0.024);
 }
 
 TEST(MemoryText, FitsTheTerminalAndColoursOnlyThere) {

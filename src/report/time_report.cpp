@@ -40,7 +40,10 @@ std::string time_text(const TimeReport& report, const TextStyle&) {
     out += fmt::format("         forward {} · backward {} · optimizer {}\n", text(e.forward),
                        text(e.backward), text(e.optimizer));
   if (e.eager > e.seconds * 1.02)
-    out += fmt::format("         {} run eagerly: launches decide\n", text(e.eager));
+    out += fmt::format("         {} run eagerly: launches decide{}\n", text(e.eager),
+                       e.eager_launch ? fmt::format(" ({} each [{}])", text(Seconds(e.eager_launch->value)),
+                                                    hardware::name(e.eager_launch->provenance))
+                                      : "");
   std::vector<std::string> more;
   if (e.share_of_peak)
     more.push_back(fmt::format("{} of the datasheet's peak (PPP)", percent_text(*e.share_of_peak)));
@@ -77,6 +80,9 @@ Json time_json(const TimeReport& report) {
           {"low_seconds", e.low.value()},
           {"high_seconds", e.high.value()},
           {"eager_seconds", e.eager.value()},
+          {"launch", e.eager_launch ? Json{{"seconds", e.eager_launch->value},
+                                           {"provenance", hardware::name(e.eager_launch->provenance)}}
+                                    : Json(nullptr)},
           {"forward_seconds", e.forward.value()},
           {"backward_seconds", e.backward.value()},
           {"optimizer_seconds", e.optimizer.value()},

@@ -28,11 +28,12 @@ constexpr double kWidth = 1000, kHeight = 430, kLeft = 70, kRight = 990, kTop = 
 
 /// From the bottom: what stays, then what comes and goes.
 constexpr std::array<Purpose, estimate::kPurposes> kOrder = {
-    Purpose::weight, Purpose::optimizer, Purpose::library,    Purpose::input,    Purpose::gradient,
-    Purpose::saved,  Purpose::cache,     Purpose::activation, Purpose::workspace};
+    Purpose::weight, Purpose::optimizer, Purpose::library,    Purpose::input,     Purpose::gradient,
+    Purpose::saved,  Purpose::cache,     Purpose::activation, Purpose::workspace, Purpose::temporary};
 /// Classes of the style sheet, by Purpose.
 constexpr std::array<std::string_view, estimate::kPurposes> kClasses = {
-    "weight", "input", "activation", "saved", "gradient", "optimizer", "workspace", "library", "cache"};
+    "weight",    "input",     "activation", "saved", "gradient",
+    "optimizer", "workspace", "library",    "cache", "temporary"};
 
 std::size_t index(Purpose purpose) {
   return static_cast<std::size_t>(purpose);
@@ -221,7 +222,8 @@ std::string maker(const Timeline::Span& span) {
   switch (span.purpose) {
     case Purpose::weight:
     case Purpose::input: return {};
-    case Purpose::optimizer: return "the optimizer";
+    case Purpose::optimizer:
+    case Purpose::temporary: return "the optimizer";
     default: return span.op;
   }
 }

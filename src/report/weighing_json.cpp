@@ -3,6 +3,7 @@
 
 #include "base/printable.hpp"
 #include "report/json_values.hpp"
+#include "report/memory_report.hpp"
 #include "report/time_report.hpp"
 #include "report/weighing.hpp"
 #include "report/weighing_words.hpp"
@@ -30,7 +31,8 @@ Json memory_json(const WeighedDevice& d) {
           {"high_bytes", d.memory->high.count()},
           {"device_used_bytes", d.memory->device_used().count()},
           {"minimum_device_bytes", d.memory->minimum_device().count()},
-          {"capacity_bytes", json_bytes(d.memory->capacity)}};
+          {"capacity_bytes", json_bytes(d.memory->capacity)},
+          {"parts", parts_json(*d.memory)}};
 }
 
 Json cost_json(const WeighedDevice& d, const Weighing& w) {

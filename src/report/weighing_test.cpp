@@ -116,7 +116,7 @@ TEST(WeighingText, ThisMachineFirstWithWhoUsesIt) {
   EXPECT_THAT(page[2], HasSubstr("SM activity 31 % (nvidia-smi says 100 %)"));
   EXPECT_EQ(page[3], "  in use   20.0 GiB: python 15.0 GiB · process 12 unknown");
   EXPECT_EQ(page[4], "  memory   12.0 GiB ±10 %  ░░░░░░░░░█████▍   ┆  fits beside them; largest batch 16");
-  EXPECT_EQ(page[5], "           saved for backward 90 % · weights 10 % · peak in backward at Conv 'layer1'");
+  EXPECT_EQ(page[5], "           saved for backward 75.0 % · weights 8.3 % · reserved, unused 8.3 %");
   EXPECT_THAT(page[6], HasSubstr("62.0 ms a step · 129 images/s · 2 J a step · bound by memory"));
   EXPECT_THAT(page[6], ::testing::EndsWith("[calibrated ±10 %]"));
 }

@@ -9,6 +9,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/memory_report.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -98,7 +99,8 @@ std::string_view sample_word(const Inspection& inspection) {
   if (inputs.empty() || !inspection.shapes.ranked(inputs[0])) return "sample";
   const std::size_t rank = inspection.shapes.dims(inputs[0]).size();
   const network::DataType type = inspection.shapes.type(inputs[0]);
-  if (rank == 4) return "image";
+  if (rank == 4 || network::is_one_image(inspection.network, inspection.network.tensor(inputs[0])))
+    return "image";
   return rank == 2 && (type == network::DataType::int64 || type == network::DataType::int32) ? "sequence"
                                                                                              : "sample";
 }
@@ -170,9 +172,10 @@ std::string activity_words(const WeighedDevice& d) {
 std::string memory_words(const WeighedDevice& d) {
   if (!d.memory) return "unknown";
   const MemoryEstimate& m = *d.memory;
-  const double width = half_width(static_cast<double>(m.peak_allocated.count()),
-                                  static_cast<double>(m.low.count()), static_cast<double>(m.high.count()));
-  return fmt::format("{} ±{}", text(m.minimum_device()), percent(width));
+  // The context is known: what may differ is what the allocator is asked for, as a share of the whole.
+  const Bytes width = std::max(m.high - m.peak_allocated, m.peak_allocated - m.low);
+  const double share = m.minimum_device() > Bytes() ? width / m.minimum_device() : 0;
+  return fmt::format("{} ±{}", text(m.minimum_device()), percent(share));
 }
 
 std::string fit_words(const WeighedDevice& d) {
@@ -195,11 +198,13 @@ std::vector<std::string> peak_words(const WeighedDevice& d) {
   constexpr double kWorthNaming = 0.01;
   constexpr std::size_t kMost = 3;
   std::vector<std::string> out;
-  if (!d.memory || d.memory->peak_allocated <= Bytes()) return out;
-  for (const estimate::PurposeShare& share : d.memory->by_purpose)
-    if (out.size() < kMost && share.bytes / d.memory->peak_allocated >= kWorthNaming)
-      out.push_back(
-          fmt::format("{} {}", name(share.purpose), percent(share.bytes / d.memory->peak_allocated)));
+  if (!d.memory || d.memory->minimum_device() <= Bytes()) return out;
+  std::vector<BarPart> parts = memory_parts(*d.memory);
+  std::ranges::stable_sort(parts, [](const BarPart& a, const BarPart& b) { return a.bytes > b.bytes; });
+  for (const BarPart& part : parts)
+    if (const double share = part.bytes / d.memory->minimum_device();
+        out.size() < kMost && share >= kWorthNaming)
+      out.push_back(fmt::format("{} {}", part.label, need_share_text(share)));
   std::string where =
       fmt::format("peak in {}", d.memory->peak_phase == estimate::Phase::step ? "the optimizer's step"
                                                                               : name(d.memory->peak_phase));

@@ -29,7 +29,7 @@ namespace plimsoll::report {
 [[nodiscard]] std::string fit_words(const WeighedDevice& device);
 /// Its largest batch, or what would make it fit.
 [[nodiscard]] std::string room_words(const WeighedDevice& device, const Weighing& weighing);
-/// What the peak is made of and where it is.
+/// What the need is made of, as shares of all of it, and where the peak is.
 [[nodiscard]] std::vector<std::string> peak_words(const WeighedDevice& device);
 /// "62.0 ms a step", "2.07 k images/s", "35.0 J a step", "bound by memory".
 [[nodiscard]] std::vector<std::string> time_words(const WeighedDevice& device, const Weighing& weighing);

@@ -40,6 +40,8 @@ Result<int> run(const ChooseOptions& options, const report::TextStyle& style) {
   PLIMSOLL_TRY(devices);
   Result<NetworkForms> forms = NetworkForms::load(options.model, options.depths, options.inspect);
   PLIMSOLL_TRY(forms);
+  for (std::size_t i = 0; i < options.devices.size(); ++i)
+    if (hardware::names_this_machine(options.devices[i])) forms->add_here(own[i].id);
   PLIMSOLL_TRY(options.add_accuracies(forms->variants()));
   const Result<plan::Imaging> imaging = options.imaging(*forms);
   PLIMSOLL_TRY(imaging);

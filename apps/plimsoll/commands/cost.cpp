@@ -126,19 +126,22 @@ void print_energy(const Json& out, const estimate::Footprint& print) {
   fmt::print("             {}\n             {}\n", print.basis, out["energy"]["source"].get<std::string>());
 }
 
-Result<Json> energy_json(const CostOptions& options, double passes, estimate::Footprint& print) {
+/// The grid that was named, if any.
+Result<const hardware::Grid*> grid_of(const CostOptions& options) {
+  if (options.country.empty()) return nullptr;
+  const auto& carbon = hardware::built_in_carbon();
+  PLIMSOLL_TRY(carbon);
+  return hardware::find_grid(*carbon, options.country);
+}
+
+Result<Json> energy_json(const CostOptions& options, double passes, const hardware::Grid* grid,
+                         estimate::Footprint& print) {
   const auto energy = parse_joules(options.energy, "--energy");
   PLIMSOLL_TRY(energy);
   const auto& carbon = hardware::built_in_carbon();
   PLIMSOLL_TRY(carbon);
   const auto overhead = hardware::find_overhead(*carbon, options.pue);
   PLIMSOLL_TRY(overhead);
-  const hardware::Grid* grid = nullptr;
-  if (!options.country.empty()) {
-    const auto found = hardware::find_grid(*carbon, options.country);
-    PLIMSOLL_TRY(found);
-    grid = *found;
-  }
   print = estimate::footprint(*energy * passes, *overhead, grid);
   return Json{{"joules", print.device.value()},
               {"kilowatt_hours", print.kilowatt_hours},
@@ -152,6 +155,8 @@ Result<int> print_costs(const CostOptions& options) {
   PLIMSOLL_TRY(time);
   const auto offer = offer_of(options);
   PLIMSOLL_TRY(offer);
+  const auto grid = grid_of(options);
+  PLIMSOLL_TRY(grid);
   const auto rate = estimate::rate_of(*offer);
   if (!rate) return fail("{} is bought: nobody says how long it will serve", offer->name);
   std::optional<double> per_epoch;
@@ -173,7 +178,7 @@ Result<int> print_costs(const CostOptions& options) {
               {"provenance", hardware::name(rate->provenance)}};
   estimate::Footprint print;
   if (!options.energy.empty()) {
-    auto energy = energy_json(options, per_epoch ? *per_epoch * options.epochs : 1, print);
+    auto energy = energy_json(options, per_epoch ? *per_epoch * options.epochs : 1, *grid, print);
     PLIMSOLL_TRY(energy);
     out["energy"] = *std::move(energy);
   }

@@ -60,13 +60,16 @@ struct Answer {
   }
 };
 
-void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes,
-              const EstimateTarget& target) {
-  const estimate::MemorySetting& setting = answer.memory.setting;
+Result<estimate::TimeEstimate> time_of(const estimate::MemorySetting& setting, const Batches& batches,
+                                       const network::Shapes& shapes, const EstimateTarget& target) {
   const estimate::TimeSetting asked{.lowering = estimate::lowering_options(setting, target.device()),
                                     .optimizer = setting.optimizer};
-  Result<estimate::TimeEstimate> time =
-      estimate::estimate_time(batches.network(), shapes, asked, target.device(), target.curves());
+  return estimate::estimate_time(batches.network(), shapes, asked, target.device(), target.curves());
+}
+
+void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes,
+              const EstimateTarget& target) {
+  Result<estimate::TimeEstimate> time = time_of(answer.memory.setting, batches, shapes, target);
   if (time)
     answer.time = std::move(*time);
   else
@@ -100,6 +103,13 @@ Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches
         estimate::largest_batch(batches.network(), again, setting, target.device());
     if (!largest) return std::unexpected(std::move(largest).error());
     report.largest = *largest;
+    if (largest->batch > 0 && answer.time) {
+      const Result<network::Shapes> at_largest = again(largest->batch);
+      PLIMSOLL_TRY(at_largest);
+      Result<estimate::TimeEstimate> time = time_of(setting, batches, *at_largest, target);
+      PLIMSOLL_TRY(time);
+      report.largest_time = *std::move(time);
+    }
   }
   if (options.advice || (!options.json && !report.estimate.fits.value_or(true))) {
     Result<std::vector<estimate::Measure>> measures =
@@ -218,7 +228,7 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
   add_mode_option(*command, options->inspect.mode);
   command->add_flag("--allow-unknown", options->inspect.allow_unknown, "Go on where an operator is unknown");
   add_devices_option(*command, options->devices,
-                     "Ids from `plimsoll devices`, `this` (default), `this-cpu`, or a device file");
+                     "Ids from `plimsoll devices`, `this` (default), `cpu`, or a device file");
   options->memory.add_to(*command);
   command->add_flag("--max-batch", options->max_batch, "Find the largest batch that fits");
   command->add_flag("--advice", options->advice,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "calibrated_device.hpp"
 #include "command.hpp"
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
@@ -174,7 +175,8 @@ Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
                         .limits = {std::chrono::duration<double>(options.timeout),
                                    std::chrono::duration<double>(options.silence)},
                         .nvml = library,
-                        .machine = machine ? &*machine : nullptr},
+                        .machine = machine ? &*machine : nullptr,
+                        .curves = curves_of_gpus(machine ? &*machine : nullptr)},
                        interruption);
   if (interruption.signal() != 0) {
     fmt::print(stderr, "plimsoll: interrupted; the engine was ended\n");

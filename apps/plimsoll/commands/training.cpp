@@ -8,7 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
-#include "hardware/catalogue.hpp"
+#include "hardware/this_machine.hpp"
 #include "json_output.hpp"
 #include "quantity.hpp"
 #include "setting_options.hpp"
@@ -62,28 +62,39 @@ Result<Reckoning> reckoning(const TrainingOptions& options) {
 
 Result<std::optional<hardware::Figure>> peak_of(const TrainingOptions& options) {
   if (options.device.empty()) return std::optional<hardware::Figure>();
-  const auto& catalogue = hardware::built_in_catalogue();
-  PLIMSOLL_TRY(catalogue);
-  const auto device = catalogue->find(options.device);
+  const Result<hardware::Device> device = hardware::device_named(options.device);
   PLIMSOLL_TRY(device);
   const auto arithmetic = hardware::arithmetic_named(options.precision.empty() ? "fp16" : options.precision);
   if (!arithmetic) return fail("--precision: {} has no peak rate", quote(options.precision));
-  return (*device)->peak_of(*arithmetic);
+  return device->peak_of(*arithmetic);
+}
+
+/// What each device reaches: as given, or its peak, which no training passes.
+Result<FlopsPerSecond> rate_of(const TrainingOptions& options, const std::optional<hardware::Figure>& peak) {
+  if (!options.rate.empty()) return parse_flops_rate(options.rate, "--rate");
+  if (options.device.empty())
+    return std::unexpected(Error{"nothing says how fast the devices are",
+                                 {},
+                                 "--rate 140TFLOP/s is what each reaches, --device ID takes its peak"});
+  if (!peak)
+    return fail("{} has no peak rate in {}; --rate says what each device reaches", quote(options.device),
+                options.precision.empty() ? "fp16" : options.precision);
+  return FlopsPerSecond(peak->value);
 }
 
 Result<int> run_long(const TrainingOptions& options) {
   const auto work = reckoning(options);
   PLIMSOLL_TRY(work);
-  if (options.rate.empty()) return fail("--rate says what each device reaches: 140TFLOP/s");
-  const auto rate = parse_flops_rate(options.rate, "--rate");
-  PLIMSOLL_TRY(rate);
-  const auto devices = parse_amount(options.step.devices, "--devices");
-  PLIMSOLL_TRY(devices);
   const auto peak = peak_of(options);
   PLIMSOLL_TRY(peak);
+  const auto rate = rate_of(options, *peak);
+  PLIMSOLL_TRY(rate);
+  const bool at_peak = options.rate.empty();
+  const auto devices = parse_amount(options.step.devices, "--devices");
+  PLIMSOLL_TRY(devices);
   estimate::LongTraining training{
       .work = work->work, .useful = work->useful, .devices = *devices, .reached = *rate};
-  if (*peak) training.peak = FlopsPerSecond((*peak)->value);
+  if (*peak && !at_peak) training.peak = FlopsPerSecond((*peak)->value);
   const estimate::LongTrainingTime time = estimate::time_of(training);
   std::optional<Money> money;
   if (!options.price.empty()) {
@@ -96,16 +107,22 @@ Result<int> run_long(const TrainingOptions& options) {
     print_json(Json{{"flops", work->work.value()},
                     {"seconds", time.time.value()},
                     {"device_hours", time.device_hours},
+                    {"rate", rate->value()},
+                    {"at_peak", at_peak},
                     {"mfu", number(time.model_share)},
                     {"hfu", number(time.hardware_share)},
                     {"dollars", money ? Json(money->value()) : Json(nullptr)}});
     return 0;
   }
   fmt::print("work     {}: {}\n", text(work->work), work->words);
-  fmt::print("time     {}: on {:g} device{} that reach{} {}{}\n", long_text(time.time), *devices,
-             *devices == 1 ? "" : "s", *devices == 1 ? "es" : "", text(*rate), *devices == 1 ? "" : " each");
+  fmt::print("time     {}{}: on {:g} device{} that reach{} {}{}\n", at_peak ? "at least " : "",
+             long_text(time.time), *devices, *devices == 1 ? "" : "s", *devices == 1 ? "es" : "", text(*rate),
+             *devices == 1 ? "" : " each");
   fmt::print("devices  {} hours of them{}\n", count_text(time.device_hours),
              money ? fmt::format(", {}", text(*money)) : "");
+  if (at_peak)
+    fmt::print("rate     the peak of {}: {}. Trainings reach less; --rate says how much.\n", options.device,
+               (*peak)->source);
   if (time.model_share)
     fmt::print("share    MFU {:.1f} %, HFU {:.1f} % of {}: {}\n", 100 * *time.model_share,
                100 * *time.hardware_share, text(*training.peak), (*peak)->source);
@@ -132,9 +149,9 @@ Result<int> run_steps(const TrainingOptions& options, const report::TextStyle& s
     if (!precision) return fail("--precision: {} is none", quote(options.precision));
     model.precision = *precision;
   }
-  if (model.inspect.binding.sequence > 0) step.sequence = static_cast<double>(model.inspect.binding.sequence);
   const auto device = estimated_device(model);
   PLIMSOLL_TRY(device);
+  if (device->sequence) step.sequence = static_cast<double>(*device->sequence);
   return step.print(*device, options.json, style);
 }
 
@@ -160,7 +177,8 @@ void add_training(CommandLine& app, Invocation& invocation) {
   text("--recompute", options->recompute, "Activations in the backward pass: none (default), full", "HOW")
       ->one_of({"none", "full"});
   text("--device", options->device,
-       "Of the model's steps (this); by FLOPs: for its peak rate, and the shares of it", "ID");
+       "Of the model's steps (this); by FLOPs: its peak rate where --rate is not given, and the shares of it",
+       "ID");
   text("--precision,-p", options->precision, "Of the model (fp32), or of that peak (fp16)", "PRECISION");
   text("--price", options->price, "Of an hour of one device: 1.50/h", "PRICE");
   command->add_option("--devices,-n", options->step.devices, "How many (1); a list with --step-time")

@@ -25,7 +25,7 @@ std::size_t at_index(TensorId id) {
 std::string_view name(Purpose purpose) {
   static constexpr std::string_view kNames[] = {
       "weights",         "inputs",     "activations", "saved for backward", "gradients",
-      "optimizer state", "workspaces", "libraries",   "key-value cache"};
+      "optimizer state", "workspaces", "libraries",   "key-value cache",    "step's temporaries"};
   return kNames[static_cast<std::size_t>(purpose)];
 }
 

@@ -72,6 +72,7 @@ std::string tensor_name(const network::Network& network, const Program& program,
   switch (buffer.purpose) {
     case Purpose::gradient: return name.empty() ? "gradient buckets" : "gradient of " + name;
     case Purpose::optimizer: return "optimizer state of " + name;
+    case Purpose::temporary: return "step's temporary for " + name;
     case Purpose::library: return "cuBLAS workspace";
     case Purpose::cache: return name.empty() ? "keys and values of earlier tokens" : name;
     case Purpose::workspace: return "workspace of " + operator_name(network, program, buffer.call);
@@ -230,7 +231,9 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   if (!recording.events.empty()) {
     const Event& peak = recording.events[natural.peak_event];
     out.peak_phase = peak.phase;
-    out.peak_operator = operator_name(network, program, peak.call);
+    // While loading and in the optimizer's step no operator of the network runs.
+    if (peak.phase == Phase::forward || peak.phase == Phase::backward)
+      out.peak_operator = operator_name(network, program, peak.call);
   }
   std::array<Bytes, kPurposes> shares{};
   for (const std::uint32_t id : live_after(recording, natural.peak_event)) {

@@ -29,9 +29,10 @@ enum class Purpose : std::uint8_t {
   optimizer,
   workspace,
   library,
-  cache
+  cache,
+  temporary,  ///< of the optimizer's step: gone when it ends
 };
-inline constexpr int kPurposes = 9;
+inline constexpr int kPurposes = 10;
 [[nodiscard]] std::string_view name(Purpose purpose);
 
 inline constexpr std::size_t kMaxViewRank = 8;

@@ -321,7 +321,7 @@ class Recorder {
       // The roots of the second moments, one tensor for each parameter, all at once.
       scratches_.clear();
       each([&](const Value& v, network::TensorId tensor) {
-        scratches_.push_back(allocate(v.bytes() / o_.shard_state, Purpose::optimizer, tensor));
+        scratches_.push_back(allocate(v.bytes() / o_.shard_state, Purpose::temporary, tensor));
       });
       while (!scratches_.empty()) drop_scratch();
     }

@@ -318,11 +318,14 @@ TEST(Recording, StateIsMadeInTheFirstStep) {
 
 TEST(Recording, AdamTakesTemporariesOfTheParametersSize) {
   Setting s = training(Optimizer::adam);
-  const auto optimizer = [](const Buffer& b) { return b.purpose == Purpose::optimizer; };
-  EXPECT_EQ(recorded(two_convs, s).most(optimizer),
-            3 * 2 * kFilter);  // two moments, and the roots of the second
+  const auto state = [](const Buffer& b) { return b.purpose == Purpose::optimizer; };
+  const auto temporary = [](const Buffer& b) { return b.purpose == Purpose::temporary; };
+  EXPECT_EQ(recorded(two_convs, s).most(state), 2 * 2 * kFilter);  // two moments
+  EXPECT_EQ(recorded(two_convs, s).most(temporary), 2 * kFilter);  // the roots of the second
+  EXPECT_THAT(recorded(two_convs, s).sizes(recorded(two_convs, s).at_end(), {Purpose::temporary}), IsEmpty());
   s.recording.fused_optimizer = true;
-  EXPECT_EQ(recorded(two_convs, s).most(optimizer), 2 * 2 * kFilter);
+  EXPECT_EQ(recorded(two_convs, s).most(state), 2 * 2 * kFilter);
+  EXPECT_EQ(recorded(two_convs, s).most(temporary), 0);
 }
 
 TEST(Recording, ZeroGradBeforeForwardBackwardOrNever) {

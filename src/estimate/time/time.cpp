@@ -23,8 +23,11 @@ constexpr double kCommonError = 0.06, kShortKernelError = 0.13;
 constexpr double kShortKernel = 20e-6;         // s
 constexpr double kCommonRooflineError = 0.25;  // the datasheet's
 constexpr double kNormal95 = 1.96;
-constexpr double kEagerLaunch = 1.1e-5;   // s of the host per kernel: measured on one machine only
-constexpr double kTensorOverhead = 1e-5;  // s per tensor that is loaded
+// Of an H200, whose calibration has them; assumed for every GPU that nobody has calibrated. The host's time
+// per kernel, and what a product takes longer after a different kernel.
+constexpr double kEagerLaunch = 1.111e-5;                                   // s
+constexpr double kProductChange = 1.185e-6, kHalfProductChange = 1.944e-6;  // s
+constexpr double kTensorOverhead = 1e-5;                                    // s per tensor that is loaded
 
 /// What networks are measured in FLOP/s for, and what peaks are given for.
 bool is_product(OperatorClass what) {
@@ -41,7 +44,7 @@ class Clock {
   /// Nothing where the device has too few figures. Networks repeat their layers, and to look up a curve takes
   /// long: what was predicted is kept.
   [[nodiscard]] std::optional<KernelTime> time(const OperatorCase& c) {
-    if (curves_ == nullptr) return roofline_time(c, device_);
+    if (curves_ == nullptr) return by_datasheet(c);
     const auto [entry, fresh] = predicted_.try_emplace(c);
     if (fresh) entry->second = calibrated_time(c);
     return entry->second;
@@ -105,6 +108,15 @@ class Clock {
   [[nodiscard]] Seconds products_at_peak() const { return products_at_peak_; }
 
  private:
+  /// Kernels of a GPU follow each other as on the GPU that was measured.
+  [[nodiscard]] std::optional<KernelTime> by_datasheet(const OperatorCase& c) const {
+    std::optional<KernelTime> kernel = roofline_time(c, device_);
+    if (!kernel || device_.kind != hardware::DeviceKind::gpu || !is_product(c.operator_class)) return kernel;
+    kernel->change =
+        Seconds(format_of(c.arithmetic) == KernelFormat::half ? kHalfProductChange : kProductChange);
+    kernel->seconds += kernel->change;
+    return kernel;
+  }
   [[nodiscard]] std::optional<KernelTime> calibrated_time(const OperatorCase& c) const {
     const auto predicted = predict(c);
     if (!predicted) return roofline_time(c, device_);
@@ -168,7 +180,7 @@ class Clock {
   std::array<double, 3> by_bottleneck_{}, layer_by_bottleneck_{};
   double variance_ = 0, layer_variance_ = 0;
   double short_ = 0, layer_short_ = 0;  ///< s in short kernels
-  double eager_launch_ = kEagerLaunch, host_ = 0, device_free_ = 0;
+  double eager_launch_ = 0, host_ = 0, device_free_ = 0;
 };
 
 /// Sums of gradients where a value is read more than once: one kernel for each after the first.
@@ -249,9 +261,11 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
   TimeEstimate out;
   out.provenance = curves == nullptr ? hardware::Provenance::datasheet : hardware::Provenance::calibrated;
   Clock clock(device, curves);
-  if (curves != nullptr && device.calibration && device.calibration->eager_launch)
-    clock.set_eager_launch(device.calibration->eager_launch->value);
-  if (device.kind != hardware::DeviceKind::gpu) clock.set_eager_launch(0);
+  if (device.kind == hardware::DeviceKind::gpu)
+    out.eager_launch = curves != nullptr && device.calibration && device.calibration->eager_launch
+                           ? *device.calibration->eager_launch
+                           : hardware::Figure{kEagerLaunch, hardware::Provenance::assumed, "as on an H200"};
+  clock.set_eager_launch(out.eager_launch ? out.eager_launch->value : 0);
   const bool training = setting.lowering.mode == network::Mode::train;
   for (const Call& call : program.calls) {
     if (call.kernels.count == 0 && call.backward_kernels.count == 0) continue;

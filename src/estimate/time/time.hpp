@@ -43,6 +43,7 @@ struct TimeSetting {
 struct TimeEstimate {
   Seconds seconds, low, high;  ///< the device's own time, as with a captured graph; 95 %
   Seconds eager;  ///< as a framework runs it call by call: where launches are slower, they decide
+  std::optional<hardware::Figure> eager_launch = {};  ///< s of the host per kernel; a GPU's
   Seconds forward, backward, optimizer;
   double flops = 0, bytes = 0;
   /// PPP: FLOP/s of the products over the datasheet's peak in the arithmetic that they compute in. Where they
