@@ -10,7 +10,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument('program', type=os.path.abspath)
 parser.add_argument('nvml', nargs='?', type=os.path.abspath)
 parser.add_argument('--seed', type=int, default=17)
-parser.add_argument('--cases', type=int, default=8)
+parser.add_argument('--cases', type=int, default=9)
 arguments = parser.parse_args()
 fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../fixtures')
 environment = {**os.environ, 'XDG_DATA_HOME': '/nonexistent', 'PLIMSOLL_NVML_LIBRARY': '/nonexistent', 'COLUMNS': '200'}
@@ -18,7 +18,7 @@ problems = []
 asked = {}
 
 MODELS = ['alexnet', 'squeezenet1_1', 'resnet18', 'mobilenet_v2', 'mobilenet_v1:alpha=0.25', 'gpt2:layers=2', 'bert_base:layers=2',
-          'tiny.onnx']
+          'tiny.onnx', 'one_image.onnx']
 DEVICES = ['t4', 'a100-80-sxm', 'h200', 'rtx-4090', 'l4', 'v100-16-sxm2', 'h100-sxm', 'k80', 'mi250x']
 UNITS = {'B': 1, 'KiB': 2**10, 'MiB': 2**20, 'GiB': 2**30, 'TiB': 2**40, 'ns': 1e-9, 'µs': 1e-6, 'ms': 1e-3, 's': 1, 'min': 60, 'h': 3600,
          'nJ': 1e-9, 'µJ': 1e-6, 'mJ': 1e-3, 'J': 1, 'kJ': 1e3, 'MMAC': 1e6, 'GMAC': 1e9, 'kMAC': 1e3, 'TMAC': 1e12, 'MAC': 1,
@@ -189,6 +189,13 @@ def compare_devices():
         same(f'{device}, memory', ('devices', round(usable['value'])), ('estimate', capacity))
 
 
+def compare_cpu():
+    """The id that devices lists this machine's processor with names it."""
+    for command in ('weigh', 'estimate'):
+        same(f'{command} tiny.onnx', ('--device cpu', ask(command, 'tiny.onnx', '--device', 'cpu')),
+             ('--device this-cpu', ask(command, 'tiny.onnx', '--device', 'this-cpu')))
+
+
 def compare_measured():
     """Beside a measurement stands what estimate says of this machine, here one whose GPU and engine are made up."""
     if not arguments.nvml:
@@ -215,10 +222,11 @@ def compare_measured():
 chance = random.Random(arguments.seed)
 for number in range(arguments.cases):
     mode = chance.choice(['infer', 'infer', 'train'])
-    case = (MODELS[number % len(MODELS)], chance.choice(DEVICES), mode,
-            chance.choice(['fp32', 'fp32', 'fp16'] if mode == 'infer' else ['fp32', 'amp-fp16']), chance.choice([1, 3, 16]))
+    model = MODELS[number % len(MODELS)]
+    case = (model, chance.choice(DEVICES), mode, chance.choice(['fp32', 'fp32', 'fp16'] if mode == 'infer' else ['fp32', 'amp-fp16']),
+            1 if model == 'one_image.onnx' else chance.choice([1, 3, 16]))
     words, weighed, estimated = compare_case(case)
-    if number % 4 == 0:
+    if number % 4 == 0 and model != 'one_image.onnx':
         compare_largest(words, weighed, estimated)
 for model, device, precision in (('squeezenet1_1', 'h200', 'fp32'), ('resnet18', 't4', 'fp16'), ('gpt2:layers=2', 'a100-80-sxm', 'fp32')):
     compare_chosen(model, device, precision)
@@ -226,6 +234,7 @@ compare_training('squeezenet1_1', chance.choice(DEVICES), 8)
 compare_sweep('alexnet', chance.sample(DEVICES, 3), chance.choice([1, 5]))
 compare_zoo()
 compare_devices()
+compare_cpu()
 compare_measured()
 for problem in problems:
     print(problem)

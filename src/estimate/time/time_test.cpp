@@ -70,6 +70,26 @@ TEST(EstimateTime, LayersAddUpToThePass) {
   EXPECT_GE(time->eager, time->seconds);
 }
 
+TEST(EstimateTime, LaunchesOfAGpuThatNobodyCalibratedAreAssumed) {
+  const Built net = built(two_layers);
+  const auto time = timed(net, network::Mode::infer, gpu());
+  ASSERT_TRUE(time) << time.error().text();
+  ASSERT_TRUE(time->eager_launch);
+  EXPECT_EQ(time->eager_launch->provenance, hardware::Provenance::assumed);
+  EXPECT_GE(time->eager.value(), 3 * time->eager_launch->value) << "three kernels, handed over one by one";
+  // Two products follow other kernels: beside the roofline each waits as on the GPU that was measured.
+  const Result<Program> program = lower(net.network, net.shapes, {.gpu = true});
+  ASSERT_TRUE(program) << program.error().text();
+  double roofline = 0;
+  for (const OperatorCase& c : program->kernels) roofline += roofline_time(c, gpu())->seconds.value();
+  EXPECT_NEAR(time->seconds.value() - roofline, 2 * 1.185e-6, 1e-9);
+  hardware::Device processor = gpu();
+  processor.kind = hardware::DeviceKind::cpu;
+  const auto there = timed(net, network::Mode::infer, processor);
+  ASSERT_TRUE(there);
+  EXPECT_FALSE(there->eager_launch);
+}
+
 TEST(EstimateTime, TrainingHasABackwardPassAndAStep) {
   const Built net = built(two_layers);
   const auto pass = timed(net, network::Mode::infer, gpu()), step = timed(net, network::Mode::train, gpu());
