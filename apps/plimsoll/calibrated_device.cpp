@@ -19,7 +19,7 @@ Result<Calibration> calibration_in(const std::filesystem::path& file) {
   PLIMSOLL_TRY(measured);
   if (!measured->calibration)
     return std::unexpected(Error{.message = fmt::format("{} has no calibration", file.string()),
-                                 .hint = "`plimsoll probe --calibrate -o FILE` writes one"});
+                                 .hint = "`plimsoll probe --calibrate -o FILE` writes one."});
   return *std::move(measured->calibration);
 }
 

@@ -62,8 +62,8 @@ Result<std::filesystem::path> calibration_file(const std::string& given, const h
   if (given.empty()) {
     const auto own = own_calibration_file(device);
     if (!own)
-      return std::unexpected(
-          Error{"nobody says where calibrations lie", {}, "Give -o FILE, or set XDG_DATA_HOME or HOME."});
+      return std::unexpected(Error{
+          "it is not known where calibrations are kept", {}, "Give -o FILE, or set XDG_DATA_HOME or HOME."});
     PLIMSOLL_TRY(store::make_private_directory(own->parent_path()));
     return *own;
   }

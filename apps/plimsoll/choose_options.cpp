@@ -26,8 +26,8 @@ Status read(const std::string& text, std::string_view option,
 Result<hardware::Arithmetic> arithmetic_of(const std::string& word, std::string_view option) {
   const auto found = hardware::arithmetic_named(word);
   if (found) return *found;
-  return std::unexpected(Error{fmt::format("{} is no precision", quote(word)), std::string(option),
-                               "fp32, fp16, bf16, tf32, int8, fp8 or fp64"});
+  return std::unexpected(Error{fmt::format("{} is not a precision", quote(word)), std::string(option),
+                               "The precisions are fp32, fp16, bf16, tf32, int8, fp8 and fp64."});
 }
 
 }  // namespace
@@ -37,29 +37,34 @@ void ChooseOptions::add_to(CommandLine& command) {
       ->required()
       ->option_text("MODEL");
   inspect.binding.add_shapes_to(command);
-  add_devices_option(command, devices, "Only these: ids, `this`, or device files (default: the catalogue)");
+  add_devices_option(command, devices,
+                     "Only these: ids, `this`, or device files (default: the whole catalogue)");
   command.add_option("--depth", depths, "Depth multipliers to consider, as in 0.25,0.5,1")
       ->delimiter(',')
       ->in_range(0.01, 16.0)
       ->option_text("X,…");
-  command.add_option("--precision,-p", precisions, "To consider (default: what each device's runtime runs)")
+  command
+      .add_option("--precision,-p", precisions,
+                  "Precisions to consider (default: those that each device's runtime runs)")
       ->delimiter(',')
+      ->offers({"fp32", "fp16", "bf16", "tf32", "int8", "fp8", "fp64"})
       ->option_text("PRECISION,…");
   command
       .add_option("--accuracy", accuracies,
-                  "What you measured: PRECISION=PERCENT, or DEPTH:PRECISION=PERCENT; before the catalogue's")
+                  "Accuracy that you measured, used before the catalogue's: int8=84.33%, or 0.25:int8=84.33% "
+                  "for one depth")
       ->option_text("WHAT,…")
       ->delimiter(',');
   const auto limit = [&command](const char* name, std::string& target, const char* help, const char* unit) {
     command.add_option(name, target, help)->option_text(unit)->group("Limits");
   };
-  limit("--max-latency", max_latency, "Time of one image (of all its patches): 4.42s", "TIME");
+  limit("--max-latency", max_latency, "Time of one image, with all its patches: 4.42s", "TIME");
   limit("--max-power", max_power, "Peak power of the board: 5W", "WATTS");
-  limit("--max-mass", max_mass, "150g", "MASS");
-  limit("--max-size", max_size, "The room that it has, in any orientation: 10x70x80mm", "SIZE");
-  limit("--max-price", max_price, "Of renting a machine with it, $ an hour: 3.06/h", "PRICE");
-  limit("--min-accuracy", min_accuracy, "90%", "SHARE");
-  limit("--max-boot", max_boot, "Time to boot", "TIME");
+  limit("--max-mass", max_mass, "Mass of the board: 150g", "MASS");
+  limit("--max-size", max_size, "Room for the board, in any orientation: 10x70x80mm", "SIZE");
+  limit("--max-price", max_price, "Price of renting a machine with it, in $ an hour: 3.06/h", "PRICE");
+  limit("--min-accuracy", min_accuracy, "Share of images that it must classify rightly: 90%", "SHARE");
+  limit("--max-boot", max_boot, "Time that the board takes to boot: 30s", "TIME");
   command.add_option("--must", musts, "A fact that must hold: updates-in-place")
       ->one_of({"updates-in-place"})
       ->delimiter(',')
@@ -74,23 +79,25 @@ void ChooseOptions::add_to(CommandLine& command) {
   images_option("--period", period, "A cycle of imaging, an orbit or a day: 95.65min", "TIME");
   images_option("--images", images, "Images in a cycle; each may take period / images", "N")
       ->in_range(1e-6, 1e12);
-  images_option("--bits-per-pixel", bits_per_pixel, "Of a stored image (8 per channel)", "N")
+  images_option("--bits-per-pixel", bits_per_pixel,
+                "Bits of a pixel in a stored image (default: 8 per channel)", "N")
       ->in_range(1e-3, 1e4);
   images_option("--downlink", downlink, "The link that takes images home: 1Mbit/s", "RATE");
   images_option("--relevant", relevant, "Share of patches worth sending: 5%", "SHARE");
-  command.add_flag("--all", all, "Every form on every device; else the best of each device");
-  command.add_flag("--why", why, "Every verdict with its figures and their sources");
-  auto* as_json = command.add_flag("--json", json, "One JSON document");
-  command.add_flag("--csv", csv, "As CSV, in SI base units")->excludes(as_json);
+  command.add_flag("--all", all, "Show every form on every device, not only the best of each device");
+  command.add_flag("--why", why, "Show every verdict with its figures and their sources");
+  auto* as_json = command.add_flag("--json", json, "Print one JSON document");
+  command.add_flag("--csv", csv, "Print CSV, in SI base units")->excludes(as_json);
 }
 
 Result<plan::Imaging> ChooseOptions::imaging(const NetworkForms& forms) const {
   plan::Imaging out;
   const Result<std::vector<std::int64_t>> shape = forms.image_shape();
   PLIMSOLL_TRY(shape);
-  if (!patch.empty() && scene.empty()) return fail("--patch cuts a --scene");
+  if (!patch.empty() && scene.empty()) return fail("--patch is of use only with --scene, which it cuts");
   if (!scene.empty()) {
-    if (shape->empty()) return fail("{}: takes no images, so there is nothing to cut a scene for", model);
+    if (shape->empty())
+      return fail("{} takes no images, so a scene cannot be cut into patches for it", model);
     const auto whole = parse_size(scene, false, "--scene");
     PLIMSOLL_TRY(whole);
     std::pair part((*shape)[2], (*shape)[1]);
@@ -98,13 +105,13 @@ Result<plan::Imaging> ChooseOptions::imaging(const NetworkForms& forms) const {
       const auto given = parse_size(patch, true, "--patch");
       PLIMSOLL_TRY(given);
       if (*given != part)
-        return fail("{}: takes images of {}x{}; patches are {}x{}", model, part.first, part.second,
-                    given->first, given->second);
+        return fail("{} takes images of {}x{} pixels, but --patch asks for {}x{}", model, part.first,
+                    part.second, given->first, given->second);
     }
     std::tie(out.width, out.height) = *whole;
     std::tie(out.patch_width, out.patch_height) = part;
     if (out.patches() == 0)
-      return fail("a patch of {}x{} is larger than the scene of {}", part.first, part.second, scene);
+      return fail("a patch of {}x{} pixels is larger than the scene of {}", part.first, part.second, scene);
   }
   out.bits_per_pixel = bits_per_pixel > 0 ? bits_per_pixel
                        : shape->empty()   ? 24
@@ -113,7 +120,8 @@ Result<plan::Imaging> ChooseOptions::imaging(const NetworkForms& forms) const {
   PLIMSOLL_TRY(read(downlink, "--downlink", parse_bits_per_second, out.bits_per_second));
   PLIMSOLL_TRY(read(relevant, "--relevant", parse_share, out.relevant));
   if (images > 0) out.images = images;
-  if (out.images.has_value() != out.period.has_value()) return fail("--period and --images belong together");
+  if (out.images.has_value() != out.period.has_value())
+    return fail("--period and --images are of use only together");
   return out;
 }
 
@@ -147,8 +155,8 @@ Status ChooseOptions::add_accuracies(std::vector<plan::Variant>& variants) const
     const auto equals = word.find('=');
     const auto colon = word.find(':');
     if (equals == word.npos)
-      return std::unexpected(Error{fmt::format("{} is no accuracy", quote(word)), "--accuracy",
-                                   "as in int8=84.33% or 0.25:int8=84.33%"});
+      return std::unexpected(Error{fmt::format("{} is not an accuracy", quote(word)), "--accuracy",
+                                   "Write it as int8=84.33% or 0.25:int8=84.33%."});
     const std::size_t begin = colon < equals ? colon + 1 : 0;
     const Result<hardware::Arithmetic> arithmetic =
         arithmetic_of(word.substr(begin, equals - begin), "--accuracy");
@@ -157,7 +165,8 @@ Status ChooseOptions::add_accuracies(std::vector<plan::Variant>& variants) const
     PLIMSOLL_TRY(share);
     double depth = 0;
     if (begin > 0 && std::from_chars(word.data(), word.data() + colon, depth).ptr != word.data() + colon)
-      return std::unexpected(Error{fmt::format("{} names no depth", quote(word)), "--accuracy"});
+      return std::unexpected(Error{fmt::format("{} does not begin with a depth multiplier", quote(word)),
+                                   "--accuracy", "Write it as 0.25:int8=84.33%."});
     for (plan::Variant& variant : variants)
       if (begin == 0 || variant.depth == depth)
         variant.accuracies.insert(

@@ -17,7 +17,7 @@ namespace plimsoll {
 struct Invocation {
   std::function<Result<int>()> run;
   ColorChoice color = ColorChoice::automatic;
-  /// What stood after "--" of `plimsoll run`.
+  /// What stood after "--" of `plimsoll run` and `plimsoll complete-words`.
   std::optional<std::vector<std::string>> command = {};
 };
 
@@ -53,6 +53,7 @@ void add_calibration_job(CommandLine& app, Invocation& invocation);
 void add_engine_job(CommandLine& app, Invocation& invocation);
 void add_serve(CommandLine& app, Invocation& invocation);
 void add_top(CommandLine& app, Invocation& invocation);
+void add_complete_words(CommandLine& app, Invocation& invocation);
 void add_completion(CommandLine& app, Invocation& invocation);
 
 /// How to print on standard output.

@@ -3,7 +3,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -11,6 +13,7 @@
 namespace CLI {  // NOLINT(readability-identifier-naming): not ours to name
 class App;
 class Option;
+class ParseError;
 }  // namespace CLI
 
 namespace plimsoll {
@@ -38,15 +41,26 @@ class CommandLineOption {
   CommandLineOption* in_range(T least, T most);
   CommandLineOption* positive();
   CommandLineOption* one_of(const std::vector<std::string>& words);
+  /// Words that a shell may offer, where others are right as well.
+  CommandLineOption* offers(const std::vector<std::string>& words);
   /// `problem` says what is wrong with a value; nothing: it is right.
   CommandLineOption* check(const std::function<std::string(const std::string& value)>& problem);
 
   [[nodiscard]] bool given() const;
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::vector<std::string> names()
+      const;                               ///< "-b", "--batch"; none of an argument without dashes
+  [[nodiscard]] std::string text() const;  ///< what the help calls its value: "FILE"
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }  ///< of one_of
+  [[nodiscard]] bool takes_value() const;
+  [[nodiscard]] bool takes_list() const;  ///< values with commas between them
+  [[nodiscard]] bool takes_many() const;  ///< more values than one
 
  private:
   friend class CommandLine;
   CLI::Option* option_;
+  std::vector<std::string> words_;
+  std::string kind_;  ///< of a value, in words: "a whole number"; empty for text
 };
 
 /// A command, with its options and the commands under it, or the program as a whole.
@@ -79,6 +93,9 @@ class CommandLine {
   void set_version_flag(const std::string& name, const std::string& version);
 
   CommandLine* group(const std::string& heading);  ///< "": hidden
+  /// One line of the help's usage, without the command's own name; made from its arguments where none is
+  /// given.
+  CommandLine* usage(const std::string& arguments);
   CommandLine* footer(const std::string& text);
   CommandLine* callback(std::function<void()> then);  ///< called where this command was named
   CommandLine* require_subcommand(int count);
@@ -89,7 +106,10 @@ class CommandLine {
   /// One that was added before.
   [[nodiscard]] CommandLineOption* get_option(const std::string& name) const;
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string full_name() const;  ///< "plimsoll runs show"
   [[nodiscard]] std::string description() const;
+  [[nodiscard]] bool hidden() const;
+  [[nodiscard]] const CommandLine* parent() const { return parent_; }
   [[nodiscard]] std::vector<CommandLineOption*> options() const;  ///< that were added here: not --help
   [[nodiscard]] std::vector<std::string> long_names() const;      ///< of all its options: "help", …
   [[nodiscard]] std::vector<CommandLine*> subcommands() const;
@@ -102,13 +122,23 @@ class CommandLine {
   [[nodiscard]] Status parse(const std::vector<std::string>& words);
 
  private:
-  explicit CommandLine(CLI::App* app);
-  CommandLineOption* keep(CLI::Option* option);
+  CommandLine(CLI::App* app, const CommandLine* parent);
+  CommandLineOption* keep(CLI::Option* option, std::string kind = {});
+  /// A parser's complaint, in words for the person at the terminal.
+  [[nodiscard]] Error explain(const CLI::ParseError& error) const;
+  /// A word that looks like an option, and that no command took.
+  [[nodiscard]] std::optional<Error> unknown_option() const;
+  [[nodiscard]] const CommandLine& named() const;  ///< once parsed: the innermost command
+  [[nodiscard]] const CommandLineOption* find(std::string_view name) const;
+  [[nodiscard]] std::string help() const;
+  void set_up();
   CommandLineOption* add_word(const std::string& names, const std::vector<std::string>& known,
                               const std::function<void(const std::string&)>& take, const std::string& help);
 
   std::unique_ptr<CLI::App> program_;  ///< null for a subcommand, which its parent's owns
   CLI::App* app_;
+  const CommandLine* parent_ = nullptr;
+  std::vector<std::string> usage_;
   std::vector<std::unique_ptr<CommandLineOption>> options_;
   std::vector<std::unique_ptr<CommandLine>> subcommands_;
 };

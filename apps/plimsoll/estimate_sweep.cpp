@@ -19,9 +19,10 @@ namespace {
 Result<std::vector<std::int64_t>> batches_of(const std::string& what) {
   constexpr std::string_view kBatch = "batch=";
   if (!what.starts_with(kBatch))
-    return std::unexpected(Error{.message = fmt::format("\"{}\" cannot be swept", printable(what, 80)),
-                                 .where = "--sweep",
-                                 .hint = "the batch can, as in --sweep batch=1..256 or batch=1..256x2"});
+    return std::unexpected(
+        Error{.message = fmt::format("\"{}\" cannot be swept", printable(what, 80)),
+              .where = "--sweep",
+              .hint = "Only the batch can be swept, as in --sweep batch=1..256 or batch=1..256x2."});
   Result<std::vector<std::int64_t>> batches =
       estimate::parse_batches(std::string_view(what).substr(kBatch.size()));
   if (!batches) return std::unexpected(std::move(batches).error().within("--sweep"));
@@ -77,14 +78,15 @@ Result<report::SweepReport> make_report(const SweepOptions& options, const Batch
 void SweepOptions::add_to(CommandLine& command) {
   CommandLineOption* sweep =
       command
-          .add_option("--sweep", what, "Many batches at once: batch=1..256, batch=1..256x2 (1, 2, 4 … 256)")
+          .add_option("--sweep", what,
+                      "Estimate many batches at once: batch=1..256, or batch=1..256x2 for 1, 2, 4 … 256")
           ->option_text("batch=RANGE");
   for (const char* of_one : {"--batch", "--advice", "--timeline", "--layers"})
     sweep->excludes(command.get_option(of_one));
-  command.add_option("--html", html, "Of a sweep: latency and throughput against batch as a page")
+  command.add_option("--html", html, "Write a page with latency and throughput against batch; with --sweep")
       ->option_text("FILE")
       ->needs(sweep);
-  command.add_option("--svg", svg, "Of a sweep: the charts alone")->option_text("FILE")->needs(sweep);
+  command.add_option("--svg", svg, "Write the charts alone; with --sweep")->option_text("FILE")->needs(sweep);
 }
 
 Result<int> run_sweep(const SweepOptions& options, const Batches& batches,

@@ -16,17 +16,16 @@ void InspectOptions::add_to(CommandLine& command) {
   binding.add_to(command);
   add_mode_option(command, mode);
   command.add_flag("--allow-unknown", allow_unknown,
-                   "Go on where an operator is unknown; it is listed as not counted");
+                   "Go on without operators that are unknown; they are listed as not counted");
   command
-      .add_option("--flops-per-mac", conventions.flops_per_mac,
-                  "2 (default), or 1: a fused multiply-add as one operation")
+      .add_option("--flops-per-mac", conventions.flops_per_mac, "FLOPs of a multiply-add: 2 (default) or 1")
       ->in_range(1, 2)
       ->option_text("N");
-  command.add_flag("--bias,!--no-bias", conventions.bias, "Count adding a bias (default: yes)");
+  command.add_flag("--bias,!--no-bias", conventions.bias, "Count the additions of biases (default: yes)");
   command.add_flag("--batch-norm,!--no-batch-norm", conventions.batch_norm,
                    "Count BatchNorm in inference (default: yes)");
   command.add_flag("--halve-causal,!--no-halve-causal", conventions.halve_causal,
-                   "Count causal attention's products half (default: no)");
+                   "Count half of the products of causal attention (default: no)");
 }
 
 Result<InspectedModel> inspect_model(const std::string& spec, const InspectOptions& options) {

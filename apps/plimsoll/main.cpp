@@ -40,6 +40,7 @@ constexpr Command kCommands[] = {
     {"cuda-facts", add_cuda_facts},
     {"calibration-job", add_calibration_job},
     {"engine-job", add_engine_job},
+    {"complete-words", add_complete_words},
     {"completion", add_completion},
 };
 
@@ -62,20 +63,24 @@ bool is_command(std::string_view word) {
   return std::ranges::any_of(kCommands, [word](const Command& command) { return command.name == word; });
 }
 
-Error unknown_command(std::string_view word) {
-  std::vector<std::string_view> names;
-  for (const Command& command : kCommands) names.push_back(command.name);
+Error unknown_command(const CommandLine& app, std::string_view word) {
+  std::vector<std::string> known;
+  for (const CommandLine* command : app.subcommands())
+    if (!command->hidden()) known.push_back(command->name());
+  const std::vector<std::string_view> names(known.begin(), known.end());
   Error error{fmt::format("there is no command '{}'", word)};
   error.hint = did_you_mean(word, names);
   if (error.hint.empty()) error.hint = "`plimsoll --help` lists them.";
   return error;
 }
 
-/// The words after "--" of `plimsoll run`: another program's command line, in which nothing is ours to parse.
+/// The words after "--" of `plimsoll run`: another program's command line, in which nothing is ours to parse;
+/// of `plimsoll complete-words`: one that is still being written.
 int split_off_command(int argc, char** argv, Invocation& invocation) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const auto mark = std::ranges::find(words, std::string_view("--"));
-  if (mark == words.end() || std::find(words.begin(), mark, std::string_view("run")) == mark) return argc;
+  const auto takes_command = [](std::string_view word) { return word == "run" || word == "complete-words"; };
+  if (mark == words.end() || std::find_if(words.begin(), mark, takes_command) == mark) return argc;
   invocation.command.emplace(mark + 1, words.end());
   return static_cast<int>(mark - words.begin());
 }
@@ -86,26 +91,30 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
-      "  plimsoll weigh resnet50                what it needs, and which devices carry it\n"
-      "  plimsoll inspect model.onnx --layers   every layer's work and bytes\n"
-      "  plimsoll run -- python train.py        run it, watched and recorded\n"
-      "Each command explains itself: plimsoll COMMAND --help");
+      "  plimsoll weigh resnet50               what it needs, and which devices carry it\n"
+      "  plimsoll inspect model.onnx --layers  every layer's work and bytes\n"
+      "  plimsoll run -- python train.py       run it, watched and recorded\n"
+      "`plimsoll COMMAND --help` explains a command, with examples.");
   Invocation invocation;
   static const std::map<std::string, ColorChoice> kColors = {
       {"auto", ColorChoice::automatic}, {"always", ColorChoice::always}, {"never", ColorChoice::never}};
-  app.add_choice("--color", invocation.color, kColors, "auto, always or never")->option_text("WHEN");
+  app.add_choice("--color", invocation.color, kColors, "Colours: auto (default), always or never")
+      ->option_text("WHEN");
   app.fallthrough();
   for (const Command& command : kCommands) command.add(app, invocation);
-  argc = split_off_command(argc, argv, invocation);
-  if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1])) return report_error(unknown_command(argv[1]));
-  const Result<bool> named = app.parse(argc, argv);
-  if (!named) {
-    fmt::print(stderr,
-               "plimsoll: {}\n  plimsoll --help, or plimsoll COMMAND --help, says what can be given.\n",
-               printable(named.error().message));
-    return 2;
+  // `plimsoll check-line …`: whether the rest is a right command line, which is then not carried out.
+  const bool only_check = argc > 1 && argv[1] == std::string_view("check-line");
+  if (only_check) {
+    argv[1] = argv[0];
+    ++argv;
+    --argc;
   }
-  if (!*named) return 0;
+  argc = split_off_command(argc, argv, invocation);
+  if (argc > 1 && argv[1][0] != '-' && !is_command(argv[1]))
+    return report_error(unknown_command(app, argv[1]));
+  const Result<bool> named = app.parse(argc, argv);
+  if (!named) return report_error(named.error());
+  if (!*named || only_check) return 0;
   const Result<int> outcome = invocation.run();
   if (std::fflush(stdout) != 0) {
     fmt::print(stderr, "plimsoll: cannot write the answer to standard output\n");

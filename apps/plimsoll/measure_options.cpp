@@ -21,7 +21,7 @@ auto between(double least, double most) {
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool fits =
         problem == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
-    return fits ? std::string() : fmt::format("'{}' is no number from {:g} to {:g}", text, least, most);
+    return fits ? std::string() : fmt::format("'{}' is not a number from {:g} to {:g}", text, least, most);
   };
 }
 
@@ -36,8 +36,8 @@ Result<std::string> device_named(const std::string& word) {
       return fmt::format("cuda:{}", number);
   }
   return std::unexpected(
-      Error{fmt::format("'{}' is no device that can be measured on", word), "",
-            "cpu, cuda or cuda:N; `plimsoll estimate` answers for devices that are not here"});
+      Error{fmt::format("'{}' is not a device that can be measured on", word), "",
+            "Use cpu, cuda or cuda:N; `plimsoll estimate` answers for devices that are not here."});
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ void MeasureOptions::add_to(CommandLine& command) {
   add_run_options(command);
   add_protocol_options(command);
   add_scenario_options(command);
-  command.add_flag("--json", json, "One JSON document, raw samples included");
-  command.add_flag("--csv", csv, "One line per model, device and batch");
+  command.add_flag("--json", json, "Print one JSON document, with all samples");
+  command.add_flag("--csv", csv, "Print CSV: one line per model, device and batch");
 }
 
 void MeasureOptions::add_run_options(CommandLine& command) {
@@ -64,51 +64,57 @@ void MeasureOptions::add_run_options(CommandLine& command) {
   command.add_option("--weights", weights.file, "Take weights from a safetensors file, by name")
       ->option_text("FILE");
   command.add_flag("--random-weights", weights.random,
-                   "Draw parameters at random; what a zoo name has anyway");
-  command.add_option("--seed", setting.seed, "Of random weights, inputs and Dropout (0)")->option_text("N");
-  command.add_flag("--channels-last", setting.channels_last, "Images as NHWC in memory");
+                   "Draw parameters at random, as is always done for zoo names");
+  command.add_option("--seed", setting.seed, "Seed of random weights, inputs and Dropout (default: 0)")
+      ->option_text("N");
+  command.add_flag("--channels-last", setting.channels_last, "Keep images as NHWC in memory");
   command.add_flag("--capture", setting.captured,
                    "Run as a CUDA graph: the pass, or the whole training step");
-  command.add_flag("--literal", setting.literal, "Every operator by itself, none recognised as one kernel");
-  command.add_flag("--fold", setting.fold, "Fold BatchNorm into the convolution before it; inference");
+  command.add_flag("--literal", setting.literal,
+                   "Run every operator by itself; recognise none that together are one kernel");
+  command.add_flag("--fold", setting.fold, "Fold BatchNorm into the convolution before it (inference)");
   add_key_value_cache_option(command, setting.key_value_cache);
   command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
       ->delimiter(',')
       ->option_text("PREFIX,…");
-  command.add_option("--checkpoint", setting.checkpoints, "Compute activations between these layers again")
+  command
+      .add_option("--checkpoint", setting.checkpoints,
+                  "Compute the activations between these layers again in the backward pass")
       ->delimiter(',')
       ->option_text("NAME,…");
-  command.add_option("--threads", setting.threads, "Of the CPU (0: all cores)")
+  command.add_option("--threads", setting.threads, "Threads of the CPU (default: 0, all cores)")
       ->check(between(0, 65536))
       ->option_text("N");
 }
 
 void MeasureOptions::add_protocol_options(CommandLine& command) {
-  command.add_option("--time-limit", protocol.seconds, "Seconds of hot passes per row, at most (10)")
+  command.add_option("--time-limit", protocol.seconds, "Most seconds of hot passes per row (default: 10)")
       ->check(between(0.001, kDay))
       ->option_text("SECONDS");
   command
       .add_option("--width", protocol.relative_width,
-                  "Stop when the median's interval is so narrow (0.02 of it)")
+                  "Stop when the median's interval is this share of it (default: 0.02)")
       ->check(between(0, 10))
       ->option_text("SHARE");
-  command.add_option("--confidence", protocol.confidence, "Of all intervals (0.95)")
+  command.add_option("--confidence", protocol.confidence, "Confidence of all intervals (default: 0.95)")
       ->check(between(0.5, 0.9999))
       ->option_text("SHARE");
-  command.add_flag("--layers", protocol.layers, "Time by layer, too");
+  command.add_flag("--layers", protocol.layers, "Show the time of every layer, too");
   command
       .add_option("--energy", energy_seconds,
-                  "Seconds of steady passes for the energy counter (3 where there is one; 0: none)")
+                  "Seconds of steady passes to measure energy (default: 3 where there is a counter; 0: none)")
       ->check(between(0, kDay))
       ->option_text("SECONDS");
   command
       .add_option("--trace", protocol.trace,
-                  "Write the allocator's events: FILE; one model, device and batch")
+                  "Write the allocator's events to this file, for one model, device and batch")
       ->option_text("FILE");
-  command.add_option("--timeout", timeout, "Seconds that the engine may take for one row in all (3600)")
+  command.add_option("--timeout", timeout, "Seconds that the engine may take for one row (default: 3600)")
       ->check(between(0.1, 30 * kDay))
       ->option_text("SECONDS");
-  command.add_option("--silence", silence, "Seconds without a word after which it counts as hung (300)")
+  command
+      .add_option("--silence", silence,
+                  "Seconds of silence after which the engine counts as hung (default: 300)")
       ->check(between(0.1, 30 * kDay))
       ->option_text("SECONDS");
 }
@@ -123,15 +129,18 @@ void MeasureOptions::add_scenario_options(CommandLine& command) {
       .add_choice("--scenario", protocol.scenario.arrival, kArrivals,
                   "Queries as MLPerf Inference sends them: single-stream, multi-stream, server, offline")
       ->option_text("SCENARIO");
-  command.add_option("--qps", protocol.scenario.queries_per_second, "server: queries a second, on average")
+  command
+      .add_option("--qps", protocol.scenario.queries_per_second,
+                  "Queries a second on average, with --scenario server")
       ->check(between(1e-6, 1e9))
       ->option_text("N");
   command
       .add_option("--queries", protocol.scenario.queries,
-                  "How many (as many as --time-limit allows); offline: samples (32 batches)")
+                  "Queries to send (default: as many as --time-limit allows); with --scenario offline, "
+                  "samples (default: 32 batches)")
       ->check(between(1, 1e9))
       ->option_text("N");
-  command.add_option("--scene", scene, "Time for one image cut in patches: WIDTHxHEIGHT")
+  command.add_option("--scene", scene, "Measure one image that is cut into patches: WIDTHxHEIGHT")
       ->option_text("SIZE");
   command.add_option("--patch", patch, "Size of a patch of --scene: 224, or 224x224")->option_text("SIZE");
 }
@@ -145,13 +154,13 @@ Result<std::vector<std::string>> MeasureOptions::checked_devices(std::string_vie
   }
   if (out.empty()) out.emplace_back(otherwise);
   if (setting.captured && std::ranges::find(out, "cpu") != out.end())
-    return fail("--capture makes a CUDA graph; the CPU has none");
+    return fail("--capture makes a CUDA graph, which a CPU cannot run");
   return out;
 }
 
 Result<std::optional<measure::Scene>> MeasureOptions::checked_scene() const {
   if (scene.empty() && patch.empty()) return std::nullopt;
-  if (scene.empty() || patch.empty()) return fail("--scene and --patch belong together");
+  if (scene.empty() || patch.empty()) return fail("--scene and --patch are of use only together");
   const auto whole = parse_size(scene, false, "--scene");
   if (!whole) return std::unexpected(whole.error());
   const auto part = parse_size(patch, true, "--patch");
@@ -171,13 +180,13 @@ Result<job::Protocol> MeasureOptions::checked_protocol(const std::optional<measu
     s.samples = of->patches();
   }
   if (s.arrival == job::Arrival::none && (s.queries > 0 || s.queries_per_second > 0))
-    return fail("--queries and --qps go with a --scenario");
+    return fail("--queries and --qps are of use only with --scenario");
   if (s.arrival == job::Arrival::server && s.queries_per_second <= 0)
-    return fail("--scenario server needs --qps: how many queries a second come on average");
+    return fail("--scenario server needs --qps, the queries that come in a second on average");
   if (s.arrival != job::Arrival::server && s.queries_per_second > 0)
-    return fail("--qps goes with --scenario server");
+    return fail("--qps is of use only with --scenario server");
   if (s.arrival != job::Arrival::none && setting.mode == network::Mode::train)
-    return fail("a scenario is of inference; --mode train has none");
+    return fail("--scenario measures inference; it cannot be given with --mode train");
   // Offline is one query; how many samples it has is what can be asked for.
   if (s.arrival == job::Arrival::offline && !of) s.samples = std::exchange(s.queries, 0);
   if (s.arrival == job::Arrival::multi_stream) s.samples_per_query = kSamplesOfMultiStream;

@@ -82,7 +82,7 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
     std::int64_t n = 0;
     const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
     if (problem != std::errc() || end != part.data() + part.size() || n < 0)
-      return fail("'{}' is no shape; write it as 1x3x224x224", whole);
+      return fail("'{}' is not a shape; write it as 1x3x224x224", whole);
     dims.push_back(n);
     if (cut == std::string_view::npos) return dims;
     text.remove_prefix(cut + 1);
@@ -91,12 +91,11 @@ Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
 
 namespace {
 
-/// CommandLineOption::positive() names the largest double, all 309 digits of it, where it refuses.
 std::string not_positive(const std::string& text) {
   std::int64_t n = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
   const bool fits = problem == std::errc() && end == text.data() + text.size() && n > 0;
-  return fits ? std::string() : "'" + text + "' is no positive whole number";
+  return fits ? std::string() : "'" + text + "' is not a whole number above zero";
 }
 
 void add_shape_options(CommandLine& command, BindingOptions& options) {
@@ -104,10 +103,11 @@ void add_shape_options(CommandLine& command, BindingOptions& options) {
       ->check(not_positive)
       ->option_text("S");
   command
-      .add_option("--input", options.inputs,
-                  "Shape of an input: [NAME=]1x3x224x224; for FILE.py:function without the batch")
-      ->option_text("SHAPE …");
-  command.add_option("--dim", options.extents, "Any other named dimension: NAME=N")->option_text("NAME=N …");
+      .add_option(
+          "--input", options.inputs,
+          "Shape of an input: 1x3x224x224 or NAME=1x3x224x224; for FILE.py:function without the batch")
+      ->option_text("SHAPE…");
+  command.add_option("--dim", options.extents, "Value of any other named dimension")->option_text("NAME=N…");
 }
 
 }  // namespace

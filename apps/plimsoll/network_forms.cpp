@@ -101,8 +101,8 @@ Result<NetworkForms> NetworkForms::load(const std::string& model, const std::vec
   const network::zoo::Entry* entry = network::zoo::find(model);
   const bool deep = entry != nullptr && takes_depth(*entry);
   if (!depths.empty() && !deep)
-    return std::unexpected(
-        Error{fmt::format("{} has no depth multiplier", quote(model)), "--depth", "mobilenet_v1 has one"});
+    return std::unexpected(Error{fmt::format("{} has no depth multiplier", quote(model)), "--depth",
+                                 "The network mobilenet_v1 has one."});
   NetworkForms out;
   const auto add = [&](const std::string& spec, std::string name, std::optional<double> depth) -> Status {
     Result<Batches> form = Batches::load(spec, options);

@@ -17,10 +17,10 @@ Status check_patch(const network::Network& network, const network::Shapes& shape
     const auto dims = shapes.dims(id);
     if (!shapes.ranked(id) || dims.size() != 4) continue;
     if (dims[2].is(scene.patch_height) && dims[3].is(scene.patch_width)) return {};
-    return fail("takes images of {}; patches are {}x{}", shapes.text(id), scene.patch_width,
+    return fail("takes images of {}, but --patch asks for {}x{}", shapes.text(id), scene.patch_width,
                 scene.patch_height);
   }
-  return fail("takes no images, so there is nothing to cut a scene for");
+  return fail("takes no images, so a scene cannot be cut into patches for it");
 }
 
 Result<ReadyModel::Bound> bind_batch(const LoadedModel& loaded, BindingOptions given, std::int64_t batch,

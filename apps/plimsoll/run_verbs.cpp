@@ -167,7 +167,7 @@ Result<int> compare_runs(const RunsOptions& options, const report::TextStyle& st
   const Result<std::vector<store::Run>> runs = named_runs(**store, options.runs);
   if (!runs) return std::unexpected(runs.error());
   if (runs->size() < 2)
-    return std::unexpected(Error{"one run alone is compared with nothing", {}, "Name two runs or more."});
+    return std::unexpected(Error{"there is only one run to compare", {}, "Name two runs or more."});
   const std::vector<report::ComparedRow> rows = report::compare_runs(*runs, options.all);
   if (options.json) {
     print_json(report::comparison_json(*runs, rows));
@@ -226,7 +226,7 @@ Result<int> purge_runs(const RunsOptions& options, const report::TextStyle& /*st
       return std::unexpected(Error{fmt::format("{} deleted run{} would be removed for good", runs->size(),
                                                runs->size() == 1 ? "" : "s"),
                                    {},
-                                   "Say --yes to do it; `plimsoll runs --deleted` lists them."});
+                                   "Give --yes to do it; `plimsoll runs --deleted` lists them."});
     if (!person_agrees(runs->size())) {
       fmt::print("Nothing was removed.\n");
       return 1;

@@ -46,14 +46,14 @@ void add_in_place_option(CommandLine& command, network::InPlace& in_place) {
                                                                    {"never", network::InPlace::never}};
   command
       .add_choice("--inplace", in_place, kInPlace,
-                  "Activations in place: auto (default: after a convolution, normalization or "
-                  "addition), always, never")
+                  "Compute activations in place: auto (default: after a convolution, normalization or "
+                  "addition), always or never")
       ->option_text("WHEN");
 }
 
 void add_key_value_cache_option(CommandLine& command, bool& key_value_cache) {
   command.add_flag("--kv-cache,!--no-kv-cache", key_value_cache,
-                   "Causal attention keeps keys and values, as decoders do (default: yes)");
+                   "Keep keys and values of causal attention, as decoders do (default: yes)");
 }
 
 void add_devices_option(CommandLine& command, std::vector<std::string>& devices, const std::string& help) {
@@ -65,12 +65,12 @@ void MemoryOptions::add_to(CommandLine& command) {
   add_optimizer_option(command, setting.optimizer);
   add_loss_option(command, setting.loss);
   add_in_place_option(command, setting.in_place);
-  command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
+  command.add_option("--freeze", setting.frozen, "Do not train parameters whose names begin with this")
       ->delimiter(',')
       ->option_text("PREFIX,…");
   command.add_flag("--checkpoint", setting.checkpoint,
                    "Recompute activations in the backward pass, in about √layers segments");
-  command.add_option("--accumulate", setting.accumulate, "Passes per optimizer step (1)")
+  command.add_option("--accumulate", setting.accumulate, "Passes per optimizer step (default: 1)")
       ->in_range(1, 1 << 20)
       ->option_text("N");
   static const std::map<std::string, estimate::ZeroGrad> kZeroGrad = {
@@ -82,17 +82,17 @@ void MemoryOptions::add_to(CommandLine& command) {
                   "before-forward (default), before-backward, or keep (set_to_none=False)")
       ->option_text("WHEN");
   command.add_flag("--fused-optimizer", setting.fused_optimizer,
-                   "An optimizer without temporaries (fused=True)");
+                   "Use an optimizer without temporaries (fused=True)");
   command.add_flag("--expandable-segments", setting.allocator.expandable_segments,
-                   "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+                   "As PyTorch with PYTORCH_CUDA_ALLOC_CONF= expandable_segments:True");
   command
       .add_option_function(
           "--max-split-size",
           [this](const std::int64_t& mib) { setting.allocator.max_split_size = mib << 20; },
-          "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:N")
+          "As PyTorch with PYTORCH_CUDA_ALLOC_CONF= max_split_size_mb:MIB")
       ->in_range(std::int64_t{21}, std::int64_t{1} << 30)
       ->option_text("MIB");
-  command.add_option("--gpus", setting.gpus, "GPUs that train together (1)")
+  command.add_option("--gpus", setting.gpus, "GPUs that train together (default: 1)")
       ->in_range(1, 1 << 20)
       ->option_text("N");
   static const std::map<std::string, estimate::Sharding> kSharding = {
@@ -103,12 +103,12 @@ void MemoryOptions::add_to(CommandLine& command) {
       {"zero3", estimate::Sharding::zero3}};
   command
       .add_choice("--sharding", setting.sharding, kSharding,
-                  "Over --gpus: none (default), data-parallel, zero1, zero2, zero3")
+                  "What --gpus share: none (default), data-parallel, zero1, zero2 or zero3")
       ->option_text("HOW");
   add_key_value_cache_option(command, setting.key_value_cache);
   command
       .add_option("--context", setting.context,
-                  "Tokens that the key-value cache holds already (0); inference")
+                  "Tokens that the key-value cache holds already, in inference (default: 0)")
       ->in_range(std::int64_t{0}, std::int64_t{1} << 40)
       ->option_text("TOKENS");
 }

@@ -42,7 +42,9 @@ Result<double> overlap_of(const std::string& text) {
   if (text == "none") return 0;
   if (text == "full") return 1;
   Result<double> share = parse_share(text, "--overlap");
-  if (!share) share.error().hint = "none, full, or the share of the backward pass behind which it hides: 0.5";
+  if (!share)
+    share.error().hint =
+        "Write none, full, or the share of the backward pass behind which it hides, as in 0.5.";
   return share;
 }
 
@@ -56,8 +58,8 @@ Result<std::vector<std::int64_t>> StepTraining::counts() const {
     std::int64_t count = 0;
     const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), count);
     if (code != std::errc{} || end != word.data() + word.size() || count < 1 || count > (1 << 24))
-      return std::unexpected(Error{fmt::format("{} is no list of devices' numbers", quote(devices)),
-                                   "--devices", "as in 1,2,4,8"});
+      return std::unexpected(Error{fmt::format("{} is not a list of numbers of devices", quote(devices)),
+                                   "--devices", "Write it as 1,2,4,8."});
     out.push_back(count);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
@@ -74,7 +76,7 @@ Result<estimate::ParallelSetting> StepTraining::setting(const OneDevice& device,
   out.overlap = *hidden;
   if (!several) return out;
   if ((gradients.empty() && !device.gradients) || (link.empty() && !device.link))
-    return fail("several devices need --gradients and --link: the bytes to sum, and what each link carries");
+    return fail("several devices need --gradients, the bytes to sum, and --link, what each link carries");
   const auto size = gradients.empty() ? *device.gradients : parse_bytes(gradients, "--gradients");
   PLIMSOLL_TRY(size);
   out.gradients = *size;
@@ -160,29 +162,37 @@ void StepTraining::add_to(CommandLine& command) {
                                  double most) {
     command.add_option(name, target, help)->in_range(least, most)->option_text("N")->group("By its step");
   };
-  text("--step-time", step_time, "Of one device at --batch, measured or estimated: 62ms", "TIME");
-  number("--batch,-b", batch, "Samples of a step: of all devices together, or of each with --scaling weak", 1,
+  text("--step-time", step_time, "Time of a step of one device at --batch, measured or estimated: 62ms",
+       "TIME");
+  number("--batch,-b", batch, "Samples in a step: of all devices together, or of each with --scaling weak", 1,
          1e9);
-  number("--dataset-size", dataset, "Samples of an epoch", 1, 1e18);
+  number("--dataset-size", dataset, "Samples in an epoch", 1, 1e18);
   number("--epochs", epochs, "How many (1)", 1e-3, 1e9);
-  number("--sequence", sequence, "Tokens of a sample, with --tokens (1; of a MODEL: --seq)", 1, 1e9);
-  number("--backward-share", backward_share, "Of the step (0.667: twice the forward)", 0.01, 0.99);
+  number("--sequence", sequence, "Tokens in a sample, with --tokens (default: 1, or --seq of a MODEL)", 1,
+         1e9);
+  number("--backward-share", backward_share,
+         "Share of the step that the backward pass takes (default: 0.667, twice the forward pass)", 0.01,
+         0.99);
   text("--gradients", gradients, "Bytes to sum over all devices: 102MB", "BYTES");
-  text("--link", link, "Of each device, one direction: 450GB/s", "RATE");
-  text("--link-latency", link_latency, "Of one message: 5us", "TIME");
+  text("--link", link, "Rate of each device's link in one direction: 450GB/s", "RATE");
+  text("--link-latency", link_latency, "Latency of one message: 5us", "TIME");
   text("--communication", communication,
        "ring (default), tree, butterfly, halving-doubling, parameter-server", "HOW")
       ->one_of({"ring", "tree", "butterfly", "halving-doubling", "parameter-server"});
   number("--servers", servers, "Of the parameter server (1)", 1, 1 << 24);
-  text("--overlap", overlap, "With the backward pass: none (default), full, or a share of it", "SHARE");
-  text("--scaling", scaling, "strong (default): the batch stays; weak: the batch of each device stays", "HOW")
+  text("--overlap", overlap,
+       "How much of the communication hides behind the backward pass: none (default), full, or a share of it",
+       "SHARE");
+  text("--scaling", scaling,
+       "strong (default): the whole batch stays the same; weak: the batch of each device does", "HOW")
       ->one_of({"strong", "weak"});
-  number("--tensor", split.tensor, "Devices that share every layer (1)", 1, 1 << 20);
-  number("--pipeline", split.pipeline, "Stages of a pipeline (1)", 1, 1 << 20);
-  number("--micro-batches", split.micro_batches, "Into which a batch is cut for the pipeline (1)", 1,
+  number("--tensor", split.tensor, "Devices that share every layer, tensor-parallel (default: 1)", 1,
          1 << 20);
-  text("--tensor-sums", tensor_sums, "Bytes a sample that tensor-parallel devices sum, forward and backward",
-       "BYTES");
+  number("--pipeline", split.pipeline, "Stages of a pipeline (default: 1)", 1, 1 << 20);
+  number("--micro-batches", split.micro_batches,
+         "Micro-batches that a batch is cut into for the pipeline (default: 1)", 1, 1 << 20);
+  text("--tensor-sums", tensor_sums,
+       "Bytes that tensor-parallel devices sum for a sample, forward and backward", "BYTES");
   text("--between-stages", between_stages, "Bytes of a sample's activations between two stages", "BYTES");
 }
 

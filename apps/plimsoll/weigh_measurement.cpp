@@ -37,7 +37,7 @@ bool has_engine() {
 
 Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options) {
   const auto rows = std::ranges::count_if(weighing.devices, is_measured);
-  if (rows == 0) return fail("--measure runs on this machine: --device this, or none");
+  if (rows == 0) return fail("--measure runs on this machine; give --device this, or no --device");
   const auto engine = measure::find_engine(measure::EngineSearch::of_this_process());
   PLIMSOLL_TRY(engine);
   job::Setting setting;

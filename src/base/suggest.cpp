@@ -65,7 +65,7 @@ std::vector<std::string_view> nearest_names(std::string_view name,
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   const auto names = nearest_names(name, candidates);
   if (names.empty()) return {};
-  std::string text = "did you mean ";
+  std::string text = "Did you mean ";
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
     text += names[i];

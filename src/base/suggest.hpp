@@ -17,7 +17,7 @@ namespace plimsoll {
                                                           std::span<const std::string_view> candidates,
                                                           std::size_t limit = 3);
 
-/// "did you mean resnet50, resnet101 or resnet152?", for an Error's hint; empty where nothing is near.
+/// "Did you mean resnet50, resnet101 or resnet152?", for an Error's hint; empty where nothing is near.
 [[nodiscard]] std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace plimsoll

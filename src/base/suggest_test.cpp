@@ -44,8 +44,8 @@ TEST(NearestNames, GivesNoneWhereAllAreFar) {
 }
 
 TEST(DidYouMean, IsASentence) {
-  EXPECT_EQ(did_you_mean("resnet", kModels), "did you mean resnet18, resnet50 or resnet152?");
-  EXPECT_EQ(did_you_mean("vgg17", kModels), "did you mean vgg16?");
+  EXPECT_EQ(did_you_mean("resnet", kModels), "Did you mean resnet18, resnet50 or resnet152?");
+  EXPECT_EQ(did_you_mean("vgg17", kModels), "Did you mean vgg16?");
   EXPECT_EQ(did_you_mean("zzz", kModels), "");
 }
 

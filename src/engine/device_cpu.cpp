@@ -118,12 +118,12 @@ Resident resident_memory() {
 Result<std::unique_ptr<Device>> open_device(const std::string& name, std::int64_t threads) {
   if (name == "cpu") return open_cpu(threads);
   if (!name.starts_with("cuda"))
-    return fail("'{}' is no device of the engine; it knows cpu and cuda:N", name);
+    return fail("'{}' is not a device of the engine; it knows cpu and cuda:N", name);
   int index = 0;
   if (name.size() > 4) {
     const auto [end, problem] = std::from_chars(name.data() + 5, name.data() + name.size(), index);
     if (name[4] != ':' || problem != std::errc() || end != name.data() + name.size() || index < 0)
-      return fail("'{}' is no device; write cuda:0", name);
+      return fail("'{}' is not a device; write cuda:0", name);
   }
   return open_cuda(index);
 }

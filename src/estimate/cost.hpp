@@ -33,7 +33,7 @@ struct Costs {
   std::optional<Money> per_epoch = {};
   std::optional<Money> whole = {};  ///< all epochs
 };
-/// `batch` samples in a pass of `time`. Steps are absent where nobody said how much data there is.
+/// `batch` samples in a pass of `time`. Steps are absent where how much data there is was not given.
 [[nodiscard]] Costs costs(const Rate& rate, double devices, Seconds time, std::int64_t batch,
                           std::optional<double> steps_per_epoch = {}, double epochs = 1);
 

@@ -29,7 +29,7 @@ TEST(Cost, ADevicesShareOfItsMachine) {
   EXPECT_NEAR(got.per_epoch->value(), 0.062 * 10'009 / 3600 * 63.30 / 8, 1e-9);
   EXPECT_NEAR(got.whole->value(), 90 * got.per_epoch->value(), 1e-9);
   EXPECT_NEAR(got.per_million.value(), 1e6 / 128 * 0.062 / 3600 * 63.30 / 8, 1e-9);
-  EXPECT_EQ(costs(*rate, 1, Seconds(1), 1).per_epoch, std::nullopt) << "nobody said how much data there is";
+  EXPECT_EQ(costs(*rate, 1, Seconds(1), 1).per_epoch, std::nullopt) << "how much data there is was not given";
   EXPECT_DOUBLE_EQ(costs(*rate, 8, Seconds(3600), 1).per_pass.value(), 63.30) << "all eight for an hour";
 }
 

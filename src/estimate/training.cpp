@@ -11,7 +11,7 @@ Result<Steps> steps_of(const TrainingData& data) {
     if (!(data.sequence >= 1)) return fail("tokens come in sequences of at least one");
     return Steps{std::nullopt, std::ceil(*data.tokens / (data.batch * data.sequence))};
   }
-  if (!data.samples) return fail("nobody said how much data there is");
+  if (!data.samples) return fail("how much data there is was not given");
   const double per_epoch = std::ceil(*data.samples / data.batch);
   return Steps{per_epoch, std::ceil(per_epoch * data.epochs)};
 }

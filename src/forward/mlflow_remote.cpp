@@ -90,7 +90,7 @@ Error error_of(const Answer& answer, std::string_view call, const std::string& s
         fmt::format("it sends us elsewhere ({}), where no credentials go by themselves", answer.status);
     out.hint = "Name the address that it leads to.";
   } else if (answer.status == 404 && out.kind != Error::Kind::not_found) {
-    out.message = "this is no MLflow server, or its API is below another path";
+    out.message = "this is not an MLflow server, or its API is below another path";
     out.hint = fmt::format("`curl {}/health` of MLflow's server answers OK.", shown);
   } else {
     out.message = fmt::format("{} was answered {}{}{}", call, answer.status, message.empty() ? "" : ": ",

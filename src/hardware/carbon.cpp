@@ -68,7 +68,7 @@ std::string read_grid(const std::vector<std::string>& row, std::vector<Grid>& gr
   const auto grams = exact_number<double>(row[2]);
   const auto year = exact_number<int>(row[3]);
   if (row[0].size() != 3 || !std::ranges::all_of(row[0], upper)) return "iso is not three capital letters";
-  if (row[1].empty() || row[1].size() > 100 || printable(row[1]) != row[1]) return "country is no name";
+  if (row[1].empty() || row[1].size() > 100 || printable(row[1]) != row[1]) return "country is not a name";
   if (!grams || !(*grams >= 0 && *grams <= kMostGrams))
     return fmt::format("g_per_kwh is not a number from 0 to {:g}", kMostGrams);
   if (!year || *year < 1990 || *year > 2200) return "year is none";
@@ -80,7 +80,7 @@ std::string read_grid(const std::vector<std::string>& row, std::vector<Grid>& gr
 std::string read_overhead(const std::vector<std::string>& row, std::vector<Overhead>& overheads) {
   if (row.size() != 2) return "has not two cells";
   const auto pue = exact_number<double>(row[1]);
-  if (row[0].empty() || printable(row[0], 40) != row[0]) return "operator is no name";
+  if (row[0].empty() || printable(row[0], 40) != row[0]) return "operator is not a name";
   if (!pue || !(*pue >= 1 && *pue <= kMostPue))
     return fmt::format("pue is not a number from 1 to {:g}", kMostPue);
   if (std::ranges::find(overheads, row[0], &Overhead::name) != overheads.end())
@@ -161,7 +161,7 @@ Result<Overhead> find_overhead(const Carbon& carbon, std::string_view name) {
   if (const auto pue = exact_number<double>(name); pue && *pue >= 1 && *pue <= kMostPue)
     return Overhead{"given", *pue};
   return std::unexpected(
-      Error{fmt::format("\"{}\" is no power usage effectiveness", printable(name, 80)),
+      Error{fmt::format("\"{}\" is not a power usage effectiveness (PUE)", printable(name, 80)),
             {},
             fmt::format("one of {}, or a number from 1 to {:g}", fmt::join(names, ", "), kMostPue)});
 }

@@ -105,7 +105,7 @@ Result<const Device*> Catalogue::find(std::string_view name) const {
   if (!ids.empty())
     return std::unexpected(Error{fmt::format("\"{}\" fits several devices: {}", quoted, fmt::join(ids, ", ")),
                                  {},
-                                 fmt::format("say which, as in --device {}", ids.front())});
+                                 fmt::format("Write which one, as in --device {}.", ids.front())});
 
   std::vector<std::string_view> names;
   for (const Device& device : devices_) {
@@ -113,7 +113,7 @@ Result<const Device*> Catalogue::find(std::string_view name) const {
     names.insert(names.end(), device.aliases.begin(), device.aliases.end());
   }
   std::string hint = did_you_mean(key, names);
-  if (hint.empty()) hint = "plimsoll devices lists those known; a file of one's own serves too";
+  if (hint.empty()) hint = "`plimsoll devices` lists them; the path of a device file can be given, too.";
   return std::unexpected(Error{fmt::format("no device is called \"{}\"", quoted), {}, std::move(hint)});
 }
 

@@ -174,7 +174,7 @@ TEST(Catalogue, RefusesWhatFitsSeveral) {
 }
 
 TEST(Catalogue, SuggestsTheNearest) {
-  EXPECT_THAT(catalogue().find("h20").error().hint, StartsWith("did you mean h200"));
+  EXPECT_THAT(catalogue().find("h20").error().hint, StartsWith("Did you mean h200"));
   EXPECT_THAT(catalogue().find("rtx-409").error().hint, HasSubstr("rtx-4090"));
   EXPECT_THAT(catalogue().find("").error().message, HasSubstr("no device is called"));
   EXPECT_THAT(catalogue().find("abacus-of-my-grandmother").error().hint, Not(HasSubstr("did you mean")));

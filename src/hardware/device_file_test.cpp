@@ -128,7 +128,7 @@ TEST(DeviceFile, SaysWhatIsWrongAndWhere) {
 TEST(DeviceFile, HintsAtTheNearestKey) {
   const auto device = parse_device(with(R"("memory_bandwith": 3)"), "own.json");
   ASSERT_FALSE(device);
-  EXPECT_EQ(device.error().hint, "did you mean \"memory_bandwidth\"?");
+  EXPECT_EQ(device.error().hint, "Did you mean \"memory_bandwidth\"?");
 }
 
 TEST(DeviceFile, LoadsAFileAndRefusesWhatIsNone) {

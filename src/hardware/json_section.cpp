@@ -144,7 +144,7 @@ void JsonSection::done() {
     const auto near = nearest_names(key, known, 1);
     complain(printable(key, 80), "is no key known here",
              near.empty() ? fmt::format("known here: {}", fmt::join(known_, ", "))
-                          : fmt::format("did you mean \"{}\"?", near.front()));
+                          : fmt::format("Did you mean \"{}\"?", near.front()));
     return;
   }
 }

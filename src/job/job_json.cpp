@@ -268,7 +268,8 @@ Job read_fields(const Fields& fields) {
   job.protocol = read_protocol(fields.section("protocol"));
   job.files = fields.texts("files");
   for (const std::string& file : job.files)
-    if (file.empty() || file.find('\0') != file.npos) fields.complain("files", "has an item that is no path");
+    if (file.empty() || file.find('\0') != file.npos)
+      fields.complain("files", "has an item that is not a path");
   job.weights = read_weights(fields, job);
   job.random_weights = fields.flag("random_weights");
   job.inputs_file = path_text(fields, "inputs_file");

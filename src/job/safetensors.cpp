@@ -101,7 +101,7 @@ Result<Layout> lay_out(std::span<const ArrayToStore> arrays) {
       return fail("{}: safetensors has no type for {}", quote(array.name), network::name(array.type));
     if (size_of(array.type, array.dims) != static_cast<std::int64_t>(array.bytes.size()))
       return fail("{}: {} bytes do not fit its type and shape", quote(array.name), array.bytes.size());
-    if (!text_json(array.name).is_string()) return fail("{}: the name is no UTF-8", quote(array.name));
+    if (!text_json(array.name).is_string()) return fail("{}: the name is not UTF-8", quote(array.name));
     Json& entry = header[array.name];
     if (!entry.is_null()) return fail("{}: stands twice", quote(array.name));
     entry = {{"dtype", named->name},

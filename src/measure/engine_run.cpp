@@ -115,7 +115,7 @@ class Conversation {
             .total_bytes = memory_of_machine("MemTotal:"),
             .allocated_bytes = {},
             .reserved_bytes = {},
-            .message = "the kernel ended the engine for want of memory"};
+            .message = "the kernel ended the engine because memory ran out"};
   }
   [[nodiscard]] Error failure(const ProcessOutput& process) const {
     const std::string during = phase_.empty() ? "" : fmt::format(" (last phase: {})", printable(phase_, 40));

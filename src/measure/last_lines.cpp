@@ -28,7 +28,7 @@ Error LastLines::add_to(Error error) const {
 
 std::string no_answer(std::string_view line, const Error& reason) {
   const std::string why = reason.text();
-  return fmt::format("said what is no answer: {}{}", quote(line.substr(0, kLongestShown)),
+  return fmt::format("sent something that is not an answer: {}{}", quote(line.substr(0, kLongestShown)),
                      why.starts_with("not JSON") ? "" : fmt::format(" ({})", why));
 }
 

@@ -91,7 +91,7 @@ std::string reason_of(const Choice& choice, const Question& question) {
   if (unknown.empty())
     out += fmt::format("meets every limit: {}", list(best, Verdict::met));
   else
-    out += fmt::format("fails no limit: it meets {}; {} {} unknown, because nobody could source a figure",
+    out += fmt::format("fails no limit: it meets {}; {} {} unknown, because no source gives the figure",
                        list(best, Verdict::met), unknown, best.count(Verdict::unknown) == 1 ? "is" : "are");
   const auto alike =
       static_cast<std::size_t>(std::ranges::count_if(choice.candidates, [&](const Candidate& c) {

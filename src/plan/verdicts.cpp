@@ -109,7 +109,7 @@ Finding price_finding(const Device& device, MoneyPerHour limit, std::span<const 
     if (offer.device == device.id && offer.per_hour && (best == nullptr || *offer.per_hour < *best->per_hour))
       best = &offer;
   if (best == nullptr)
-    return {.aspect = Aspect::price, .limit = limit.value(), .note = "nobody in the price lists rents it"};
+    return {.aspect = Aspect::price, .limit = limit.value(), .note = "it is in none of the price lists"};
   Figure figure{best->per_hour->value(), hardware::Provenance::datasheet,
                 fmt::format("{}, whole machine of {}: {}", best->name, best->devices, best->source),
                 best->date};
@@ -119,12 +119,12 @@ Finding price_finding(const Device& device, MoneyPerHour limit, std::span<const 
 Finding accuracy_finding(const Candidate& candidate, double limit) {
   Finding out{Aspect::accuracy, at_least(candidate.accuracy, limit), candidate.accuracy, limit, {}, {}};
   if (out.verdict == Verdict::failed) out.excess = limit - candidate.accuracy->high;
-  if (!candidate.accuracy) out.note = "nobody measured it in this precision; --accuracy gives one";
+  if (!candidate.accuracy) out.note = "it was not measured in this precision; give it with --accuracy";
   return out;
 }
 
 Finding updates_finding(const Device& device) {
-  Finding out{.aspect = Aspect::updates, .note = "nobody says"};
+  Finding out{.aspect = Aspect::updates, .note = "it is not known"};
   if (!device.board || !device.board->updates_in_place) return out;
   const hardware::Claim& claim = *device.board->updates_in_place;
   out.verdict = claim.holds ? Verdict::met : Verdict::failed;

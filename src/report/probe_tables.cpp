@@ -141,7 +141,7 @@ Table ceiling_table(const SurveyedDevice& device) {
                {"±", Align::right},
                {"At", Align::right},
                {"Peak", Align::right},
-               {"Of peak (PPP)", Align::right}},
+               {"Of peak", Align::right}},
               {}};
   std::set<std::string_view> said;
   for (const hardware::Ceiling& one : device.ceilings) {

@@ -46,7 +46,7 @@ std::string time_text(const TimeReport& report, const TextStyle&) {
                                       : "");
   std::vector<std::string> more;
   if (e.share_of_peak)
-    more.push_back(fmt::format("{} of the datasheet's peak (PPP)", percent_text(*e.share_of_peak)));
+    more.push_back(fmt::format("{} of the datasheet's peak", percent_text(*e.share_of_peak)));
   if (e.load) more.push_back(fmt::format("weights loaded in {}", text(*e.load)));
   if (!more.empty()) out += fmt::format("         {}\n", fmt::join(more, " · "));
   if (e.joules)

@@ -232,7 +232,7 @@ void add_diverged(const Recording& recording, std::vector<Finding>& out) {
         std::ranges::find_if(series.samples, [](const Sample& s) { return !std::isfinite(s.value); });
     out.push_back(
         {"diverged",
-         "The loss is no number",
+         "The loss is not a number",
          fmt::format(
              "{} is not finite from step {}, {} after the start: what was computed since then is lost.",
              quote(metric), first->step, text(Seconds(first->span.to))),

@@ -67,7 +67,7 @@ std::string floors_text(const Weighing& w, const TextStyle& style) {
          wrap(
              "Memory is an estimate of what PyTorch needs at least, with the CUDA context on a GPU; "
              "`plimsoll "
-             "estimate` says of what and why. Floors are no estimates: no program is faster than FLOPs over "
+             "estimate` says of what and why. Floors are not estimates: no program is faster than FLOPs over "
              "peak rate, or than weights, input and output moved once over bandwidth.",
              text_width(style), "");
 }

@@ -103,19 +103,19 @@ Result<Seconds> parse_duration(std::string_view text) {
   constexpr double kLongest = 10 * 365 * 86400.0;  // clocks count no further without care
   if (const auto seconds = in_units(text, kDurations); seconds && *seconds > 0 && *seconds < kLongest)
     return Seconds(*seconds);
-  return fail("'{}' is no duration: write 90s, 10m or 1.5h", printable(text.substr(0, 40)));
+  return fail("'{}' is not a duration: write 90s, 10m or 1.5h", printable(text.substr(0, 40)));
 }
 
 Result<Bytes> parse_size(std::string_view text) {
   if (const auto bytes = in_units(text, kSizes); bytes && *bytes > 0) return Bytes::rounded(*bytes);
-  return fail("'{}' is no size: write 4GiB or 512MiB", printable(text.substr(0, 40)));
+  return fail("'{}' is not a size: write 4GiB or 512MiB", printable(text.substr(0, 40)));
 }
 
 Result<Sharing> parse_sharing(std::string_view text) {
   const std::string word = lower_case(text);
   if (word.empty() || word == "-" || word == "naive") return Sharing::naive;
   if (word == "mps") return Sharing::mps;
-  Error error{fmt::format("'{}' is no way of sharing: naive or mps", printable(text.substr(0, 40)))};
+  Error error{fmt::format("'{}' is not a way of sharing: write naive or mps", printable(text.substr(0, 40)))};
   if (word.contains("g.") || word == "mig")
     error.hint = "MIG instances are not made here: name an existing one by its UUID as the device.";
   return std::unexpected(std::move(error));

@@ -35,7 +35,7 @@ Status take_count(std::optional<std::int64_t>& target, std::string_view cell) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size() || value < 1)
-    return fail("'{}' is no count", printable(cell.substr(0, 40)));
+    return fail("'{}' is not a whole number", printable(cell.substr(0, 40)));
   target = value;
   return {};
 }
@@ -45,7 +45,7 @@ Status take_percentage(Job& job, const std::string& cell) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   const std::string_view rest(end, static_cast<std::size_t>(cell.data() + cell.size() - end));
   if (error != std::errc() || (!rest.empty() && rest != "%") || !(value > 0 && value <= 100))
-    return fail("'{}' is no percentage between 0 and 100", printable(cell.substr(0, 40)));
+    return fail("'{}' is not a percentage between 0 and 100", printable(cell.substr(0, 40)));
   job.mps_percentage = value;
   return {};
 }

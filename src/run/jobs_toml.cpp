@@ -152,7 +152,8 @@ std::optional<std::size_t> foreign_letter(std::string_view text) {
 Result<double> parse_percentage(const std::string& text) {
   double value = 0;
   std::istringstream in(text);
-  if (!(in >> value) || !(value > 0 && value <= 100)) return fail("'{}' is no percentage", printable(text));
+  if (!(in >> value) || !(value > 0 && value <= 100))
+    return fail("'{}' is not a percentage", printable(text));
   return value;
 }
 

@@ -93,7 +93,7 @@ Result<Statement> parse_statement(std::string_view text) {
     if (path.empty() || path.size() > 4096) return fail("'artifact' wants a path");
     return ArtifactLine{std::string(path)};
   }
-  return fail("'{}' is none of metric, epoch, param, artifact", printable(verb.substr(0, 60)));
+  return fail("'{}' is not metric, epoch, param or artifact", printable(verb.substr(0, 60)));
 }
 
 std::optional<Statement> statement_in(std::string_view line) {
@@ -133,7 +133,7 @@ Result<MetricPattern> MetricPattern::make(std::string_view text) {
   }
   auto compiled = std::make_unique<Compiled>(std::move(name), expression, options);
   if (!compiled->expression.ok())
-    return fail("'{}' is no regular expression: {}", printable(expression), compiled->expression.error());
+    return fail("'{}' is not a regular expression: {}", printable(expression), compiled->expression.error());
   const std::map<std::string, int>& groups = compiled->expression.NamedCapturingGroups();
   const auto group = [&](const char* which) -> std::optional<int> {
     const auto found = groups.find(which);

@@ -49,13 +49,13 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
     store::Change change{.status = store::RunStatus::failed, .end = end};
     change.tags["plimsoll.outcome"] = name(Outcome::lost);
     change.tags["plimsoll.reason"] =
-        "nobody recorded its end: the plimsoll that watched it was killed, or could not write any more; the "
+        "its end was not recorded: the plimsoll that watched it was killed, or could not write any more; the "
         "end given is its "
         "last sign of life";
     const Status ended = store.change(run.id, change);
     if (!ended && ended.error().may_pass()) return ended;
     if (say)
-      say(ended ? fmt::format("run {} is lost: nobody watched its end", run.id.substr(0, 8))
+      say(ended ? fmt::format("run {} is lost: its end was not seen", run.id.substr(0, 8))
                 : fmt::format("run {} is lost, and that cannot be recorded: {}", run.id.substr(0, 8),
                               ended.error().text()));
     // What can be had of its summary; the end stands without.

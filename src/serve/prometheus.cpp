@@ -53,8 +53,8 @@ std::string prometheus_text(const Statistics& server, const MetricWriter::Statis
   latencies(out, server);
   out.single("plimsoll_http_connections", "gauge", "Connections now open.", server.connections);
   out.single("plimsoll_http_connections_total", "counter", "Connections taken.", server.connections_taken);
-  out.single("plimsoll_http_connections_refused_total", "counter", "Connections refused for want of room.",
-             server.connections_refused);
+  out.single("plimsoll_http_connections_refused_total", "counter",
+             "Connections refused because there is no room.", server.connections_refused);
   out.single("plimsoll_http_connections_spared_total", "counter",
              "Idle or slow connections closed to make room for others.", server.connections_spared);
   out.single("plimsoll_http_timeouts_total", "counter", "Connections closed because a client was too slow.",

@@ -306,7 +306,7 @@ class Parser {
     const std::optional<Time> moment = parse_time(now().text);
     if (!moment)
       return problem(
-          fmt::format("{} is no date: write '2026-11-15' or '2026-11-15T10:30:00Z'", quote(now().text)));
+          fmt::format("{} is not a date: write '2026-11-15' or '2026-11-15T10:30:00Z'", quote(now().text)));
     const Time milliseconds = *moment / 1000;
     out.values.emplace_back(static_cast<double>(milliseconds));
     ++at_;

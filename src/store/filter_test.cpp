@@ -97,7 +97,7 @@ TEST(Filter, SaysWhereItIsWrong) {
     EXPECT_NE(filter.error().message.find(wrong.message), std::string::npos)
         << wrong.text << ": " << filter.error().text();
   }
-  EXPECT_EQ(parse_filter("attributes.statu = 'x'").error().hint, "did you mean status?");
+  EXPECT_EQ(parse_filter("attributes.statu = 'x'").error().hint, "Did you mean status?");
 }
 
 TEST(Filter, HasLimits) {

@@ -62,7 +62,7 @@ Result<std::optional<Point>> parse_token(std::string_view token) {
   std::uint64_t bits = 0;
   std::string_view rest = token;
   if (!take_number(rest, p.time) || !take_number(rest, p.step) || !take_number(rest, bits) || !rest.empty())
-    return fail("{} is no place in a history", quote(token));
+    return fail("{} is not a place in a history", quote(token));
   p.value = std::bit_cast<double>(bits);
   return p;
 }

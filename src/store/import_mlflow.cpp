@@ -17,7 +17,7 @@ Result<Transferred> import_mlflow(const std::filesystem::path& path, Store& to, 
         return import_mlflow_files(root, to, progress);
   if (fs::is_regular_file(path / "mlflow.db", ignored))
     return import_mlflow_database(path / "mlflow.db", to, progress);
-  return std::unexpected(Error{"this is no store of MLflow: no experiment is in it", path.string(),
+  return std::unexpected(Error{"this is not a store of MLflow: no experiment is in it", path.string(),
                                "Give the folder mlruns of a file store, or the file mlflow.db."});
 }
 

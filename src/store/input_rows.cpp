@@ -68,7 +68,7 @@ Status insert_model_links(Database& database, std::int64_t run, bool output,
                           std::span<const ModelLink> links) {
   for (const ModelLink& link : links) {
     if (link.model.empty() || link.model.size() > kLongestModel)
-      return fail("{} is no id of a model", quote(link.model));
+      return fail("{} is not the id of a model", quote(link.model));
     PLIMSOLL_TRY(database
                      .query("INSERT INTO model_link(run, output, model, step) VALUES (?, ?, ?, ?) "
                             "ON CONFLICT DO NOTHING")

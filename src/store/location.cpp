@@ -75,7 +75,7 @@ Result<std::filesystem::path> artifact_directory(const std::filesystem::path& gi
     return std::filesystem::absolute(named, ignored);
   if (const auto directory = user_data_directory()) return *directory / "artifacts";
   return std::unexpected(
-      Error{"nobody says where artifacts are kept", {}, "Set PLIMSOLL_ARTIFACTS or HOME."});
+      Error{"it is not known where artifacts are kept", {}, "Set PLIMSOLL_ARTIFACTS or HOME."});
 }
 
 Result<std::filesystem::path> store_path(const std::string& location) {
@@ -87,7 +87,7 @@ Result<std::filesystem::path> store_path(const std::string& location) {
   if (!named.empty()) return std::filesystem::path(named);
   if (const auto directory = user_data_directory()) return *directory / "plimsoll.db";
   return std::unexpected(
-      Error{"nobody says where the store is", {}, "Give --store PATH, or set PLIMSOLL_STORE or HOME."});
+      Error{"it is not known where the store is", {}, "Give --store PATH, or set PLIMSOLL_STORE or HOME."});
 }
 
 Status make_private_directory(const std::filesystem::path& directory) {

@@ -268,7 +268,7 @@ Result<Transferred> import_mlflow_database(const fs::path& file, Store& to, cons
     const Result<bool> there = has_table(**database, table);
     if (!there) return std::unexpected(there.error());
     if (!*there)
-      return std::unexpected(Error{fmt::format("this is no database of MLflow: it has no table {}", table),
+      return std::unexpected(Error{fmt::format("this is not a database of MLflow: it has no table {}", table),
                                    path.string(),
                                    "Give the folder mlruns of a file store, or the file mlflow.db."});
   }

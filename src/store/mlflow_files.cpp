@@ -104,7 +104,7 @@ Status give_metric(const std::string& name, const fs::path& path, const PointSin
     const std::optional<Point> point = line.size() > 4096 ? std::nullopt : point_of(line);
     if (!point)
       return std::unexpected(
-          Error{fmt::format("line {} is no point of a metric: {}", number, quote(line.substr(0, 60))),
+          Error{fmt::format("line {} is not a point of a metric: {}", number, quote(line.substr(0, 60))),
                 path.string()});
     batch.points.push_back(*point);
     if (batch.points.size() < kAtOnce) continue;

@@ -24,7 +24,7 @@ Status check_id(std::string_view id) {
   const bool good = id.starts_with("m-") && id.size() == kDigits + 2 &&
                     id.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
   if (good) return {};
-  return fail("{} is no id of a model: m- and {} hexadecimal digits", quote(id), kDigits);
+  return fail("{} is not the id of a model: m- and {} hexadecimal digits", quote(id), kDigits);
 }
 
 using ModelsByNumber = std::unordered_map<std::int64_t, LoggedModel>;

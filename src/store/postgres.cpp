@@ -28,7 +28,7 @@ constexpr PostgresMeaning kPostgresMeanings[] = {
     {"57P", Error::Kind::unavailable, "the server is going down or coming up", kPostgresAgain},
     {"57014", Error::Kind::unavailable, "the server has given the statement up", kPostgresAgain},
     {"08", Error::Kind::unavailable, "the connection to the server was lost", kPostgresAgain},
-    {"28", Error::Kind::machine_lacks, "the server lets nobody in under this name and password",
+    {"28", Error::Kind::machine_lacks, "the server refuses this name and password",
      "Check them; the password may be in ~/.pgpass or PGPASSWORD instead of the address."},
     {"3D000", Error::Kind::bad_input, "the server has no such database", "Make it with `createdb NAME`."},
     {"42501", Error::Kind::machine_lacks, "the user may not do that in this database",

@@ -255,7 +255,7 @@ Status Selection::ordered_by(std::span<const std::string> orders) {
   for (const std::string& text : orders) {
     const Result<Order> order = parse_order(text, subject_);
     if (!order) return std::unexpected(order.error());
-    if (order->field.kind == Field::Kind::dataset) return fail("nothing is ordered by its datasets");
+    if (order->field.kind == Field::Kind::dataset) return fail("runs cannot be ordered by their datasets");
     add_value(orders_, order->field);
     orders_.text += order->descending ? " DESC NULLS LAST, " : " ASC NULLS LAST, ";
     if (order->field.kind != Field::Kind::metric) continue;

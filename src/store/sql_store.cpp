@@ -33,7 +33,7 @@ bool is_run_id(std::string_view id) {
 Result<std::string> new_run_id(const std::optional<std::string>& given) {
   if (!given) return random_hex(kIdBytes);
   if (!is_run_id(*given))
-    return fail("{} is no id of a run: 32 hexadecimal digits in lower case", quote(*given));
+    return fail("{} is not the id of a run: 32 hexadecimal digits in lower case", quote(*given));
   return *given;
 }
 
@@ -312,7 +312,7 @@ Result<fs::path> SqlStore::artifact_directory(std::string_view run) {
         return query.text(0);
       });
   if (!id) return std::unexpected(id.error());
-  if (!is_run_id(*id)) return fail("the store is damaged: {} is no run's id", quote(*id));
+  if (!is_run_id(*id)) return fail("the store is damaged: {} is not the id of a run", quote(*id));
   return parts_.artifacts / *id;
 }
 
@@ -333,7 +333,7 @@ Result<fs::path> SqlStore::model_artifacts(std::string_view model) {
   const Result<LoggedModel> found = this->model(model);
   if (!found) return std::unexpected(found.error());
   if (!found->id.starts_with("m-") || !is_run_id(found->id.substr(2)))
-    return fail("the store is damaged: {} is no model's id", quote(found->id));
+    return fail("the store is damaged: {} is not the id of a model", quote(found->id));
   fs::path directory = parts_.artifacts / found->id;
   PLIMSOLL_TRY(make_private_directory(directory));
   return directory;

@@ -42,7 +42,7 @@ constexpr SqliteMeaning kSqliteMeanings[] = {
      "Close other programs and try again."},
     {SQLITE_CORRUPT, Error::Kind::bad_input, "the database is damaged",
      "Keep a copy of the file and of its -wal beside it; `sqlite3 FILE .recover` saves what can be read."},
-    {SQLITE_NOTADB, Error::Kind::bad_input, "this is not a store of Plimsoll: it is no SQLite database",
+    {SQLITE_NOTADB, Error::Kind::bad_input, "this is not a store of Plimsoll: it is not a SQLite database",
      "Name another with --store PATH; this file was not changed."},
     {SQLITE_TOOBIG, Error::Kind::bad_input, "a text is too long for the store", ""},
 };

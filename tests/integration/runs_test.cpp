@@ -155,7 +155,7 @@ TEST_F(Runs, AreShownWhole) {
   const ProcessOutput idle = plimsoll({"show", first_, "--limit", "3"});
   EXPECT_EQ(idle.exit_code, 2);
   EXPECT_NE(idle.error.find("`runs show` has no use for --limit"), std::string::npos) << idle.error;
-  EXPECT_NE(plimsoll({"delte"}).error.find("did you mean delete?"), std::string::npos);
+  EXPECT_NE(plimsoll({"delte"}).error.find("Did you mean delete?"), std::string::npos);
 }
 
 TEST_F(Runs, AreComparedByWhatDiffers) {
@@ -201,7 +201,7 @@ TEST_F(Runs, ExportTheirPoints) {
                                 {"value", 0.5}}));
   const ProcessOutput wrong = plimsoll({"export", first_, "--metric", "los"});
   EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_NE(wrong.error.find("did you mean loss?"), std::string::npos) << wrong.error;
+  EXPECT_NE(wrong.error.find("Did you mean loss?"), std::string::npos) << wrong.error;
   const ProcessOutput nowhere = plimsoll({"export", first_, "--output", "/nonexistent/points.csv"});
   EXPECT_EQ(nowhere.exit_code, 2);
 }

@@ -53,7 +53,7 @@ def test_an_engine_that_is_not_done_in_time_is_ended(machine):
 def test_words_that_are_no_answer_are_refused(machine):
     machine.trouble("noisy")
     done = machine.measure(TINY, "--device", "cpu")
-    assert done.code == 4 and "said what is no answer: 'Loading libraries" in done.err
+    assert done.code == 4 and "sent something that is not an answer: 'Loading libraries" in done.err
 
 
 def test_nothing_is_left_after_a_measurement(machine):

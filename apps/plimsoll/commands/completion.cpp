@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -6,84 +5,65 @@
 #include <fmt/ranges.h>
 
 #include "command.hpp"
+#include "completion_words.hpp"
 
 namespace plimsoll {
 namespace {
 
 enum class Shell { bash, zsh, fish };
 
-struct Words {
-  std::string command;
-  std::string description;
-  std::vector<std::string> options;  ///< its verbs' too
-  std::vector<std::string> verbs;    ///< of `runs`: show, compare…
-};
+// Each asks the program what may stand where the cursor is, so that one place knows it. Where it says nothing
+// the shell completes files.
 
-/// Those that are not there yet.
-void add_options(const CommandLine& command, std::vector<std::string>& out) {
-  for (const std::string& name : command.long_names())
-    if (std::ranges::find(out, "--" + name) == out.end()) out.push_back("--" + name);
+// Bash breaks words at ':' and '=' too; what stands before the last of these is not to be repeated.
+constexpr std::string_view kBash = R"bash(# source <(plimsoll completion bash)
+_plimsoll() {
+  local line=${COMP_LINE:0:COMP_POINT} current="" kept reply
+  local -a words
+  read -ra words <<< "$line"
+  case $line in
+    *[[:space:]]) words+=("") ;;
+    *) current=${words[${#words[@]}-1]} ;;
+  esac
+  kept=${current%"${current##*[:=]}"}
+  COMPREPLY=()
+  while IFS= read -r reply; do
+    COMPREPLY+=("${reply#"$kept"}")
+  done < <("${words[0]}" complete-words -- "${words[@]:1}" 2> /dev/null)
+  case ${COMPREPLY[0]-} in
+    */) if [ "${#COMPREPLY[@]}" -eq 1 ]; then compopt -o nospace 2> /dev/null; fi ;;
+  esac
 }
+complete -o bashdefault -o default -F _plimsoll plimsoll
+)bash";
 
-std::vector<Words> collect(const CommandLine& app) {
-  std::vector<Words> out;
-  for (const CommandLine* command : app.subcommands()) {
-    Words w{command->name(), command->description(), {}, {}};
-    add_options(*command, w.options);
-    for (const CommandLine* verb : command->subcommands()) {
-      w.verbs.push_back(verb->name());
-      add_options(*verb, w.options);
-    }
-    out.push_back(std::move(w));
-  }
-  return out;
+constexpr std::string_view kZsh = R"zsh(#compdef plimsoll
+# source <(plimsoll completion zsh)
+_plimsoll() {
+  local -a replies
+  replies=(${(f)"$("${words[1]}" complete-words -- "${(@)words[2,CURRENT]}" 2> /dev/null)"})
+  if (( $#replies )); then
+    compadd -- $replies
+  else
+    _files
+  fi
 }
+compdef _plimsoll plimsoll
+)zsh";
 
-std::string bash(const std::vector<Words>& words) {
-  std::vector<std::string> names;
-  std::string cases;
-  for (const Words& w : words) {
-    names.push_back(w.command);
-    cases += fmt::format("    {}) words=\"{}\" verbs=\"{}\" ;;\n", w.command, fmt::join(w.options, " "),
-                         fmt::join(w.verbs, " "));
-  }
-  return fmt::format(
-      "# source <(plimsoll completion bash)\n"
-      "_plimsoll() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} words=\"\" verbs=\"\"\n"
-      "  if [ \"$COMP_CWORD\" -eq 1 ]; then COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return; fi\n"
-      "  case ${{COMP_WORDS[1]}} in\n{}"
-      "  esac\n"
-      "  case $current in\n"
-      "    -*) COMPREPLY=($(compgen -W \"$words\" -- \"$current\")) ;;\n"
-      "    *) COMPREPLY=($(compgen -f -- \"$current\"))\n"
-      "      if [ \"$COMP_CWORD\" -eq 2 ] && [ -n \"$verbs\" ]; then COMPREPLY=($(compgen -W \"$verbs\" -- "
-      "\"$current\")); fi ;;\n"
-      "  esac\n"
-      "}}\n"
-      "complete -o filenames -F _plimsoll plimsoll\n",
-      fmt::join(names, " "), cases);
-}
-
-std::string zsh(const std::vector<Words>& words) {
-  return "#compdef plimsoll\n# source <(plimsoll completion zsh)\nautoload -U +X bashcompinit && "
-         "bashcompinit\n" +
-         bash(words);
-}
-
-std::string fish(const std::vector<Words>& words) {
-  std::string out = "# plimsoll completion fish | source\n";
-  for (const Words& w : words) {
-    out += fmt::format("complete -c plimsoll -n __fish_use_subcommand -a {} -d '{}'\n", w.command,
-                       w.description);
-    for (const std::string& verb : w.verbs)
-      out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -a {}\n", w.command, verb);
-    for (const std::string& option : w.options)
-      out += fmt::format("complete -c plimsoll -n '__fish_seen_subcommand_from {}' -l {}\n", w.command,
-                         option.substr(2));
-  }
-  return out;
-}
+constexpr std::string_view kFish = R"fish(# plimsoll completion fish | source
+function __plimsoll_words
+  set -l words (commandline -opc)
+  set -l current (commandline -ct)
+  set -l replies ($words[1] complete-words -- $words[2..-1] "$current" 2> /dev/null)
+  if test (count $replies) -gt 0
+    printf '%s\n' $replies
+  else
+    __fish_complete_path "$current"
+  end
+end
+complete -c plimsoll -f -a '(__plimsoll_words)'
+)fish";
 
 }  // namespace
 
@@ -91,13 +71,30 @@ void add_completion(CommandLine& app, Invocation& invocation) {
   auto shell = std::make_shared<Shell>(Shell::bash);
   static const std::map<std::string, Shell> kShells = {
       {"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
-  CommandLine* command = app.add_subcommand("completion", "A completion script for bash, zsh or fish");
+  CommandLine* command = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   command->add_choice("shell", *shell, kShells, "bash, zsh or fish")->required()->option_text("SHELL");
-  command->footer("Example:\n  source <(plimsoll completion bash)");
-  command->callback([shell, &app, &invocation] {
-    invocation.run = [shell, &app]() -> Result<int> {
-      const std::vector<Words> words = collect(app);
-      fmt::print("{}", *shell == Shell::bash ? bash(words) : *shell == Shell::zsh ? zsh(words) : fish(words));
+  command->footer(
+      "Examples:\n"
+      "  source <(plimsoll completion bash)                      now, in this shell\n"
+      "  echo 'source <(plimsoll completion bash)' >> ~/.bashrc  from now on\n"
+      "  plimsoll completion fish | source\n"
+      "Commands, options, models, devices, precisions, runs and countries are completed.");
+  command->callback([shell, &invocation] {
+    invocation.run = [shell]() -> Result<int> {
+      fmt::print("{}", *shell == Shell::bash ? kBash : *shell == Shell::zsh ? kZsh : kFish);
+      return 0;
+    };
+  });
+}
+
+/// What the scripts ask: the words after "--" are those of the command line that is being written.
+void add_complete_words(CommandLine& app, Invocation& invocation) {
+  CommandLine* command =
+      app.add_subcommand("complete-words", "What the last word of a command line may become")->group("");
+  command->callback([&app, &invocation] {
+    invocation.run = [&app, &invocation]() -> Result<int> {
+      for (const std::string& word : complete(app, invocation.command.value_or(std::vector<std::string>())))
+        fmt::print("{}\n", word);
       return 0;
     };
   });

@@ -106,16 +106,16 @@ Result<Offer> offer_of(const CostOptions& options) {
     PLIMSOLL_TRY(found);
     return **found;
   }
-  if (options.device.empty()) return fail("--device or --offer says what is paid for");
+  if (options.device.empty()) return fail("what is paid for is not named; give --device or --offer");
   const auto& catalogue = hardware::built_in_catalogue();
   PLIMSOLL_TRY(catalogue);
   const auto device = catalogue->find(options.device);
   PLIMSOLL_TRY(device);
   const Offer* cheapest = hardware::cheapest_per_device(*all, (*device)->id);
   if (cheapest == nullptr)
-    return std::unexpected(Error{fmt::format("nobody in the price lists rents {}", (*device)->id),
+    return std::unexpected(Error{fmt::format("{} is in none of the price lists", (*device)->id),
                                  {},
-                                 "plimsoll cost --list shows what is known"});
+                                 "`plimsoll cost --list` shows the prices that are known."});
   return *cheapest;
 }
 
@@ -158,7 +158,7 @@ Result<int> print_costs(const CostOptions& options) {
   const auto grid = grid_of(options);
   PLIMSOLL_TRY(grid);
   const auto rate = estimate::rate_of(*offer);
-  if (!rate) return fail("{} is bought: nobody says how long it will serve", offer->name);
+  if (!rate) return fail("{} is bought, not rented, and how long it will serve is not known", offer->name);
   std::optional<double> per_epoch;
   if (options.dataset > 0) {
     const auto steps = estimate::steps_of({.samples = options.dataset, .batch = options.batch});
@@ -203,32 +203,40 @@ void add_cost(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<CostOptions>();
   CommandLine* command =
       app.add_subcommand("cost", "Money, energy and carbon of passes, and what a TFLOP/s costs");
-  command->add_flag("--tflops", options->tflops, "Dollars per TFLOP/s of every offer");
-  command->add_flag("--list", options->list, "The prices that are known, with dates and sources");
+  command->add_flag("--tflops", options->tflops, "Show what a TFLOP/s costs at every offer");
+  command->add_flag("--list", options->list, "List the prices that are known, with dates and sources");
   command->add_option("--offer", options->offers, "Machines by name: p3.2xlarge, dgx-1v, …")
       ->delimiter(',')
       ->option_text("NAME,…");
-  command->add_option("--device", options->device, "Or a device: its cheapest offer per device")
-      ->option_text("ID");
-  command->add_option("--time", options->time, "Of one pass or step: 62ms")->option_text("TIME");
-  command->add_option("--energy", options->energy, "Of one pass or step: 35J")->option_text("ENERGY");
-  command->add_option("--devices", options->devices, "Devices that work together (1)")
+  command->add_option("--device", options->device, "A device, by its id; its cheapest offer is taken")
+      ->option_text("DEVICE");
+  command->add_option("--time", options->time, "Time of one pass or training step: 62ms")
+      ->option_text("TIME");
+  command->add_option("--energy", options->energy, "Energy of one pass or training step: 35J")
+      ->option_text("ENERGY");
+  command->add_option("--devices", options->devices, "Devices that work together (default: 1)")
       ->in_range(1.0, 1e9)
       ->option_text("N");
-  command->add_option("--batch,-b", options->batch, "Samples of a pass (1)")
+  command->add_option("--batch,-b", options->batch, "Samples in a pass (default: 1)")
       ->in_range(1.0, 1e9)
       ->option_text("N");
-  command->add_option("--dataset-size", options->dataset, "Samples of an epoch")
+  command->add_option("--dataset-size", options->dataset, "Samples in an epoch")
       ->in_range(1.0, 1e18)
       ->option_text("N");
-  command->add_option("--epochs", options->epochs, "How many (1)")->in_range(1e-3, 1e9)->option_text("N");
-  command->add_option("--country", options->country, "Whose grid: DNK, Denmark")->option_text("COUNTRY");
+  command->add_option("--epochs", options->epochs, "Epochs (default: 1)")
+      ->in_range(1e-3, 1e9)
+      ->option_text("N");
+  command
+      ->add_option("--country", options->country,
+                   "Country whose electricity is used, for CO2e: DNK or Denmark")
+      ->option_text("COUNTRY");
   command
       ->add_option("--pue", options->pue,
-                   "Overhead of the data centre: aws, google, microsoft, average (default), or a number")
+                   "Energy of the data centre over that of its computers (PUE): aws, google, microsoft, "
+                   "average (default), or a number")
       ->option_text("WHOSE");
-  auto* json = command->add_flag("--json", options->json, "One JSON document");
-  command->add_flag("--csv", options->csv, "Tables as CSV")->excludes(json);
+  auto* json = command->add_flag("--json", options->json, "Print one JSON document");
+  command->add_flag("--csv", options->csv, "Print tables as CSV")->excludes(json);
   command->footer(
       "Examples:\n"
       "  plimsoll cost --tflops --offer p3.2xlarge,p2.xlarge,dgx-1v,dgx-1p\n"
@@ -238,7 +246,8 @@ void add_cost(CommandLine& app, Invocation& invocation) {
     invocation.run = [options, &invocation]() -> Result<int> {
       if (options->tflops) return print_rates(*options, output_style(invocation));
       if (options->list) return print_offers(*options, output_style(invocation));
-      if (options->time.empty()) return fail("--time, --tflops or --list says what is asked");
+      if (options->time.empty())
+        return fail("it is not clear what to answer; give --time, --tflops or --list");
       return print_costs(*options);
     };
   });

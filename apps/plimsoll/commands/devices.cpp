@@ -138,7 +138,7 @@ Result<int> list(const DevicesOptions& options, const report::TextStyle& style) 
                                       : report::to_text(table, style));
   if (!options.csv && !options.markdown)
     fmt::print(
-        "\nA dash is a figure that nobody could source. `plimsoll devices ID` says where each comes from.\n");
+        "\nA dash is a figure that no source gives. `plimsoll devices ID` says where each comes from.\n");
   return 0;
 }
 
@@ -234,14 +234,14 @@ Result<int> compare(const DevicesOptions& options, const report::TextStyle& styl
 
 void add_compare(CommandLine& devices, Invocation& invocation) {
   auto options = std::make_shared<DevicesOptions>();
-  CommandLine* command = devices.add_subcommand("compare", "Two calibrations, class by class");
+  CommandLine* command = devices.add_subcommand("compare", "Compare two calibrations, class by class");
   command->add_option("FIRST", options->name, "Device or device file with a calibration")->required();
-  command->add_option("SECOND", options->other, "Another, or another of the same machine")->required();
+  command->add_option("SECOND", options->other, "The other one, perhaps of the same machine")->required();
   command
       ->add_option("--within", options->within,
-                   "Exit with 1 where a class's efficiency differs by more than so many percent")
+                   "Exit with code 1 where the efficiency of a class differs by more than this")
       ->positive();
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer("Example:\n  plimsoll devices compare monday.json tuesday.json --within 5");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return compare(*options, output_style(invocation)); };
@@ -253,14 +253,15 @@ void add_compare(CommandLine& devices, Invocation& invocation) {
 void add_devices(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<DevicesOptions>();
   CommandLine* command = app.add_subcommand(
-      "devices", "The devices known by name, with their figures and where those come from");
+      "devices", "List the devices known by name, with their figures and where those come from");
   command
-      ->add_option("name", options->name,
-                   "One of them, `this`, `this-cpu`, or a device file: every figure with its source")
-      ->option_text("ID");
-  auto* json = command->add_flag("--json", options->json, "One JSON document");
-  auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
-  command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
+      ->add_option(
+          "name", options->name,
+          "Show every figure of this one with its source: an id, `this`, `this-cpu`, or a device file")
+      ->option_text("DEVICE");
+  auto* json = command->add_flag("--json", options->json, "Print one JSON document");
+  auto* csv = command->add_flag("--csv", options->csv, "Print CSV")->excludes(json);
+  command->add_flag("--markdown", options->markdown, "Print Markdown")->excludes(json)->excludes(csv);
   command->footer("Examples:\n  plimsoll devices\n  plimsoll devices h200\n  plimsoll devices this --json");
   add_compare(*command, invocation);
   command->callback([options, command, &invocation] {

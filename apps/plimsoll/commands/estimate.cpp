@@ -220,29 +220,30 @@ Result<int> run(const EstimateOptions& options, const report::TextStyle& style) 
 void add_estimate(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<EstimateOptions>();
   CommandLine* command = app.add_subcommand(
-      "estimate", "Will it fit, how long does it take: memory, time and energy on a device, and why");
+      "estimate", "Will it fit, and how long does it take: memory, time and energy on a device, and why");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
   options->inspect.binding.add_to(*command, options->batches);
   add_mode_option(*command, options->inspect.mode);
-  command->add_flag("--allow-unknown", options->inspect.allow_unknown, "Go on where an operator is unknown");
+  command->add_flag("--allow-unknown", options->inspect.allow_unknown,
+                    "Go on without operators that are unknown");
   add_devices_option(*command, options->devices,
                      "Ids from `plimsoll devices`, `this` (default), `cpu`, or a device file");
   options->memory.add_to(*command);
   command->add_flag("--max-batch", options->max_batch, "Find the largest batch that fits");
   command->add_flag("--advice", options->advice,
-                    "What would lower it, by how much (default where it does not fit)");
-  command->add_option("--timeline", options->timeline, "Write memory over one iteration as a page: FILE.html")
+                    "Say what would lower the memory, and by how much (default where it does not fit)");
+  command->add_option("--timeline", options->timeline, "Write a page with the memory over one iteration")
       ->option_text("FILE");
   command
-      ->add_option(
-          "--calibration", options->calibration,
-          "A device file with a calibration, or none: the datasheet alone (default: the device's own)")
+      ->add_option("--calibration", options->calibration,
+                   "Take the calibration of this device file; `none`: use the datasheet alone (default: the "
+                   "device's own calibration)")
       ->option_text("FILE");
-  command->add_flag("--layers", options->layers, "Time by layer, too");
+  command->add_flag("--layers", options->layers, "Show the time of every layer, too");
   options->sweep.add_to(*command);
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll estimate resnet50 --mode train --batch 256 --optimizer adam --device t4\n"

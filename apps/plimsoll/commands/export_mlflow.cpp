@@ -54,7 +54,7 @@ Result<forward::ServerAddress> server_of(const ExportMlflowOptions& options) {
   std::string uri = options.uri;
   if (const char* set = std::getenv("MLFLOW_TRACKING_URI"); uri.empty() && set != nullptr) uri = set;
   if (uri.empty())
-    return std::unexpected(Error{"nobody says which server the runs are sent to",
+    return std::unexpected(Error{"the server that the runs go to is not named",
                                  {},
                                  "Give --mlflow-uri http://HOST:5000, or set MLFLOW_TRACKING_URI."});
   Result<forward::ServerAddress> out = forward::parse_address(uri, forward::credentials_of_environment());
@@ -155,17 +155,18 @@ void add_export_mlflow(CommandLine& app, Invocation& invocation) {
       ->add_option("runs", options->runs, "The runs, by the first digits of their ids; `last` is the newest")
       ->required()
       ->expected(1, kMostRuns)
-      ->option_text("RUN...");
+      ->option_text("RUN…");
   command
-      ->add_option("--mlflow-uri", options->uri,
-                   "The server, http://HOST:5000 or https://USER:PASSWORD@HOST; else MLFLOW_TRACKING_URI")
+      ->add_option(
+          "--mlflow-uri", options->uri,
+          "The server: http://HOST:5000 or https://USER:PASSWORD@HOST (default: MLFLOW_TRACKING_URI)")
       ->option_text("URI");
   command
       ->add_option(
           "--store", options->store,
-          "The store that they are in; else PLIMSOLL_STORE, else ~/.local/share/plimsoll/plimsoll.db")
+          "The store that the runs are in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll export-mlflow 1f3a --mlflow-uri http://127.0.0.1:5000\n"

@@ -79,14 +79,14 @@ Result<int> run(const IdealOptions& options, const report::TextStyle& style) {
 void add_ideal(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<IdealOptions>();
   CommandLine* command =
-      app.add_subcommand("ideal", "The time of a pass at the rates that devices' makers publish");
+      app.add_subcommand("ideal", "The time of a pass at the peak rates in devices' datasheets");
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
   options->inspect.add_to(*command);
   add_devices_option(*command, options->devices, "Ids from `plimsoll devices`, `this`, or device files");
   command->get_option("--device")->required();
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer("Example:\n  plimsoll ideal vgg16 --device k80");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };

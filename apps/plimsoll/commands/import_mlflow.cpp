@@ -39,9 +39,9 @@ void add_import_mlflow(CommandLine& app, Invocation& invocation) {
       ->option_text("PATH");
   command
       ->add_option("--store", options->store,
-                   "The store to write to; else PLIMSOLL_STORE, else ~/.local/share/plimsoll/plimsoll.db")
+                   "The store to write to (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Example:\n"
       "  plimsoll import-mlflow ./mlruns");

@@ -83,15 +83,17 @@ void add_inspect(CommandLine& app, Invocation& invocation) {
       app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
   command
       ->add_option("model", options->models,
-                   "ONNX file, zoo name, or FILE.py:function; two show what differs")
+                   "ONNX file, zoo name, or FILE.py:function; with two, what differs")
       ->required()
       ->expected(1, 2)
       ->option_text("MODEL [MODEL]");
   options->inspect.add_to(*command);
-  command->add_flag("--layers", options->layers, "One line per operator");
-  auto* json = command->add_flag("--json", options->json, "One JSON document");
-  auto* csv = command->add_flag("--csv", options->csv, "The layers as CSV")->excludes(json);
-  command->add_flag("--markdown", options->markdown, "The table in Markdown")->excludes(json)->excludes(csv);
+  command->add_flag("--layers", options->layers, "Print one line per operator");
+  auto* json = command->add_flag("--json", options->json, "Print one JSON document");
+  auto* csv = command->add_flag("--csv", options->csv, "Print the layers as CSV")->excludes(json);
+  command->add_flag("--markdown", options->markdown, "Print the table in Markdown")
+      ->excludes(json)
+      ->excludes(csv);
   command->footer(
       "Examples:\n"
       "  plimsoll inspect model.onnx --batch 8\n"

@@ -142,7 +142,7 @@ Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
   if (!scene) return std::unexpected(scene.error());
   Result<job::Protocol> protocol = options.checked_protocol(*scene);
   if (!protocol) return std::unexpected(std::move(protocol).error());
-  if (options.json && options.csv) return fail("--json and --csv exclude each other");
+  if (options.json && options.csv) return fail("--json and --csv cannot be given together");
   std::vector<ReadyModel> models;
   for (const std::string& model : options.models) {
     Result<ReadyModel> ready =

@@ -122,22 +122,24 @@ void add_oom(CommandLine& app, Invocation& invocation) {
   CommandLine* command = app.add_subcommand(
       "oom", "What filled the memory, from PyTorch's out-of-memory message, and what to change");
   const CommandLineOption* file =
-      command->add_option("file", options->file, "A log, or the message alone; - (default): standard input")
+      command->add_option("file", options->file, "A log, or the message alone (default: standard input)")
           ->option_text("FILE");
   CommandLineOption* model = command->add_option(
-      "--model", options->model, "ONNX file, zoo name, or FILE.py:function: simulate the run too");
+      "--model", options->model, "Simulate the run, too, with this ONNX file, zoo name, or FILE.py:function");
   model->option_text("MODEL");
   options->inspect.binding.add_to(*command);
   add_mode_option(*command, options->inspect.mode);
-  command->add_flag("--allow-unknown", options->inspect.allow_unknown, "Go on where an operator is unknown");
+  command->add_flag("--allow-unknown", options->inspect.allow_unknown,
+                    "Go on without operators that are unknown");
   command
-      ->add_option("--device,-d", options->device,
-                   "The GPU, by an id from `plimsoll devices`; its memory is the message's")
+      ->add_option(
+          "--device,-d", options->device,
+          "The GPU, by its id in `plimsoll devices`; how much memory it has is taken from the message")
       ->option_text("DEVICE");
   options->memory.add_to(*command);
   std::vector<CommandLineOption*> settings = command->options();
   std::erase_if(settings, [&](const CommandLineOption* o) { return o == model || o == file; });
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll oom train.log\n"

@@ -217,11 +217,11 @@ Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const h
 }
 
 Status check(const ProbeOptions& options) {
-  if (options.json && options.csv) return fail("--json and --csv exclude each other");
+  if (options.json && options.csv) return fail("--json and --csv cannot be given together");
   if (!options.output.empty() && !options.calibrate)
-    return fail("-o names the file of --calibrate, which is not given");
+    return fail("-o is of use only with --calibrate, whose file it names");
   if (options.calibrate && (options.csv || !options.svg.empty() || !options.html.empty()))
-    return fail("--calibrate writes a device file: --csv, --svg and --html are for the studies");
+    return fail("--calibrate writes a device file; --csv, --svg and --html cannot be given with it");
   return {};
 }
 
@@ -272,16 +272,16 @@ Result<int> run(const ProbeOptions& options, const Subject& subject, const repor
 using SharedProbe = std::shared_ptr<ProbeOptions>;
 
 void add_common(CommandLine& command, ProbeOptions& options) {
-  command.add_option("--device", options.device, "The GPU, by its number (0)")
+  command.add_option("--device", options.device, "The GPU, by its number (default: 0)")
       ->in_range(0, cuda::kMostDevices - 1)
       ->option_text("N");
-  command.add_flag("--quick", options.quick, "The CPU's figures in a tenth of the time, and rougher");
+  command.add_flag("--quick", options.quick, "Measure the CPU in a tenth of the time, less exactly");
   command.add_option("--svg", options.svg, "Write every chart as SVG into this folder")
       ->option_text("FOLDER");
   command.add_option("--html", options.html, "Write one page that opens without a network")
       ->option_text("FILE");
-  command.add_flag("--json", options.json, "One JSON document, raw samples included");
-  command.add_flag("--csv", options.csv, "One line per figure");
+  command.add_flag("--json", options.json, "Print one JSON document, with all samples");
+  command.add_flag("--csv", options.csv, "Print CSV: one line per figure");
 }
 
 void add_calibrate(CommandLine& command, ProbeOptions& options) {
@@ -289,21 +289,22 @@ void add_calibrate(CommandLine& command, ProbeOptions& options) {
       "--calibrate", options.calibrate,
       "Time real operators through the engine and write a device file; it can be interrupted and continued");
   command
-      .add_option(
-          "-o,--output", options.output,
-          "The file of --calibrate (calibrations/ID.json in the user's data folder, where estimates look)")
+      .add_option("-o,--output", options.output,
+                  "The file that --calibrate writes (default: where estimates look for it, "
+                  "calibrations/ID.json in your data folder)")
       ->option_text("FILE");
 }
 
 void add_millions(CommandLine& command, ProbeOptions& options) {
-  command.add_option("--millions", options.millions, "Millions of floats in each array (1,5,10,50,100)")
+  command
+      .add_option("--millions", options.millions, "Millions of floats in each array (default: 1,5,10,50,100)")
       ->delimiter(',')
       ->in_range(1e-6, kMostMillions)
       ->option_text("K,…");
 }
 
 void add_sizes(CommandLine& command, ProbeOptions& options) {
-  command.add_option("--sizes", options.sizes, "Rows and columns of the matrices (256 to 8192)")
+  command.add_option("--sizes", options.sizes, "Rows and columns of the matrices (default: 256 to 8192)")
       ->delimiter(',')
       ->in_range(std::int64_t{1}, cuda::kMostSize)
       ->option_text("N,…");
@@ -335,15 +336,15 @@ void add_probe(CommandLine& app, Invocation& invocation) {
   add_millions(*command, *options);
   add_sizes(*command, *options);
   command->require_subcommand(0, 1);
-  add_study(*command, options, invocation, "cpu", "The CPU alone: all its studies", kCpu,
-            "cpu --html machine.html");
-  add_study(*command, options, invocation, "cuda", "The GPU alone: all its studies, by plimsoll-cuda", kCuda,
+  add_study(*command, options, invocation, "cpu", "Measure the CPU alone", kCpu, "cpu --html machine.html");
+  add_study(*command, options, invocation, "cuda", "Measure the GPU alone, with plimsoll-cuda", kCuda,
             "cuda --device 1 --json");
   add_study(*command, options, invocation, "vecadd",
-            "Sums of two arrays: on the CPU, copied, in unified memory", kVectors,
+            "Time sums of two arrays: on the CPU, copied to the GPU, in unified memory", kVectors,
             "vecadd --millions 1,5,10,50,100 --svg charts");
-  add_study(*command, options, invocation, "matmul", "Products of two matrices: naive, blocked, by a library",
-            kProducts, "matmul --sizes 256,1024,4096 --csv");
+  add_study(*command, options, invocation, "matmul",
+            "Time products of two matrices: naive, blocked, by a library", kProducts,
+            "matmul --sizes 256,1024,4096 --csv");
   command->footer(
       "Examples:\n"
       "  plimsoll probe                                   all of it, a few minutes\n"

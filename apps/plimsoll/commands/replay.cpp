@@ -27,7 +27,7 @@ constexpr std::size_t kLargestTrace = std::size_t{128} << 20;
 /// A file as it is, or uncompressed where gzip made it.
 Result<std::string> read_compressed(const std::string& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) return std::unexpected(Error{"there is no such file, or it may not be read", path});
+  if (!file) return std::unexpected(Error{"there is no such file, or you may not read it", path});
   std::string out;
   std::string chunk(1 << 20, '\0');
   for (;;) {
@@ -120,19 +120,22 @@ void add_replay(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<ReplayOptions>();
   CommandLine* command = app.add_subcommand(
       "replay", "Replay real allocations of PyTorch under other settings of its allocator");
-  command->add_option("trace", options->trace, "JSON that plimsoll_torch.record_memory wrote, or its .gz")
+  command
+      ->add_option("trace", options->trace,
+                   "The JSON file that plimsoll_torch.record_memory wrote, or its .gz")
       ->required()
       ->option_text("TRACE");
-  command->add_flag("--expandable-segments", options->expandable, "As with expandable_segments:True");
-  command->add_option("--max-split-size", options->max_split_mib, "As with max_split_size_mb:N")
+  command->add_flag("--expandable-segments", options->expandable,
+                    "As with PyTorch's expandable_segments:True");
+  command->add_option("--max-split-size", options->max_split_mib, "As with PyTorch's max_split_size_mb:MIB")
       ->in_range(std::int64_t{21}, std::int64_t{1} << 30)
       ->option_text("MIB");
   command
       ->add_option("--capacity", options->capacity_gib,
-                   "Memory that the allocator may take: would the run have succeeded?")
+                   "Would the run have succeeded with this much memory for the allocator?")
       ->in_range(1e-3, 1e6)
       ->option_text("GIB");
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll replay trace.json.gz\n"

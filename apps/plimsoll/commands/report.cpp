@@ -79,7 +79,7 @@ Result<std::vector<store::Run>> chosen_runs(store::Store& store, const ReportOpt
 Status check_moments(const ReportOptions& options) {
   for (const auto& [name, moment] : {std::pair("--from", options.from), {"--to", options.to}})
     if (moment && !(*moment >= 0 && *moment < 1e12))
-      return std::unexpected(Error{fmt::format("{} {:g} is no moment of a run", name, *moment),
+      return std::unexpected(Error{fmt::format("{} {:g} is not a moment of a run", name, *moment),
                                    {},
                                    "It is counted in seconds from the run's start."});
   return {};
@@ -95,7 +95,7 @@ Status check_span(const ReportOptions& options, const report::Recording& recordi
 
 Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
   if (options.runs.empty() && options.workload.empty())
-    return std::unexpected(Error{"name a run by the beginning of its id, or give --workload NAME",
+    return std::unexpected(Error{"no run is named; give the first digits of its id, or --workload NAME",
                                  {},
                                  "`plimsoll runs` lists the runs."});
   PLIMSOLL_TRY(check_moments(options));
@@ -132,19 +132,23 @@ void add_report(CommandLine& app, Invocation& invocation) {
       "What a run really did: its bottleneck, what was wasted, what to try; as text or as one page");
   command
       ->add_option("runs", options->runs,
-                   "Runs, each by its id or the beginning of it; several are compared")
-      ->option_text("RUN …");
+                   "Runs, each by its id or the first digits of it; several are compared")
+      ->option_text("RUN…");
   command->add_option("--workload", options->workload, "All runs of this workload")->option_text("NAME");
   command->add_option("--html", options->html, "Write one page that opens without a network, with charts")
       ->option_text("FILE");
-  command->add_option("--from", options->from, "Only from here on, in seconds since the run's start")
-      ->option_text("S");
-  command->add_option("--to", options->to, "Only up to here")->option_text("S");
   command
-      ->add_option("--store", options->store,
-                   "Where the runs are kept (default: PLIMSOLL_STORE, or your own)")
+      ->add_option("--from", options->from,
+                   "Leave out what came before this many seconds from the run's start")
+      ->option_text("S");
+  command->add_option("--to", options->to, "Leave out what came after this many seconds from the run's start")
+      ->option_text("S");
+  command
+      ->add_option(
+          "--store", options->store,
+          "The store that the runs are in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll report last                                the newest run: verdict, averages, epochs\n"

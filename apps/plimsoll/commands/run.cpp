@@ -64,7 +64,7 @@ struct RunOptions {
 Result<std::pair<std::string, std::string>> pair_of(const std::string& text, std::string_view option) {
   const auto equals = text.find('=');
   if (equals == 0 || equals == std::string::npos)
-    return fail("{} wants NAME=VALUE, not '{}'", option, printable(text));
+    return fail("{} needs NAME=VALUE, but '{}' was given", option, printable(text));
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -420,7 +420,7 @@ void add_options(CommandLine& command, RunOptions& options);
 
 /// Options may stand behind a jobs file too, where they can be no command's.
 Status take_options(RunOptions& options, const std::vector<std::string>& words) {
-  CommandLine app;
+  CommandLine app({}, "plimsoll run");
   add_options(app, options);
   return app.parse(words);
 }
@@ -433,7 +433,7 @@ Result<int> run(RunOptions& options, const std::optional<std::vector<std::string
   const std::vector<std::string>& command = separated ? *separated : words;
   if (command.empty()) {
     Error error{"there is nothing to run"};
-    error.hint = "plimsoll run -- python train.py, or plimsoll run jobs.csv.";
+    error.hint = "Write `plimsoll run -- python train.py`, or `plimsoll run jobs.csv`.";
     return std::unexpected(std::move(error));
   }
   if (separated || !is_jobs_file(command.front())) return run_command(options, command);
@@ -444,72 +444,88 @@ Result<int> run(RunOptions& options, const std::optional<std::vector<std::string
 void add_options(CommandLine& command, RunOptions& o) {
   command.add_option("-d,--device", o.devices, "GPU by number or UUID, MIG device by UUID; several: 0,1")
       ->delimiter(',')
-      ->option_text("DEVICE");
-  command.add_option("--mode", o.mode, "How jobs of one workload share it: naive or mps")
+      ->option_text("GPU,…");
+  command.add_option("--mode", o.mode, "How jobs of one workload share a GPU: naive (default) or mps")
+      ->offers({"naive", "mps"})
       ->option_text("MODE");
   command.add_option("-e,--experiment", o.experiment, "Experiment to record under")->option_text("NAME");
   command.add_option("-w,--workload", o.workload, "Workload to record under")->option_text("NAME");
   command.add_option("-n,--name", o.name, "Name of the run")->option_text("NAME");
-  command.add_option("-t,--time-limit", o.time_limit, "End it after 90s, 10m, 1.5h")->option_text("TIME");
-  command.add_option("-i,--epoch-limit", o.epoch_limit, "End it after this epoch, as its output tells")
+  command.add_option("-t,--time-limit", o.time_limit, "End the command after this time: 90s, 10m, 1.5h")
+      ->option_text("TIME");
+  command
+      .add_option("-i,--epoch-limit", o.epoch_limit, "End the command after this epoch, as its output tells")
       ->positive()
       ->option_text("N");
-  command.add_option("--grace", o.grace, "Between asking it to end and ending it (10s)")->option_text("TIME");
   command
-      .add_option("--orphans", o.orphans,
-                  "Processes that outlive the command: wait for them, end or leave them")
+      .add_option("--grace", o.grace, "Time between asking the command to end and ending it (default: 10s)")
+      ->option_text("TIME");
+  command
+      .add_option(
+          "--orphans", o.orphans,
+          "What to do with processes that outlive the command: wait for them (default), end or leave them")
       ->one_of({"wait", "end", "leave"})
       ->option_text("WHAT");
-  command.add_option("--need", o.need, "GPU memory that it needs, 6GiB; else estimate, else its last run")
+  command
+      .add_option("--need", o.need,
+                  "GPU memory that the command needs: 6GiB (default: by --estimate, else as its last run)")
       ->option_text("SIZE");
-  command.add_option("--estimate", o.estimate, "Arguments of `plimsoll estimate` that tell its need")
+  command
+      .add_option("--estimate", o.estimate, "Arguments of `plimsoll estimate` that tell how much it needs")
       ->option_text("ARGUMENTS");
   command.add_flag("--no-wait", o.no_wait, "Refuse a job that does not fit now, instead of waiting");
   command.add_flag("--retry-oom", o.session.retry_out_of_memory,
-                   "What runs out of GPU memory runs once more, alone");
+                   "Run what runs out of GPU memory once more, alone");
   command.add_option("--mps-percentage", o.mps_percentage, "SMs that it may use under MPS, in percent")
       ->in_range(0.1, 100.0)
       ->option_text("PERCENT");
   command.add_option("--mps-memory", o.mps_memory, "GPU memory that it may take under MPS")
       ->option_text("SIZE");
-  command.add_option("--rate", o.session.rate, "Samples a second, 0.1 to 100 (10)")
+  command.add_option("--rate", o.session.rate, "Samples of the hardware a second, 0.1 to 100 (default: 10)")
       ->in_range(telemetry::kLowestRate, telemetry::kHighestRate)
       ->option_text("HZ");
   command
-      .add_option("--metric-pattern", o.patterns, "Metric in its output: NAME=REGEX with a group; repeatable")
+      .add_option("--metric-pattern", o.patterns,
+                  "Find a metric in the output: NAME=REGEX with a group; may be given again")
       ->allow_extra_args(false)
       ->option_text("PATTERN");
-  command.add_option("--param", o.params, "Parameter to record; repeatable")
+  command.add_option("--param", o.params, "Parameter to record; may be given again")
       ->allow_extra_args(false)
       ->option_text("NAME=VALUE");
-  command.add_option("--tag", o.tags, "Tag to record; repeatable")
+  command.add_option("--tag", o.tags, "Tag to record; may be given again")
       ->allow_extra_args(false)
       ->option_text("NAME=VALUE");
-  command.add_option("--env", o.variables, "Record this variable too (secrets are masked); repeatable")
+  command
+      .add_option("--env", o.variables,
+                  "Environment variable to record, too (secrets are masked); may be given again")
       ->allow_extra_args(false)
       ->option_text("NAME");
-  command.add_option("--artifact", o.artifacts, "File to keep when it has ended; repeatable")
+  command
+      .add_option("--artifact", o.artifacts, "File to keep when the command has ended; may be given again")
       ->allow_extra_args(false)
       ->option_text("FILE");
   command
-      .add_option("--log-limit", o.log_limit, "Of longer output the beginning and the end are kept (64MiB)")
+      .add_option("--log-limit", o.log_limit,
+                  "Keep only the beginning and the end of output longer than this (default: 64MiB)")
       ->option_text("SIZE");
-  command.add_option("--with", o.profiler, "Wrap it in a profiler, whose report is kept: nsys, ncu or torch")
+  command.add_option("--with", o.profiler, "Run it in a profiler and keep its report: nsys, ncu or torch")
+      ->offers({"nsys", "ncu", "torch"})
       ->option_text("PROFILER");
-  command.add_option("--rerun", o.rerun, "Of a jobs file, run failed or all again")
+  command.add_option("--rerun", o.rerun, "Run failed or all jobs of a jobs file again")
       ->one_of({"failed", "all"})
       ->option_text("WHICH");
-  command.add_flag("--show-output", o.show_output, "Of a jobs file, show the commands' output");
-  command.add_flag("--no-mlflow", o.no_mlflow, "Do not take what the command logs to MLflow into its run");
+  command.add_flag("--show-output", o.show_output, "Show the output of the commands of a jobs file");
+  command.add_flag("--no-mlflow", o.no_mlflow, "Do not record what the command logs to MLflow");
   command
-      .add_option("--mlflow-uri", o.mlflow_uri,
-                  "Send its run to this MLflow server as well, while it goes on")
+      .add_option("--mlflow-uri", o.mlflow_uri, "Send the run to this MLflow server, too, while it goes on")
       ->option_text("URI");
   command
-      .add_option("--store", o.session.store, "Where runs are kept (PLIMSOLL_STORE, else your data folder)")
+      .add_option("--store", o.session.store,
+                  "The store to record in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
-  command.add_flag("-q,--quiet", o.quiet, "Nothing but the command's own output, and errors");
-  command.add_flag("--json", o.json, "One JSON document at the end; output goes to standard error");
+  command.add_flag("-q,--quiet", o.quiet, "Print nothing but the command's own output, and errors");
+  command.add_flag("--json", o.json,
+                   "Print one JSON document at the end; the command's output goes to standard error");
 }
 
 }  // namespace
@@ -520,6 +536,7 @@ void add_run(CommandLine& app, Invocation& invocation) {
       app.add_subcommand("run", "Run a command, or many together on a GPU, watched and recorded");
   add_options(*command, *options);
   command->prefix_command()->fallthrough(false);  // what follows belongs to the command
+  command->usage("[OPTIONS] -- COMMAND…")->usage("JOBS.toml|JOBS.csv [OPTIONS]");
   command->footer(
       "Examples:\n"
       "  plimsoll run -- python train.py --lr 0.1\n"

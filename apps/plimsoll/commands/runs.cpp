@@ -14,24 +14,21 @@ void add_common(CommandLine& command, RunsOptions& options) {
   command
       .add_option(
           "--store", options.store,
-          "The file that the runs are in; else PLIMSOLL_STORE, else ~/.local/share/plimsoll/plimsoll.db")
+          "The store that the runs are in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
-  command.add_flag("--json", options.json, "One JSON document");
+  command.add_flag("--json", options.json, "Print one JSON document");
 }
 
 void add_runs_argument(CommandLine& command, RunsOptions& options, const char* meaning) {
   constexpr int kMostRuns = 1000;
-  command.add_option("runs", options.runs, meaning)
-      ->required()
-      ->expected(1, kMostRuns)
-      ->option_text("RUN...");
+  command.add_option("runs", options.runs, meaning)->required()->expected(1, kMostRuns)->option_text("RUN…");
 }
 
 /// An option of the list that was given to a verb would be taken, and do nothing.
 Status check_no_list_option(const CommandLine& runs, std::string_view verb) {
   for (const CommandLineOption* option : runs.options())
     if (option->given() && option->name() != "--store" && option->name() != "--json")
-      return std::unexpected(Error{fmt::format("`runs {}` has no use for {}", verb, option->name()),
+      return std::unexpected(Error{fmt::format("`runs {}` does not take {}", verb, option->name()),
                                    {},
                                    fmt::format("`plimsoll runs {} --help` says what it takes.", verb)});
   return {};
@@ -53,24 +50,25 @@ CommandLine* add_verb(CommandLine& runs, const SharedRuns& options, Invocation& 
 }
 
 void add_list_options(CommandLine& command, RunsOptions& options) {
-  command.add_option("--filter", options.search.filter, "Only those that match, in MLflow's language")
+  command
+      .add_option("--filter", options.search.filter, "List only runs that match this, in MLflow's language")
       ->option_text("EXPRESSION");
   command
       .add_option("--order-by", options.search.order_by,
-                  "metrics.loss, \"params.lr DESC\"; may be given again")
+                  "Order by this: metrics.loss, \"params.lr DESC\"; may be given again")
       ->allow_extra_args(false)
       ->option_text("FIELD");
-  command.add_option("--experiment", options.search.experiment, "Only those of one experiment")
+  command.add_option("--experiment", options.search.experiment, "List only runs of this experiment")
       ->option_text("NAME");
-  command.add_option("--limit", options.search.limit, "At most so many (50)")
+  command.add_option("--limit", options.search.limit, "List at most this many (default: 50)")
       ->in_range(std::size_t{1}, std::size_t{1'000'000})
       ->option_text("N");
-  command.add_option("--columns", options.columns, "Fields to show beside: metrics.loss,params.lr")
+  command.add_option("--columns", options.columns, "Show these fields, too: metrics.loss,params.lr")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->option_text("FIELD,...");
-  command.add_flag("--deleted", options.deleted, "The deleted ones instead");
-  command.add_flag("--csv", options.csv, "As CSV, with every param, metric and tag")
+      ->option_text("FIELD,…");
+  command.add_flag("--deleted", options.deleted, "List the deleted runs instead");
+  command.add_flag("--csv", options.csv, "Print CSV with every param, metric and tag")
       ->excludes(command.get_option("--json"));
 }
 
@@ -78,27 +76,29 @@ void add_verbs(CommandLine& command, const SharedRuns& options, Invocation& invo
   const auto add = [&](const char* name, const char* description, Work work) {
     return add_verb(command, options, invocation, name, description, work);
   };
-  CommandLine* shown = add("show", "All that is kept of a run", show_run);
+  CommandLine* shown = add("show", "Show all that is kept of a run", show_run);
   add_runs_argument(*shown, *options, "The run, by the first digits of its id");
   shown->get_option("runs")->expected(1)->option_text("RUN");
   shown->footer("Examples:\n  plimsoll runs show 1f3a\n  plimsoll runs show last");
 
   CommandLine* compared =
-      add("compare", "Two runs or more side by side: what differs, and what came of it", compare_runs);
-  add_runs_argument(*compared, *options, "The runs; numbers of the others are set against the first");
-  compared->add_flag("--all", options->all, "Also what agrees, tags, and what was sampled of the hardware");
-  compared->add_flag("--csv", options->csv, "As CSV")->excludes(compared->get_option("--json"));
+      add("compare", "Show two runs or more side by side: what differs, and what came of it", compare_runs);
+  add_runs_argument(*compared, *options, "The runs; the others are compared with the first");
+  compared->add_flag("--all", options->all,
+                     "Show also what agrees, tags, and what was sampled of the hardware");
+  compared->add_flag("--csv", options->csv, "Print CSV")->excludes(compared->get_option("--json"));
   compared->footer("Example:\n  plimsoll runs compare 1f3a 9c02");
 
-  CommandLine* exported = add("export", "The points of metrics, one line each", export_points);
+  CommandLine* exported = add("export", "Print the points of metrics, one line each", export_points);
   add_runs_argument(*exported, *options, "The runs");
-  exported->add_option("--format", options->format, "csv (as it is) or json")
+  exported->add_option("--format", options->format, "csv (default) or json")
       ->one_of({"csv", "json"})
       ->option_text("FORMAT");
-  exported->add_option("--metric", options->metrics, "Only this one; may be given again")
+  exported->add_option("--metric", options->metrics, "Print only this metric; may be given again")
       ->allow_extra_args(false)
       ->option_text("NAME");
-  exported->add_option("--output", options->output, "A file instead of standard output")->option_text("FILE");
+  exported->add_option("--output", options->output, "Write to this file instead of standard output")
+      ->option_text("FILE");
   exported->footer(
       "Examples:\n  plimsoll runs export 1f3a --output points.csv\n"
       "  plimsoll runs export 1f3a 9c02 --metric loss --format json");
@@ -111,7 +111,7 @@ void add_verbs(CommandLine& command, const SharedRuns& options, Invocation& invo
   restored->footer("Example:\n  plimsoll runs restore 1f3a");
   CommandLine* purged =
       add("purge", "Remove the deleted runs for good, with their points and files", purge_runs);
-  purged->add_flag("--yes", options->yes, "Do not ask");
+  purged->add_flag("--yes", options->yes, "Do not ask before removing them");
   purged->footer("Example:\n  plimsoll runs purge --yes");
 }
 
@@ -120,7 +120,7 @@ void add_verbs(CommandLine& command, const SharedRuns& options, Invocation& invo
 void add_runs(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<RunsOptions>();
   CommandLine* command =
-      app.add_subcommand("runs", "The runs that were kept: list, search, compare, export, delete");
+      app.add_subcommand("runs", "List, search, compare, export and delete the runs that were recorded");
   add_common(*command, *options);
   add_list_options(*command, *options);
   command->add_option("run", options->runs, "Show this one, by the first digits of its id, or `last`")
@@ -135,7 +135,7 @@ void add_runs(CommandLine& app, Invocation& invocation) {
       "  plimsoll runs --experiment vision --columns metrics.accuracy,params.lr\n"
       "  plimsoll runs show last\n"
       "  plimsoll runs compare 1f3a 9c02\n"
-      "Each of its commands explains itself: plimsoll runs COMMAND --help");
+      "`plimsoll runs COMMAND --help` explains each of its commands.");
   command->callback([options, command, &invocation] {
     if (command->has_subcommand()) return;
     invocation.run = [options, &invocation] {

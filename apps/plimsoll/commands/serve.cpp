@@ -115,31 +115,32 @@ void add_serve(CommandLine& app, Invocation& invocation) {
       app.add_subcommand("serve", "Serve the runs to MLflow's own client, and take what it logs");
   command
       ->add_option("--store", options->store,
-                   "The file, or postgresql://…, that the runs are in; else PLIMSOLL_STORE, else "
-                   "~/.local/share/plimsoll/plimsoll.db")
+                   "The store that the runs are in: a file, or postgresql://USER@HOST/DATABASE (default: "
+                   "PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH|URL");
   command
-      ->add_option("--host", options->host, "The address to listen at (127.0.0.1); another one needs a token")
+      ->add_option("--host", options->host,
+                   "The address to listen at (default: 127.0.0.1); any other needs a token")
       ->option_text("ADDRESS");
-  command->add_option("--port", options->port, "The port (5000); 0: any that is free")
+  command->add_option("--port", options->port, "The port (default: 5000); 0: any that is free")
       ->in_range(0, 65535)
       ->option_text("PORT");
-  command->add_option("--unix", options->unix_socket, "A Unix socket instead, for this user only")
+  command->add_option("--unix", options->unix_socket, "Listen at a Unix socket instead, for this user only")
       ->option_text("PATH");
   command
-      ->add_option(
-          "--token-file", options->token_file,
-          "Every call must bring the token in this file; else that of PLIMSOLL_TOKEN, where it is set")
+      ->add_option("--token-file", options->token_file,
+                   "Every call must bring the token in this file (default: the token in PLIMSOLL_TOKEN, "
+                   "where it is set)")
       ->option_text("FILE");
   command
       ->add_option("--artifacts", options->artifacts, "Where the artifacts of a store in PostgreSQL are kept")
       ->option_text("FOLDER");
-  command->add_option("--threads", options->threads, "That answer calls (4)")
+  command->add_option("--threads", options->threads, "Threads that answer calls (default: 4)")
       ->in_range(1, 256)
       ->option_text("N");
   command->add_flag("--flush", options->flush,
-                    "Answer when a file's disk has what was sent: safe from power cuts, and slower");
-  command->add_flag("--json", options->json, "Where it serves, as one JSON document, when it does");
+                    "Answer only when what was sent is on the disk: safe from power cuts, and slower");
+  command->add_flag("--json", options->json, "Print where it serves as one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll serve\n"

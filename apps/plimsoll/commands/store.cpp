@@ -35,6 +35,10 @@ void add_store(CommandLine& app, Invocation& invocation) {
   CommandLine* command =
       app.add_subcommand("store", "Copy all runs from one store to another: SQLite, PostgreSQL");
   command->require_subcommand(1);
+  command->footer(
+      "Example:\n"
+      "  plimsoll store copy runs.db postgresql://plimsoll@db/runs  from SQLite to PostgreSQL\n"
+      "`plimsoll store copy --help` explains it.");
   const auto options = std::make_shared<CopyOptions>();
   CommandLine* copy =
       command->add_subcommand("copy", "Copy experiments, runs, points, models and files; may be repeated");
@@ -44,7 +48,7 @@ void add_store(CommandLine& app, Invocation& invocation) {
   copy->add_option("to", options->to, "The store to write to; made where there is none")
       ->required()
       ->option_text("TO");
-  copy->add_flag("--json", options->json, "One JSON document");
+  copy->add_flag("--json", options->json, "Print one JSON document");
   copy->footer(
       "Example:\n"
       "  plimsoll store copy ~/.local/share/plimsoll/plimsoll.db postgresql://plimsoll@db/runs");

@@ -142,12 +142,17 @@ void add_top(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<TopOptions>();
   CommandLine* command =
       app.add_subcommand("top", "Watch the GPUs, what really works on them, and the runs under way");
-  command->add_option("--interval", options->interval, "Seconds between two views; 1 where not given")
+  command->add_option("--interval", options->interval, "Seconds between two views (default: 1)")
       ->in_range(0.1, 3600.0)
       ->option_text("SECONDS");
-  command->add_option("--store", options->store, "Where the runs are kept")->option_text("PATH");
-  auto* json = command->add_flag("--json", options->json, "One JSON document, after a second");
-  command->add_flag("--once", options->once, "One view as text, after a second")->excludes(json);
+  command
+      ->add_option(
+          "--store", options->store,
+          "The store that the runs are in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
+      ->option_text("PATH");
+  auto* json = command->add_flag("--json", options->json, "Print one JSON document after a second, and end");
+  command->add_flag("--once", options->once, "Print one view as text after a second, and end")
+      ->excludes(json);
   command->footer(
       "Keys: q quits, space pauses.\n"
       "Examples:\n"

@@ -1,5 +1,6 @@
 #include "estimate/training.hpp"
 
+#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "hardware/this_machine.hpp"
 #include "json_output.hpp"
 #include "quantity.hpp"
+#include "report/inspection.hpp"
 #include "setting_options.hpp"
 #include "step_training.hpp"
 
@@ -34,6 +36,12 @@ std::string long_text(Seconds time) {
   return time.value() < 2 * kYear ? text(time) : fmt::format("{:.4g} years", time.value() / kYear);
 }
 
+/// Hours are few or very many, and are multiplied by a price: no prefixes.
+std::string hours_text(double hours) {
+  constexpr double kFew = 1000, kMostGrouped = 1e15;
+  return hours < kFew || hours > kMostGrouped ? count_text(hours) : report::grouped(std::llround(hours));
+}
+
 /// The work of the training, and how it was reckoned.
 struct Reckoning {
   Flops work, useful;
@@ -47,7 +55,9 @@ Result<Reckoning> reckoning(const TrainingOptions& options) {
     return Reckoning{Flops(*given), Flops(*given), "as given"};
   }
   if (options.parameters.empty() || options.tokens.empty())
-    return fail("--step-time, --flops, or --parameters and --tokens say how much there is to do");
+    return std::unexpected(Error{"how much there is to compute is not given",
+                                 {},
+                                 "Give a MODEL, --step-time, --flops, or --parameters and --tokens."});
   const auto parameters = parse_amount(options.parameters, "--parameters");
   PLIMSOLL_TRY(parameters);
   const auto tokens = parse_amount(options.tokens, "--tokens");
@@ -118,7 +128,7 @@ Result<int> run_long(const TrainingOptions& options) {
   fmt::print("time     {}{}: on {:g} device{} that reach{} {}{}\n", at_peak ? "at least " : "",
              long_text(time.time), *devices, *devices == 1 ? "" : "s", *devices == 1 ? "es" : "", text(*rate),
              *devices == 1 ? "" : " each");
-  fmt::print("devices  {} hours of them{}\n", count_text(time.device_hours),
+  fmt::print("devices  {} device hours{}\n", hours_text(time.device_hours),
              money ? fmt::format(", {}", text(*money)) : "");
   if (at_peak)
     fmt::print("rate     the peak of {}: {}. Trainings reach less; --rate says how much.\n", options.device,
@@ -141,7 +151,8 @@ Result<int> run_steps(const TrainingOptions& options, const report::TextStyle& s
     PLIMSOLL_TRY(device);
     return step.print(*device, options.json, style);
   }
-  if (step.asked()) return fail("MODEL and --step-time both say how long a step takes");
+  if (step.asked())
+    return fail("MODEL and --step-time cannot be given together: both say how long a step takes");
   TrainedModel model = options.model;
   model.device = options.device.empty() ? "this" : options.device;
   if (!options.precision.empty()) {
@@ -163,28 +174,34 @@ void add_training(CommandLine& app, Invocation& invocation) {
       "training", "How long a training takes: by its FLOPs, or by its step over many devices");
   command
       ->add_option("model", options->model.model,
-                   "Its step is estimated: ONNX file, zoo name, or FILE.py:function")
+                   "The network whose step is estimated: ONNX file, zoo name, or FILE.py:function")
       ->option_text("[MODEL]");
   options->model.inspect.binding.add_shapes_to(*command);
   add_optimizer_option(*command, options->model.optimizer);
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
     return command->add_option(name, target, help)->option_text(unit)->group("By its FLOPs");
   };
-  text("--parameters", options->parameters, "Of the network: 175e9", "N");
-  text("--tokens", options->tokens, "That it sees: 300e9", "N");
-  text("--flops", options->flops, "Or the work in all: 3.14e23", "N");
-  text("--rate", options->rate, "That each device reaches, measured: 140e12, 140TFLOP/s", "RATE");
-  text("--recompute", options->recompute, "Activations in the backward pass: none (default), full", "HOW")
+  text("--parameters", options->parameters, "Parameters of the network: 175e9", "N");
+  text("--tokens", options->tokens, "Tokens that it is trained on: 300e9", "N");
+  text("--flops", options->flops, "All FLOPs of the training, instead of parameters and tokens: 3.14e23",
+       "N");
+  text("--rate", options->rate, "FLOP/s that each device really reaches: 140e12 or 140TFLOP/s", "RATE");
+  text("--recompute", options->recompute,
+       "Recompute activations in the backward pass: none (default) or full", "HOW")
       ->one_of({"none", "full"});
   text("--device", options->device,
-       "Of the model's steps (this); by FLOPs: its peak rate where --rate is not given, and the shares of it",
+       "The device that steps are estimated for (default: this); with FLOPs, the one whose peak rate is "
+       "taken where --rate is not given, and compared",
        "ID");
-  text("--precision,-p", options->precision, "Of the model (fp32), or of that peak (fp16)", "PRECISION");
-  text("--price", options->price, "Of an hour of one device: 1.50/h", "PRICE");
-  command->add_option("--devices,-n", options->step.devices, "How many (1); a list with --step-time")
+  text("--precision,-p", options->precision,
+       "Precision of the model (default: fp32) or of the peak rate (default: fp16)", "PRECISION");
+  text("--price", options->price, "Price of one device for an hour, in $: 1.50/h", "PRICE");
+  command
+      ->add_option("--devices,-n", options->step.devices,
+                   "Devices (default: 1); several, as in 1,2,4,8, with MODEL or --step-time")
       ->option_text("N,…");
   options->step.add_to(*command);
-  command->add_flag("--json", options->json, "One JSON document");
+  command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
       "  plimsoll training --flops 3.14e23 --rate 28e12 --price 1.50/h\n"

@@ -1,5 +1,6 @@
 #include "network/zoo/zoo.hpp"
 
+#include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
@@ -85,6 +86,20 @@ Result<int> list(const ZooOptions& options, const report::TextStyle& style) {
   return 0;
 }
 
+/// With one of its options where a value other than the default is sure to work: half of a default that is an
+/// even number, as in "resnet50:classes=500".
+std::string example(const zoo::Entry& entry) {
+  for (const zoo::Option& option : entry.options) {
+    std::int64_t value = 0;
+    const char* const end = option.otherwise.data() + option.otherwise.size();
+    if (std::from_chars(option.otherwise.data(), end, value).ptr != end || value < 2 || value % 2 != 0)
+      continue;
+    const std::string spec = fmt::format("{}:{}={}", entry.name, option.name, value / 2);
+    if (zoo::build(spec, network::Mode::infer)) return spec;
+  }
+  return std::string(entry.name);
+}
+
 Result<int> show(const ZooOptions& options, const report::TextStyle& style) {
   // Building it checks the name, aliases and options included.
   const Result<network::Network> network = zoo::build(options.name, network::Mode::infer);
@@ -104,9 +119,7 @@ Result<int> show(const ZooOptions& options, const report::TextStyle& style) {
   report::Table table{{{"Option"}, {"Default"}, {"Meaning", report::Align::left, true}}, {}};
   for (const zoo::Option& o : entry.options)
     table.rows.push_back({std::string(o.name), std::string(o.otherwise), std::string(o.meaning)});
-  fmt::print(
-      "{}\nExample: plimsoll inspect {}{}\n", report::to_text(table, style), entry.name,
-      entry.options.empty() ? "" : fmt::format(":{}={}", entry.options[0].name, entry.options[0].otherwise));
+  fmt::print("{}\nExample: plimsoll weigh {}\n", report::to_text(table, style), example(entry));
   return 0;
 }
 
@@ -115,11 +128,11 @@ Result<int> show(const ZooOptions& options, const report::TextStyle& style) {
 void add_zoo(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<ZooOptions>();
   CommandLine* command =
-      app.add_subcommand("zoo", "The architectures known by name, with parameters and GMACs");
-  command->add_option("name", options->name, "One of them: its options")->option_text("NAME");
-  auto* json = command->add_flag("--json", options->json, "One JSON document");
-  auto* csv = command->add_flag("--csv", options->csv, "As CSV")->excludes(json);
-  command->add_flag("--markdown", options->markdown, "As Markdown")->excludes(json)->excludes(csv);
+      app.add_subcommand("zoo", "List the architectures known by name, with parameters and GMACs");
+  command->add_option("name", options->name, "Show the options of this one")->option_text("MODEL");
+  auto* json = command->add_flag("--json", options->json, "Print one JSON document");
+  auto* csv = command->add_flag("--csv", options->csv, "Print CSV")->excludes(json);
+  command->add_flag("--markdown", options->markdown, "Print Markdown")->excludes(json)->excludes(csv);
   command->footer(
       "Examples:\n  plimsoll zoo\n  plimsoll zoo resnet50\n  plimsoll weigh mobilenet_v1:alpha=0.25");
   command->callback([options, &invocation] {

@@ -90,7 +90,7 @@ class Lowering {
   void backward_library();
   /// Sums the result's gradient, of the extents of `from`, down to those of `to`.
   void backward_sum(ValueId from, ValueId to);
-  // The kernels that run, for who estimates time. A call that names none runs one over each new result, and
+  // The kernels that run, for estimates of time. A call that names none runs one over each new result, and
   // backward one over each gradient.
   using Extents = std::initializer_list<std::int64_t>;
   void kernel(hardware::OperatorClass what, network::DataType type, Extents extents,

@@ -1,4 +1,4 @@
-// Which kernels a call runs, for who estimates time.
+// Which kernels a call runs, for estimates of time.
 #include <algorithm>
 
 #include "estimate/memory/lowering.hpp"

@@ -228,7 +228,7 @@ Result<OutOfMemory> parse_out_of_memory(std::string_view log) {
   const std::string text = squeezed(log);
   const std::string_view message = last_message(text);
   if (message.empty()) {
-    Error error{"there is no out-of-memory message of PyTorch in it"};
+    Error error{"it holds no out-of-memory message of PyTorch"};
     error.hint = "It begins with \"CUDA out of memory. Tried to allocate\".";
     return std::unexpected(std::move(error));
   }

@@ -47,7 +47,8 @@ Status read_event(const json& row, std::size_t number, AllocationTrace& trace,
 
 Result<AllocationTrace> read_trace(std::string_view contents) {
   const json document = json::parse(contents, nullptr, false);
-  if (document.is_discarded() || !document.is_object()) return fail("this is no JSON document of a trace");
+  if (document.is_discarded() || !document.is_object())
+    return fail("this is not the JSON document of a trace");
   const auto version = whole(document, "version");
   if (version != 1)
     return fail("this trace is of version {}, and 1 is what can be read", version.value_or(0));

@@ -166,7 +166,7 @@ class Clock {
       c.operator_class = OperatorClass::depthwise;
       return between_layouts(curves_->predict(c), c);
     }
-    // An element of truths or of whole numbers takes as long as a float.
+    // A boolean or a whole number takes as long as a float.
     if (c.arithmetic != Arithmetic::int8 && c.arithmetic != Arithmetic::fp64) return std::nullopt;
     c.arithmetic = Arithmetic::fp32;
     return curves_->predict(c);

@@ -139,7 +139,8 @@ Status cast_rule(InferenceContext& c) {
   const Attribute* to = c.attribute("to");
   if (to == nullptr || to->kind != Attribute::Kind::integer) return fail("the attribute 'to' is missing");
   const auto type = data_type_from_number(to->integer);
-  if (!type || *type == DataType::undefined) return fail("'to' is {}, which is no element type", to->integer);
+  if (!type || *type == DataType::undefined)
+    return fail("'to' is {}, which is not an element type", to->integer);
   return cast_to(c, *type);
 }
 Status cast_like(InferenceContext& c) {

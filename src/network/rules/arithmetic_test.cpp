@@ -16,7 +16,7 @@ TEST(Arithmetic, ShapesAndTypes) {
   EXPECT_EQ(Rule("Pow").input("2", DataType::float32).input("scalar", DataType::int64).infer(), "2");
   EXPECT_EQ(Rule("Cast").input("2xn").attribute("to", 10).infer(), "float16 2xn");
   EXPECT_EQ(Rule("Cast").input("2").attribute("to", 99).infer(),
-            "error: 'to' is 99, which is no element type");
+            "error: 'to' is 99, which is not an element type");
   EXPECT_EQ(Rule("CastLike").input("2").input("5", DataType::int8).infer(), "int8 2");
   EXPECT_EQ(Rule("Max").input("2x1").input("3").input("1x1x1").infer(), "1x2x3");
   EXPECT_EQ(Rule("Where").input("3x1", DataType::boolean).input("4").input("scalar").infer(), "3x4");

@@ -46,7 +46,7 @@ Status read_padding(InferenceContext& c, Window& w) {
     return {};
   }
   if (automatic != "NOTSET" && !automatic.empty())
-    return fail("auto_pad is '{}', which is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", automatic);
+    return fail("auto_pad is '{}', which is not NOTSET, SAME_UPPER, SAME_LOWER or VALID", automatic);
   std::array<std::int64_t, 2 * kMaxRank> pads{};
   PLIMSOLL_TRY(read_list(c, "pads", std::span(pads).first(2 * w.axes), 0));
   for (std::size_t i = 0; i < w.axes; ++i) {

@@ -55,7 +55,7 @@ inline void set_like(InferenceContext& c, std::size_t output, std::size_t input,
                                                      DataType otherwise) {
   const std::int64_t number = c.integer(name, static_cast<std::int64_t>(otherwise));
   const auto type = data_type_from_number(number);
-  if (!type) return fail("{} is {}, which is no element type", name, number);
+  if (!type) return fail("{} is {}, which is not an element type", name, number);
   return *type;
 }
 

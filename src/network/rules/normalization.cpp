@@ -78,7 +78,7 @@ Status dropout(InferenceContext& c) {
 Status loss(InferenceContext& c) {
   const std::string_view reduction = c.text("reduction", "mean");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
-    return fail("reduction is '{}', which is none of none, mean, sum", reduction);
+    return fail("reduction is '{}', which is not none, mean or sum", reduction);
   set_like(c, 1, 0, c.type(0));  // SoftmaxCrossEntropyLoss's log_prob
   if (c.ranked(0) && c.rank(0) < 2)
     return fail("the scores have the shape {}; batch and classes are needed", c.show(c.dims(0)));

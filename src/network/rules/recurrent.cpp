@@ -9,7 +9,7 @@ namespace {
 Status recurrent(InferenceContext& c, std::int64_t gates) {
   const std::string_view direction = c.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    return fail("direction is '{}', which is none of forward, reverse, bidirectional", direction);
+    return fail("direction is '{}', which is not forward, reverse or bidirectional", direction);
   const Dim directions = Dim::of(direction == "bidirectional" ? 2 : 1);
   const std::int64_t layout = c.integer("layout", 0);
   if (layout != 0 && layout != 1) return fail("layout is {}; it must be 0 or 1", layout);

@@ -78,7 +78,7 @@ TEST(Quantization, TakesTypesFromZeroPointsAndScales) {
       {"QuantizeLinear", "2x3 scalar scalar:int8", "", "int8 2x3"},
       {"QuantizeLinear@21", "2x3 scalar", "output_dtype=22", "int4 2x3"},
       {"QuantizeLinear@21", "2x3 scalar", "output_dtype=99",
-       "error: output_dtype is 99, which is no element type"},
+       "error: output_dtype is 99, which is not an element type"},
       {"DequantizeLinear", "2x3:int8 scalar", "", "2x3"},
       {"DequantizeLinear@19", "2x3:int8 scalar:float16", "", "float16 2x3"},
       {"DynamicQuantizeLinear", "2x3", "", "uint8 2x3; scalar; uint8 scalar"},

@@ -201,7 +201,7 @@ Result<Steps> integer_steps(std::int64_t start, std::int64_t limit, std::int64_t
 Result<Steps> real_steps(double start, double limit, double delta) {
   const double n = std::ceil((limit - start) / delta);
   if (!(std::fabs(n) < kTwoTo63))
-    return fail("from {} to {} by {} is no number of steps", start, limit, delta);
+    return fail("from {} to {} by {} is not a number of steps", start, limit, delta);
   Steps out{Dim::of(static_cast<std::int64_t>(std::max(0.0, n))), {}};
   if (n > 0 && n <= static_cast<double>(kMaxValueElements))
     for (std::int64_t i = 0; i < out.count.value(); ++i)

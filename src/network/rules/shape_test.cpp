@@ -69,7 +69,7 @@ TEST(ShapeOperators, Range) {
   EXPECT_EQ(Rule("Range").reals({0}, "scalar").reals({1}, "scalar").reals({0.25}, "scalar").infer(),
             "4 = [0, 0.25, 0.5, 0.75]");
   EXPECT_EQ(Rule("Range").reals({0}, "scalar").reals({1}, "scalar").reals({1e-30}, "scalar").infer(),
-            "error: from 0 to 1 by 1e-30 is no number of steps");
+            "error: from 0 to 1 by 1e-30 is not a number of steps");
   EXPECT_EQ(Rule("Range").input("scalar").reals({1}, "scalar").reals({1}, "scalar").infer(), "Range_1.steps");
 }
 

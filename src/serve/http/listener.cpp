@@ -51,7 +51,7 @@ Result<Place> ip_place(const std::string& address, std::uint16_t port) {
     place.address.ip6.sin6_port = htons(port);
     place.size = sizeof place.address.ip6;
   } else {
-    return std::unexpected(Error{fmt::format("{} is no address to listen at", quote(address)),
+    return std::unexpected(Error{fmt::format("{} is not an address to listen at", quote(address)),
                                  {},
                                  "give an address of this machine in numbers, as 127.0.0.1 or ::1"});
   }
@@ -116,7 +116,7 @@ Status remove_stale(const std::filesystem::path& path, const Place& place) {
   struct stat about{};
   if (::lstat(path.c_str(), &about) != 0) return {};
   if (!S_ISSOCK(about.st_mode))
-    return std::unexpected(Error{"there is a file already, which is no socket", path});
+    return std::unexpected(Error{"there is a file already, which is not a socket", path});
   const FileDescriptor probe = open_socket(place);
   if (!probe) return cannot(path);
   if (::connect(probe.get(), &place.address.any, place.size) == 0 || errno != ECONNREFUSED)

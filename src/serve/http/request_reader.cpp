@@ -78,7 +78,7 @@ class RequestReader::Parser final : public http::basic_parser<true> {
       case http::field::content_length:
         if (std::exchange(has_length_, true)) return refuse(400, "two Content-Length headers", error);
         if (view(value).find_first_not_of("0123456789") != std::string_view::npos)
-          return refuse(400, "a Content-Length that is no number", error);  // Beast takes "5, 5" for 5
+          return refuse(400, "a Content-Length that is not a number", error);  // Beast takes "5, 5" for 5
         break;
       case http::field::transfer_encoding:
         if (std::exchange(has_encoding_, true)) return refuse(400, "two Transfer-Encoding headers", error);
@@ -150,7 +150,7 @@ std::expected<std::size_t, Response> RequestReader::read(std::string_view bytes)
       return std::unexpected(error_response(431, "the request's head is too long"));
     if (error)
       return std::unexpected(
-          error_response(400, fmt::format("this is no HTTP request: {}", printable(error.message()))));
+          error_response(400, fmt::format("this is not an HTTP request: {}", printable(error.message()))));
   }
   return taken;
 }

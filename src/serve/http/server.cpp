@@ -199,7 +199,7 @@ Result<std::unique_ptr<Server>> Server::start(Options options, Handler handler, 
     PLIMSOLL_TRY(loopback);
     if (!*loopback)
       return std::unexpected(
-          Error{fmt::format("{} can be reached from other machines, and there is no token", options.address),
+          Error{fmt::format("{} can be reached from other machines, and no token is set", options.address),
                 {},
                 "give a token, or listen at 127.0.0.1"});
   }

@@ -1,0 +1,178 @@
+#include "completion_words.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "hardware/carbon.hpp"
+#include "hardware/catalogue.hpp"
+#include "network/zoo/zoo.hpp"
+#include "store/store.hpp"
+
+namespace plimsoll {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// Where a command line that is being written has come to.
+struct Place {
+  const CommandLine* command;
+  std::size_t arguments = 0;                  ///< that stand already, of the command
+  const CommandLineOption* option = nullptr;  ///< whose value comes next
+  std::string store = {};                     ///< of --store
+  bool foreign = false;                       ///< after "--": another program's
+};
+
+const CommandLineOption* option_named(const CommandLine* command, std::string_view name) {
+  for (; command != nullptr; command = command->parent())
+    for (const CommandLineOption* option : command->options())
+      for (const std::string& known : option->names())
+        if (known == name) return option;
+  return nullptr;
+}
+
+const CommandLine* command_named(const CommandLine& command, std::string_view name) {
+  for (const CommandLine* under : command.subcommands())
+    if (under->name() == name && !under->hidden()) return under;
+  return nullptr;
+}
+
+Place follow(const CommandLine& program, const Words& before) {
+  Place at{.command = &program};
+  for (const std::string& word : before) {
+    const auto* const option = std::exchange(at.option, nullptr);
+    if (option != nullptr) {
+      if (option->name() == "--store") at.store = word;
+    } else if (word == "--") {
+      at.foreign = true;
+    } else if (word.starts_with('-')) {
+      const auto equals = word.find('=');
+      const CommandLineOption* named = option_named(at.command, word.substr(0, equals));
+      if (named != nullptr && named->takes_value() && equals == word.npos) at.option = named;
+    } else if (const CommandLine* under = command_named(*at.command, word); under && at.arguments == 0) {
+      at.command = under;
+    } else {
+      ++at.arguments;
+    }
+  }
+  return at;
+}
+
+/// The n-th argument of a command; its last takes all that follow.
+const CommandLineOption* argument(const CommandLine& command, std::size_t n) {
+  const CommandLineOption* last = nullptr;
+  for (const CommandLineOption* option : command.options())
+    if (option->names().empty()) {
+      last = option;
+      if (n-- == 0) return option;
+    }
+  return last != nullptr && last->takes_many() ? last : nullptr;
+}
+
+Words models(const std::string& begun) {
+  Words out;
+  for (const network::zoo::Entry& entry : network::zoo::entries()) out.emplace_back(entry.name);
+  const auto slash = begun.rfind('/');
+  const std::string folder = slash == begun.npos ? "" : begun.substr(0, slash + 1);
+  std::error_code problem;
+  for (std::filesystem::directory_iterator at(folder.empty() ? "." : folder, problem), end;
+       !problem && at != end; at.increment(problem)) {
+    const std::string name = folder + at->path().filename().string();
+    std::error_code ignored;
+    if (at->is_directory(ignored))
+      out.push_back(name + "/");
+    else if (name.ends_with(".onnx") || name.ends_with(".py"))
+      out.push_back(name);
+  }
+  return out;
+}
+
+Words devices() {
+  Words out = {"this", "this-cpu"};
+  if (const auto& catalogue = hardware::built_in_catalogue(); catalogue)
+    for (const hardware::Device& device : catalogue->devices()) out.push_back(device.id);
+  return out;
+}
+
+Words countries() {
+  Words out;
+  if (const auto& carbon = hardware::built_in_carbon(); carbon)
+    for (const hardware::Grid& grid : carbon->grids) out.push_back(grid.iso);
+  return out;
+}
+
+Words runs(std::string location) {
+  constexpr std::size_t kMost = 200;
+  constexpr std::chrono::milliseconds kPatience(100);  // somebody waits with a finger on a key
+  const char* const variable = std::getenv("PLIMSOLL_STORE");
+  if (location.empty() && variable != nullptr) location = variable;
+  if (location.starts_with("postgres")) return {};  // a server may be far, or not there
+  const auto store = store::open(location, {.create = false, .busy_timeout = kPatience});
+  if (!store) return {};
+  Words out;
+  if (const auto found = (*store)->search({.limit = kMost}); found)
+    for (const store::Run& run : *found) out.push_back(run.id);
+  return out;
+}
+
+/// "RUN" of "[RUN]", "RUN…" and "RUN …".
+std::string_view bare(std::string_view text) {
+  const auto begin = text.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+  if (begin == text.npos) return {};
+  text.remove_prefix(begin);
+  return text.substr(0, text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ"));
+}
+
+Words values(const CommandLineOption& option, const Place& at, const std::string& begun) {
+  if (!option.words().empty()) return option.words();
+  const std::string text = option.text();
+  const std::string_view kind = bare(text);
+  if (kind == "MODEL") return models(begun);
+  if (kind == "DEVICE") return devices();
+  if (kind == "RUN") return runs(at.store);
+  if (kind == "COUNTRY") return countries();
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> complete(const CommandLine& program, const std::vector<std::string>& words) {
+  if (words.empty()) return {};
+  const std::string& current = words.back();
+  Place at = follow(program, {words.begin(), words.end() - 1});
+  if (at.foreign) return {};
+  Words candidates;
+  std::string head;  // what stands already before the part that is completed
+  const auto equals = current.find('=');
+  if (at.option == nullptr && current.starts_with("--") && equals != current.npos) {
+    at.option = option_named(at.command, current.substr(0, equals));
+    if (at.option == nullptr) return {};
+    head = current.substr(0, equals + 1);
+  }
+  const CommandLineOption* of = at.option;
+  if (of == nullptr && current.starts_with('-')) {
+    for (const CommandLine* command = at.command; command != nullptr; command = command->parent())
+      for (const std::string& name : command->long_names()) candidates.push_back("--" + name);
+  } else if (of == nullptr) {
+    if (at.arguments == 0)
+      for (const CommandLine* under : at.command->subcommands())
+        if (!under->hidden()) candidates.push_back(under->name());
+    of = argument(*at.command, at.arguments);
+  }
+  if (of != nullptr) {
+    const auto comma = current.rfind(',');
+    if (of->takes_list() && comma != current.npos && comma + 1 > head.size())
+      head = current.substr(0, comma + 1);
+    for (const std::string& value : values(*of, at, current.substr(head.size())))
+      candidates.push_back(head + value);
+  }
+  std::erase_if(candidates, [&](const std::string& word) { return !word.starts_with(current); });
+  std::ranges::sort(candidates);
+  candidates.erase(std::ranges::unique(candidates).begin(), candidates.end());
+  return candidates;
+}
+
+}  // namespace plimsoll
