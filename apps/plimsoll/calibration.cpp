@@ -8,6 +8,7 @@
 #include "probe/calibrate.hpp"
 #include "progress_line.hpp"
 #include "report/calibration.hpp"
+#include "report/paragraph.hpp"
 #include "store/location.hpp"
 
 namespace plimsoll {
@@ -46,14 +47,16 @@ void print(const CalibrationTask& task, const probe::CalibrationOutcome& outcome
   }
   const std::string file = printable(task.output.string());
   fmt::print("{}\n", to_text(report::class_table(calibration), style));
-  fmt::print("{}: {} operators timed, {} ceilings, in {}\n", printable(task.ceilings.device.name, 96),
-             calibration.points.size(), calibration.ceilings.size(), file);
-  if (outcome.continued > 0) fmt::print("{} of them were there from an earlier start\n", outcome.continued);
-  for (const std::string& remark : calibration.remarks) fmt::print("note: {}\n", printable(remark, 400));
+  const auto say = [&](const std::string& sentence) { fmt::print("{}", report::paragraph(sentence, style)); };
+  say(fmt::format("{}: {} operators timed, {} ceilings, in {}", printable(task.ceilings.device.name, 96),
+                  calibration.points.size(), calibration.ceilings.size(), file));
+  if (outcome.continued > 0)
+    say(fmt::format("{} of them were there from an earlier start", outcome.continued));
+  for (const std::string& remark : calibration.remarks) say("note: " + printable(remark, 400));
   if (own_calibration_file(task.ceilings.device) == task.output)
-    fmt::print("Estimates for this machine take it from there; `plimsoll devices {}` shows it.\n", file);
+    say(fmt::format("Estimates for this machine take it from there; `plimsoll devices {}` shows it.", file));
   else
-    fmt::print("`plimsoll devices {0}` shows it; `--device {0}` estimates with it.\n", file);
+    say(fmt::format("`plimsoll devices {0}` shows it; `--device {0}` estimates with it.", file));
 }
 
 }  // namespace

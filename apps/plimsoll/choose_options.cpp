@@ -84,7 +84,7 @@ void ChooseOptions::add_to(CommandLine& command) {
       ->in_range(1e-3, 1e4);
   images_option("--downlink", downlink, "The link that takes images home: 1Mbit/s", "RATE");
   images_option("--relevant", relevant, "Share of patches worth sending: 5%", "SHARE");
-  command.add_flag("--all", all, "Show every form on every device, not only the best of each device");
+  command.add_flag("--all", all, "Show every form on every device, also of devices that a limit rules out");
   command.add_flag("--why", why, "Show every verdict with its figures and their sources");
   auto* as_json = command.add_flag("--json", json, "Print one JSON document");
   command.add_flag("--csv", csv, "Print CSV, in SI base units")->excludes(as_json);

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "json_output.hpp"
 #include "quantity.hpp"
+#include "report/paragraph.hpp"
 #include "report/scaling.hpp"
 
 namespace plimsoll {
@@ -137,20 +138,23 @@ Result<int> StepTraining::print(const OneDevice& device, bool json, const report
   const bool whole = lengths.front().all.has_value();
   if (whole) {
     table.columns.push_back({"Epoch", report::Align::right});
-    table.columns.push_back({"Training", report::Align::right});
+    table.columns.push_back({"Training", report::Align::right, false, report::Importance::always});
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       table.rows[i].push_back(lengths[i].epoch ? text(*lengths[i].epoch) : "-");
       table.rows[i].push_back(text(*lengths[i].all));
     }
   }
-  fmt::print("{}\n{}; {} scaling.", report::to_text(table, style), device.words, scaling);
+  std::string words = fmt::format("{}; {} scaling.", device.words, scaling);
   if (several)
-    fmt::print(" Gradients summed by {}, {} overlap{}.", communication,
-               overlap == "none"   ? "no"
-               : overlap == "full" ? "full"
-                                   : overlap + " of backward for",
-               link_latency.empty() ? "; the latency of messages is left out (--link-latency)" : "");
-  fmt::print("\n");
+    words +=
+        fmt::format(" Gradients summed by {}, {} overlap{}.", communication,
+                    overlap == "none"   ? "no"
+                    : overlap == "full" ? "full"
+                                        : overlap + " of backward for",
+                    link_latency.empty() ? "; the latency of messages is left out (--link-latency)" : "");
+  fmt::print("{}\n{}", report::to_text(table, style), report::paragraph(words, style));
+  if (const std::string notes = report::scaling_notes(table); !notes.empty())
+    fmt::print("{}", report::paragraph(notes, style));
   return 0;
 }
 

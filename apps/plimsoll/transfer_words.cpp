@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "base/terminal.hpp"
 #include "json_output.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll {
 namespace {
@@ -55,11 +57,15 @@ int print_transferred(const store::Transferred& done, std::string_view to, bool 
                 {"files", done.files},
                 {"file_bytes", done.bytes}});
   } else {
-    fmt::print("{}: {}\n", printable(to), transfer_words(done));
+    const report::TextStyle style{describe_terminal(STDOUT_FILENO, ColorChoice::never).width};
+    fmt::print("{}", report::paragraph(fmt::format("{}: {}", printable(to), transfer_words(done)), style));
     if (done.different > 0)
-      fmt::print("{} there {} and differ{}: left as {}.\n", counted(done.different, "run"),
-                 done.different == 1 ? "was already" : "were already", done.different == 1 ? "s" : "",
-                 done.different == 1 ? "it is" : "they are");
+      fmt::print("{}",
+                 report::paragraph(
+                     fmt::format("{} there {} and differ{}: left as {}.", counted(done.different, "run"),
+                                 done.different == 1 ? "was already" : "were already",
+                                 done.different == 1 ? "s" : "", done.different == 1 ? "it is" : "they are"),
+                     style));
   }
   return done.different > 0 ? 1 : 0;
 }

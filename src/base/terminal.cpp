@@ -42,7 +42,7 @@ Terminal describe_terminal(bool interactive, std::optional<int> window_columns, 
                            const TerminalVariables& variables) {
   Terminal terminal{.interactive = interactive, .color = allows_color(interactive, choice, variables)};
   if (variables.columns) terminal.width = positive_number(*variables.columns);
-  if (!terminal.width && interactive) terminal.width = window_columns.value_or(kUsualWidth);
+  if (!terminal.width) terminal.width = interactive ? window_columns.value_or(kUsualWidth) : kUsualWidth;
   return terminal;
 }
 

@@ -20,13 +20,14 @@ struct TerminalVariables {
 struct Terminal {
   bool interactive = false;       ///< a person's terminal rather than a file or a pipe
   bool color = false;             ///< escape sequences are welcome
-  std::optional<int> width = {};  ///< columns; nothing: no limit, a file or a pipe
+  std::optional<int> width = {};  ///< columns; nothing: no limit
   friend bool operator==(const Terminal&, const Terminal&) = default;
 };
 
 /// COLUMNS, where it is a positive number, decides the width over the window's own; a terminal that does not
-/// say has 80 columns. --color decides over NO_COLOR (set and not empty: none, see no-color.org), that over
-/// TERM=dumb, and that over whether it is a terminal.
+/// say, a file and a pipe have 80 columns: what is read there later is read in a window, too. --color decides
+/// over NO_COLOR (set and not empty: none, see no-color.org), that over TERM=dumb, and that over whether it
+/// is a terminal.
 [[nodiscard]] Terminal describe_terminal(bool interactive, std::optional<int> window_columns,
                                          ColorChoice choice, const TerminalVariables& variables);
 

@@ -11,8 +11,8 @@ TEST(Terminal, ThatIsOneHasColorAndItsWindowsWidth) {
             (Terminal{.interactive = true, .color = true, .width = 132}));
 }
 
-TEST(Terminal, ThatIsAFileHasNeither) {
-  EXPECT_EQ(describe_terminal(false, {}, ColorChoice::automatic, {.term = "xterm"}), Terminal{});
+TEST(Terminal, ThatIsAFileHasNoColorAndTheUsualWidth) {
+  EXPECT_EQ(describe_terminal(false, {}, ColorChoice::automatic, {.term = "xterm"}), Terminal{.width = 80});
 }
 
 TEST(Terminal, ObeysColumnsOnlyWhereItIsANumber) {

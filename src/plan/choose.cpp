@@ -98,6 +98,15 @@ Choice choose(const Question& question, std::span<const Device* const> devices,
   return choice;
 }
 
+std::optional<Aspect> ruled_out_by(const Candidate& candidate) {
+  constexpr Aspect kOfTheDevice[] = {Aspect::power, Aspect::mass, Aspect::size,
+                                     Aspect::price, Aspect::boot, Aspect::updates};
+  for (const Aspect aspect : kOfTheDevice)
+    for (const Finding& finding : candidate.findings)
+      if (finding.aspect == aspect && finding.verdict == Verdict::failed) return aspect;
+  return std::nullopt;
+}
+
 std::vector<std::size_t> best_of_each_device(const Choice& choice) {
   std::vector<std::size_t> out;
   std::set<const Device*> seen;

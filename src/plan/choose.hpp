@@ -126,6 +126,9 @@ struct Choice {
                             std::span<const hardware::Device> catalogue,
                             std::span<const hardware::Offer> offers, const Estimators& estimators);
 
+/// The limit that a device breaks by itself, whatever runs on it: power, mass, size, price, boot or updates.
+[[nodiscard]] std::optional<Aspect> ruled_out_by(const Candidate& candidate);
+
 /// The best form that each device can run, best device first.
 [[nodiscard]] std::vector<std::size_t> best_of_each_device(const Choice& choice);
 

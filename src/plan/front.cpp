@@ -41,14 +41,35 @@ bool dominates(const Candidate& a, const Candidate& b) {
          std::ranges::any_of(orders, [](Order o) { return o == Order::better; });
 }
 
-std::string list(const Candidate& candidate, Verdict verdict) {
-  std::vector<std::string_view> names;
-  for (const Finding& finding : candidate.findings)
-    if (finding.verdict == verdict) names.push_back(name(finding.aspect));
+/// "mass and size".
+std::string list(std::vector<std::string_view> names) {
   if (names.empty()) return {};
   const std::string_view last = names.back();
   names.pop_back();
   return names.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+std::string list(const Candidate& candidate, Verdict verdict) {
+  std::vector<std::string_view> names;
+  for (const Finding& finding : candidate.findings)
+    if (finding.verdict == verdict) names.push_back(name(finding.aspect));
+  return list(std::move(names));
+}
+
+/// "; mass and size are unknown: no figure is published": what is missing, and what a range leaves open.
+std::string open_questions(const Candidate& candidate) {
+  std::vector<std::string_view> missing, undecided;
+  for (const Finding& finding : candidate.findings)
+    if (finding.verdict == Verdict::unknown)
+      (finding.figure ? undecided : missing).push_back(name(finding.aspect));
+  const auto are = [](const auto& names) { return names.size() == 1 ? "is" : "are"; };
+  std::string out;
+  if (!undecided.empty())
+    out += fmt::format("; {} {} undecided, since the limit lies within the estimate's range", list(undecided),
+                       are(undecided));
+  if (!missing.empty())
+    out += fmt::format("; {} {} unknown, since no figure is published", list(missing), are(missing));
+  return out;
 }
 
 bool as_good(const Candidate& a, const Candidate& b) {
@@ -83,16 +104,15 @@ void mark_front(std::span<Candidate> candidates) {
 std::string reason_of(const Choice& choice, const Question& question) {
   if (choice.candidates.empty()) return "there is no device to choose from";
   if (!choice.recommended)
-    return fmt::format("every device fails some limit in every form; the hardest is {}", hardest(choice));
+    return fmt::format("every device fails a limit, whatever form it runs; the hardest is {}",
+                       hardest(choice));
   const Candidate& best = choice.candidates[*choice.recommended];
-  const std::string unknown = list(best, Verdict::unknown);
   std::string out = fmt::format("{} with {} in {} ", best.device->id, question.variants[best.variant].name,
                                 name(best.arithmetic));
-  if (unknown.empty())
+  if (best.count(Verdict::unknown) == 0)
     out += fmt::format("meets every limit: {}", list(best, Verdict::met));
   else
-    out += fmt::format("fails no limit: it meets {}; {} {} unknown, because no source gives the figure",
-                       list(best, Verdict::met), unknown, best.count(Verdict::unknown) == 1 ? "is" : "are");
+    out += fmt::format("fails no limit: it meets {}{}", list(best, Verdict::met), open_questions(best));
   const auto alike =
       static_cast<std::size_t>(std::ranges::count_if(choice.candidates, [&](const Candidate& c) {
         return c.count(Verdict::failed) == 0 && c.count(Verdict::unknown) == best.count(Verdict::unknown);

@@ -45,8 +45,8 @@ Json group_json(const Group& group) {
 Table ceiling_table(const hardware::Calibration& calibration) {
   Table table{{{"Ceiling", Align::left, true},
                {"Size", Align::right},
-               {"Measured", Align::right},
-               {"Spread", Align::right},
+               {"Measured", Align::right, false, Importance::always},
+               {"Spread", Align::right, false, Importance::detail},
                {"Of peak", Align::right}},
               {}};
   for (const hardware::Ceiling& ceiling : calibration.ceilings)
@@ -57,13 +57,14 @@ Table ceiling_table(const hardware::Calibration& calibration) {
 }
 
 Table class_table(const hardware::Calibration& calibration) {
+  using enum Importance;
   Table table{{{"Operators"},
-               {"Direction"},
-               {"Arithmetic"},
-               {"Points", Align::right},
-               {"Efficiency", Align::right},
+               {"Direction", Align::left, false, telling},
+               {"Arithmetic", Align::left, false, telling},
+               {"Points", Align::right, false, detail},
+               {"Efficiency", Align::right, false, telling},
                {"Residual", Align::right},
-               {"of 90 %", Align::right}},
+               {"of 90 %", Align::right, false, detail}},
               {}};
   for (const ClassFit& fit : calibration.fits) {
     std::vector<std::string> row = words(fit);
@@ -104,9 +105,9 @@ Json calibration_json(const hardware::Calibration& calibration) {
 Table ceiling_differences(const hardware::CalibrationDifference& difference) {
   Table table{{{"Ceiling", Align::left, true},
                {"Size", Align::right},
-               {"First", Align::right},
-               {"Second", Align::right},
-               {"Change", Align::right}},
+               {"First", Align::right, false, Importance::telling},
+               {"Second", Align::right, false, Importance::telling},
+               {"Change", Align::right, false, Importance::always}},
               {}};
   for (const CeilingDifference& d : difference.ceilings)
     table.rows.push_back({printable(d.first->name, 60), at_text(*d.first), value_text(*d.first),
@@ -115,13 +116,14 @@ Table ceiling_differences(const hardware::CalibrationDifference& difference) {
 }
 
 Table class_differences(const hardware::CalibrationDifference& difference) {
+  using enum Importance;
   Table table{{{"Operators"},
-               {"Direction"},
-               {"Arithmetic"},
-               {"Points", Align::right},
+               {"Direction", Align::left, false, telling},
+               {"Arithmetic", Align::left, false, telling},
+               {"Points", Align::right, false, detail},
                {"First", Align::right},
                {"Second", Align::right},
-               {"Change", Align::right}},
+               {"Change", Align::right, false, always}},
               {}};
   for (const ClassDifference& d : difference.classes) {
     std::vector<std::string> row = words(d);

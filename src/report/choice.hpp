@@ -15,10 +15,12 @@ struct ChoiceReport {
   const plan::Question& question;
   const plan::Imaging& imaging;
   const plan::Choice& choice;
-  bool all = false;  ///< every form on every device; else the best of each device
-  bool why = false;  ///< every verdict with its figures and sources; else the recommended one's
+  bool all = false;    ///< every form on every device; else the best of each device that is not ruled out
+  bool why = false;    ///< every verdict with its figures and sources; else the recommended one's
+  bool named = false;  ///< the devices were named: each is shown, also one that its own figures rule out
 };
 
+/// The answer in a sentence, what was asked, a table of the devices, and the reasons.
 [[nodiscard]] std::string choice_text(const ChoiceReport& report, const TextStyle& style);
 /// One row per form and device, all limits as columns, in SI base units.
 [[nodiscard]] std::string choice_csv(const ChoiceReport& report);

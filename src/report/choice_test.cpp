@@ -38,7 +38,7 @@ struct Case {
     choice = plan::choose(question, devices, {}, {}, {});
   }
   [[nodiscard]] ChoiceReport report(bool why = false) const {
-    return {"net", question, imaging, choice, false, why};
+    return {"net", question, imaging, choice, false, why, true};
   }
 };
 
@@ -47,13 +47,39 @@ TEST(ChoiceReport, TextHasVerdictsFiguresAndTheReason) {
   const std::string text = choice_text(c.report(true), {});
   EXPECT_THAT(text, HasSubstr("10 s an image (100 s over 10 images)"));
   EXPECT_THAT(text, HasSubstr("at most 50 J an image"));
-  EXPECT_THAT(text, HasSubstr("fails by 20 s"));
-  EXPECT_THAT(text, HasSubstr("fails: > 5 W"));
+  EXPECT_THAT(text, HasSubstr("fails latency by 20 s; fails power: > 5 W"));
   EXPECT_THAT(text, HasSubstr("30 s against 10 s, by 20 s"));
   EXPECT_THAT(text, HasSubstr("measured: bench, 2025"));
-  EXPECT_THAT(text, HasSubstr("None is known to meet every limit. Nearest: quick"));
+  EXPECT_TRUE(text.starts_with("No device is known to meet every limit. Nearest: quick")) << "answer first";
   EXPECT_LT(text.find("quick"), text.find("slow")) << "the better one first";
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "names are foreign";
+}
+
+TEST(ChoiceReport, AnEstimateFailsByWhatIsCertainAndSaysItsRange) {
+  Case c;
+  plan::Estimators estimators;
+  estimators.pass = [](std::size_t, const Device&, hardware::Arithmetic, std::int64_t) -> Result<plan::Pass> {
+    return plan::Pass{.time = Seconds(0.0568), .low = Seconds(0.0338), .high = Seconds(0.0954)};
+  };
+  Device estimated{.id = "estimated", .name = "Estimated"};
+  c.question.limits = {.latency = Seconds(0.020)};
+  const Device* devices[] = {&estimated};
+  c.choice = plan::choose(c.question, devices, {}, {}, estimators);
+  const std::string text = choice_text(c.report(true), {});
+  EXPECT_THAT(text, HasSubstr("fails latency by at least 13.8 ms (33.8–95.4 ms)"));
+  EXPECT_THAT(text, HasSubstr("56.8 ms (95 %: 33.8–95.4 ms) against 20.0 ms, by at least 13.8 ms"));
+  EXPECT_THAT(text, Not(HasSubstr("fails latency by 13.8 ms")));
+}
+
+TEST(ChoiceReport, WhatTheQuestionRulesOutIsCountedAndListedOnDemand) {
+  const Case c;
+  ChoiceReport report = c.report();
+  report.named = false;
+  const std::string text = choice_text(report, {});
+  EXPECT_THAT(text, HasSubstr("1 device draws more than 5 W: --all lists them."));
+  EXPECT_THAT(text, Not(HasSubstr("slow")));
+  report.all = true;
+  EXPECT_THAT(choice_text(report, {}), HasSubstr("slow"));
 }
 
 TEST(ChoiceReport, JsonIsInBaseUnitsAndNullWhereUnknown) {
@@ -87,7 +113,11 @@ TEST(ScalingReport, RowsAndJson) {
   step.step = Seconds(0.5);
   step.samples_per_second = 256;
   const estimate::ParallelStep rows[] = {step};
-  EXPECT_EQ(scaling_table(rows).rows.at(0).at(8), "500 ms");
+  const Table table = scaling_table(rows);
+  const auto step_column = std::ranges::find(table.columns, "Step", &Column::title) - table.columns.begin();
+  EXPECT_EQ(table.rows.at(0).at(static_cast<std::size_t>(step_column)), "500 ms");
+  EXPECT_EQ(std::ranges::find(table.columns, "Pipeline idle", &Column::title), table.columns.end())
+      << "no pipeline, no column of it";
   EXPECT_EQ(scaling_json(rows)[0]["step_seconds"], 0.5);
 }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -39,63 +41,149 @@ std::string percent_hundredths(double v) {
   return fmt::format("{:.2f} %", 100 * v);
 }
 
-/// "met", "fails by 82.9 s", "unknown".
-std::string verdict_cell(const Finding& finding) {
-  if (finding.verdict == Verdict::met) return "met";
-  if (finding.verdict == Verdict::unknown) return "unknown";
-  if (!finding.figure) return "fails";
-  if (finding.figure->figure.bound == hardware::Bound::more_than)
-    return fmt::format("fails: {}", aspect_text(finding.aspect, *finding.figure));
-  return fmt::format("fails by {}", aspect_text(finding.aspect, finding.excess.value_or(0)));
+/// "33.8–95.4 ms".
+std::string range_text(Aspect aspect, double low, double high) {
+  const std::string from = aspect_text(aspect, low), to = aspect_text(aspect, high);
+  const auto unit = [](const std::string& text) {
+    return text.substr(std::min(text.rfind(' '), text.size()));
+  };
+  const bool same = unit(from) == unit(to);
+  return fmt::format("{}–{}", same ? from.substr(0, from.size() - unit(from).size()) : from, to);
 }
 
-const Finding* finding_of(const Candidate& candidate, Aspect aspect) {
-  const auto found = std::ranges::find(candidate.findings, aspect, &Finding::aspect);
-  return found == candidate.findings.end() ? nullptr : &*found;
+/// Whether the figure is an estimate with an interval: what decides is its end, not its middle.
+bool has_range(const Known& known) {
+  return known.figure.bound == hardware::Bound::exact && known.low < known.high;
 }
+
+/// "fails latency by at least 13.8 ms (33.8–95.4 ms)".
+std::string failure_words(const Finding& finding) {
+  const std::string_view aspect = name(finding.aspect);
+  if (!finding.figure) return fmt::format("fails {}", aspect);
+  const Known& figure = *finding.figure;
+  if (figure.figure.bound == hardware::Bound::more_than)
+    return fmt::format("fails {}: {}", aspect, aspect_text(finding.aspect, figure));
+  const std::string excess = aspect_text(finding.aspect, finding.excess.value_or(0));
+  if (!has_range(figure)) return fmt::format("fails {} by {}", aspect, excess);
+  return fmt::format("fails {} by at least {} ({})", aspect, excess,
+                     range_text(finding.aspect, figure.low, figure.high));
+}
+
+/// All verdicts of a candidate in one cell; what is met needs no words where something is not.
+std::string verdict_cell(const Candidate& c) {
+  std::vector<std::string> parts, undecided;
+  std::vector<std::string_view> unknown;
+  for (const Finding& finding : c.findings) {
+    if (finding.verdict == Verdict::failed) parts.push_back(failure_words(finding));
+    if (finding.verdict != Verdict::unknown) continue;
+    if (finding.figure && has_range(*finding.figure))
+      undecided.push_back(fmt::format("{} ({})", name(finding.aspect),
+                                      range_text(finding.aspect, finding.figure->low, finding.figure->high)));
+    else if (finding.figure)
+      undecided.emplace_back(name(finding.aspect));
+    else
+      unknown.push_back(name(finding.aspect));
+  }
+  if (!undecided.empty()) parts.push_back(fmt::format("undecided: {}", fmt::join(undecided, ", ")));
+  if (!unknown.empty()) parts.push_back(fmt::format("unknown: {}", fmt::join(unknown, ", ")));
+  return parts.empty() ? "meets all" : fmt::format("{}", fmt::join(parts, "; "));
+}
+
+constexpr std::string_view kUnbeaten = "Unbeaten";
 
 Table choice_table(const ChoiceReport& report, const std::vector<std::size_t>& rows) {
-  Table table{{{"Device"},
-               {"Network"},
-               {"Precision"},
-               {"Image", Align::right},
-               {"Time is"},
-               {"Energy", Align::right},
-               {"Accuracy", Align::right},
-               {"Front"}},
-              {}};
-  std::vector<Aspect> aspects;
-  if (!report.choice.candidates.empty())
-    for (const Finding& finding : report.choice.candidates.front().findings)
-      aspects.push_back(finding.aspect);
-  for (const Aspect aspect : aspects) {
-    std::string title(name(aspect));
-    title[0] = static_cast<char>(title[0] - 'a' + 'A');
-    table.columns.push_back({std::move(title)});
-  }
+  using enum Importance;
+  const auto any = [&](auto has) {
+    return std::ranges::any_of(rows, [&](std::size_t i) { return has(report.choice.candidates[i]); });
+  };
+  const bool several = report.question.variants.size() > 1;
+  const bool accurate = any([](const Candidate& c) { return c.accuracy.has_value(); });
+  const bool beaten = any([](const Candidate& c) { return c.on_front; }) &&
+                      any([](const Candidate& c) { return c.count(Verdict::failed) == 0 && !c.on_front; });
+  Table table{{{"Device", Align::left, true}}, {}};
+  if (several) table.columns.push_back({"Network", Align::left, true, always});
+  table.columns.push_back({"Precision", Align::left});
+  table.columns.push_back(
+      {report.imaging.patches() > 1 ? "Time an image" : "Time", Align::right, false, telling});
+  table.columns.push_back({"Time is", Align::left, false, detail});
+  table.columns.push_back({"Energy", Align::right, false, detail});
+  if (accurate) table.columns.push_back({"Accuracy", Align::right, false, detail});
+  if (beaten) table.columns.push_back({std::string(kUnbeaten), Align::left, false, detail});
+  table.columns.push_back({"Limits", Align::left, false, always, true});
   for (const std::size_t i : rows) {
     const Candidate& c = report.choice.candidates[i];
-    std::vector<std::string> row = {printable(c.device->id),
-                                    printable(report.question.variants[c.variant].name),
-                                    std::string(name(c.arithmetic)),
-                                    cell(c.image, seconds),
-                                    c.image ? std::string(name(c.image->figure.provenance)) : "",
-                                    cell(c.energy, joules),
-                                    cell(c.accuracy, percent_hundredths),
-                                    c.on_front ? "*" : ""};
-    for (const Aspect aspect : aspects) row.push_back(verdict_cell(*finding_of(c, aspect)));
+    std::vector<std::string> row = {printable(c.device->id)};
+    if (several) row.push_back(printable(report.question.variants[c.variant].name));
+    row.emplace_back(name(c.arithmetic));
+    row.push_back(cell(c.image, seconds));
+    row.emplace_back(c.image ? name(c.image->figure.provenance) : "");
+    row.push_back(cell(c.energy, joules));
+    if (accurate) row.push_back(cell(c.accuracy, percent_hundredths));
+    if (beaten) row.emplace_back(c.on_front ? "yes" : "");
+    row.push_back(verdict_cell(c));
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-/// "87.4 s against 4.42 s, by 83.0 s".
+/// "24 devices draw more than 5 W".
+std::string ruled_out_words(Aspect aspect, std::size_t count, const plan::Limits& limits) {
+  const bool one = count == 1;
+  const std::string devices = fmt::format("{} device{}", count, one ? "" : "s");
+  switch (aspect) {
+    case Aspect::power:
+      return fmt::format("{} draw{} more than {}", devices, one ? "s" : "", text(*limits.power));
+    case Aspect::mass:
+      return fmt::format("{} weigh{} more than {}", devices, one ? "s" : "",
+                         aspect_text(aspect, *limits.mass));
+    case Aspect::size: return fmt::format("{} {} too large", devices, one ? "is" : "are");
+    case Aspect::price:
+      return fmt::format("{} cost{} more than {}", devices, one ? "s" : "",
+                         aspect_text(aspect, limits.price_per_hour->value()));
+    case Aspect::boot:
+      return fmt::format("{} take{} longer than {} to boot", devices, one ? "s" : "", text(*limits.boot));
+    case Aspect::updates: return fmt::format("{} cannot be updated in place", devices);
+    case Aspect::precision:
+    case Aspect::memory:
+    case Aspect::latency:
+    case Aspect::accuracy: break;
+  }
+  return devices;
+}
+
+/// What the question rules out by itself, counted instead of listed.
+struct RuledOut {
+  std::vector<std::size_t> rows;  ///< those that are left
+  std::string words;
+};
+
+RuledOut without_ruled_out(const ChoiceReport& report, const std::vector<std::size_t>& rows) {
+  RuledOut out;
+  std::map<Aspect, std::size_t> counts;
+  for (const std::size_t i : rows) {
+    if (const auto aspect = plan::ruled_out_by(report.choice.candidates[i]))
+      ++counts[*aspect];
+    else
+      out.rows.push_back(i);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [aspect, count] : counts)
+    parts.push_back(ruled_out_words(aspect, count, report.question.limits));
+  if (!parts.empty()) out.words = fmt::format("{}: --all lists them.", fmt::join(parts, ", "));
+  return out;
+}
+
+/// "87.4 s against 4.42 s, by 83.0 s"; of an estimate "56.8 ms (95 %: 33.8–95.4 ms) against 20 ms, by at
+/// least 13.8 ms".
 std::string figures_of(const Finding& finding) {
-  std::string out;
-  if (finding.figure) out += aspect_text(finding.aspect, *finding.figure);
-  if (finding.figure && finding.limit) out += " against " + aspect_text(finding.aspect, *finding.limit);
-  if (finding.excess && finding.figure && finding.figure->figure.bound == hardware::Bound::exact)
-    out += ", by " + aspect_text(finding.aspect, *finding.excess);
+  if (!finding.figure) return {};
+  const Known& figure = *finding.figure;
+  const bool range = has_range(figure);
+  std::string out = aspect_text(finding.aspect, figure);
+  if (range) out += fmt::format(" (95 %: {})", range_text(finding.aspect, figure.low, figure.high));
+  if (finding.limit) out += " against " + aspect_text(finding.aspect, *finding.limit);
+  if (finding.excess && figure.figure.bound == hardware::Bound::exact)
+    out += fmt::format(", by {}{}", range ? "at least " : "", aspect_text(finding.aspect, *finding.excess));
   return out;
 }
 
@@ -104,27 +192,25 @@ std::string source_of(const Finding& finding) {
   const hardware::Figure& figure = finding.figure->figure;
   std::string out = fmt::format("{}: {}", name(figure.provenance), figure.source);
   if (!figure.date.empty()) out += ", " + figure.date;
-  if (figure.bound == hardware::Bound::exact && finding.figure->low < finding.figure->high)
-    out += fmt::format("; 95 % interval {} to {}", aspect_text(finding.aspect, finding.figure->low),
-                       aspect_text(finding.aspect, finding.figure->high));
   if (!finding.note.empty()) out += "; " + finding.note;
   return out;
 }
 
 std::string reasons(const ChoiceReport& report, const Candidate& c, const TextStyle& style) {
   std::string out = fmt::format(
-      "\n{}\n", bold(fmt::format("{}, {} in {}", printable(c.device->id),
+      "\n{}",
+      bold(paragraph(fmt::format("{}, {} in {}", printable(c.device->id),
                                  printable(report.question.variants[c.variant].name), name(c.arithmetic)),
-                     style));
+                     style),
+           style));
   for (const Finding& finding : c.findings) {
     if (finding.aspect == Aspect::precision && finding.verdict == Verdict::met) continue;
     const std::string figures = figures_of(finding);
     const std::string_view verdict = finding.verdict == Verdict::failed ? "fails" : name(finding.verdict);
     const std::string source = printable(source_of(finding));
-    const std::string& first = figures.empty() ? source : figures;
-    out +=
-        fmt::format("  {:<9} {:<7}{}{}\n", name(finding.aspect), verdict, first.empty() ? "" : "  ", first);
-    if (!figures.empty() && !source.empty()) out += wrap(source, text_width(style), "                     ");
+    const std::string label = fmt::format("  {:<9} {:<7}  ", name(finding.aspect), verdict);
+    out += hanging(label, figures.empty() ? source : figures, style);
+    if (!figures.empty() && !source.empty()) out += hanging(std::string(label.size(), ' '), source, style);
   }
   return out;
 }
@@ -132,22 +218,24 @@ std::string reasons(const ChoiceReport& report, const Candidate& c, const TextSt
 std::string heading(const ChoiceReport& report, const TextStyle& style) {
   const plan::Imaging& imaging = report.imaging;
   const auto patches = static_cast<double>(imaging.patches());
-  std::string out = bold(printable(report.model), style);
+  std::string model = bold(printable(report.model), style);
   if (imaging.patches() > 1)
-    out += fmt::format(", images of {}x{} cut into {} patches of {}x{}", imaging.width, imaging.height,
-                       imaging.patches(), imaging.patch_width, imaging.patch_height);
-  out += "\n";
+    model += fmt::format(", images of {}x{} cut into {} patches of {}x{}", imaging.width, imaging.height,
+                         imaging.patches(), imaging.patch_width, imaging.patch_height);
+  std::string out = paragraph(model, style);
   const plan::Limits& limits = report.question.limits;
   if (limits.latency) {
-    out += fmt::format("  time     {} an image", text(*limits.latency));
-    if (patches > 1) out += fmt::format(", {} a patch", text(*limits.latency / patches));
+    std::string time = fmt::format("{} an image", text(*limits.latency));
+    if (patches > 1) time += fmt::format(", {} a patch", text(*limits.latency / patches));
     if (const auto budget = plan::budget_per_image(imaging); budget && *budget == *limits.latency)
-      out += fmt::format(" ({} over {:g} images)", text(*imaging.period), *imaging.images);
-    out += "\n";
+      time += fmt::format(" ({} over {:g} images)", text(*imaging.period), *imaging.images);
+    out += hanging("  time     ", time, style);
   }
   if (limits.latency && limits.power)
-    out += fmt::format("  energy   at most {} an image: {} for that time\n",
-                       text(*limits.power * *limits.latency), text(*limits.power));
+    out += hanging("  energy   ",
+                   fmt::format("at most {} an image: {} for that time", text(*limits.power * *limits.latency),
+                               text(*limits.power)),
+                   style);
   return out;
 }
 
@@ -160,18 +248,20 @@ std::string transfer_text(const plan::Transfer& transfer) {
   return out;
 }
 
-std::string waiting(const plan::Imaging& imaging) {
+std::string waiting(const plan::Imaging& imaging, const TextStyle& style) {
   const auto storage = plan::storage(imaging);
   if (!storage) return {};
-  std::string out = fmt::format("  image    {}", text(storage->image));
+  std::string image = text(storage->image);
   if (storage->cycle)
-    out += fmt::format("; a cycle's {:g} images need {}", *imaging.images, text(*storage->cycle));
-  out += "\n";
+    image += fmt::format("; a cycle's {:g} images need {}", *imaging.images, text(*storage->cycle));
+  std::string out = hanging("  image    ", image, style);
   if (storage->all && (storage->all->needed || storage->all->time))
-    out += fmt::format("  sending  all: {}\n", transfer_text(*storage->all));
+    out += hanging("  sending  ", fmt::format("all: {}", transfer_text(*storage->all)), style);
   if (storage->relevant)
-    out += fmt::format("           the {:g} % of patches that matter: {}\n", 100 * *imaging.relevant,
-                       transfer_text(*storage->relevant));
+    out += hanging("           ",
+                   fmt::format("the {:g} % of patches that matter: {}", 100 * *imaging.relevant,
+                               transfer_text(*storage->relevant)),
+                   style);
   return out;
 }
 
@@ -198,20 +288,31 @@ std::string aspect_text(Aspect aspect, const Known& known) {
 }
 
 std::string choice_text(const ChoiceReport& report, const TextStyle& style) {
-  const std::vector<std::size_t> rows =
-      report.all ? report.choice.ranked : plan::best_of_each_device(report.choice);
-  std::string out = heading(report, style) + waiting(report.imaging) + "\n";
-  out += to_text(choice_table(report, rows), style);
-  if (report.why) {
-    for (const std::size_t i : rows) out += reasons(report, report.choice.candidates[i], style);
-  } else if (report.choice.recommended) {
-    out += reasons(report, report.choice.candidates[*report.choice.recommended], style);
+  const plan::Choice& choice = report.choice;
+  RuledOut shown{report.all ? choice.ranked : plan::best_of_each_device(choice), {}};
+  if (!report.all && !report.named) shown = without_ruled_out(report, shown.rows);
+  const std::string_view answer = choice.certain()     ? "Recommended: "
+                                  : choice.recommended ? "No device is known to meet every limit. Nearest: "
+                                                       : "None: ";
+  std::string out = paragraph(printable(fmt::format("{}{}.", answer, choice.reason)), style) + '\n';
+  out += heading(report, style) + waiting(report.imaging, style);
+  if (!shown.rows.empty()) {
+    const std::string table = to_text(choice_table(report, shown.rows), style);
+    out += '\n' + table;
+    const std::string_view titles = std::string_view(table).substr(0, table.find("\n", table.find("Device")));
+    if (titles.find(kUnbeaten) != std::string_view::npos)
+      out += paragraph(fmt::format("{}: no other that fails no limit is better in time, energy or accuracy "
+                                   "without being worse in another.",
+                                   kUnbeaten),
+                       style);
   }
-  const std::string_view answer = report.choice.certain()     ? "Recommended: "
-                                  : report.choice.recommended ? "None is known to meet every limit. Nearest: "
-                                                              : "None: ";
-  return out + "\n" +
-         wrap(printable(fmt::format("{}{}.", answer, report.choice.reason)), text_width(style), "");
+  if (!shown.words.empty()) out += '\n' + paragraph(shown.words, style);
+  if (report.why) {
+    for (const std::size_t i : shown.rows) out += reasons(report, choice.candidates[i], style);
+  } else if (choice.recommended) {
+    out += reasons(report, choice.candidates[*choice.recommended], style);
+  }
+  return out;
 }
 
 }  // namespace plimsoll::report

@@ -51,8 +51,8 @@ std::string change(std::int64_t a, std::int64_t b) {
 
 std::vector<Column> compared_columns(const Inspection& a, const Inspection& b, std::string first) {
   return {{std::move(first), Align::left, true},
-          {printable(a.model), Align::right, true},
-          {printable(b.model), Align::right, true},
+          {printable(a.model), Align::right, false, Importance::always, true},
+          {printable(b.model), Align::right, false, Importance::always, true},
           {"Difference", Align::right}};
 }
 

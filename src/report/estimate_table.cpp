@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/rate.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -30,24 +31,6 @@ std::string interval_cell(const TimeEstimate& e) {
 }
 
 }  // namespace
-
-Table fitted(Table table, std::initializer_list<std::string_view> expendable, const TextStyle& style) {
-  for (const std::string_view title : expendable) {
-    if (!style.width) break;
-    const std::string shown = to_text(table, {.width = style.width});
-    std::size_t longest = 0;
-    for (std::size_t at = 0; at < shown.size(); at = shown.find('\n', at) + 1)
-      longest =
-          std::max(longest, display_width(std::string_view(shown).substr(at, shown.find('\n', at) - at)));
-    if (longest <= static_cast<std::size_t>(*style.width)) break;
-    const auto column = std::ranges::find(table.columns, title, &Column::title);
-    if (column == table.columns.end()) continue;
-    const std::ptrdiff_t index = column - table.columns.begin();
-    table.columns.erase(column);
-    for (std::vector<std::string>& row : table.rows) row.erase(row.begin() + index);
-  }
-  return table;
-}
 
 std::string fits_word(const std::optional<bool>& fits) {
   return !fits ? "unknown" : *fits ? "yes" : "NO";
@@ -83,15 +66,16 @@ std::string colour_fits(const std::string& table, const TextStyle& style) {
 
 std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& style) {
   const bool training = !rows.empty() && rows.front().memory->setting.mode == network::Mode::train;
+  using enum Importance;
   Table t{{{"Batch", Align::right},
-           {"Device", Align::left, true},
-           {"Needs", Align::right},
-           {"Fits", Align::left},
-           {training ? "Step" : "Pass", Align::right},
-           {"95 %", Align::right},
+           {"Device", Align::left, true, always},
+           {"Needs", Align::right, false, telling},
+           {"Fits", Align::left, false, telling},
+           {training ? "Step" : "Pass", Align::right, false, telling},
+           {"95 %", Align::right, false, detail},
            {"Samples/s", Align::right},
            {"Energy", Align::right},
-           {"Bound", Align::left},
+           {"Bound by", Align::left, false, detail},
            {"From", Align::left}},
           {}};
   for (const EstimateRow& row : rows) {
@@ -104,14 +88,14 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
       const TimeEstimate& e = *row.time;
       cells.push_back(text(e.seconds));
       cells.push_back(interval_cell(e));
-      cells.push_back(plimsoll::count_text(static_cast<double>(memory.batch) / e.seconds.value()));
+      cells.push_back(rate_text(static_cast<double>(memory.batch) / e.seconds.value()));
       cells.push_back(e.joules ? text(*e.joules) : "unknown");
       cells.emplace_back(name(e.bottleneck));
       cells.emplace_back(hardware::name(e.provenance));
     }
     t.rows.push_back(std::move(cells));
   }
-  return colour_fits(to_text(fitted(std::move(t), {"95 %", "Bound", "Energy", "From"}, style), style), style);
+  return colour_fits(to_text(t, style), style);
 }
 
 }  // namespace plimsoll::report

@@ -1,5 +1,4 @@
 #pragma once
-#include <initializer_list>
 #include <span>
 #include <string>
 
@@ -20,11 +19,6 @@ struct EstimateRow {
 [[nodiscard]] std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& style);
 
 // What tables of estimates share.
-
-/// Without columns of these titles, the first of them first, as many as it takes where lines are too long for
-/// the terminal. What is left out is in the answer as JSON.
-[[nodiscard]] Table fitted(Table table, std::initializer_list<std::string_view> expendable,
-                           const TextStyle& style);
 
 /// "yes", "NO", "unknown"
 [[nodiscard]] std::string fits_word(const std::optional<bool>& fits);

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/units.hpp"
 #include "estimate/saturating.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll::report {
 
@@ -66,7 +67,7 @@ std::string coverage_text(const Inspection& i) {
   return out;
 }
 
-void unknowns_text(const Inspection& i, std::string& out) {
+void unknowns_text(const Inspection& i, std::string& out, const TextStyle& style) {
   const network::Symbols& symbols = i.shapes.symbols();
   std::size_t shown = 0, total = 0;
   for (std::size_t n = 0; n < symbols.size(); ++n) {
@@ -74,10 +75,11 @@ void unknowns_text(const Inspection& i, std::string& out) {
     if (s.origin != network::Symbol::Origin::data) continue;
     if (++total > 6) continue;
     ++shown;
-    out += fmt::format("  {:<13}{}\n", shown == 1 ? "data decides" : "",
-                       s.bounds.high == network::kUnbounded
-                           ? fmt::format("{}: no bound known", printable(s.name))
-                           : fmt::format("{} <= {}", printable(s.name), s.bounds.high));
+    out += hanging(fmt::format("  {:<13}", shown == 1 ? "data decides" : ""),
+                   s.bounds.high == network::kUnbounded
+                       ? fmt::format("{}: no bound known", printable(s.name))
+                       : fmt::format("{} <= {}", printable(s.name), s.bounds.high),
+                   style);
   }
   if (total > shown) out += fmt::format("  {:<13}and {} more (--json lists them)\n", "", total - shown);
 }
@@ -153,9 +155,9 @@ WeightConcentration concentration(const estimate::Counts& counts) {
 
 std::string summary_text(const Inspection& i, const TextStyle& style) {
   const estimate::Counts& c = i.counts;
-  std::string out = bold(printable(i.model), style) + "\n";
+  std::string out = bold(paragraph(printable(i.model), style), style);
   const auto line = [&](std::string_view what, const std::string& value) {
-    out += fmt::format("  {:<13}{}\n", what, value);
+    out += hanging(fmt::format("  {:<13}", what), value, style);
   };
   for (const network::TensorId id : i.network.main().inputs) line("input", tensor_line(i, id));
   std::size_t shown = 0;
@@ -177,19 +179,20 @@ std::string summary_text(const Inspection& i, const TextStyle& style) {
     line("heavy layers", fmt::format("the heaviest 15 % ({} of {}) hold {:.0f} % of the weights", w.heaviest,
                                      w.layers, 100 * w.share));
   line("counted", coverage_text(i));
-  unknowns_text(i, out);
+  unknowns_text(i, out, style);
   for (const std::string& note : i.notes) line("note", printable(note));
   return out;
 }
 
 Table kind_table(const Inspection& i) {
+  using enum Importance;
   Table t{{{"Operator", Align::left, true},
            {"Nodes", Align::right},
-           {"MACs", Align::right},
-           {"", Align::right},
+           {"MACs", Align::right, false, telling},
+           {"", Align::right, false, detail},
            {"FLOPs", Align::right},
-           {"", Align::right},
-           {"Parameters", Align::right},
+           {"", Align::right, false, detail},
+           {"Parameters", Align::right, false, telling},
            {"Moved", Align::right}},
           {}};
   for (const KindTotals& k : totals_by_kind(i)) {
@@ -212,15 +215,16 @@ Table kind_table(const Inspection& i) {
 }
 
 Table layer_table(const Inspection& i) {
+  using enum Importance;
   Table t{{{"Layer", Align::left, true},
            {"Operator", Align::left, true},
            {"Output", Align::left, true},
-           {"Parameters", Align::right},
-           {"MACs", Align::right},
+           {"Parameters", Align::right, false, telling},
+           {"MACs", Align::right, false, telling},
            {"FLOPs", Align::right},
-           {"Read", Align::right},
-           {"Written", Align::right},
-           {"FLOPs/B", Align::right}},
+           {"Read", Align::right, false, detail},
+           {"Written", Align::right, false, detail},
+           {"FLOPs/B", Align::right, false, detail}},
           {}};
   for (const OperatorCount& row : i.counts.operators) {
     const Operator& op = operator_of(i.network, row);

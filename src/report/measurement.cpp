@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/paragraph.hpp"
+#include "report/rate.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -80,10 +81,13 @@ const job::Hello* hello_of(const Measurement& measurement) {
 }  // namespace
 
 Table measurement_table(std::span<const Measurement> measurements) {
-  Table table{{{"Model", Align::left, true}, {"Device", Align::left}, {"Load", Align::right}}, {}};
+  Table table{{{"Model", Align::left, true},
+               {"Device", Align::left},
+               {"Load", Align::right, false, Importance::ordinary, true}},
+              {}};
   const std::vector<std::int64_t> batches = batches_of(measurements);
   for (const std::int64_t batch : batches)
-    table.columns.push_back({fmt::format("Batch {}", batch), Align::right});
+    table.columns.push_back({fmt::format("Batch {}", batch), Align::right, false, Importance::telling, true});
   for (const Measurement& m : measurements) {
     const auto load = measure::load_of(m);
     std::vector<std::string> cells = {
@@ -99,18 +103,19 @@ Table measurement_table(std::span<const Measurement> measurements) {
 }
 
 Table batches_table(const Measurement& measurement) {
+  using enum Importance;
   Table table{{{"Batch", Align::right},
-               {"Median", Align::right},
+               {"Median", Align::right, false, always},
                {fmt::format("{:g} % interval", 100 * measurement.protocol.confidence), Align::right},
-               {"Samples", Align::right},
-               {"Cold", Align::right},
-               {"Allocated", Align::right},
+               {"Samples", Align::right, false, detail},
+               {"Cold", Align::right, false, detail},
+               {"Allocated", Align::right, false, telling},
                {"Reserved", Align::right},
                {"On device", Align::right},
-               {"Resident", Align::right},
-               {"Energy", Align::right},
-               {"Estimated", Align::right},
-               {"Error", Align::right}},
+               {"Resident", Align::right, false, detail},
+               {"Energy", Align::right, false, telling},
+               {"Estimated", Align::right, false, telling},
+               {"Error", Align::right, false, telling}},
               {}};
   for (const Row& row : measurement.rows) {
     if (!row.measured) continue;
@@ -135,9 +140,10 @@ Table latencies_table(const Measurement& measurement) {
   for (const Row& row : measurement.rows) {
     if (!row.latencies) continue;
     const job::Latencies& l = *row.latencies;
-    table.columns.push_back({fmt::format("Batch {}", row.batch), Align::right});
+    table.columns.push_back(
+        {fmt::format("Batch {}", row.batch), Align::right, false, Importance::ordinary, true});
     table.rows[0].push_back(std::to_string(l.seconds.size()));
-    table.rows[1].push_back(l.elapsed > 0 ? count_text(static_cast<double>(l.samples) / l.elapsed)
+    table.rows[1].push_back(l.elapsed > 0 ? rate_text(static_cast<double>(l.samples) / l.elapsed)
                                           : "unknown");
     auto line = table.rows.begin() + 2;
     for (const measure::Percentile& percentile :
@@ -152,8 +158,8 @@ Table latencies_table(const Measurement& measurement) {
 Table layers_table(const job::Layers& layers) {
   Table table{{{"Layer", Align::left, true},
                {"Operator", Align::left},
-               {"Time", Align::right},
-               {"Share", Align::right}},
+               {"Time", Align::right, false, Importance::always},
+               {"Share", Align::right, false, Importance::telling}},
               {}};
   double sum = 0;
   for (const job::LayerTime& layer : layers.layers) sum += layer.seconds;
@@ -214,16 +220,16 @@ std::string engine_line(const Measurement& m) {
   return out + ")";
 }
 
-std::string scene_lines(const Measurement& m) {
+std::string scene_lines(const Measurement& m, const TextStyle& style) {
   std::string out;
   for (const Row& row : m.rows) {
     const auto seconds = measure::scene_seconds(row, m.protocol.confidence);
     if (!seconds || !m.scene) continue;
-    out += fmt::format("{}x{} in {} patches of {}x{}, batch {}: {} a scene", m.scene->width, m.scene->height,
-                       m.scene->patches(), m.scene->patch_width, m.scene->patch_height, row.batch,
-                       seconds_text(seconds->value));
-    if (seconds->low && seconds->high) out += fmt::format(" ({})", interval(seconds));
-    out += '\n';
+    std::string line = fmt::format("{}x{} in {} patches of {}x{}, batch {}: {} a scene", m.scene->width,
+                                   m.scene->height, m.scene->patches(), m.scene->patch_width,
+                                   m.scene->patch_height, row.batch, seconds_text(seconds->value));
+    if (seconds->low && seconds->high) line += fmt::format(" ({})", interval(seconds));
+    out += paragraph(line, style);
   }
   return out;
 }
@@ -232,7 +238,8 @@ std::string layers_text(const Row& row, const TextStyle& style) {
   const job::Layers& l = *row.layers;
   double sum = 0;
   for (const job::LayerTime& layer : l.layers) sum += layer.seconds;
-  std::string out = fmt::format("\nLayers at batch {}, medians of {} passes\n", row.batch, l.passes);
+  std::string out =
+      '\n' + paragraph(fmt::format("Layers at batch {}, medians of {} passes", row.batch, l.passes), style);
   out += to_text(layers_table(l), style);
   const auto share = [&l](double seconds) {
     return l.pass_seconds > 0 ? fmt::format("{:.1f} % of it", 100 * seconds / l.pass_seconds) : "unknown";
@@ -268,9 +275,11 @@ std::string detail(const Measurement& m, const TextStyle& style) {
   std::string out;
   if (const Table batches = batches_table(m); !batches.rows.empty()) out += '\n' + to_text(batches, style);
   if (m.scene) {
-    out += '\n' + scene_lines(m);
+    out += '\n' + scene_lines(m, style);
   } else if (const Table latencies = latencies_table(m); latencies.columns.size() > 1) {
-    out += fmt::format("\n{}, latency from the scheduled time\n", job::name(m.protocol.scenario.arrival));
+    out += '\n' + paragraph(fmt::format("{}, latency from the scheduled time",
+                                        job::name(m.protocol.scenario.arrival)),
+                            style);
     out += to_text(latencies, style);
   }
   return out;
@@ -300,12 +309,15 @@ std::string measurement_text(std::span<const Measurement> measurements, const Te
   const bool several = measurements.size() > 1;
   std::string out;
   if (!measurements.empty())
-    out += fmt::format("{}: {}\n\n", engine_line(measurements.front()), setting_line(measurements.front()));
+    out += paragraph(
+               fmt::format("{}: {}", engine_line(measurements.front()), setting_line(measurements.front())),
+               style) +
+           '\n';
   out += to_text(measurement_table(measurements), style);
   for (const Measurement& m : measurements) {
     if (several &&
         (m.scene || std::ranges::any_of(m.rows, [](const Row& row) { return row.latencies.has_value(); })))
-      out += fmt::format("\n{} on {}", printable(m.model), printable(m.device));
+      out += '\n' + paragraph(fmt::format("{} on {}", printable(m.model), printable(m.device)), style);
     if (!several || m.scene || m.protocol.scenario.arrival != job::Arrival::none) out += detail(m, style);
     for (const Row& row : m.rows)
       if (row.layers) out += layers_text(row, style);

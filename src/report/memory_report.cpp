@@ -211,7 +211,7 @@ std::vector<std::string> memory_notes(const MemoryReport& r) {
 }
 
 Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
-  Table t{{{"What would lower it", Align::left, true},
+  Table t{{{"What would lower it", Align::left, false, Importance::always, true},
            {"Needs", Align::right},
            {"Less by", Align::right},
            {"Fits", Align::right}},
@@ -225,7 +225,7 @@ Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
 
 std::string memory_text(const MemoryReport& r, const TextStyle& style) {
   std::string out = wrap(verdict(r, style), text_width(style), "");
-  out += setting_text(r) + "\n\n";
+  out += paragraph(setting_text(r), style) + '\n';
   out += memory_bar(memory_parts(r.estimate), r.estimate.capacity, style) + '\n';
   out += figures(r, style) + largest_tensors(r.estimate, style);
   if (const Table measures = measures_table(r.measures, r.estimate.minimum_device()); !measures.rows.empty())

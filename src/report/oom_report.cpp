@@ -73,8 +73,9 @@ std::optional<Bytes> beyond_estimate(const OutOfMemory& m, const MemoryEstimate&
 
 std::string comparison(const OutOfMemory& m, const MemoryReport& r, const TextStyle& style) {
   const MemoryEstimate& e = r.estimate;
-  std::string out = fmt::format("\n{}: {}, {}\n", bold("The simulator", style), printable(r.inspection.model),
-                                setting_text(r));
+  std::string out = "\n" + paragraph(fmt::format("{}: {}, {}", bold("The simulator", style),
+                                                 printable(r.inspection.model), setting_text(r)),
+                                     style);
   const auto line = [&](std::string_view what, const std::string& value) {
     constexpr std::size_t kColumn = 21;
     out += fmt::format("  {:<{}}", what, kColumn - 2) +

@@ -52,16 +52,17 @@ bool is_beside(std::string_view name) {
 }  // namespace
 
 Table vector_add_table(const Survey& survey) {
+  using enum Importance;
   Table table{{{"Arrays"},
-               {"Workers"},
-               {"Elements", Align::right},
-               {"Allocation", Align::right},
+               {"Workers", Align::left, false, always},
+               {"Elements", Align::right, false, telling},
+               {"Allocation", Align::right, false, detail},
                {"Copy in", Align::right},
-               {"Kernel", Align::right},
+               {"Kernel", Align::right, false, telling},
                {"Copy out", Align::right},
-               {"Total", Align::right},
+               {"Total", Align::right, false, telling},
                {"Kernel's rate", Align::right},
-               {"Result"}},
+               {"Result", Align::left, false, telling}},
               {}};
   for (const SurveyedDevice* device : devices_of(survey))
     for (const VectorAdd& add : device->findings.vector_adds)
@@ -103,15 +104,16 @@ std::vector<std::string> vector_add_notes(const Survey& survey) {
 }
 
 Table product_table(const Survey& survey) {
+  using enum Importance;
   Table table{{{"Device"},
-               {"Method"},
-               {"Size", Align::right},
-               {"Time", Align::right},
-               {"Rate", Align::right},
+               {"Method", Align::left, false, always},
+               {"Size", Align::right, false, telling},
+               {"Time", Align::right, false, telling},
+               {"Rate", Align::right, false, telling},
                {"Of the best", Align::right},
-               {"Moved", Align::right},
-               {"FLOP/B", Align::right},
-               {"Result"}},
+               {"Moved", Align::right, false, detail},
+               {"FLOP/B", Align::right, false, detail},
+               {"Result", Align::left, false, telling}},
               {}};
   for (const SurveyedDevice* device : devices_of(survey)) {
     double best = 0;
@@ -137,8 +139,8 @@ Table product_table(const Survey& survey) {
 
 Table ceiling_table(const SurveyedDevice& device) {
   Table table{{{"Ceiling"},
-               {"Measured", Align::right},
-               {"±", Align::right},
+               {"Measured", Align::right, false, Importance::always},
+               {"±", Align::right, false, Importance::detail},
                {"At", Align::right},
                {"Peak", Align::right},
                {"Of peak", Align::right}},
@@ -209,9 +211,11 @@ std::string survey_text(const Survey& survey, const TextStyle& style) {
     for (const std::string& line : all) out += wrap(std::string(before) + line, text_width(style), "");
   };
   for (const SurveyedDevice* device : devices_of(survey)) {
-    out += fmt::format("{}: {}{}\n", device->device.kind == hardware::DeviceKind::gpu ? "GPU" : "CPU",
-                       printable(device->device.name, 96),
-                       device->setup.empty() ? "" : fmt::format(" ({})", printable(device->setup, 200)));
+    out += paragraph(
+        fmt::format("{}: {}{}", device->device.kind == hardware::DeviceKind::gpu ? "GPU" : "CPU",
+                    printable(device->device.name, 96),
+                    device->setup.empty() ? "" : fmt::format(" ({})", printable(device->setup, 200))),
+        style);
   }
   if (const Table table = vector_add_table(survey); !table.rows.empty()) {
     heading("Sum of two arrays of floats");

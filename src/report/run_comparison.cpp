@@ -148,7 +148,7 @@ Table comparison_table(std::span<const store::Run> runs, std::span<const Compare
   for (const store::Run& run : runs)
     table.columns.push_back(
         {printable(run.id).substr(0, 8) + (run.name.empty() ? "" : " " + printable(run.name, 100)),
-         Align::left, true});
+         Align::left, false, Importance::telling, true});
   for (const ComparedRow& row : rows) {
     std::vector<std::string> cells = {row_title(row)};
     for (std::size_t i = 0; i < row.values.size(); ++i) cells.push_back(value_text(row, i));

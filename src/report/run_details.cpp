@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "report/paragraph.hpp"
 #include "report/run_table.hpp"
 
 namespace plimsoll::report {
@@ -16,7 +17,9 @@ std::string section(std::string_view title, const Table& table, const TextStyle&
 }
 
 Table text_table(std::string_view heading, const std::map<std::string, std::string>& texts) {
-  Table table{{{std::string(heading)}, {"Value", Align::left, true}}, {}};
+  Table table{
+      {{std::string(heading), Align::left, true}, {"Value", Align::left, false, Importance::always, true}},
+      {}};
   for (const auto& [name, value] : texts)
     table.rows.push_back({printable(name, kLongestValue), printable(value, kLongestValue)});
   return table;
@@ -24,10 +27,10 @@ Table text_table(std::string_view heading, const std::map<std::string, std::stri
 
 Table metric_table(const store::Run& run) {
   Table table{{{"Metric", Align::left, true},
-               {"Latest", Align::right},
+               {"Latest", Align::right, false, Importance::always},
                {"Step", Align::right},
                {"Points", Align::right},
-               {"Source", Align::left, true}},
+               {"Source", Align::left, true, Importance::detail}},
               {}};
   for (const auto& [name, metric] : run.metrics)
     table.rows.push_back(
@@ -44,10 +47,10 @@ Table file_table(std::span<const store::File> files) {
   return table;
 }
 
-std::string facts(const store::Run& run) {
+std::string facts(const store::Run& run, const TextStyle& style) {
   std::string out;
   const auto line = [&](std::string_view what, std::string_view value) {
-    out += fmt::format("  {:<12}{}\n", what, value);
+    out += hanging(fmt::format("  {:<12}", what), value, style);
   };
   const std::string outcome = run_outcome(run), status = lower_case(store::name(run.status));
   line("experiment", printable(run.experiment, kLongestValue));
@@ -72,9 +75,10 @@ std::string facts(const store::Run& run) {
 }  // namespace
 
 std::string run_details(const store::Run& run, std::span<const store::File> files, const TextStyle& style) {
-  std::string out =
-      fmt::format("{}{}\n{}", bold(printable(run.id), style),
-                  run.name.empty() ? "" : ": " + printable(run.name, kLongestValue), facts(run));
+  std::string out = paragraph(fmt::format("{}{}", bold(printable(run.id), style),
+                                          run.name.empty() ? "" : ": " + printable(run.name, kLongestValue)),
+                              style) +
+                    facts(run, style);
   std::map<std::string, std::string> tags = run.tags;
   tags.erase("plimsoll.outcome");
   tags.erase("plimsoll.reason");

@@ -147,15 +147,16 @@ std::vector<Fact> facts_of(const RunReport& report) {
 }
 
 Table comparison_table(std::span<const RunReport> reports) {
+  using enum Importance;
   Table table{{{"Run", Align::left, true},
-               {"Outcome", Align::left},
-               {"Time", Align::right},
+               {"Outcome", Align::left, false, telling},
+               {"Time", Align::right, false, telling},
                {"SM activity", Align::right},
-               {"Utilization", Align::right},
+               {"Utilization", Align::right, false, detail},
                {"GPU energy", Align::right},
-               {"Near-idle", Align::right},
+               {"Near-idle", Align::right, false, detail},
                {"Processor", Align::right},
-               {"Bottleneck", Align::left}},
+               {"Bottleneck", Align::left, false, telling}},
               {}};
   for (const RunReport& report : reports)
     table.rows.push_back({fmt::format("{} ({})", run_title(report.recording), short_id(report.recording.run)),

@@ -61,7 +61,7 @@ std::string reason_text(const Recording& recording, const TextStyle& style) {
   std::string_view rest = reason;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    out += "  " + printable(rest.substr(0, end)) + "\n";
+    out += wrap(printable(rest.substr(0, end)), text_width(style), "  ");
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return out;
@@ -71,10 +71,11 @@ std::string one_text(const RunReport& report, const TextStyle& style) {
   const std::size_t width = text_width(style);
   const Recording& r = report.recording;
   const std::string outcome = outcome_text(r);
-  std::string out = fmt::format("{} ({}): {}\n", bold(run_title(r), style), short_id(r.run),
-                                succeeded(r) ? green(outcome, style)
-                                : r.ended    ? red(outcome, style)
-                                             : outcome);
+  std::string out = paragraph(fmt::format("{} ({}): {}", bold(run_title(r), style), short_id(r.run),
+                                          succeeded(r) ? green(outcome, style)
+                                          : r.ended    ? red(outcome, style)
+                                                       : outcome),
+                              style);
   for (const Fact& fact : facts_of(report))
     if (fact.label != "run") out += fact_line(fact.label, fact.text, width);
   out += reason_text(r, style);

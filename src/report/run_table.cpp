@@ -160,16 +160,19 @@ std::string field_text(const store::Run& run, const store::Field& field) {
 }
 
 Table run_table(std::span<const store::Run> runs, std::span<const store::Field> columns) {
+  using enum Importance;
   Table table{{{"Run"},
-               {"Name", Align::left, true},
+               {"Name", Align::left, true, always},
                {"Experiment", Align::left, true},
-               {"Outcome"},
-               {"Started"},
+               {"Outcome", Align::left, true, telling},
+               {"Started", Align::left, false, detail},
                {"Duration", Align::right},
-               {"Energy", Align::right}},
+               {"Energy", Align::right, false, detail}},
               {}};
+  // What was asked for stays before what is always there.
   for (const store::Field& field : columns)
-    table.columns.push_back({field_name(field), store::is_number(field) ? Align::right : Align::left, true});
+    table.columns.push_back(
+        {field_name(field), store::is_number(field) ? Align::right : Align::left, true, telling});
   for (const store::Run& run : runs) {
     const std::optional<Seconds> duration = run_duration(run);
     const std::optional<Joules> energy = run_energy(run);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "report/rate.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -15,6 +16,9 @@ using estimate::ParallelStep;
 using hardware::Arithmetic;
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kPipelineIdle = "Pipeline idle", kBetweenParts = "Between parts",
+                           kGradients = "Gradients", kNotHidden = "Not hidden";
+
 std::string money_cell(const MoneyPerRate& row) {
   if (!row.by_hour) return text(Money(row.per_teraflops));
   return fmt::format("{}/h", text(Money(row.per_teraflops)));
@@ -23,26 +27,58 @@ std::string money_cell(const MoneyPerRate& row) {
 }  // namespace
 
 Table scaling_table(std::span<const ParallelStep> rows) {
+  using enum Importance;
   Table table{{{"Devices", Align::right},
-               {"Batch each", Align::right},
+               {"Batch each", Align::right, false, detail},
                {"Batch", Align::right},
                {"Compute", Align::right},
-               {"Bubble", Align::right},
-               {"Within", Align::right},
-               {"Gradients", Align::right},
-               {"Exposed", Align::right},
-               {"Step", Align::right},
-               {"Samples/s", Align::right},
-               {"Speedup", Align::right},
-               {"Efficiency", Align::right}},
+               {std::string(kPipelineIdle), Align::right},
+               {std::string(kBetweenParts), Align::right},
+               {std::string(kGradients), Align::right, false, detail},
+               {std::string(kNotHidden), Align::right},
+               {"Step", Align::right, false, telling},
+               {"Samples/s", Align::right, false, telling},
+               {"Speedup", Align::right, false, detail},
+               {"Efficiency", Align::right, false, telling}},
               {}};
   for (const ParallelStep& row : rows)
     table.rows.push_back({fmt::format("{}", row.devices), fmt::format("{:g}", row.local_batch),
                           fmt::format("{:g}", row.global_batch), text(row.compute), text(row.bubble),
                           text(row.inner), text(row.communication), text(row.exposed), text(row.step),
-                          count_text(row.samples_per_second), fmt::format("{:.2f}", row.speedup),
+                          rate_text(row.samples_per_second), fmt::format("{:.2f}", row.speedup),
                           fmt::format("{:.1f} %", 100 * row.efficiency)});
+  // What never happens here needs no column of noughts.
+  const std::string never = text(Seconds());
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const std::string& title = table.columns[c].title;
+    if (title != kPipelineIdle && title != kBetweenParts && title != kGradients && title != kNotHidden)
+      continue;
+    // A sum that is hidden altogether is told; one that is never made is not.
+    if (title == kNotHidden &&
+        std::ranges::any_of(rows, [](const ParallelStep& row) { return row.communication > Seconds(); }))
+      continue;
+    if (!std::ranges::all_of(table.rows, [&](const auto& row) { return row[c] == never; })) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+  }
   return table;
+}
+
+std::string scaling_notes(const Table& table) {
+  const auto has = [&](std::string_view title) {
+    return std::ranges::find(table.columns, title, &Column::title) != table.columns.end();
+  };
+  std::string out;
+  if (has(kPipelineIdle))
+    out += fmt::format("{}: stages that wait for the first and the last micro-batch. ", kPipelineIdle);
+  if (has(kBetweenParts))
+    out += fmt::format("{}: what the devices that share one copy of the network send each other. ",
+                       kBetweenParts);
+  if (has(kNotHidden))
+    out +=
+        fmt::format("{}: the part of the gradients' sum that the backward pass does not cover. ", kNotHidden);
+  if (!out.empty()) out.pop_back();
+  return out;
 }
 
 Json scaling_json(std::span<const ParallelStep> rows) {
@@ -70,10 +106,16 @@ Table money_per_rate_table(std::span<const MoneyPerRate> rows) {
     if (std::ranges::find(rows, arithmetic, &MoneyPerRate::arithmetic) != rows.end())
       columns.push_back(arithmetic);
   }
-  Table table{{{"Offer"}, {"Devices"}, {"Price", Align::right}, {"Terms"}, {"Date"}}, {}};
+  using enum Importance;
+  Table table{{{"Offer"},
+               {"Devices", Align::left, false, detail},
+               {"Price", Align::right, false, telling},
+               {"Terms", Align::left, false, detail},
+               {"Date", Align::left, false, detail}},
+              {}};
   for (const Arithmetic arithmetic : columns)
     table.columns.push_back({fmt::format("{} $ per TFLOP/s", name(arithmetic)), Align::right});
-  table.columns.push_back({"TFLOP/s of"});
+  table.columns.push_back({"TFLOP/s of", Align::left, false, detail});
   const hardware::Offer* last = nullptr;
   for (const MoneyPerRate& row : rows) {
     const hardware::Offer& offer = *row.offer;

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "report/estimate_table.hpp"
 #include "report/paragraph.hpp"
+#include "report/rate.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -63,7 +64,7 @@ std::vector<std::string> cells(const SweepRow& row) {
   out.push_back(fmt::format("{}{}", knee == &first && first.batch > 1 ? "≤" : "", knee->batch));
   out.push_back(pass_cell(knee));
   out.push_back(std::to_string(best->batch));
-  out.push_back(plimsoll::count_text(*best->samples_per_second()));
+  out.push_back(rate_text(*best->samples_per_second()));
   out.push_back(energy_cell(*best));
   out.emplace_back(name(best->time->bottleneck));
   out.emplace_back(name(best->time->provenance));
@@ -135,16 +136,17 @@ std::string sweep_title(const SweepReport& report) {
 }
 
 Table sweep_table(const SweepReport& report) {
+  using enum Importance;
   Table t{{{"Device", Align::left, true},
-           {"Fits to", Align::right},
+           {"Fits to", Align::right, false, telling},
            {fmt::format("Batch {}", report.batches.front()), Align::right},
-           {"Knee", Align::right},
+           {"Knee", Align::right, false, telling},
            {training(report) ? "Step" : "Pass", Align::right},
-           {"Best", Align::right},
-           {"Samples/s", Align::right},
-           {"Energy", Align::right},
-           {"Bound", Align::left},
-           {"From", Align::left}},
+           {"Best", Align::right, false, telling},
+           {"Samples/s", Align::right, false, telling},
+           {"Energy", Align::right, false, detail},
+           {"Bound by", Align::left, false, detail},
+           {"From", Align::left, false, detail}},
           {}};
   for (const SweepRow& row : report.rows) t.rows.push_back(cells(row));
   return t;
@@ -170,7 +172,7 @@ std::vector<std::string> sweep_notes(const SweepReport& report) {
 
 std::string sweep_text(const SweepReport& report, const TextStyle& style) {
   std::string out = wrap(bold(sweep_title(report), style), text_width(style), "") + '\n';
-  out += to_text(fitted(sweep_table(report), {"Bound", "Energy", "From"}, style), style) + '\n';
+  out += to_text(sweep_table(report), style) + '\n';
   for (const std::string& note : sweep_notes(report)) out += wrap(note, text_width(style), "");
   return out;
 }

@@ -55,11 +55,11 @@ TEST(SweepText, HasARowForEachDevice) {
   const std::string text = sweep_text(Sample().report, {});
   EXPECT_THAT(text, ::testing::StartsWith("m · inference in fp32 · 4 batches from 1 to 8\n"));
   EXPECT_EQ(line_of(text, "Device"),
-            "Device  Fits to  Batch 1     Knee     Pass     Best  Samples/s   Energy  Bound    From");
+            "Device  Fits to  Batch 1     Knee     Pass     Best  Samples/s   Energy  Bound by  From");
   EXPECT_EQ(line_of(text, "fast"),
-            "fast         8+  1.00 ms        4  1.60 ms        8     2.67 k   100 mJ  memory   datasheet");
+            "fast         8+  1.00 ms        4  1.60 ms        8      2,667   100 mJ  memory    datasheet");
   EXPECT_EQ(line_of(text, "small"),
-            "small    4 to 7  2.00 ms        1  2.00 ms        1        500   100 mJ  memory   datasheet");
+            "small    4 to 7  2.00 ms        1  2.00 ms        1        500   100 mJ  memory    datasheet");
   EXPECT_EQ(line_of(text, "dark"),
             "dark    unknown  unknown  unknown  unknown  unknown    unknown  unknown  unknown");
   EXPECT_THAT(text, HasSubstr("Too few figures are known of dark to tell a time.\n"));

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/paragraph.hpp"
+
 namespace plimsoll::report {
 namespace {
 
@@ -43,6 +45,72 @@ TEST(Table, ANarrowTerminalLosesNoFigure) {
                     {{"a long name of a layer", "123,456,789"}}};
   const std::string text = to_text(table, {.width = 5});
   EXPECT_NE(text.find("123,456,789"), std::string::npos) << text;
+}
+
+Table wide() {
+  return {{{"Device", Align::left, true},
+           {"Needs", Align::right, false, Importance::telling},
+           {"Largest batch", Align::right},
+           {"Energy", Align::right, false, Importance::detail},
+           {"Bound"},
+           {"Source", Align::left, false, Importance::ordinary, true}},
+          {{"a100-80-sxm", "10.2 GiB", "1,024", "113 J", "compute", "the maker's datasheet of that year"},
+           {"h200", "10.2 GiB", "2,048", "57.5 J", "memory", "read on one"}}};
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, display_width(line));
+  return longest;
+}
+
+TEST(Table, NoLineIsWiderThanTheTerminal) {
+  for (int width = 30; width <= 120; ++width)
+    EXPECT_LE(longest_line(to_text(wide(), {.width = width})), static_cast<std::size_t>(width))
+        << to_text(wide(), {.width = width});
+}
+
+TEST(Table, WithRoomNothingIsLeftOut) {
+  EXPECT_EQ(to_text(wide(), {.width = 200}), to_text(wide(), {}));
+  EXPECT_EQ(to_text(wide(), {}).find("Left out"), std::string::npos);
+}
+
+TEST(Table, TextsWrapAndTitlesBreakBeforeAColumnGoes) {
+  EXPECT_EQ(to_text(wide(), {.width = 70}),
+            "                       Largest\n"
+            "Device          Needs    batch  Energy  Bound    Source\n"
+            "a100-80-sxm  10.2 GiB    1,024   113 J  compute  the maker's datasheet\n"
+            "                                                 of that year\n"
+            "h200         10.2 GiB    2,048  57.5 J  memory   read on one\n");
+}
+
+TEST(Table, TheLeastImportantGoFirstAndAreNamed) {
+  const std::string text = to_text(wide(), {.width = 40});
+  EXPECT_EQ(text,
+            "                       Largest\n"
+            "Device          Needs    batch  Bound\n"
+            "a100-80-sxm  10.2 GiB    1,024  compute\n"
+            "h200         10.2 GiB    2,048  memory\n"
+            "Left out at 40 columns: Energy, Source;\n"
+            "a wider terminal or --json shows them.\n");
+}
+
+TEST(Table, WhatIsAlwaysKeptIsCutRatherThanTooWide) {
+  const Table table{{{"Name"}, {"Id", Align::left, false, Importance::always}, {"Count", Align::right}},
+                    {{"a name that does not end so soon", "an-id-that-does-not-end-either", "12"}}};
+  const std::string text = to_text(table, {.width = 40});
+  EXPECT_LE(longest_line(text), 40u) << text;
+  EXPECT_NE(text.find("…"), std::string::npos) << text;
+}
+
+TEST(Wrap, PartsAPathThatIsLongerThanALine) {
+  EXPECT_EQ(wrap("in /home/somebody/projects/vision/models/resnet50.onnx", 24, "  "),
+            "  in\n"
+            "  /home/somebody/\n"
+            "  projects/vision/\n"
+            "  models/resnet50.onnx\n");
+  EXPECT_LE(longest_line(wrap(std::string(100, 'x') + " größer", 30, "    ")), 30u);
 }
 
 TEST(Table, Csv) {

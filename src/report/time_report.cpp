@@ -6,7 +6,9 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/paragraph.hpp"
 #include "report/probe_words.hpp"
+#include "report/rate.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -30,39 +32,51 @@ std::string layer_name(const TimeReport& report, const LayerTime& layer) {
   return printable(network::describe(*report.network, report.network->main().operators[layer.op]));
 }
 
-std::string time_text(const TimeReport& report, const TextStyle&) {
+std::string time_text(const TimeReport& report, const TextStyle& style) {
+  constexpr std::string_view kBelow = "         ";
   const estimate::TimeEstimate& e = *report.estimate;
-  std::string out = fmt::format("time     {} a {} ({}), {} samples/s, bound by {} [{}]\n", text(e.seconds),
-                                report.training ? "step" : "pass", percent_around(e.seconds, e.low, e.high),
-                                count_text(static_cast<double>(report.batch) / e.seconds.value()),
-                                name(e.bottleneck), hardware::name(e.provenance));
+  std::string out =
+      hanging("time     ",
+              fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", text(e.seconds),
+                          report.training ? "step" : "pass", percent_around(e.seconds, e.low, e.high),
+                          rate_text(static_cast<double>(report.batch) / e.seconds.value()),
+                          name(e.bottleneck), hardware::name(e.provenance)),
+              style);
   if (report.training)
-    out += fmt::format("         forward {} · backward {} · optimizer {}\n", text(e.forward),
-                       text(e.backward), text(e.optimizer));
+    out += hanging(kBelow,
+                   fmt::format("forward {} · backward {} · optimizer {}", text(e.forward), text(e.backward),
+                               text(e.optimizer)),
+                   style);
   if (e.eager > e.seconds * 1.02)
-    out += fmt::format("         {} run eagerly: launches decide{}\n", text(e.eager),
-                       e.eager_launch ? fmt::format(" ({} each [{}])", text(Seconds(e.eager_launch->value)),
-                                                    hardware::name(e.eager_launch->provenance))
-                                      : "");
+    out += hanging(
+        kBelow,
+        fmt::format("{} run eagerly: launches decide{}", text(e.eager),
+                    e.eager_launch ? fmt::format(" ({} each [{}])", text(Seconds(e.eager_launch->value)),
+                                                 hardware::name(e.eager_launch->provenance))
+                                   : ""),
+        style);
   std::vector<std::string> more;
   if (e.share_of_peak)
     more.push_back(fmt::format("{} of the datasheet's peak", percent_text(*e.share_of_peak)));
   if (e.load) more.push_back(fmt::format("weights loaded in {}", text(*e.load)));
-  if (!more.empty()) out += fmt::format("         {}\n", fmt::join(more, " · "));
+  if (!more.empty()) out += hanging(kBelow, fmt::format("{}", fmt::join(more, " · ")), style);
   if (e.joules)
-    out += fmt::format("energy   {} a {}, {} on average\n", text(*e.joules),
-                       report.training ? "step" : "pass", text(Watts(e.joules->value() / e.seconds.value())));
+    out += hanging("energy   ",
+                   fmt::format("{} a {}, {} on average", text(*e.joules), report.training ? "step" : "pass",
+                               text(Watts(e.joules->value() / e.seconds.value()))),
+                   style);
   return out;
 }
 
 std::string layer_times_text(const TimeReport& report, const TextStyle& style) {
+  using enum Importance;
   Table table{.columns = {{"Layer", Align::left, true},
-                          {"Forward", Align::right},
-                          {"Backward", Align::right},
-                          {"Read", Align::right},
-                          {"Compute", Align::right},
-                          {"Write", Align::right},
-                          {"Share", Align::right},
+                          {"Forward", Align::right, false, telling},
+                          {"Backward", Align::right, false, telling},
+                          {"Read", Align::right, false, detail},
+                          {"Compute", Align::right, false, detail},
+                          {"Write", Align::right, false, detail},
+                          {"Share", Align::right, false, telling},
                           {"Bound by", Align::left}},
               .rows = {}};
   for (const LayerTime& layer : report.estimate->layers)
@@ -71,6 +85,10 @@ std::string layer_times_text(const TimeReport& report, const TextStyle& style) {
          text(layer.read), text(layer.compute), text(layer.write),
          fmt::format("{:.1f} %", 100 * ((layer.forward + layer.backward) / report.estimate->seconds)),
          std::string(name(layer.bottleneck))});
+  if (!report.training) {
+    table.columns.erase(table.columns.begin() + 2);
+    for (auto& row : table.rows) row.erase(row.begin() + 2);
+  }
   return to_text(table, style);
 }
 

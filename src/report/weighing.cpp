@@ -52,11 +52,12 @@ std::string joined(const std::vector<std::string>& pieces) {
 /// `right` at the page's right edge, or below where there is no room.
 std::string spread(const std::string& left, const std::string& right, std::size_t width,
                    std::size_t left_columns) {
-  if (right.empty()) return left + "\n";
+  const std::string own = left_columns <= width ? left + "\n" : wrap(left, width, "");
+  if (right.empty()) return own;
   const std::size_t right_columns = columns_of(right);
   if (left_columns + 2 + right_columns <= width)
     return left + std::string(width - left_columns - right_columns, ' ') + right + "\n";
-  return left + "\n" + wrap(right, width, "  ");
+  return own + wrap(right, width, "  ");
 }
 
 /// Eighths of a column, so that small needs can be seen.
@@ -114,7 +115,7 @@ std::string memory_lines(const WeighedDevice& d, const Weighing& w, std::size_t 
     const std::string plain = fit_words(d) + "; " + room_words(d, w);
     line += beside + columns_of(plain) <= width ? "  " + rest + "\n" : "\n" + wrap(rest, width, kIndent);
   } else {
-    line += "  " + rest + "\n";
+    line = hanging(labelled("  memory", ""), amount + "  " + rest, style);
   }
   if (const auto peak = peak_words(d); !peak.empty()) line += std::string(kIndent) + dotted(peak, width);
   return line;
@@ -186,7 +187,7 @@ std::string elsewhere_lines(const Weighing& w, std::size_t width, const TextStyl
 std::string cost_block(const Weighing& w, std::size_t width, const TextStyle& style) {
   const std::vector<CostLine> lines = cost_lines(w);
   if (lines.empty()) return "";
-  std::string out = labelled("cost", fmt::format("of {}:\n", printable(w.work.words)));
+  std::string out = hanging(labelled("cost", ""), fmt::format("of {}:", printable(w.work.words)), style);
   for (const CostLine& line : lines) {
     const WeighedCost& cost = *line.device->cost;
     std::vector<std::string> pieces = cost_words(cost, w);
@@ -210,7 +211,7 @@ std::string weighing_text(const Weighing& w, const TextStyle& style) {
   out += elsewhere_lines(w, width, style);
   out += cost_block(w, width, style);
   for (const std::string& note : weighing_notes(w)) out += "\n" + wrap("note: " + note, width, "");
-  if (!w.next.empty()) out += "\n" + labelled("next", printable(w.next)) + "\n";
+  if (!w.next.empty()) out += "\n" + hanging(labelled("next", ""), printable(w.next), style);
   return out;
 }
 

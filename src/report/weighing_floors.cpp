@@ -38,14 +38,15 @@ std::string colour_verdicts(std::string table, const TextStyle& style) {
 }  // namespace
 
 Table floor_table(const Weighing& w) {
+  using enum Importance;
   Table t{{{"Device", Align::left, true},
-           {"Memory", Align::right},
-           {"Needs", Align::right},
-           {"Fits", Align::right},
-           {"Largest batch", Align::right},
+           {"Memory", Align::right, false, detail},
+           {"Needs", Align::right, false, telling},
+           {"Fits", Align::right, false, telling},
+           {"Largest batch", Align::right, false, telling},
            {"Compute floor", Align::right},
            {"Memory floor", Align::right},
-           {"Binds", Align::left}},
+           {"Bound by", Align::left, false, detail}},
           {}};
   for (const WeighedDevice& d : w.devices) {
     const std::string title = d.here ? fmt::format("{} (this machine)", d.device.name)

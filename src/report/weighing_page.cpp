@@ -8,7 +8,9 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/html.hpp"
+#include "report/rate.hpp"
 #include "report/time_report.hpp"
+#include "report/weighing_charts.hpp"
 #include "report/weighing_words.hpp"
 
 namespace plimsoll::report {
@@ -53,7 +55,7 @@ std::string block(const WeighedDevice& d, const Weighing& w) {
                                 escape_html(device_words(d)));
   for (const std::string& line : {use_words(d), activity_words(d)})
     if (!line.empty()) out += fmt::format("<p class=\"note\">{}</p>\n", escape_html(line));
-  out += gauge_html(d) + "<dl>";
+  out += gauge_html(d) + memory_chart_html(d) + "<dl>";
   const auto row = [&out](std::string_view label, const std::string& html) {
     if (!html.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, html);
   };
@@ -77,8 +79,40 @@ std::string section(std::string_view title, const Table& table, std::string_view
                      note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", escape_html(note)));
 }
 
+/// The same with a bar in each row.
+std::string barred_section(std::string_view title, const Table& table, std::span<const RowBar> bars,
+                           std::string_view note = {}) {
+  if (table.rows.empty()) return "";
+  return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", escape_html(title),
+                     barred_table_html(table, bars),
+                     note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", escape_html(note)));
+}
+
 std::string seconds_cell(const std::optional<estimate::TimeEstimate>& time) {
   return time ? text(time->seconds) : "unknown";
+}
+
+std::string device_title(const WeighedDevice& d) {
+  return printable(d.here ? device_label(d) + ", this machine" : d.device.id, 60);
+}
+
+/// Time by device, as bars with the interval of each.
+std::string time_chart(const Weighing& w) {
+  double longest = 0;
+  for (const WeighedDevice& d : w.devices)
+    if (d.time) longest = std::max(longest, d.time->high.value());
+  if (longest <= 0) return "";
+  Table t{{{"Device"}, {w.mode == network::Mode::train ? "Step" : "Pass", Align::right}, {"Fits"}}, {}};
+  std::vector<RowBar> bars;
+  for (const WeighedDevice& d : w.devices) {
+    if (!d.time) continue;
+    t.rows.push_back({device_title(d), text(d.time->seconds), fit_words(d)});
+    bars.push_back({d.time->seconds.value() / longest, d.time->low.value() / longest,
+                    d.time->high.value() / longest, d.fits().value_or(true) ? "need" : "over"});
+  }
+  return barred_section(
+      "Time by device", t, bars,
+      "Those that it fits on come first, each group by time. The thin line is the 95 % interval.");
 }
 
 Table time_table(const Weighing& w) {
@@ -88,24 +122,22 @@ Table time_table(const Weighing& w) {
            {fmt::format("{}s/s", sample_word(w.inspection)), Align::right},
            {"Energy", Align::right},
            {"Bound by"},
-           {"By its"},
+           {"Time is"},
            {"Cost", Align::right},
-           {"On"}},
+           {"Rented as"}},
           {}};
   if (!w.country.empty())
     t.columns.push_back({fmt::format("CO2e in {}", printable(w.country, 40)), Align::right});
   for (const WeighedDevice& d : w.devices) {
-    const std::string title = d.here ? device_label(d) + ", this machine" : d.device.id;
     const bool known = d.time.has_value();
-    t.rows.push_back(
-        {printable(title, 60), fit_words(d), seconds_cell(d.time),
-         known ? plimsoll::count_text(static_cast<double>(w.batch) / d.time->seconds.value()) : "unknown",
-         known && d.time->joules ? text(*d.time->joules) : "unknown",
-         known ? std::string(name(d.time->bottleneck)) : "", basis_words(d),
-         d.cost ? text(d.cost->money) : "",
-         d.cost ? fmt::format("{}{}", d.cost->offer,
-                              d.cost->devices > 1 ? fmt::format(" / {}", d.cost->devices) : "")
-                : ""});
+    t.rows.push_back({device_title(d), fit_words(d), seconds_cell(d.time),
+                      known ? rate_text(static_cast<double>(w.batch) / d.time->seconds.value()) : "unknown",
+                      known && d.time->joules ? text(*d.time->joules) : "unknown",
+                      known ? std::string(name(d.time->bottleneck)) : "", basis_words(d),
+                      d.cost ? text(d.cost->money) : "",
+                      d.cost ? fmt::format("{}{}", d.cost->offer,
+                                           d.cost->devices > 1 ? fmt::format(" / {}", d.cost->devices) : "")
+                             : ""});
     const bool emits = d.cost && d.cost->footprint && d.cost->footprint->carbon;
     if (!w.country.empty())
       t.rows.back().push_back(emits ? si_text(d.cost->footprint->carbon->value() * 1000, "g") : "");
@@ -121,7 +153,7 @@ const WeighedDevice* told(const Weighing& w) {
   return nullptr;
 }
 
-Table slowest_layers(const WeighedDevice& d, const Weighing& w) {
+std::string slowest_layers(const WeighedDevice& d, const Weighing& w, std::string_view title) {
   Table t{{{"Layer", Align::left}, {"Time", Align::right}, {"Share", Align::right}, {"Bound by"}}, {}};
   std::vector<const estimate::LayerTime*> layers;
   for (const estimate::LayerTime& layer : d.time->layers) layers.push_back(&layer);
@@ -130,38 +162,45 @@ Table slowest_layers(const WeighedDevice& d, const Weighing& w) {
   };
   std::ranges::stable_sort(layers, std::ranges::greater{}, time_of);
   const TimeReport report{&w.inspection.network, &*d.time, w.batch, w.mode == network::Mode::train};
-  for (std::size_t i = 0; i < layers.size() && i < kLayers; ++i)
+  std::vector<RowBar> bars;
+  for (std::size_t i = 0; i < layers.size() && i < kLayers; ++i) {
     t.rows.push_back({layer_name(report, *layers[i]), text(Seconds(time_of(layers[i]))),
                       fmt::format("{:.1f} %", 100 * time_of(layers[i]) / d.time->seconds.value()),
                       std::string(name(layers[i]->bottleneck))});
-  return t;
+    bars.push_back({.length = time_of(layers[i]) / std::max(time_of(layers[0]), 1e-30)});
+  }
+  return barred_section(title, t, bars);
 }
 
-Table largest_tensors(const WeighedDevice& d) {
-  Table t{{{"Tensor"}, {"For"}, {"Bytes", Align::right}}, {}};
-  if (!d.memory) return t;
+std::string largest_tensors(const WeighedDevice& d, std::string_view title) {
+  Table t{{{"Tensor"}, {"Bytes", Align::right}, {"For"}}, {}};
+  std::vector<RowBar> bars;
+  if (!d.memory) return "";
   for (std::size_t i = 0; i < d.memory->at_peak.size() && i < kTensors; ++i) {
     const estimate::Resident& r = d.memory->at_peak[i];
-    t.rows.push_back({printable(r.tensor), std::string(name(r.purpose)), text(r.bytes)});
+    t.rows.push_back({printable(r.tensor), text(r.bytes), std::string(name(r.purpose))});
+    bars.push_back({.length = r.bytes / std::max(d.memory->at_peak[0].bytes, Bytes(1))});
   }
-  return t;
+  return barred_section(title, t, bars);
 }
 
 }  // namespace
 
-std::string weighing_page(const Weighing& w) {
+std::string weighing_page(const Weighing& weighing) {
+  Weighing w = weighing;
+  w.devices = sorted_devices(std::move(w.devices));
   std::string out = page_head(fmt::format("{} – Plimsoll", w.inspection.model), "run.css");
   out += fmt::format("<style>\n{}</style>\n", page_part("weighing.css")) + header(w) +
          "<div class=\"devices\">\n";
   for (const WeighedDevice& d : w.devices)
     if (d.in_full) out += block(d, w);
-  out += "</div>\n";
+  out += "</div>\n" + time_chart(w);
   out += section("Devices", time_table(w), fmt::format("Cost: of {}. {}", w.work.words, cost_basis(w)));
   if (const WeighedDevice* device = told(w)) {
     const std::string label = device->here ? device_label(*device) : device->device.id;
     out += "<div class=\"findings\">\n";
-    out += section(fmt::format("Layers that take most time on {}", label), slowest_layers(*device, w));
-    out += section(fmt::format("Largest in memory at the peak on {}", label), largest_tensors(*device));
+    out += slowest_layers(*device, w, fmt::format("Layers that take most time on {}", label));
+    out += largest_tensors(*device, fmt::format("Largest in memory at the peak on {}", label));
     out += "</div>\n";
   }
   out += section("Floors", floor_table(w),

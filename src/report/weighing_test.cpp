@@ -205,6 +205,26 @@ TEST(WeighingJson, UnknownIsNull) {
   EXPECT_EQ(json["devices"][1]["in_use"]["processes"][1]["bytes"], nullptr);
 }
 
+TEST(WeighingPage, HasChartsAndPutsFirstWhatFitsAndIsQuick) {
+  const Held held;
+  WeighedDevice slow = device("slow", gib(40), 0.1), quick = device("quick", gib(40), 0.02),
+                small = device("small", gib(4), 0.001), unknown = device("unknown", gib(40), 0.1);
+  unknown.time.reset();
+  quick.in_full = true;
+  quick.memory->by_purpose = {{estimate::Purpose::weight, gib(2)}, {estimate::Purpose::saved, gib(3)}};
+  quick.memory->at_peak = {{"w1", estimate::Purpose::weight, gib(2)}};
+  const std::string page = weighing_page(held.weighing({unknown, small, slow, quick}));
+  const std::string chart = page.substr(page.find("<h2>Time by device</h2>"));
+  EXPECT_LT(chart.find(">quick<"), chart.find(">slow<"));
+  EXPECT_LT(chart.find(">slow<"), chart.find(">small<")) << "quick, but it does not fit";
+  const std::string table = page.substr(page.find("<h2>Devices</h2>"));
+  EXPECT_LT(table.find(">slow<"), table.find(">unknown<"));
+  EXPECT_LT(table.find(">unknown<"), table.find(">small<"));
+  EXPECT_TRUE(page.contains("Memory by part"));
+  EXPECT_TRUE(page.contains("class=\"over\"")) << "what does not fit looks so";
+  EXPECT_FALSE(page.contains("By its"));
+}
+
 TEST(WeighingPage, StandsAloneAndKeepsHostileTextText) {
   const Held held;
   const std::string evil = "</style><script>alert(1)</script><img onerror=x>\x1b[31m\xff";

@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/memory_report.hpp"
+#include "report/rate.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -37,12 +38,6 @@ std::string step_word(const Weighing& w) {
 
 std::string samples_word(const Weighing& w) {
   return fmt::format("{}s", sample_word(w.inspection));
-}
-
-/// "2,070", "3.41": whole where that is precise enough.
-std::string rate_text(double per_second) {
-  if (per_second >= 100 && per_second < 1e6) return grouped(std::llround(per_second));
-  return plimsoll::count_text(per_second);
 }
 
 /// Needs nearly all of it: another library's version may be too much.

@@ -53,7 +53,9 @@ def read_case(path):
 def run(case):
     arguments = shlex.split(case['command'])[1:]
     # Nothing of the terminal, the language or the person's settings may show in the answer.
-    environment = {'PATH': os.environ.get('PATH', '/usr/bin:/bin'), 'HOME': '/nonexistent', 'LANG': 'C.UTF-8'}
+    # Wide, so that tables show all they have; widths.py looks at narrow ones, and a case may set COLUMNS.
+    environment = {'PATH': os.environ.get('PATH', '/usr/bin:/bin'), 'HOME': '/nonexistent', 'LANG': 'C.UTF-8',
+                   'COLUMNS': '1000'}
     for name in ('LD_LIBRARY_PATH', 'ASAN_OPTIONS', 'TMPDIR'):
         if name in os.environ:
             environment[name] = os.environ[name]

@@ -41,6 +41,7 @@ class Machine:
         self.environment = {**os.environ,
                             "PLIMSOLL_STORE": str(folder / "store.db"),
                             "XDG_RUNTIME_DIR": str(self.runtime),
+                            "COLUMNS": "200",  # sentences are looked for whole
                             "PLIMSOLL_NVML_LIBRARY": "/nonexistent"}
         for name in [n for n in self.environment if n.startswith("CUDA_")]:
             del self.environment[name]

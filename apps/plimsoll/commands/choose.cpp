@@ -52,7 +52,8 @@ Result<int> run(const ChooseOptions& options, const report::TextStyle& style) {
   const plan::Question question{forms->variants(), *std::move(arithmetics), imaging->patches(), *limits};
   const plan::Choice choice =
       plan::choose(question, *devices, catalogue->devices(), *offers, forms->estimators());
-  const report::ChoiceReport report{options.model, question, *imaging, choice, options.all, options.why};
+  const report::ChoiceReport report{
+      options.model, question, *imaging, choice, options.all, options.why, !options.devices.empty()};
   if (options.json)
     print_json(report::choice_json(report));
   else

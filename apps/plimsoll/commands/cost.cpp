@@ -11,6 +11,7 @@
 #include "hardware/catalogue.hpp"
 #include "json_output.hpp"
 #include "quantity.hpp"
+#include "report/paragraph.hpp"
 #include "report/scaling.hpp"
 
 namespace plimsoll {
@@ -53,10 +54,10 @@ Result<int> print_rates(const CostOptions& options, const report::TextStyle& sty
   const report::Table table = report::money_per_rate_table(rows);
   fmt::print("{}", options.csv ? report::to_csv(table) : report::to_text(table, style));
   if (!options.csv)
-    fmt::print(
-        "\nThe price of a whole term or machine, or of an hour (/h), over its peak TFLOP/s. Sources: {}; "
-        "{}.\n",
-        "data/prices", "each row has the date of its list");
+    fmt::print("\n{}",
+               report::paragraph("The price of a whole term or machine, or of an hour (/h), over its peak "
+                                 "TFLOP/s. Sources: data/prices; each row has the date of its list.",
+                                 style));
   return 0;
 }
 
@@ -64,13 +65,14 @@ Result<int> print_offers(const CostOptions& options, const report::TextStyle& st
   const auto offers = chosen_offers(options);
   PLIMSOLL_TRY(offers);
   using report::Align;
+  using enum report::Importance;
   report::Table table{{{"Offer"},
                        {"Devices"},
-                       {"Price", Align::right},
-                       {"An hour of one device", Align::right},
+                       {"Price", Align::right, false, telling},
+                       {"An hour of one device", Align::right, false, telling},
                        {"Terms"},
                        {"Date"},
-                       {"Source"}},
+                       {"Source", Align::left, false, detail, true}},
                       {}};
   Json rows = Json::array();
   for (const Offer& offer : *offers) {
@@ -119,11 +121,17 @@ Result<Offer> offer_of(const CostOptions& options) {
   return *cheapest;
 }
 
-void print_energy(const Json& out, const estimate::Footprint& print) {
-  fmt::print("energy       {} of the device, {:.3g} kWh at the wall\n", text(print.device),
-             print.kilowatt_hours);
-  if (print.carbon) fmt::print("carbon       {} CO2e\n", si_text(print.carbon->value() * 1000, "g"));
-  fmt::print("             {}\n             {}\n", print.basis, out["energy"]["source"].get<std::string>());
+constexpr std::string_view kBelow = "             ";
+
+void print_energy(const Json& out, const estimate::Footprint& print, const report::TextStyle& style) {
+  const auto line = [&](std::string_view label, const std::string& value) {
+    fmt::print("{}", report::hanging(label, value, style));
+  };
+  line("energy       ",
+       fmt::format("{} of the device, {:.3g} kWh at the wall", text(print.device), print.kilowatt_hours));
+  if (print.carbon) line("carbon       ", si_text(print.carbon->value() * 1000, "g") + " CO2e");
+  line(kBelow, print.basis);
+  line(kBelow, out["energy"]["source"].get<std::string>());
 }
 
 /// The grid that was named, if any.
@@ -150,7 +158,7 @@ Result<Json> energy_json(const CostOptions& options, double passes, const hardwa
               {"source", grid != nullptr ? carbon->grid_source : carbon->overhead_source}};
 }
 
-Result<int> print_costs(const CostOptions& options) {
+Result<int> print_costs(const CostOptions& options, const report::TextStyle& style) {
   const auto time = parse_seconds(options.time, "--time");
   PLIMSOLL_TRY(time);
   const auto offer = offer_of(options);
@@ -191,9 +199,13 @@ Result<int> print_costs(const CostOptions& options) {
     fmt::print("an epoch     {}   {:g} steps of {:g}\n", text(*costs.per_epoch), *per_epoch, options.batch);
   if (costs.whole && options.epochs != 1)
     fmt::print("{:<12} {}\n", fmt::format("{:g} epochs", options.epochs), text(*costs.whole));
-  fmt::print("             {} an hour of a device: {}\n             {}, {}\n",
-             text(Money(rate->per_device.value())), rate->basis, rate->source, rate->date);
-  if (!options.energy.empty()) print_energy(out, print);
+  fmt::print("{}{}",
+             report::hanging(kBelow,
+                             fmt::format("{} an hour of a device: {}", text(Money(rate->per_device.value())),
+                                         rate->basis),
+                             style),
+             report::hanging(kBelow, fmt::format("{}, {}", rate->source, rate->date), style));
+  if (!options.energy.empty()) print_energy(out, print, style);
   return 0;
 }
 
@@ -248,7 +260,7 @@ void add_cost(CommandLine& app, Invocation& invocation) {
       if (options->list) return print_offers(*options, output_style(invocation));
       if (options->time.empty())
         return fail("it is not clear what to answer; give --time, --tflops or --list");
-      return print_costs(*options);
+      return print_costs(*options, output_style(invocation));
     };
   });
 }

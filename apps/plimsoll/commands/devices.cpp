@@ -12,57 +12,21 @@
 #include "hardware/this_machine.hpp"
 #include "json_output.hpp"
 #include "report/calibration.hpp"
+#include "report/device_report.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll {
 namespace {
 
 using hardware::Arithmetic;
 using hardware::Device;
-using hardware::Figure;
 using Json = nlohmann::ordered_json;
 
 struct DevicesOptions {
   std::string name, other;
   double within = 0;  ///< percent; 0: not asked
-  bool json = false, csv = false, markdown = false;
+  bool json = false, csv = false, markdown = false, all = false;
 };
-
-constexpr Arithmetic kArithmetics[] = {Arithmetic::fp64, Arithmetic::fp32, Arithmetic::tf32, Arithmetic::fp16,
-                                       Arithmetic::bf16, Arithmetic::int8, Arithmetic::fp8};
-
-/// One figure of a device: what it is, and how to show it.
-struct Fact {
-  std::string name;
-  const std::optional<Figure>* figure;
-  std::string (*show)(double);
-  std::string_view unit;
-};
-
-std::vector<Fact> facts(const Device& d) {
-  static constexpr auto rate = [](double v) { return text(FlopsPerSecond(v)); };
-  static constexpr auto bandwidth = [](double v) { return text(BytesPerSecond(v)); };
-  static constexpr auto size = [](double v) { return text(Bytes::rounded(v)); };
-  static constexpr auto watts = [](double v) { return text(Watts(v)); };
-  static constexpr auto plain = [](double v) { return fmt::format("{:g}", v); };
-  std::vector<Fact> out = {{"memory", &d.memory, size, "B"},
-                           {"usable memory", &d.usable_memory, size, "B"},
-                           {"memory bandwidth", &d.memory_bandwidth, bandwidth, "B/s"},
-                           {"L2 cache", &d.l2_cache, size, "B"},
-                           {"CUDA context", &d.context_memory, size, "B"},
-                           {"matrix kernels", &d.matrix_kernels, size, "B"},
-                           {"convolution kernels", &d.convolution_kernels, size, "B"},
-                           {"link bandwidth", &d.link_bandwidth, bandwidth, "B/s"},
-                           {"power", &d.power, watts, "W"},
-                           {"multiprocessors", &d.multiprocessors, plain, ""}};
-  for (const Arithmetic a : kArithmetics)
-    out.push_back({fmt::format("peak {}", hardware::name(a)), &d.peak_of(a), rate, "FLOP/s"});
-  if (d.board) {
-    out.push_back({"board mass", &d.board->mass, [](double v) { return si_text(v * 1000, "g"); }, "kg"});
-    out.push_back({"board peak power", &d.board->peak_power, watts, "W"});
-    out.push_back({"boot time", &d.board->boot_time, [](double v) { return text(Seconds(v)); }, "s"});
-  }
-  return out;
-}
 
 Json to_json(const Device& d) {
   Json out = {{"id", d.id},
@@ -72,9 +36,9 @@ Json to_json(const Device& d) {
               {"aliases", d.aliases}};
   if (d.year) out["year"] = *d.year;
   Json figures = Json::object();
-  for (const Fact& f : facts(d)) {
+  for (const report::DeviceFact& f : report::device_facts(d)) {
     if (!*f.figure) continue;
-    const Figure& figure = **f.figure;
+    const hardware::Figure& figure = **f.figure;
     Json row = {{"value", figure.value},
                 {"unit", f.unit},
                 {"provenance", hardware::name(figure.provenance)},
@@ -109,16 +73,17 @@ Result<int> list(const DevicesOptions& options, const report::TextStyle& style) 
     return 0;
   }
   using report::Align;
+  using enum report::Importance;
   report::Table table{{{"Id"},
                        {"Device", Align::left, true},
-                       {"Kind"},
-                       {"Memory", Align::right},
-                       {"Bandwidth", Align::right},
+                       {"Kind", Align::left, false, detail},
+                       {"Memory", Align::right, false, telling},
+                       {"Bandwidth", Align::right, false, telling},
                        {"FP32", Align::right},
-                       {"FP16", Align::right},
-                       {"INT8", Align::right},
-                       {"Power", Align::right},
-                       {"Year", Align::right}},
+                       {"FP16", Align::right, false, telling},
+                       {"INT8", Align::right, false, detail},
+                       {"Power", Align::right, false, telling},
+                       {"Year", Align::right, false, detail}},
                       {}};
   const auto rate = [](const Device& d, Arithmetic a) {
     const auto r = hardware::peak_rate(d, a);
@@ -137,45 +102,10 @@ Result<int> list(const DevicesOptions& options, const report::TextStyle& style) 
                    : options.markdown ? report::to_markdown(table)
                                       : report::to_text(table, style));
   if (!options.csv && !options.markdown)
-    fmt::print(
-        "\nA dash is a figure that no source gives. `plimsoll devices ID` says where each comes from.\n");
+    fmt::print("\n{}", report::paragraph("A dash is a figure that no source gives. `plimsoll devices ID` says "
+                                         "where each comes from.",
+                                         style));
   return 0;
-}
-
-void print_calibration(const hardware::Calibration& calibration, const report::TextStyle& style) {
-  fmt::print("\n{} {}", report::bold("Measured", style), printable(calibration.date));
-  for (const std::string& version : calibration.versions) fmt::print(", {}", printable(version));
-  fmt::print(", {} points\n", calibration.points.size());
-  for (const std::string& remark : calibration.remarks) fmt::print("  {}\n", printable(remark));
-  if (calibration.eager_launch)
-    fmt::print("  The host needs {} to start an operator.\n", text(Seconds(calibration.eager_launch->value)));
-  if (!calibration.ceilings.empty())
-    fmt::print("\n{}", report::to_text(report::ceiling_table(calibration), style));
-  if (!calibration.fits.empty())
-    fmt::print(
-        "\n{}\nEfficiency is of what the best operators of a class reach. The residual is the error of a "
-        "point that is predicted from the others: half, and 90 %, of them have less.\n",
-        report::to_text(report::class_table(calibration), style));
-}
-
-void print_one(const Device& d, const report::TextStyle& style) {
-  fmt::print("{}: {}{}\n\n", report::bold(d.id, style), printable(d.name),
-             d.year ? fmt::format(", {}", *d.year) : "");
-  report::Table table{
-      {{"Figure"}, {"Value", report::Align::right}, {"Provenance"}, {"Source", report::Align::left, true}},
-      {}};
-  for (const Fact& f : facts(d)) {
-    if (!*f.figure) continue;
-    const Figure& figure = **f.figure;
-    const std::string bound = figure.bound == hardware::Bound::at_most     ? "<= "
-                              : figure.bound == hardware::Bound::more_than ? "> "
-                                                                           : "";
-    table.rows.push_back({f.name, bound + f.show(figure.value),
-                          std::string(hardware::name(figure.provenance)),
-                          figure.source + (figure.date.empty() ? "" : ", " + figure.date)});
-  }
-  fmt::print("{}", report::to_text(table, style));
-  for (const std::string& note : d.notes) fmt::print("\nNote: {}\n", printable(note));
 }
 
 Result<int> show(const DevicesOptions& options, const report::TextStyle& style) {
@@ -189,8 +119,11 @@ Result<int> show(const DevicesOptions& options, const report::TextStyle& style) 
     print_json(out);
     return 0;
   }
-  print_one(*device, style);
-  if (*calibration) print_calibration(**calibration, style);
+  const auto& prices = hardware::built_in_prices();
+  PLIMSOLL_TRY(prices);
+  const report::DeviceReport report{*device, *calibration ? &**calibration : nullptr,
+                                    hardware::cheapest_per_device(*prices, device->id)};
+  fmt::print("{}", options.all ? report::device_details(report, style) : report::device_text(report, style));
   return 0;
 }
 
@@ -226,9 +159,12 @@ Result<int> compare(const DevicesOptions& options, const report::TextStyle& styl
   if (worst == nullptr)
     fmt::print("The two have no points in common.\n");
   else
-    fmt::print("\nEfficiency by the cases that both have. It differs most, by {:+.1f} %, for {} {} in {}.\n",
-               100 * worst->change(), hardware::name(worst->operator_class), hardware::name(worst->direction),
-               hardware::name(worst->arithmetic));
+    fmt::print("\n{}", report::paragraph(
+                           fmt::format("Efficiency by the cases that both have. It differs most, by "
+                                       "{:+.1f} %, for {} {} in {}.",
+                                       100 * worst->change(), hardware::name(worst->operator_class),
+                                       hardware::name(worst->direction), hardware::name(worst->arithmetic)),
+                           style));
   return agree ? 0 : 1;
 }
 
@@ -255,13 +191,14 @@ void add_devices(CommandLine& app, Invocation& invocation) {
   CommandLine* command = app.add_subcommand(
       "devices", "List the devices known by name, with their figures and where those come from");
   command
-      ->add_option(
-          "name", options->name,
-          "Show every figure of this one with its source: an id, `this`, `this-cpu`, or a device file")
+      ->add_option("name", options->name,
+                   "Show this one, with the source of every figure: an id, `this`, `cpu`, or a device file")
       ->option_text("DEVICE");
   auto* json = command->add_flag("--json", options->json, "Print one JSON document");
   auto* csv = command->add_flag("--csv", options->csv, "Print CSV")->excludes(json);
   command->add_flag("--markdown", options->markdown, "Print Markdown")->excludes(json)->excludes(csv);
+  command->add_flag("--all", options->all,
+                    "Show every ceiling of a device at every size, and every class of operators");
   command->footer("Examples:\n  plimsoll devices\n  plimsoll devices h200\n  plimsoll devices this --json");
   add_compare(*command, invocation);
   command->callback([options, command, &invocation] {

@@ -8,6 +8,7 @@
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
+#include "report/paragraph.hpp"
 #include "setting_options.hpp"
 
 namespace plimsoll {
@@ -56,21 +57,23 @@ Result<int> run(const IdealOptions& options, const report::TextStyle& style) {
                     {"rows", std::move(rows)}});
     return 0;
   }
-  fmt::print("{}: {} multiply-adds, {} of them in a {}\n\n", model->loaded.label,
-             count_text(static_cast<double>(all.macs.low)), text(work),
-             options.inspect.mode == network::Mode::train ? "training step" : "pass");
+  fmt::print("{}\n", report::paragraph(
+                         fmt::format("{}: {} multiply-adds, {} of them in a {}", model->loaded.label,
+                                     count_text(static_cast<double>(all.macs.low)), text(work),
+                                     options.inspect.mode == network::Mode::train ? "training step" : "pass"),
+                         style));
   report::Table table{{{"Device"},
-                       {"Arithmetic"},
+                       {"Arithmetic", report::Align::left, false, report::Importance::always},
                        {"Published peak", report::Align::right},
-                       {"At that rate", report::Align::right},
-                       {"Source", report::Align::left, true}},
+                       {"At that rate", report::Align::right, false, report::Importance::always},
+                       {"Source", report::Align::left, false, report::Importance::detail, true}},
                       {}};
   for (const Json& row : rows)
     table.rows.push_back({row["device"], row["arithmetic"],
                           text(FlopsPerSecond(row["flops_per_second"].get<double>())),
                           text(Seconds(row["seconds"].get<double>())), row["source"]});
-  fmt::print("{}\nNo machine reaches its peak: these are floors, not estimates.\n",
-             report::to_text(table, style));
+  fmt::print("{}\n{}", report::to_text(table, style),
+             report::paragraph("No machine reaches its peak: these are floors, not estimates.", style));
   return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "command.hpp"
 #include "estimate/memory/trace.hpp"
 #include "json_output.hpp"
-#include "report/table.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll {
 namespace {
@@ -43,7 +43,7 @@ Result<std::string> read_compressed(const std::string& path) {
   return out;
 }
 
-Result<int> run(const ReplayOptions& options) {
+Result<int> run(const ReplayOptions& options, const report::TextStyle& style) {
   const Result<std::string> contents = read_compressed(options.trace);
   if (!contents) return std::unexpected(contents.error());
   Result<estimate::AllocationTrace> trace = estimate::read_trace(*contents);
@@ -80,10 +80,14 @@ Result<int> run(const ReplayOptions& options) {
     print_json(out);
     return result.failed ? 1 : 0;
   }
-  fmt::print("{}: {} allocations and frees", printable(options.trace), trace->events.size());
+  const auto say = [&](const std::string& sentence) {
+    fmt::print("{}", report::wrap(sentence, report::text_width(style), "  "));
+  };
+  std::string head =
+      fmt::format("{}: {} allocations and frees", printable(options.trace), trace->events.size());
   if (!trace->device.empty())
-    fmt::print(" on {}, PyTorch {}", printable(trace->device), printable(trace->torch));
-  fmt::print("\n");
+    head += fmt::format(" on {}, PyTorch {}", printable(trace->device), printable(trace->torch));
+  fmt::print("{}", report::paragraph(head, style));
   const auto line = [](std::string_view what, std::int64_t bytes) {
     fmt::print("  {:<20}{:>10}  {} B\n", what, text(Bytes(bytes)), bytes);
   };
@@ -92,22 +96,20 @@ Result<int> run(const ReplayOptions& options) {
   if (trace->peak_allocated && !asked) {
     const bool same = *trace->peak_allocated == result.peak_allocated &&
                       trace->peak_reserved.value_or(-1) == result.peak_reserved;
-    fmt::print("  PyTorch measured {} B allocated, {} B reserved: {}\n", *trace->peak_allocated,
-               trace->peak_reserved.value_or(0), same ? "the same to the byte" : "not the same");
+    say(fmt::format("PyTorch measured {} B allocated, {} B reserved: {}", *trace->peak_allocated,
+                    trace->peak_reserved.value_or(0), same ? "the same to the byte" : "not the same"));
   }
   if (asked)
-    fmt::print("  as recorded: {} allocated, {} reserved\n", text(Bytes(as_recorded.peak_allocated)),
-               text(Bytes(as_recorded.peak_reserved)));
+    say(fmt::format("as recorded: {} allocated, {} reserved", text(Bytes(as_recorded.peak_allocated)),
+                    text(Bytes(as_recorded.peak_reserved))));
   if (trace->reserved_before > 0)
-    fmt::print("  {} were reserved before the recording began; the replay starts from nothing\n",
-               text(Bytes(trace->reserved_before)));
+    say(fmt::format("{} were reserved before the recording began; the replay starts from nothing",
+                    text(Bytes(trace->reserved_before))));
   if (result.unmatched_frees > 0)
-    fmt::print("  {} frees are of memory that was allocated before the recording began\n",
-               result.unmatched_frees);
+    say(fmt::format("{} frees are of memory that was allocated before the recording began",
+                    result.unmatched_frees));
   if (options.capacity_gib > 0 || result.failed)
-    fmt::print(
-        "  {}\n",
-        result.failed
+    say(result.failed
             ? fmt::format("does not fit: out of memory at event {} of {}; the peaks are those up to there",
                           *result.failed, trace->events.size())
             : std::string("fits, beside the CUDA context, which comes on top"));
@@ -141,7 +143,9 @@ void add_replay(CommandLine& app, Invocation& invocation) {
       "  plimsoll replay trace.json.gz\n"
       "  plimsoll replay trace.json --capacity 24 --expandable-segments\n"
       "Exit code 1: the run would have run out of memory.");
-  command->callback([options, &invocation] { invocation.run = [options] { return run(*options); }; });
+  command->callback([options, &invocation] {
+    invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
+  });
 }
 
 }  // namespace plimsoll

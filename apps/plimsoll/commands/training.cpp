@@ -13,6 +13,7 @@
 #include "json_output.hpp"
 #include "quantity.hpp"
 #include "report/inspection.hpp"
+#include "report/paragraph.hpp"
 #include "setting_options.hpp"
 #include "step_training.hpp"
 
@@ -92,7 +93,7 @@ Result<FlopsPerSecond> rate_of(const TrainingOptions& options, const std::option
   return FlopsPerSecond(peak->value);
 }
 
-Result<int> run_long(const TrainingOptions& options) {
+Result<int> run_long(const TrainingOptions& options, const report::TextStyle& style) {
   const auto work = reckoning(options);
   PLIMSOLL_TRY(work);
   const auto peak = peak_of(options);
@@ -124,18 +125,21 @@ Result<int> run_long(const TrainingOptions& options) {
                     {"dollars", money ? Json(money->value()) : Json(nullptr)}});
     return 0;
   }
-  fmt::print("work     {}: {}\n", text(work->work), work->words);
-  fmt::print("time     {}{}: on {:g} device{} that reach{} {}{}\n", at_peak ? "at least " : "",
-             long_text(time.time), *devices, *devices == 1 ? "" : "s", *devices == 1 ? "es" : "", text(*rate),
-             *devices == 1 ? "" : " each");
+  const auto line = [&](std::string_view label, const std::string& value) {
+    fmt::print("{}", report::hanging(label, value, style));
+  };
+  line("work     ", fmt::format("{}: {}", text(work->work), work->words));
+  line("time     ", fmt::format("{}{}: on {:g} device{} that reach{} {}{}", at_peak ? "at least " : "",
+                                long_text(time.time), *devices, *devices == 1 ? "" : "s",
+                                *devices == 1 ? "es" : "", text(*rate), *devices == 1 ? "" : " each"));
   fmt::print("devices  {} device hours{}\n", hours_text(time.device_hours),
              money ? fmt::format(", {}", text(*money)) : "");
   if (at_peak)
-    fmt::print("rate     the peak of {}: {}. Trainings reach less; --rate says how much.\n", options.device,
-               (*peak)->source);
+    line("rate     ", fmt::format("the peak of {}: {}. Trainings reach less; --rate says how much.",
+                                  options.device, (*peak)->source));
   if (time.model_share)
-    fmt::print("share    MFU {:.1f} %, HFU {:.1f} % of {}: {}\n", 100 * *time.model_share,
-               100 * *time.hardware_share, text(*training.peak), (*peak)->source);
+    line("share    ", fmt::format("MFU {:.1f} %, HFU {:.1f} % of {}: {}", 100 * *time.model_share,
+                                  100 * *time.hardware_share, text(*training.peak), (*peak)->source));
   return 0;
 }
 
@@ -213,7 +217,8 @@ void add_training(CommandLine& app, Invocation& invocation) {
       "    --gradients 102MB --link 450GB/s --link-latency 5us --overlap full --scaling weak");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation]() -> Result<int> {
-      if (options->model.model.empty() && !options->step.asked()) return run_long(*options);
+      if (options->model.model.empty() && !options->step.asked())
+        return run_long(*options, output_style(invocation));
       return run_steps(*options, output_style(invocation));
     };
   });

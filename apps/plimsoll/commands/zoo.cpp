@@ -12,6 +12,7 @@
 #include "json_output.hpp"
 #include "network/inference.hpp"
 #include "report/inspection.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll {
 namespace {
@@ -48,12 +49,14 @@ Result<Row> weigh_entry(const zoo::Entry& entry) {
 }
 
 Result<int> list(const ZooOptions& options, const report::TextStyle& style) {
+  using report::Align;
+  using enum report::Importance;
   report::Table table{{{"Name"},
-                       {"Family", report::Align::left, true},
-                       {"Input", report::Align::left, true},
-                       {"Parameters", report::Align::right},
-                       {"GMACs", report::Align::right},
-                       {"Title", report::Align::left, true}},
+                       {"Family", Align::left, true, detail},
+                       {"Input", Align::left, true},
+                       {"Parameters", Align::right, false, telling},
+                       {"GMACs", Align::right, false, telling},
+                       {"Title", Align::left, true}},
                       {}};
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const zoo::Entry& entry : zoo::entries()) {
@@ -80,9 +83,10 @@ Result<int> list(const ZooOptions& options, const report::TextStyle& style) {
   else if (options.markdown)
     fmt::print("{}", report::to_markdown(table));
   else
-    fmt::print(
-        "{}\nOptions follow a colon: resnet50:classes=10,input=1x32x32; `plimsoll zoo NAME` lists them.\n",
-        report::to_text(table, style));
+    fmt::print("{}\n{}", report::to_text(table, style),
+               report::paragraph("Options follow a colon: resnet50:classes=10,input=1x32x32; `plimsoll zoo "
+                                 "NAME` lists them.",
+                                 style));
   return 0;
 }
 
@@ -114,9 +118,12 @@ Result<int> show(const ZooOptions& options, const report::TextStyle& style) {
     print_json(out);
     return 0;
   }
-  fmt::print("{}: {} ({}), input {}\n\n", report::bold(entry.name, style), entry.title, entry.family,
-             entry.input);
-  report::Table table{{{"Option"}, {"Default"}, {"Meaning", report::Align::left, true}}, {}};
+  fmt::print("{}\n", report::paragraph(fmt::format("{}: {} ({}), input {}", report::bold(entry.name, style),
+                                                   entry.title, entry.family, entry.input),
+                                       style));
+  report::Table table{
+      {{"Option"}, {"Default"}, {"Meaning", report::Align::left, false, report::Importance::always, true}},
+      {}};
   for (const zoo::Option& o : entry.options)
     table.rows.push_back({std::string(o.name), std::string(o.otherwise), std::string(o.meaning)});
   fmt::print("{}\nExample: plimsoll weigh {}\n", report::to_text(table, style), example(entry));
