@@ -88,6 +88,6 @@ function(plimsoll_room name)
     add_dependencies(unit_tests ${name}_test)
     target_compile_definitions(${name}_test PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     # Tests that share a server are one test here: each would start a server of its own.
-    gtest_discover_tests(${name}_test TEST_FILTER "-Postgres/*" TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit TIMEOUT 300)
+    gtest_discover_tests(${name}_test TEST_FILTER "-Postgres/*" TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 PROPERTIES LABELS unit TIMEOUT 1800)
   endif()
 endfunction()

@@ -16,7 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Lt;
 
 ProcessOptions shell(std::string script) {
   return {.argv = {"sh", "-c", std::move(script)}};
@@ -122,13 +121,20 @@ TEST(Process, HandsOnLinesAsTheyCome) {
   EXPECT_THAT(outputs, ElementsAre("{}"));
 }
 
+/// What comes of a command that is ended after a time, where that was enough for it to say its first line: a
+/// machine may be busy, and is then given more.
+Result<ProcessOutput> run_until_timeout(ProcessOptions options) {
+  for (milliseconds timeout(200);; timeout *= 2) {
+    options.timeout = timeout;
+    Result<ProcessOutput> result = run(options);
+    if (!result || result->output.ends_with('\n') || timeout > std::chrono::minutes(2)) return result;
+  }
+}
+
 TEST(Process, IsEndedWithItsChildrenAfterTheTimeout) {
-  auto options = shell("sleep 60 & echo $!; wait");
-  options.timeout = milliseconds(500);
-  const auto result = run(options);
+  const auto result = run_until_timeout(shell("sleep 1000 & echo $!; wait"));
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->timed_out);
-  EXPECT_THAT(result->elapsed, Lt(std::chrono::seconds(10)));
   EXPECT_EQ(result->outcome(), "ran longer than allowed and was ended");
   const auto end_of_line = result->output.find('\n');
   ASSERT_NE(end_of_line, std::string::npos) << "the shell did not come to start its child";
@@ -139,27 +145,28 @@ TEST(Process, IsEndedWithItsChildrenAfterTheTimeout) {
     const auto state = read_file(file, 4096);
     return !state || state->find(") Z ") != std::string::npos;
   };
-  for (int i = 0; i < 100 && !ended(); ++i) std::this_thread::sleep_for(milliseconds(50));
+  for (int i = 0; i < 6000 && !ended(); ++i) std::this_thread::sleep_for(milliseconds(50));
   EXPECT_TRUE(ended());
 }
 
 TEST(Process, IsKilledWhereItIgnoresTheRequestToEnd) {
   auto options = shell("trap '' TERM; echo ready; while :; do sleep 0.05; done");
-  options.timeout = milliseconds(300);
   options.grace = milliseconds(100);
-  const auto result = run(options);
+  const auto result = run_until_timeout(options);
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->timed_out);
   EXPECT_EQ(result->signal, SIGKILL);
   EXPECT_EQ(result->output, "ready\n");
 }
 
-TEST(Process, IsEndedInTimeWhileItFloodsItsOutput) {
-  const auto result = run({.argv = {"yes"}, .timeout = milliseconds(100), .output_limit = 10});
+TEST(Process, IsEndedWhileItFloodsItsOutput) {
+  const auto result = run({.argv = {"yes"},
+                           .timeout = milliseconds(100),
+                           .grace = std::chrono::minutes(5),
+                           .output_limit = 10});
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->timed_out);
   EXPECT_EQ(result->signal, SIGTERM);
-  EXPECT_THAT(result->elapsed, Lt(std::chrono::seconds(2)));
 }
 
 TEST(Process, ThatClosedItsStreamsIsStillWaitedFor) {
@@ -168,10 +175,10 @@ TEST(Process, ThatClosedItsStreamsIsStillWaitedFor) {
 }
 
 TEST(Process, DoesNotWaitForChildrenThatOutliveIt) {
-  const auto result = run(shell("sleep 20 & echo done"));
+  const auto result = run(shell("sleep 1000 & echo $!"));
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "done\n");
-  EXPECT_THAT(result->elapsed, Lt(std::chrono::seconds(5)));
+  const pid_t child = std::stoi(result->output);
+  EXPECT_EQ(::kill(child, SIGKILL), 0) << "it lives on";
 }
 
 TEST(Process, InheritsNoDescriptorsAndLeavesNone) {
@@ -204,7 +211,7 @@ TEST(Process, ReadsWhatItIsGiven) {
 
 TEST(Process, EndsWhenTheCallerSaysSo) {
   bool seen = false;
-  const auto result = run({.argv = {"/bin/sh", "-c", "echo begun; sleep 60 & wait"},
+  const auto result = run({.argv = {"/bin/sh", "-c", "echo begun; sleep 1000 & wait"},
                            .on_output_line = [&seen](std::string_view line) { seen = line == "begun"; },
                            .should_end = [&seen] { return seen; }});
   ASSERT_TRUE(result) << result.error().text();
@@ -212,7 +219,6 @@ TEST(Process, EndsWhenTheCallerSaysSo) {
   EXPECT_FALSE(result->timed_out);
   EXPECT_FALSE(result->succeeded());
   EXPECT_EQ(result->outcome(), "was ended early");
-  EXPECT_LT(result->elapsed, std::chrono::seconds(30));
 }
 
 TEST(Process, LongLinesComeWholeWhereTheCallerAllowsThem) {

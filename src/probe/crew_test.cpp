@@ -33,7 +33,6 @@ TEST(Crew, EveryThreadWorksOnceEachTime) {
   for (int i = 0; i < 100; ++i) {
     const double seconds = (*crew)->run([&](int thread) { sum += thread, ++calls; });
     EXPECT_GE(seconds, 0);
-    EXPECT_LT(seconds, 60);
   }
   EXPECT_EQ(calls, 300);
   EXPECT_EQ(sum, 100 * (0 + 1 + 2));

@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.hpp"
 #include "nvml/fake.hpp"
 
 namespace plimsoll::probe {
@@ -46,17 +48,20 @@ TEST(TickedPowerTest, ACounterThatGoesBackTellsNothing) {
   EXPECT_FALSE(ticks.power());
 }
 
-/// NVML with a counter that every question moves on, by 2 J.
+/// NVML with a counter that every question moves on, by 2 J. Who works under it learns of each by a file.
 class Counting : public nvml::FakeLibrary {
  public:
   Counting() : FakeLibrary({device("GPU-a"), device("GPU-b")}) {}
   Result<Joules> energy(unsigned device) const override {
     if (device != 1) return FakeLibrary::energy(device);
+    std::ofstream(readings(), std::ios::app) << '.';
     return Joules(1000 + 2.0 * ++asked_);
   }
+  [[nodiscard]] std::string readings() const { return (folder_->path() / "readings").string(); }
   mutable int asked_ = 0;
 
  private:
+  Result<TemporaryDirectory> folder_ = TemporaryDirectory::make();
   static nvml::FakeDevice device(std::string uuid) {
     nvml::FakeDevice made{.name = "NVIDIA H200"};
     made.uuid = std::move(uuid);
@@ -68,10 +73,12 @@ class PowerStudying : public testing::Test {
  protected:
   void SetUp() override {
     ::setenv("PLIMSOLL_FAKE_CUDA_UUID", "GPU-b", 1);
-    ::setenv("PLIMSOLL_FAKE_CUDA_SECONDS", "0.8", 1);
+    ::setenv("PLIMSOLL_FAKE_CUDA_SECONDS", "0.2", 1);
+    ::setenv("PLIMSOLL_FAKE_COUNTER_READ", library_.readings().c_str(), 1);
   }
   void TearDown() override {
-    for (const char* name : {"PLIMSOLL_FAKE_CUDA", "PLIMSOLL_FAKE_CUDA_UUID", "PLIMSOLL_FAKE_CUDA_SECONDS"})
+    for (const char* name : {"PLIMSOLL_FAKE_CUDA", "PLIMSOLL_FAKE_CUDA_UUID", "PLIMSOLL_FAKE_CUDA_SECONDS",
+                             "PLIMSOLL_FAKE_COUNTER_READ"})
       ::unsetenv(name);
   }
   Result<PowerFindings> study(const nvml::Library& library, std::vector<cuda::Load> loads) {

@@ -46,7 +46,7 @@ class PageInABrowser : public ::testing::Test {
                       "--user-data-dir=" + (folder->path() / "profile").string(), "--window-size=1200,900",
                       "--virtual-time-budget=10000", "--dump-dom", "file://" + file.string()},
              .environment = {{"HOME", folder->path().string()}},
-             .timeout = std::chrono::seconds(120)});
+             .timeout = std::chrono::minutes(4)});
     if (!done || !done->succeeded()) return "the browser failed";
     constexpr std::string_view kBegin = "<pre id=\"answer\">";
     const std::size_t begin = done->output.find(kBegin);

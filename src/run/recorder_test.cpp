@@ -120,7 +120,7 @@ struct Bench {
 };
 
 void wait_until(Recorder& recorder, const std::function<bool()>& condition) {
-  for (int i = 0; i < 1000 && !condition(); ++i) {
+  for (int i = 0; i < 15'000 && !condition(); ++i) {
     pollfd ready{recorder.descriptor(), POLLIN, 0};
     ::poll(&ready, 1, 20);
     recorder.drain();

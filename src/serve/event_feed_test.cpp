@@ -68,9 +68,9 @@ class EventFeedTest : public testing::Test {
     store_ = std::move(*opened);
   }
 
-  /// What comes within some seconds.
+  /// What comes, however busy the machine.
   static std::string news(EventQueue& queue) {
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 30'000; ++i) {
       if (std::string text = queue.take().text; !text.empty()) return text;
       std::this_thread::sleep_for(milliseconds(10));
     }
@@ -97,15 +97,17 @@ TEST_F(EventFeedTest, AStoreThatDoesNotAnswerHasNotEndedItsRuns) {
   std::this_thread::sleep_for(milliseconds(1500));
   EXPECT_EQ(queue->take().text, "") << "nothing has changed";
   Status ended;
-  for (int i = 0; i < 100; ++i)
+  for (int i = 0; i < 15'000; ++i)
     if (ended = store_->change(*run, {.status = store::RunStatus::finished}); ended) break;
   EXPECT_TRUE(ended);
   EXPECT_THAT(news(*queue), HasSubstr("FINISHED"));
 }
 
 TEST_F(EventFeedTest, StopsWhileTheStoreDoesNotAnswer) {
-  constexpr int kRuns = 50;
+  // To look at every run takes five minutes where each look waits for the lock in vain.
+  constexpr int kRuns = 100;
   for (int i = 0; i < kRuns; ++i) ASSERT_TRUE(store_->create({}));
+  store_ = *store::open(file_.string(), {.busy_timeout = milliseconds(3000), .journal = store::Journal::rollback});
   const auto queue = std::make_shared<EventQueue>();
   auto feed = std::make_unique<EventFeed>(*store_);
   ASSERT_TRUE(feed->add(queue, {}));
@@ -114,7 +116,7 @@ TEST_F(EventFeedTest, StopsWhileTheStoreDoesNotAnswer) {
   std::this_thread::sleep_for(milliseconds(1200));
   const auto begun = std::chrono::steady_clock::now();
   feed.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::minutes(2));
   EXPECT_TRUE(queue->closed());
 }
 

@@ -246,7 +246,7 @@ TEST_P(PostgresStore, LooksAtTablesThatHaveGrown) {
   const std::string id = new_run({.params = params});
   EXPECT_LT(known_rows(), 1);
   // What was written is told to the server's statistics a second later at most.
-  for (int i = 0; i < 100 && known_rows() < 1; ++i) {
+  for (int i = 0; i < 6000 && known_rows() < 1; ++i) {
     ASSERT_TRUE(store_->maintain({}));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     ASSERT_TRUE(store_->change(id, {.tags = {{"t", std::to_string(i)}}}));
@@ -261,7 +261,8 @@ TEST_P(PostgresStore, IsMadeByManyAtOnce) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&] {
-        const Result<std::unique_ptr<Store>> opened = open(location_, {.artifacts = directory_->path()});
+        const Result<std::unique_ptr<Store>> opened =
+            open(location_, {.busy_timeout = std::chrono::minutes(5), .artifacts = directory_->path()});
         if (!opened || !(*opened)->create({})) ++failures;
       });
   }

@@ -176,7 +176,7 @@ void SqliteDatabase::leave_log_to_another() {
   std::error_code ignored;
   // Absolute, since it is opened later, and the process may be elsewhere then.
   checkpointer_ = std::make_unique<Checkpointer>(std::filesystem::absolute(path_, ignored));
-  checkpointer_->watch(handle_);
+  checkpointer_->watch(handle_, patience_);
 }
 
 Result<std::unique_ptr<Statement>> SqliteDatabase::prepare(std::string_view sql, bool kept) {

@@ -8,14 +8,9 @@
 
 #include "store/checkpointer.hpp"
 #include "store/database.hpp"
+#include "store/patience.hpp"
 
 namespace plimsoll::store {
-
-/// How long to wait for another process's lock, and since when.
-struct Patience {
-  std::chrono::milliseconds most{};
-  std::chrono::steady_clock::time_point since{};
-};
 
 class SqliteDatabase final : public Database {
  public:

@@ -57,7 +57,7 @@ class PostgresServer {
     process_ = spawn({(programs_ / "postgres").string(), "-D", data().string(), "-k",
                       directory_->path().string(), "-c", "listen_addresses=", "-c", "fsync=off", "-c",
                       "max_connections=50", "-c", "shared_buffers=64MB"});
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 6000; ++i) {
       if (PostgresDatabase::open(address(), std::chrono::seconds(10))) return true;
       if (::waitpid(process_, nullptr, WNOHANG) != 0) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));

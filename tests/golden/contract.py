@@ -62,7 +62,7 @@ def expect(condition, what):
 
 
 def ask(*arguments, code=0):
-    done = subprocess.run([program, *arguments], cwd=fixtures, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    done = subprocess.run([program, *arguments], cwd=fixtures, stdin=subprocess.DEVNULL, capture_output=True, timeout=300)
     where = ' '.join(arguments)
     expect(done.returncode == code, f'{where}: expected exit code {code}, got {done.returncode}: {done.stderr.decode()}')
     expect(done.stderr == b'', f'{where}: expected nothing on standard error, got {done.stderr.decode()}')
@@ -169,7 +169,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect(any('another' in note for note in ask('weigh', 'tiny.onnx', '--device', 'this-cpu', '--json')['notes']), 'weigh: passed over with a note')
     with open(place, 'w', encoding='utf-8') as file:
         file.write('{"version": 1')
-    broken = subprocess.run([program, 'weigh', 'tiny.onnx', '--device', 'this-cpu'], cwd=fixtures, capture_output=True, text=True, timeout=60)
+    broken = subprocess.run([program, 'weigh', 'tiny.onnx', '--device', 'this-cpu'], cwd=fixtures, capture_output=True, text=True, timeout=300)
     expect(broken.returncode == 2 and place in broken.stderr and '--calibration none' in broken.stderr, f'weigh: a broken calibration: {broken.stderr}')
     ask('weigh', 'tiny.onnx', '--device', 'this-cpu', '--calibration', 'none', '--json')
     os.environ['XDG_DATA_HOME'] = '/nonexistent'

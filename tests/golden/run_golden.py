@@ -61,7 +61,7 @@ def run(case):
             environment[name] = os.environ[name]
     environment |= case['env']
     done = subprocess.run([program] + arguments, cwd=fixtures, env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=60)
+                          capture_output=True, timeout=300)
     # CSV ends its lines with CR LF; a case shows the CR, so that it can be seen and edited.
     out = done.stdout.decode('utf-8').replace('\r\n', '␍\n')
     if case['head'] is not None:

@@ -47,7 +47,7 @@ class BadInput : public testing::Test {
     arguments.insert(arguments.begin(), PLIMSOLL_PROGRAM);
     ProcessOptions options;
     options.argv = std::move(arguments);
-    options.timeout = std::chrono::seconds(20);
+    options.timeout = std::chrono::minutes(4);
     const Result<ProcessOutput> output = run(options);
     EXPECT_TRUE(output) << output.error().text();
     return output ? *output : ProcessOutput{};

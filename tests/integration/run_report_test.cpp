@@ -58,7 +58,7 @@ class RunReport : public ::testing::Test {
   ProcessOutput report(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {PLIMSOLL_PROGRAM, "report", "--store", path_});
     const Result<ProcessOutput> done =
-        run({.argv = std::move(arguments), .timeout = std::chrono::seconds(60)});
+        run({.argv = std::move(arguments), .timeout = std::chrono::minutes(4)});
     EXPECT_TRUE(done);
     return done.value_or(ProcessOutput{});
   }

@@ -56,7 +56,7 @@ class Runs : public testing::Test {
     options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
     if (with_store) options.argv.insert(options.argv.end(), {"--store", path_});
     options.environment = {{"TZ", "UTC"}, {"PLIMSOLL_STORE", path_}};
-    options.timeout = std::chrono::minutes(1);
+    options.timeout = std::chrono::minutes(4);
     Result<ProcessOutput> got = run(options);
     if (got) return *got;
     ADD_FAILURE() << got.error().text();

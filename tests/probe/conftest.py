@@ -16,7 +16,7 @@ spec.loader.exec_module(run_conftest)
 class Machine(run_conftest.Machine):
     def __init__(self, folder):
         super().__init__(folder)
-        self.environment.update(PLIMSOLL_CUDA=str(FIXTURES / "fake_cuda.py"), PLIMSOLL_FAKE_CUDA_SECONDS="0.6",
+        self.environment.update(PLIMSOLL_CUDA=str(FIXTURES / "fake_cuda.py"), PLIMSOLL_FAKE_CUDA_SECONDS="0.2",
                                 PLIMSOLL_NVML_LIBRARY="/nonexistent/libnvidia-ml.so")
 
     def no_program(self):
@@ -29,7 +29,8 @@ class Machine(run_conftest.Machine):
         path = self.folder / "gpus.txt"
         path.write_text(description)
         self.environment.update(PLIMSOLL_NVML_LIBRARY=os.environ["PLIMSOLL_FAKE_NVML_LIBRARY"], PLIMSOLL_FAKE_NVML=str(path),
-                                PLIMSOLL_FAKE_CUDA_UUID="GPU-00000000-0000-0000-0000-000000000000")
+                                PLIMSOLL_FAKE_CUDA_UUID="GPU-00000000-0000-0000-0000-000000000000",
+                                PLIMSOLL_FAKE_COUNTER_READ=str(self.folder / "readings"))
 
     def probe(self, *words, **options):
         return self.plimsoll("probe", *words, **options)

@@ -71,7 +71,9 @@ def test_ceilings_have_their_share_of_the_datasheet(machine):
     assert read[-1]["share_of_peak"] == read[-1]["value"] / 4.8e12 and read[0]["share_of_peak"] is None
     power = {c["name"]: c for c in got["ceilings"] if c["unit"] in ("W", "J/FLOP", "J/B")}
     assert set(power) == {"idle-power", "load-power", "energy-memory-triad", "energy-product-fp32", "energy-product-bf16"}
-    assert 200 < power["load-power"]["value"] < 800
+    # The power is the counter's over a window of the test's own machine; how it is used is exact.
+    assert any(abs(power[f"energy-product-{name}"]["value"] * 7e14 / power["load-power"]["value"] - 1) < 1e-6
+               for name in ("fp32", "bf16"))
     assert got["devices"][0]["remarks"] == ["figures are made up"]
 
 

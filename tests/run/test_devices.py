@@ -49,6 +49,13 @@ def gpus(machine):
     return machine
 
 
+def describe(machine, text):
+    """At once: a description that is read while it is written is none."""
+    new = machine.folder / "gpus.new"
+    new.write_text(text)
+    new.replace(machine.description)
+
+
 def daemons(machine):
     path = machine.folder / "mps_pids"
     return [tuple(map(int, line.split())) for line in path.read_text().splitlines()] if path.exists() else []
@@ -85,16 +92,19 @@ def test_a_job_waits_for_room_or_is_refused(gpus):
     line = process.stderr.readline()
     assert "waits: it needs 100 GiB" in line
     text = gpus.description.read_text().replace("memory 61203283968", "memory 1203283968", 1)
-    gpus.description.write_text(text)
-    assert process.wait(timeout=60) == 0
+    describe(gpus, text)
+    assert process.wait(timeout=300) == 0
 
 
 def test_the_last_run_tells_the_need(gpus):
-    me = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(2)"
+    me = ("import os, time\nopen('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid')\n"
+          "while not os.path.exists('seen'): time.sleep(0.05)")
     process = gpus.start("run", "--device", 1, "--", "python3", "-c", me)
     pid = wait_for(lambda: (gpus.folder / "pid").exists() and (gpus.folder / "pid").read_text())
-    gpus.description.write_text(gpus.description.read_text() + f"process {pid} 8589934592 1.0\n")
-    assert process.wait(timeout=60) == 0
+    describe(gpus, gpus.description.read_text() + f"process {pid} 8589934592 1.0\n")
+    wait_for(lambda: gpus.last()["metrics"].get("system/run/gpu/1/memory", {}).get("value") == 8 << 30)
+    (gpus.folder / "seen").touch()
+    assert process.wait(timeout=300) == 0
     assert gpus.last()["metrics"]["summary/gpu_memory_peak"]["value"] == 8 << 30
     assert gpus.run("--device", 1, "--", "python3", "-c", me).code == 0
     tags = gpus.last()["tags"]
@@ -122,7 +132,8 @@ def test_mps_is_started_limited_and_stopped(gpus):
 
 def test_two_daemons_at_once_on_two_gpus(gpus):
     jobs = gpus.folder / "jobs.csv"
-    jobs.write_text("Workload,Mode,Devices,Command\na,mps,0,sleep 2\nb,mps,1,sleep 2\n")
+    meet = "sh -c 'touch {0}; until [ -e {1} ]; do sleep 0.05; done'"  # each ends only when the other has begun
+    jobs.write_text(f"Workload,Mode,Devices,Command\na,mps,0,{meet.format('a', 'b')}\nb,mps,1,{meet.format('b', 'a')}\n")
     assert gpus.run(jobs).code == 0
     assert len(daemons(gpus)) == 2
     first, second = sorted(gpus.runs(), key=lambda r: r["start"])
@@ -130,20 +141,22 @@ def test_two_daemons_at_once_on_two_gpus(gpus):
 
 
 def test_kill_9_of_the_mps_daemon(gpus):
-    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sh", "-c", "sleep 3; exit 1")
+    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sh", "-c", "until [ -e told ]; do sleep 0.05; done; exit 1")
     (daemon, server), = wait_for(lambda: daemons(gpus))
     wait_for(lambda: gpus.runs() if (gpus.folder / "store.db").exists() else None)
     os.kill(daemon, signal.SIGKILL)
-    out, err = process.communicate(timeout=60)
+    while "the MPS daemon has ended" not in (line := process.stderr.readline()):
+        assert line, "it did not say so"
+    (gpus.folder / "told").touch()
+    process.communicate(timeout=300)
     assert process.returncode == 1
-    assert "the MPS daemon has ended" in err
     assert "MPS daemon" in gpus.last()["tags"]["plimsoll.reason"]
     assert not is_alive(server), "the server that it left is ended too"
     assert not gpus.leftovers()
 
 
 def test_kill_9_of_plimsoll_leaves_no_daemon_after_the_next_start(gpus):
-    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sleep", "60")
+    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sleep", "1000")
     (daemon, server), = wait_for(lambda: daemons(gpus))
     wait_for(lambda: gpus.runs() if (gpus.folder / "store.db").exists() else None)
     process.kill()

@@ -18,9 +18,9 @@ def pid_in(path):
 
 
 def test_kill_9_of_the_command(machine):
-    process = machine.start("run", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; exec sleep 60")
+    process = machine.start("run", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; exec sleep 1000")
     os.kill(pid_in(machine.folder / "pid"), signal.SIGKILL)
-    assert process.wait(timeout=60) == 128 + signal.SIGKILL
+    assert process.wait(timeout=300) == 128 + signal.SIGKILL
     run = machine.last()
     assert run["tags"]["plimsoll.outcome"] == "failed"
     assert run["tags"]["plimsoll.signal"] == "9"
@@ -29,9 +29,9 @@ def test_kill_9_of_the_command(machine):
 
 def test_kill_9_of_a_member_of_its_group(machine):
     process = machine.start("run", "--", "sh", "-c",
-                            f"sleep 60 & echo $! >{machine.folder}/pid; wait $!; echo member $?; exit 0")
+                            f"sleep 1000 & echo $! >{machine.folder}/pid; wait $!; echo member $?; exit 0")
     os.kill(pid_in(machine.folder / "pid"), signal.SIGKILL)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=300)
     assert process.returncode == 0
     assert "member 137" in out
     assert machine.last()["tags"]["plimsoll.outcome"] == "finished"
@@ -50,7 +50,7 @@ while True:
     process = machine.start("run", "--", *stubborn)
     pid = pid_in(machine.folder / "pid")
     lost = wait_for(lambda: [r for r in machine.runs() if "loss" in r["metrics"]])[0]["id"]
-    bystander = subprocess.Popen(["sleep", "60"])
+    bystander = subprocess.Popen(["sleep", "1000"])
     process.kill()
     process.wait()
     assert is_alive(pid) and len(machine.leftovers()) == 1
@@ -69,37 +69,41 @@ while True:
 
 
 def test_one_that_lives_is_left_alone(machine):
-    process = machine.start("run", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; exec sleep 60")
+    process = machine.start("run", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; exec sleep 1000")
     pid = pid_in(machine.folder / "pid")
     assert machine.run("--", "true").code == 0
     assert is_alive(pid) and process.poll() is None
     process.terminate()
-    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert process.wait(timeout=300) == 128 + signal.SIGTERM
 
 
 def test_a_command_that_forks_and_exits_is_watched_to_its_end(machine):
     done = machine.run("--", "sh", "-c", "(sleep 1; echo 'plimsoll: metric late 1 step 1') & exit 5")
     assert done.code == 5
     assert machine.last()["metrics"]["late"]["points"] == 1
-    daemon = machine.run("--", "sh", "-c", "setsid sh -c 'sleep 1; echo \"plimsoll: metric later 1\"' & exit 0")
-    assert daemon.code == 0
-    assert "runs on" in daemon.err
+    # One that goes on until Plimsoll has said that it does.
+    daemon = machine.start("run", "--", "sh", "-c", "setsid sh -c 'until [ -e told ]; do sleep 0.05; done; "
+                           "echo \"plimsoll: metric later 1\"' & exit 0")
+    while "runs on" not in (line := daemon.stderr.readline()):
+        assert line, "it did not say so"
+    (machine.folder / "told").touch()
+    daemon.communicate(timeout=300)
+    assert daemon.returncode == 0
     assert machine.last()["metrics"]["later"]["points"] == 1
 
 
 def test_orphans_can_be_ended_or_left(machine):
-    started = time.monotonic()
-    assert machine.run("--orphans", "end", "--grace", "1s", "--", "sh", "-c", "trap '' TERM; sleep 60 & exit 0").code == 0
-    left = machine.run("--orphans", "leave", "--", "sh", "-c", f"sleep 60 >/dev/null 2>&1 & echo $! >{machine.folder}/pid")
+    assert machine.run("--orphans", "end", "--grace", "1s", "--", "sh", "-c", "trap '' TERM; sleep 1000 & exit 0").code == 0
+    left = machine.run("--orphans", "leave", "--", "sh", "-c", f"sleep 1000 >/dev/null 2>&1 & echo $! >{machine.folder}/pid")
     assert left.code == 0
-    assert time.monotonic() - started < 40
     assert is_alive(pid_in(machine.folder / "pid"))
     os.kill(pid_in(machine.folder / "pid"), signal.SIGKILL)
 
 
 def test_a_command_that_ignores_sigterm_is_ended_firmly(machine):
-    done = machine.run("--time-limit", "0.5s", "--grace", "0.5s", "--", "sh", "-c",
-                       "trap '' TERM; while :; do sleep 0.1; done")
+    # It ignores it from its first moment on: what is ignored when Plimsoll starts stays ignored.
+    done = machine.run("--time-limit", "0.5s", "--grace", "0.5s", "--", "sh", "-c", "while :; do sleep 0.1; done",
+                       preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN))
     assert done.code == 124
     run = machine.last()
     assert run["tags"]["plimsoll.outcome"] == "time-limit"
@@ -150,7 +154,7 @@ def test_a_full_disk(machine):
 
     done = machine.run("--", sys.executable, "-c",
                        "import random\nfor i in range(300_000):\n print('plimsoll: metric loss', random.random(), 'step', i)\n"
-                       "print('done')", preexec_fn=limit, timeout=180)
+                       "print('done')", preexec_fn=limit, timeout=300)
     assert done.code == 0, done.err
     assert "done" in done.out
     assert "was not kept" in done.err
@@ -166,18 +170,18 @@ def test_a_locked_database(machine):
                             "import time\nfor i in range(30):\n print('plimsoll: metric loss', i, 'step', i, flush=True)\n"
                             " time.sleep(0.1)")
     wait_for(lambda: len(machine.runs()) == 2)
-    other = sqlite3.connect(machine.environment["PLIMSOLL_STORE"], isolation_level=None)
+    other = sqlite3.connect(machine.environment["PLIMSOLL_STORE"], isolation_level=None, timeout=300)
     other.execute("BEGIN EXCLUSIVE")
     while "plimsoll: metric loss 29" not in process.stdout.readline():  # the command is not held up
         pass
     time.sleep(1)
     other.execute("ROLLBACK")
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=300) == 0
     assert machine.last()["metrics"]["loss"]["points"] == 30
 
 
 CLIENT = """
-import os, socket, threading
+import itertools, os, socket, threading
 s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PLIMSOLL_SOCKET"])
 out = os.open("acknowledged", os.O_WRONLY | os.O_CREAT)
 def read():
@@ -189,7 +193,7 @@ def read():
         lines = rest.split(b"\\n"); rest = lines.pop()
         if lines: os.pwrite(out, lines[-1].split()[1].ljust(20), 0)
 threading.Thread(target=read, daemon=True).start()
-for start in range(0, 4_000_000, 1000):
+for start in itertools.count(0, 1000):
     s.sendall(b"".join(b"metric loss %d.5 step %d\\n" % (i % 7, i) for i in range(start, start + 1000)))
 """
 
@@ -198,7 +202,7 @@ def test_a_million_acknowledged_metrics_survive_kill_9(machine):
     process = machine.start("run", "-q", "--", *machine.script(CLIENT))
     path = machine.folder / "acknowledged"
     read = lambda: int(path.read_text().split()[0]) if path.exists() and path.read_text().strip() else 0
-    wait_for(lambda: read() >= 1_000_000, 300)
+    wait_for(lambda: read() >= 1_000_000, 900)
     time.sleep(random.random() * 0.2)  # at any moment
     process.kill()
     process.wait()
@@ -219,7 +223,7 @@ for i in range(60_000):
     s.sendall(b"metric loss 1 step %d\\n" % i)
     if i % 4 == 0: s.sendall(b"nonsense\\n")
 """)
-    assert machine.run("-q", "--time-limit", "100s", "--", *client).code == 0
+    assert machine.run("-q", "--time-limit", "250s", "--", *client).code == 0
     assert machine.last()["metrics"]["loss"]["points"] == 60_000
 
 
@@ -231,7 +235,7 @@ def test_messages_that_nobody_reads_end_nothing(machine):
         reader, writer = os.pipe()
         os.close(reader)
         with open("/dev/full", "w") if target == "/dev/full" else os.fdopen(writer, "w") as messages:
-            assert machine.start("run", path, "--rerun", "all", stderr=messages).wait(timeout=60) == 0
+            assert machine.start("run", path, "--rerun", "all", stderr=messages).wait(timeout=300) == 0
         assert (machine.folder / "second").exists()
 
 
@@ -243,7 +247,7 @@ def test_what_was_to_be_ignored_stays_ignored(machine):
     process = machine.start("run", "-q", "--", "sh", "-c", f"echo $$ >{machine.folder}/pid; sleep 1; exit 6", preexec_fn=ignore)
     pid_in(machine.folder / "pid")
     process.send_signal(signal.SIGHUP)
-    assert process.wait(timeout=60) == 6
+    assert process.wait(timeout=300) == 6
 
 
 def test_an_orphan_that_emptied_its_environment_is_waited_for(machine):

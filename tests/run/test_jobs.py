@@ -18,8 +18,9 @@ def rows(path):
 def test_jobs_of_a_workload_run_together_and_workloads_one_after_the_other(machine):
     path = machine.folder / "jobs.csv"
     path.write_text("Workload,Name,Command\n" + "".join(
-        f"{w},{n},sh -c 'date +%s.%N >{w}{n}.start; sleep 1; date +%s.%N >{w}{n}.end'\n"
-        for w in "ab" for n in "123"))
+        f"{w},{n},sh -c 'date +%s.%N >{w}{n}.start; "
+        f"until [ -e {w}1.start -a -e {w}2.start -a -e {w}3.start ]; do sleep 0.05; done; date +%s.%N >{w}{n}.end'\n"
+        for w in "ab" for n in "123"))  # each ends only when all of its workload have begun
     done = machine.run(path, "--json")
     assert done.code == 0, done.err
     at = lambda name: float((machine.folder / name).read_text())
@@ -70,11 +71,11 @@ def test_bad_rows_are_reported_at_once_and_nothing_starts(machine):
 
 def test_an_interrupt_ends_all_and_the_next_start_goes_on(machine):
     path = machine.folder / "jobs.csv"
-    path.write_text("Workload,Command\na,sleep 60\na,sleep 60\nb,true\n")
+    path.write_text("Workload,Command\na,sleep 1000\na,sleep 1000\nb,true\n")
     process = machine.start("run", path)
     wait_for(lambda: [r.get("Status") for r in rows(path)][:2] == ["RUNNING"] * 2)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=300) == 130
     assert [r["Status"] for r in rows(path)] == ["KILLED", "KILLED", ""]
 
 

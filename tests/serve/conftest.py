@@ -37,7 +37,7 @@ class Served:
     def stop(self, how=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(how)
-            self.process.wait(30)
+            self.process.wait(300)
         self.process.stdout.close()
         self.process.stderr.close()
         return self.process.returncode
@@ -111,7 +111,7 @@ def store(request, tmp_path):
     return str(tmp_path / "store.db") if request.param == "sqlite" else request.getfixturevalue("postgres").url
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if value := condition():

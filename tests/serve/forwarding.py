@@ -10,14 +10,16 @@ import urllib.request
 BINARY = os.environ["PLIMSOLL_BINARY"]
 API = "/api/2.0/mlflow"
 
-# Logs `count` points, `pause` seconds apart, then exits with `code`.
+# Logs `count` points, `pause` seconds apart, and more until the file `enough` is there where one is named; then exits with `code`.
 JOB = """
-import sys, time
-count, pause, code = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+import os, sys, time
+count, pause, code, enough = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
 print("plimsoll: param depth 3", flush=True)
-for step in range(count):
+step = 0
+while step < count or (enough and not os.path.exists(enough[0])):
     print(f"plimsoll: metric loss {1 / (step + 1)} step {step}", flush=True)
     time.sleep(pause)
+    step += 1
 print("plimsoll: metric odd nan step 0", "plimsoll: metric odd inf step 1", sep="\\n", flush=True)
 sys.exit(code)
 """
@@ -42,12 +44,12 @@ class Here:
 
     def run(self, *words, **options):
         process = self.start(*words, **options)
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate(timeout=300)
         return subprocess.CompletedProcess(words, process.returncode, out, error)
 
     def call(self, *words, code=0, **environment):
         done = subprocess.run([BINARY, *map(str, words)], env={**self.environment, **environment}, cwd=self.folder,
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=300)
         assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done
 
@@ -87,7 +89,7 @@ class There:
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=30) as answer:
+        with opener.open(request, timeout=300) as answer:
             return json.load(answer)
 
     def runs(self):

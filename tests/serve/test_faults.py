@@ -33,7 +33,7 @@ class Sender(threading.Thread):
                 {"key": "loss", "value": s * 0.5, "timestamp": s, "step": s}
                 for s in range(number * BATCH, (number + 1) * BATCH)]})
             try:
-                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
                 connection.request("POST", API + "/runs/log-batch", body, {"Content-Type": "application/json"})
                 answer = connection.getresponse()
                 text = answer.read()
@@ -52,7 +52,7 @@ class Sender(threading.Thread):
 
 
 def call(port, method, path, message=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request(method, path, json.dumps(message) if message else None, {"Content-Type": "application/json"})
     answer = connection.getresponse()
     text = answer.read()
@@ -79,7 +79,7 @@ def steps(port, run):
 def check(port, senders):
     """Every acknowledged metric is there, once; one that was under way may be."""
     for sender in senders:
-        sender.join(60)
+        sender.join(300)
         assert not sender.is_alive()
         found = steps(port, sender.run_id)
         assert len(found) == len(set(found))
@@ -90,16 +90,17 @@ def check(port, senders):
 
 def test_killed_under_load(serve, store):
     served = serve(store=store)
-    port, draw, senders = served.port, random.Random(20), []
+    port, draw, senders, killed = served.port, random.Random(20), [], threading.Event()
     total = lambda: BATCH * sum(len(s.acknowledged) for s in senders)
     for run in [new_run(port) for _ in range(4)]:
-        senders.append(Sender(port, run, lambda: total() >= 1_000_000))
+        senders.append(Sender(port, run, lambda: killed.is_set() and total() >= 1_000_000))
     for kill in range(1, 6):
-        wait_for(lambda: total() >= kill * 150_000, seconds=120)
+        wait_for(lambda: total() >= kill * 150_000, seconds=600)
         time.sleep(draw.uniform(0, 0.05))  # anywhere within a commit
         served.stop(signal.SIGKILL)
         served = serve(store=store, port=port)
-    wait_for(lambda: total() >= 1_000_000, seconds=120)
+    killed.set()
+    wait_for(lambda: total() >= 1_000_000, seconds=600)
     check(port, senders)
     assert sum(s.failures for s in senders) >= 5
     print(f"{total()} acknowledged metrics over 5 kills, none lost")
@@ -113,12 +114,12 @@ def test_database_restarted_under_load(serve, postgres):
     total = lambda: sum(len(s.acknowledged) for s in senders)
     for _ in range(3):
         before = total()
-        wait_for(lambda: total() >= before + 20, seconds=60)
+        wait_for(lambda: total() >= before + 20, seconds=600)
         postgres.stop()
         time.sleep(0.3)
         postgres.start()
     before = total()
-    wait_for(lambda: total() >= before + 20, seconds=60)
+    wait_for(lambda: total() >= before + 20, seconds=600)
     end.set()
     check(served.port, senders)
     assert served.process.poll() is None, "it serves on, without a restart of its own"
@@ -135,7 +136,7 @@ def test_full_disk(serve, tmp_path):
 
     served = serve(store=store, preexec_fn=limit)
     run, draw, number = new_run(served.port), random.Random(1), 0
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=300)
     while True:
         body = json.dumps({"run_id": run, "metrics": [
             {"key": "loss", "value": draw.random(), "timestamp": s, "step": s}

@@ -31,12 +31,12 @@ def there(tmp_path):
     def healthy():
         assert server.poll() is None, (tmp_path / "server.log").read_text()
         try:
-            return opener.open(url + "/health", timeout=5).read() == b"OK"
+            return opener.open(url + "/health", timeout=300).read() == b"OK"
         except OSError:
             return False
 
     try:
-        wait_for(healthy, seconds=120)
+        wait_for(healthy, seconds=600)
         yield There(url)
     finally:
         os.killpg(server.pid, signal.SIGKILL)  # its workers too

@@ -265,7 +265,8 @@ TEST(OutOfMemoryMessage, HostileLogsTakeLinearTime) {
     (void)parse_out_of_memory(repeated(piece, 4'000'000));
     (void)parse_out_of_memory("CUDA out of memory. Tried to allocate 1 GiB. " + repeated(piece, 4'000'000));
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  // Linear: a second or so. Quadratic: days, on any machine.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::minutes(4));
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ std::unique_ptr<Server> start(Handler handler = answer_ok, Options options = {},
   return *std::move(server);
 }
 
-/// Waits until it holds; false after ten seconds.
+/// Waits until it holds; false after so long that it never will, on a machine however busy.
 bool comes_true(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + 10s;
+  const auto end = std::chrono::steady_clock::now() + 300s;
   while (!holds()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(1ms);
@@ -243,11 +243,15 @@ TEST(ServerFaults, ClosesIdleConnectionsWithoutAWord) {
   options.limits.idle_timeout = 50ms;
   const auto server = start(answer_ok, options);
   TestClient fresh(server->port());
-  TestClient used(server->port());
-  EXPECT_EQ(used.ask(kGet).status, 200);
-  EXPECT_EQ(used.reply().status, 0);
-  EXPECT_TRUE(used.is_ended());
   EXPECT_TRUE(fresh.is_ended());
+  // A client that is held up may itself find its connection closed before it asks; one of many gets through.
+  EXPECT_TRUE(comes_true([&] {
+    TestClient used(server->port());
+    if (used.ask(kGet).status != 200) return false;
+    EXPECT_EQ(used.reply().status, 0);
+    EXPECT_TRUE(used.is_ended());
+    return true;
+  }));
   EXPECT_EQ(server->statistics().timeouts, 0U) << "that is no fault";
 }
 
@@ -264,7 +268,9 @@ TEST(ServerFaults, GivesUpOnAClientThatDoesNotRead) {
 
 TEST(ServerFaults, ServesOthersBesideAThousandSlowSenders) {
   ASSERT_GE(allow_connections(2100), 2100U);
-  const auto server = start(answer_ok, {.threads = 1});
+  Options options{.threads = 1};
+  options.limits.header_timeout = options.limits.stall_timeout = options.limits.idle_timeout = 300s;
+  const auto server = start(answer_ok, options);
   std::vector<std::unique_ptr<TestClient>> slow;
   for (std::size_t i = 0; i < 1000; ++i) {
     slow.push_back(std::make_unique<TestClient>(server->port()));
@@ -285,7 +291,9 @@ TEST(ServerFaults, ServesOthersBesideAThousandSlowSenders) {
 
 TEST(ServerFaults, AnswersAThousandConnectionsAtOnce) {
   ASSERT_GE(allow_connections(2100), 2100U);
-  const auto server = start();
+  Options options;
+  options.limits.header_timeout = options.limits.idle_timeout = 300s;
+  const auto server = start(answer_ok, options);
   std::vector<std::unique_ptr<TestClient>> clients;
   for (int i = 0; i < 1000; ++i) clients.push_back(std::make_unique<TestClient>(server->port()));
   for (int round = 0; round < 3; ++round) {
@@ -389,7 +397,7 @@ TEST(ServerFaults, StopsAfterAnsweringWhatIsUnderWay) {
   TestClient busy(server->port());
   ASSERT_TRUE(busy.send(kGet));
   begun.wait();
-  auto stopped = std::async(std::launch::async, [&] { server->stop(10s); });
+  auto stopped = std::async(std::launch::async, [&] { server->stop(300s); });
   EXPECT_TRUE(idle.is_ended());
   free.count_down();
   const Reply reply = busy.reply();
@@ -431,7 +439,7 @@ TEST(ServerFaults, StopsStreamsAtOnce) {
   });
   TestClient client(server->port());
   EXPECT_EQ(client.ask(kGet).status, 200);
-  server->stop(10s);
+  server->stop(300s);
   EXPECT_TRUE(client.is_ended());
   EXPECT_FALSE(queue->send("", "late"));
 }

@@ -25,7 +25,7 @@ struct Reply {
   std::string body = {};
 };
 
-/// A client that sends what a test says, to the byte. No wait is longer than ten seconds.
+/// A client that sends what a test says, to the byte. No wait is longer than five minutes: what has not come by then never comes.
 class TestClient {
  public:
   explicit TestClient(std::uint16_t port, int receive_buffer = 0)
@@ -112,7 +112,7 @@ class TestClient {
 
  private:
   void connect(const sockaddr* address, socklen_t size) {
-    const timeval patience{10, 0};
+    const timeval patience{300, 0};
     (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (::connect(socket_.get(), address, size) != 0)
