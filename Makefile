@@ -19,6 +19,7 @@ build: ## build the program: build/release/apps/plimsoll
 
 test: ## build with warnings as errors and run every test (CTEST_ARGS="-R name")
 	@scripts/bootstrap --preset dev build engine test
+	@[ -e build/dev/mlflow-3 ] || echo "== some tests fetch MLflow 2 and 3 from PyPI into build/dev/mlflow-2 and -3 (1.2 GB each on the disk); without PyPI they are skipped"
 	@scripts/build dev
 	@echo "== testing (dev)"
 	@ctest --preset dev --parallel $(JOBS) $(CTEST_ARGS)

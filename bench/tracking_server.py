@@ -226,7 +226,12 @@ def wait_for(port, process):
 @contextlib.contextmanager
 def postgresql(folder):
     """A server of its own on a Unix socket and a port; as another user where this one is root."""
-    found = shutil.which("initdb") or next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"))), None)
+    unpacked = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "unpacked")
+    found = shutil.which("initdb") or next(iter(sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb")) +
+                                                sorted(glob.glob(unpacked + "/usr/lib/postgresql/*/bin/initdb"))), None)
+    if found and found.startswith(unpacked):
+        libraries = glob.glob(unpacked + "/usr/lib/*-linux-gnu") + glob.glob(unpacked + "/lib/*-linux-gnu")
+        os.environ["LD_LIBRARY_PATH"] = ":".join(libraries)
     if found is None:
         sys.exit("there is no PostgreSQL here")
     programs = os.path.dirname(os.path.realpath(found))

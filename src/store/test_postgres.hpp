@@ -99,8 +99,11 @@ class PostgresServer {
       if (end == rest.size()) break;
     }
     std::error_code ignored;
-    for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", ignored))
-      places.push_back(version.path() / "bin");
+    // Installed, or unpacked by scripts/bootstrap.
+    for (const std::filesystem::path root : {std::filesystem::path("/"), unpacked()})
+      for (const auto& version :
+           std::filesystem::directory_iterator(root / "usr/lib/postgresql", ignored))
+        places.push_back(version.path() / "bin");
     for (const auto& place : places)
       if (std::filesystem::exists(place / "initdb", ignored) &&
           std::filesystem::exists(place / "postgres", ignored))
@@ -108,9 +111,27 @@ class PostgresServer {
     return {};
   }
 
+  static std::filesystem::path unpacked() {
+    return std::filesystem::path(PLIMSOLL_SOURCE_DIR) / "build/unpacked";
+  }
+
+  /// Where the libraries of an unpacked server are; nothing for one that is installed.
+  [[nodiscard]] std::string libraries() const {
+    std::string out;
+    if (!programs_.string().starts_with(unpacked().string())) return out;
+    std::error_code ignored;
+    for (const char* place : {"usr/lib", "lib"})
+      for (const auto& entry : std::filesystem::directory_iterator(unpacked() / place, ignored))
+        if (entry.path().filename().string().find("-linux-gnu") != std::string::npos)
+          out += (out.empty() ? "" : ":") + entry.path().string();
+    return out;
+  }
+
   [[nodiscard]] pid_t spawn(const std::vector<std::string>& command) const {
+    const std::string its_libraries = libraries();
     const pid_t process = ::fork();
     if (process != 0) return process;
+    if (!its_libraries.empty()) ::setenv("LD_LIBRARY_PATH", its_libraries.c_str(), 1);
     ::prctl(PR_SET_PDEATHSIG, SIGQUIT);
     if (user_ != 0 && (::setgid(group_) != 0 || ::setuid(user_) != 0)) ::_exit(126);
     // A change of user takes the wish back.

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import pwd
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import urllib.parse
 import pytest
 
 BINARY = os.environ["PLIMSOLL_BINARY"]
+UNPACKED = pathlib.Path(__file__).resolve().parents[2] / "build" / "unpacked"
 
 
 class Served:
@@ -49,17 +51,22 @@ class Postgres:
     def __init__(self, folder):
         self.data = folder / "pg"
         self.socket = folder
-        self.user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-        if self.user:
-            shutil.chown(folder, "postgres")
+        self.user = {}
+        if os.geteuid() == 0:  # the server refuses to be root's; one that is only unpacked has no user of its own
+            user = next(u for name in ("postgres", "nobody") for u in pwd.getpwall() if u.pw_name == name)
+            os.chown(folder, user.pw_uid, user.pw_gid)
+            self.user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         programs = pg_programs()
+        libraries = [str(p) for place in ("usr/lib", "lib") for p in (UNPACKED / place).glob("*-linux-gnu")]
+        self.environment = {**os.environ, **({"LD_LIBRARY_PATH": ":".join(libraries)} if programs.startswith(str(UNPACKED)) else {})}
         self.control = os.path.join(programs, "pg_ctl")
-        self.call(os.path.join(programs, "initdb"), "-D", self.data, "-A", "trust", "-U", "plimsoll", "-N")
+        self.call(os.path.join(programs, "initdb"), "-D", self.data, "-A", "trust", "-U", "plimsoll", "-N", "-E", "UTF8",
+                  "--locale=C")
         self.start()
         self.url = f"postgresql:///postgres?host={self.socket}&user=plimsoll"
 
     def call(self, *words):
-        subprocess.run([*self.user, *map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/")
+        subprocess.run([*map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/", env=self.environment, **self.user)
 
     def start(self):
         self.call(self.control, "-D", self.data, "-w", "-s", "-l", self.socket / "pg.log",
@@ -74,8 +81,8 @@ def pg_programs():
     """The folder with initdb and pg_ctl; None where there is none."""
     found = shutil.which("initdb")
     folders = [os.path.dirname(found)] if found else []
-    if os.path.isdir("/usr/lib/postgresql"):
-        folders += [f"/usr/lib/postgresql/{v}/bin" for v in sorted(os.listdir("/usr/lib/postgresql"), reverse=True)]
+    for root in (pathlib.Path("/"), UNPACKED):  # installed, or unpacked by scripts/bootstrap
+        folders += sorted((str(p) for p in root.glob("usr/lib/postgresql/*/bin")), reverse=True)
     return next((f for f in folders if os.path.exists(os.path.join(f, "pg_ctl"))), None)
 
 
