@@ -5,6 +5,7 @@
 #include "estimate/floor.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
+#include "weigh_measurement.hpp"
 
 namespace plimsoll {
 namespace {
@@ -70,7 +71,9 @@ Result<std::vector<WeighTarget>> usual_targets(const WeighOptions& options, cons
 /// Only a calibration tells how fast a CPU is: no datasheet has the bandwidth of its memory.
 std::string why_no_time(const WeighTarget& target, const Error& error) {
   if (target.here && target.calibrated.device.kind == DeviceKind::cpu && !target.calibrated.curves)
-    return "`plimsoll probe cpu --calibrate` measures what this machine takes, once, in a few minutes";
+    return fmt::format(
+        "`plimsoll probe cpu --calibrate` measures what this machine takes, once, in a few minutes{}",
+        has_engine() ? "" : " (it needs `make engine`)");
   return error.text();
 }
 

@@ -35,11 +35,15 @@ bool has_engine() {
   return measure::find_engine(measure::EngineSearch::of_this_process()).has_value();
 }
 
-Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options) {
+Result<std::filesystem::path> engine_for(const report::Weighing& weighing) {
+  if (std::ranges::none_of(weighing.devices, is_measured))
+    return fail("--measure runs on this machine; give --device this, or no --device");
+  return measure::find_engine(measure::EngineSearch::of_this_process());
+}
+
+Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options,
+                         const std::filesystem::path& engine) {
   const auto rows = std::ranges::count_if(weighing.devices, is_measured);
-  if (rows == 0) return fail("--measure runs on this machine; give --device this, or no --device");
-  const auto engine = measure::find_engine(measure::EngineSearch::of_this_process());
-  PLIMSOLL_TRY(engine);
   job::Setting setting;
   setting.mode = options.inspect.mode;
   setting.precision = options.precision;
@@ -57,7 +61,7 @@ Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options
   PLIMSOLL_TRY(signals);
   Interruption interruption(*std::move(signals));
   ProgressLine progress(rows, kRowSeconds);
-  const measure::Instruments instruments{.engine = *engine,
+  const measure::Instruments instruments{.engine = engine,
                                          .nvml = nvml ? nvml->get() : nullptr,
                                          .machine = machine ? &*machine : nullptr,
                                          .curves = curves_of_gpus(machine ? &*machine : nullptr),

@@ -160,10 +160,8 @@ TEST(Process, IsKilledWhereItIgnoresTheRequestToEnd) {
 }
 
 TEST(Process, IsEndedWhileItFloodsItsOutput) {
-  const auto result = run({.argv = {"yes"},
-                           .timeout = milliseconds(100),
-                           .grace = std::chrono::minutes(5),
-                           .output_limit = 10});
+  const auto result = run(
+      {.argv = {"yes"}, .timeout = milliseconds(100), .grace = std::chrono::minutes(5), .output_limit = 10});
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->timed_out);
   EXPECT_EQ(result->signal, SIGTERM);

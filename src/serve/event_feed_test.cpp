@@ -107,7 +107,8 @@ TEST_F(EventFeedTest, StopsWhileTheStoreDoesNotAnswer) {
   // To look at every run takes five minutes where each look waits for the lock in vain.
   constexpr int kRuns = 100;
   for (int i = 0; i < kRuns; ++i) ASSERT_TRUE(store_->create({}));
-  store_ = *store::open(file_.string(), {.busy_timeout = milliseconds(3000), .journal = store::Journal::rollback});
+  store_ =
+      *store::open(file_.string(), {.busy_timeout = milliseconds(3000), .journal = store::Journal::rollback});
   const auto queue = std::make_shared<EventQueue>();
   auto feed = std::make_unique<EventFeed>(*store_);
   ASSERT_TRUE(feed->add(queue, {}));

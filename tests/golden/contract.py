@@ -173,6 +173,27 @@ with tempfile.TemporaryDirectory() as folder:
     expect(broken.returncode == 2 and place in broken.stderr and '--calibration none' in broken.stderr, f'weigh: a broken calibration: {broken.stderr}')
     ask('weigh', 'tiny.onnx', '--device', 'this-cpu', '--calibration', 'none', '--json')
     os.environ['XDG_DATA_HOME'] = '/nonexistent'
+# Without an engine: the page that there can be, the one command that is missing, and exit code 3.
+os.environ['PLIMSOLL_ENGINE'] = '/nonexistent/engine'
+
+
+def lacking(*arguments):
+    done = subprocess.run([program, *arguments], cwd=fixtures, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    where = ' '.join(arguments)
+    expect(done.returncode == 3, f'{where}: expected exit code 3, got {done.returncode}: {done.stderr}')
+    expect('`make engine`' in done.stderr and done.stderr.count('\n') == 2, f'{where}: expected the command that is missing: {done.stderr}')
+    return done.stdout
+
+
+for options in ([], ['--json']):
+    page = subprocess.run([program, 'weigh', 'tiny.onnx', '--device', 'this-cpu', *options], cwd=fixtures, capture_output=True, text=True, timeout=300)
+    expect(page.returncode == 0 and lacking('weigh', 'tiny.onnx', '--device', 'this-cpu', '--measure', *options) == page.stdout,
+           'weigh --measure without an engine: the page without it')
+expect('# needs `make engine`' in page.stdout, 'weigh: its hint says what it needs')
+planned = json.loads(lacking('measure', 'tiny.onnx', '--batch', '1,2', '--device', 'cpu', '--json'))
+check(planned, {'measured': bool, 'reason': text, 'planned': [{'model': text, 'device': text, 'batch': integer, 'estimate': dict}]}, 'measure without an engine')
+expect([p['batch'] for p in planned['planned']] == [1, 2] and planned['planned'][0]['estimate']['peak_allocated_bytes'] > 0,
+       f'measure without an engine: what would run: {planned}')
 for variable in ('PLIMSOLL_ENGINE', 'PLIMSOLL_NVML_LIBRARY'):
     del os.environ[variable]
 check(ask('zoo', '--json'), [{'name': text, 'parameters': integer, 'macs': integer}], 'zoo')

@@ -1,6 +1,7 @@
 """What `plimsoll probe` answers. Figures vary: what is tested is which there are, that they are right, and what is said."""
 import csv
 import io
+import json
 
 H200 = """gpu NVIDIA H200
 memory 1048576 150754820096
@@ -111,6 +112,15 @@ def test_csv_has_a_line_per_figure(machine):
     assert {r["variant"] for r in rows if r["study"] == "vecadd"} == {"cpu", "gpu-copies", "gpu-managed", "gpu-managed-prefetch"}
     for row in rows:
         assert float(row["value"]) >= 0 and row["unit"]
+
+
+def test_a_calibration_without_an_engine_has_the_ceilings(machine):
+    machine.environment["PLIMSOLL_ENGINE"] = "/nonexistent/engine"
+    machine.environment["XDG_DATA_HOME"] = str(machine.folder / "data")
+    done = machine.probe("cpu", "--calibrate", "--quick", "--json")
+    assert done.code == 3 and "no calibration was written" in done.err and "`make engine`" in done.err
+    assert any(c["name"] == "memory-triad" for c in json.loads(done.out)["ceilings"])
+    assert not (machine.folder / "data").exists()
 
 
 def test_charts_and_page(machine, tmp_path):

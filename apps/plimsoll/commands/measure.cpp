@@ -14,6 +14,7 @@
 #include "measure/engine_program.hpp"
 #include "measure/row.hpp"
 #include "measure_options.hpp"
+#include "measure_plan.hpp"
 #include "nvml/library.hpp"
 #include "progress_line.hpp"
 #include "ready_model.hpp"
@@ -40,6 +41,10 @@ class Session {
     std::size_t count = 0;
     for (const ReadyModel& model : models_) count += model.batches.size() * devices_.size();
     return count;
+  }
+
+  [[nodiscard]] std::vector<PlannedRow> plan(const hardware::ThisMachine* machine) const {
+    return planned_rows(models_, devices_, options_.setting, machine);
   }
 
   /// Until done or interrupted.
@@ -157,6 +162,20 @@ Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
   return session;
 }
 
+/// Without an engine: what it would have run, as estimated, and how to get one.
+int tell_plan(const std::vector<PlannedRow>& rows, const Error& lacking, const MeasureOptions& options,
+              const report::TextStyle& style) {
+  if (options.json)
+    print_json(plan_json(rows, lacking));
+  else if (options.csv)
+    fmt::print("{}", report::to_csv(plan_table(rows)));
+  else
+    fmt::print("Nothing was measured; this would be, one fresh process for each row:\n\n{}\n",
+               report::to_text(plan_table(rows), style));
+  fmt::print(stderr, "plimsoll: nothing was measured: {}\n  {}\n", printable(lacking.text()), lacking.hint);
+  return 3;
+}
+
 Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
   const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
   const nvml::Library* const library = nvml ? nvml->get() : nullptr;
@@ -164,8 +183,8 @@ Result<int> run(const MeasureOptions& options, const report::TextStyle& style) {
   Result<Session> session = prepare(options, gpus && *gpus > 0);
   if (!session) return std::unexpected(std::move(session).error());
   const Result<std::filesystem::path> engine = measure::find_engine(measure::EngineSearch::of_this_process());
-  if (!engine) return std::unexpected(engine.error());
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
+  if (!engine) return tell_plan(session->plan(machine ? &*machine : nullptr), engine.error(), options, style);
   Result<running::SignalSource> signals = running::SignalSource::open();
   if (!signals) return std::unexpected(std::move(signals).error());
   Interruption interruption(std::move(*signals));
@@ -199,7 +218,8 @@ void add_measure(CommandLine& app, Invocation& invocation) {
       "  plimsoll measure model.onnx --batch 8 --layers\n"
       "  plimsoll measure resnet50 --scenario server --qps 200 --time-limit 60\n"
       "  plimsoll measure mobilenet_v2 --scene 4512x4512 --patch 224 --batch 16\n"
-      "Runs plimsoll-engine, in a fresh process for each row. Exit code 1: some row does not fit.");
+      "Runs plimsoll-engine, in a fresh process for each row. Exit code 1: some row does not fit. It\n"
+      "needs `make engine`; without it the answer is what would run, as estimated, and the exit code 3.");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
   });

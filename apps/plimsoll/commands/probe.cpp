@@ -168,6 +168,33 @@ Status print(const probe::Survey& survey, const ProbeOptions& options, const rep
   return {};
 }
 
+/// What of a calibration needs no engine: the device's ceilings; and how to get one.
+Result<int> ceilings_alone(const ProbeOptions& options, bool gpu, const hardware::Device& described,
+                           const hardware::ThisMachine& machine, const Error& lacking,
+                           const report::TextStyle& style) {
+  probe::Survey survey{.date = today()};
+  const Subject ceilings{.vectors = false, .products = false};
+  if (gpu) {
+    Result<running::SignalSource> signals = running::SignalSource::open();
+    PLIMSOLL_TRY(signals);
+    Interruption interruption(std::move(*signals));
+    Result<SurveyedDevice> found = survey_gpu(options, ceilings, &machine, survey.date, interruption);
+    if (interruption.came()) return 128 + interruption.signal();
+    PLIMSOLL_TRY(found);
+    complete_ceilings(*found, survey.date);
+    survey.gpu = *std::move(found);
+  } else {
+    Result<SurveyedDevice> found = survey_cpu(options, ceilings, described);
+    PLIMSOLL_TRY(found);
+    complete_ceilings(*found, survey.date);
+    survey.cpu = *std::move(found);
+  }
+  PLIMSOLL_TRY(print(survey, options, style));
+  fmt::print(stderr, "plimsoll: only ceilings were measured, and no calibration was written: {}\n  {}\n",
+             printable(lacking.text()), lacking.hint);
+  return 3;
+}
+
 /// The ceilings of one device, then its operators through the engine.
 Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const hardware::ThisMachine& machine,
                       const report::TextStyle& style) {
@@ -180,7 +207,7 @@ Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const h
                                  Error::Kind::machine_lacks});
   const hardware::Device& described = gpu ? machine.gpus[number] : machine.cpu;
   const Result<std::filesystem::path> engine = measure::find_engine(measure::EngineSearch::of_this_process());
-  PLIMSOLL_TRY(engine);
+  if (!engine) return ceilings_alone(options, gpu, described, machine, engine.error(), style);
   const Result<std::filesystem::path> output = calibration_file(options.output, described);
   PLIMSOLL_TRY(output);
   const std::string date = today();
@@ -287,7 +314,8 @@ void add_common(CommandLine& command, ProbeOptions& options) {
 void add_calibrate(CommandLine& command, ProbeOptions& options) {
   command.add_flag(
       "--calibrate", options.calibrate,
-      "Time real operators through the engine and write a device file; it can be interrupted and continued");
+      "Time real operators through the engine and write a device file; it can be interrupted and continued; "
+      "needs `make engine`, without which the ceilings alone are measured");
   command
       .add_option("-o,--output", options.output,
                   "The file that --calibrate writes (default: where estimates look for it, "

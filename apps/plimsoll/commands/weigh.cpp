@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,7 +32,7 @@ std::string next_command(const report::Weighing& weighing, const WeighOptions& o
     return fmt::format("plimsoll estimate {} --device {} --advice", setting,
                        first->here ? "this" : printable(first->device.id));
   if (training) return "plimsoll run -- python train.py";
-  return fmt::format("plimsoll measure {}", setting);
+  return fmt::format("plimsoll measure {}{}", setting, has_engine() ? "" : "  # needs `make engine`");
 }
 
 Status print(const report::Weighing& weighing, const WeighOptions& options, const report::TextStyle& style) {
@@ -75,8 +77,13 @@ Result<int> run(const WeighOptions& options, const report::TextStyle& style) {
   for (report::WeighedDevice& device : weighing.devices)
     if (device.use) watch.add_activity(*device.use);
   PLIMSOLL_TRY(add_costs(weighing, options.country));
+  // Without an engine the page is what it would be without --measure.
+  std::optional<Error> lacking;
   if (options.measure) {
-    const Result<int> signal = measure_here(weighing, options);
+    const Result<std::filesystem::path> engine = engine_for(weighing);
+    if (!engine && engine.error().kind != Error::Kind::machine_lacks) return std::unexpected(engine.error());
+    if (!engine) lacking = engine.error();
+    const Result<int> signal = engine ? measure_here(weighing, options, *engine) : Result<int>(0);
     PLIMSOLL_TRY(signal);
     if (*signal != 0) {
       fmt::print(stderr, "plimsoll: interrupted; the engine was ended\n");
@@ -87,6 +94,11 @@ Result<int> run(const WeighOptions& options, const report::TextStyle& style) {
   }
   weighing.next = next_command(weighing, options);
   PLIMSOLL_TRY(print(weighing, options, style));
+  if (lacking) {
+    fmt::print(stderr, "plimsoll: nothing was measured: {}\n  {}\n", printable(lacking->text()),
+               lacking->hint);
+    return 3;
+  }
   // Whoever names devices asks whether it fits there; nowhere is a no.
   const bool asked = !options.devices.empty();
   const bool nowhere =
@@ -109,7 +121,9 @@ void add_weigh(CommandLine& app, Invocation& invocation) {
       "  plimsoll weigh resnet50 --mode train --batch 128 --dataset-size 1281167 --country DNK --html "
       "page.html\n"
       "  plimsoll weigh train.py:make_model --input 3x224x224 --mode train\n"
-      "Exit code 1: devices were named, and it fits on none of them.");
+      "Exit code 1: devices were named, and it fits on none of them. --measure needs `make engine`; without "
+      "it\n"
+      "the page is printed all the same, and the exit code is 3.");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
   });

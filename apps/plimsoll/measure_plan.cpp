@@ -1,0 +1,97 @@
+#include "measure_plan.hpp"
+
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "calibrated_device.hpp"
+#include "estimate/memory/memory.hpp"
+#include "estimate/time/time.hpp"
+#include "network/inference.hpp"
+
+namespace plimsoll {
+namespace {
+
+/// "cpu" or "cuda:N", as the engine names them.
+const hardware::Device* device_of(const std::string& name, const hardware::ThisMachine* machine) {
+  if (machine == nullptr) return nullptr;
+  if (name == "cpu") return &machine->cpu;
+  std::size_t number = 0;
+  if (const std::size_t colon = name.find(':'); colon != std::string::npos)
+    std::from_chars(name.data() + colon + 1, name.data() + name.size(), number);
+  return number < machine->gpus.size() ? &machine->gpus[number] : nullptr;
+}
+
+void add_estimates(PlannedRow& row, const ReadyModel& model, const ReadyModel::Bound& bound,
+                   const job::Setting& setting, const hardware::Device& device) {
+  const Result<network::Shapes> shapes = network::infer(model.loaded.network, bound.binding);
+  const Result<CalibratedDevice> calibrated = with_calibration(device, {}, true);
+  if (!shapes || !calibrated) return;
+  estimate::MemorySetting memory;
+  memory.mode = setting.mode;
+  memory.precision = setting.precision;
+  memory.optimizer = setting.optimizer;
+  memory.loss = setting.loss;
+  memory.in_place = setting.in_place;
+  memory.frozen = setting.frozen;
+  memory.curves = calibrated->curves.get();
+  if (const auto found = estimate::estimate_memory(model.loaded.network, *shapes, memory, device))
+    row.allocated = found->peak_allocated;
+  const estimate::LoweringOptions lowering{
+      .mode = setting.mode, .precision = setting.precision, .gpu = device.kind == hardware::DeviceKind::gpu};
+  const Result<estimate::Program> program = estimate::lower(model.loaded.network, *shapes, lowering);
+  if (!program) return;
+  const estimate::TimeSetting of_time{.lowering = {.mode = setting.mode, .precision = setting.precision},
+                                      .optimizer = setting.optimizer};
+  if (const auto found = estimate::estimate_time(*program, of_time, device, calibrated->curves.get()))
+    row.time = lowering.gpu && !setting.captured ? found->eager : found->seconds;
+}
+
+}  // namespace
+
+std::vector<PlannedRow> planned_rows(const std::vector<ReadyModel>& models,
+                                     const std::vector<std::string>& devices, const job::Setting& setting,
+                                     const hardware::ThisMachine* machine) {
+  std::vector<PlannedRow> out;
+  for (const ReadyModel& model : models)
+    for (const std::string& name : devices)
+      for (const ReadyModel::Bound& bound : model.batches) {
+        out.push_back({model.loaded.label, name, bound.batch});
+        if (const hardware::Device* device = device_of(name, machine))
+          add_estimates(out.back(), model, bound, setting, *device);
+      }
+  return out;
+}
+
+report::Table plan_table(const std::vector<PlannedRow>& rows) {
+  using report::Align;
+  report::Table table{{{"Model", Align::left, true},
+                       {"Device"},
+                       {"Batch", Align::right},
+                       {"Allocated (estimate)", Align::right},
+                       {"Time (estimate)", Align::right}},
+                      {}};
+  for (const PlannedRow& row : rows)
+    table.rows.push_back({printable(row.model), row.device, std::to_string(row.batch),
+                          row.allocated ? text(*row.allocated) : "unknown",
+                          row.time ? text(*row.time) : "unknown"});
+  return table;
+}
+
+nlohmann::ordered_json plan_json(const std::vector<PlannedRow>& rows, const Error& lacking) {
+  nlohmann::ordered_json planned = nlohmann::ordered_json::array();
+  for (const PlannedRow& row : rows) {
+    nlohmann::ordered_json estimate{{"peak_allocated_bytes", nullptr}, {"seconds", nullptr}};
+    if (row.allocated) estimate["peak_allocated_bytes"] = row.allocated->count();
+    if (row.time) estimate["seconds"] = row.time->value();
+    planned.push_back({{"model", row.model},
+                       {"device", row.device},
+                       {"batch", row.batch},
+                       {"estimate", std::move(estimate)}});
+  }
+  return {{"measured", false}, {"reason", lacking.text()}, {"planned", std::move(planned)}};
+}
+
+}  // namespace plimsoll
