@@ -2,6 +2,7 @@
 import os
 import socket
 import threading
+import warnings
 
 _lock = threading.Lock()
 _connection = None  # False once there is nobody to talk to
@@ -28,7 +29,7 @@ def epoch(number):
 
 
 def flush(timeout=10.0):
-    """Waits until every metric so far is kept for good. False where nobody said so in time."""
+    """Waits until every metric so far is in the store. False where nobody said so in time, or one is not kept."""
     with _lock:
         if not _connection:
             return False
@@ -41,6 +42,7 @@ class _Connection:
         self.socket.connect(path)
         self.pid = os.getpid()
         self.sent = self.kept = 0
+        self.refused = False
         self.rest = b""
 
     def send(self, line):
@@ -62,11 +64,15 @@ class _Connection:
         for line in lines:
             if line.startswith(b"ok "):
                 self.kept = int(line[3:])
+            elif line.startswith(b"error "):
+                if not self.refused:
+                    warnings.warn("plimsoll: " + line.decode(errors="replace"))
+                self.refused = True
 
     def wait(self, timeout):
         import time
         end = time.monotonic() + timeout
-        while self.kept < self.sent and time.monotonic() < end:
+        while self.kept < self.sent and not self.refused and time.monotonic() < end:
             try:
                 self.read(0.05)
             except OSError:

@@ -157,11 +157,14 @@ def test_a_full_disk(machine):
                        "print('done')", preexec_fn=limit, timeout=300)
     assert done.code == 0, done.err
     assert "done" in done.out
-    assert "was not kept" in done.err
+    assert "the store takes nothing now" in done.err and "not kept" in done.err
+    assert done.err.count("the store takes nothing now") == 1, "said once"
     assert machine.run("--", "true").code == 0
     runs = machine.runs()
     assert len(runs) == 3
-    assert runs[1]["status"] == "FAILED" and "could not write" in runs[1]["tags"]["plimsoll.reason"]
+    # The end is small: there is room for it where there is none for the metrics, or the next start writes it.
+    kept = runs[1]["status"] == "FINISHED" and runs[1]["tags"]["plimsoll.outcome"] == "finished"
+    assert kept or "could not write" in runs[1]["tags"]["plimsoll.reason"]
 
 
 def test_a_locked_database(machine):

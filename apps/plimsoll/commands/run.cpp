@@ -323,7 +323,9 @@ bool has_failed(const Job& job) {
 }
 
 std::string title_of(const Job& job) {
-  const std::string name = job.name.empty() ? job.command.front() : job.name;
+  constexpr std::size_t kLongest = 60;
+  const std::string name =
+      job.name.empty() ? printable(fmt::format("{}", fmt::join(job.command, " ")), kLongest) : job.name;
   return job.workload.empty() ? name : fmt::format("{} / {}", job.workload, name);
 }
 
