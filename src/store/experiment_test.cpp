@@ -91,6 +91,9 @@ TEST_P(Experiments, AreSearched) {
   EXPECT_EQ(names({.filter = "experiment_id = '2'"}), "beta") << "as MLflow's clients have it, a text";
   EXPECT_EQ(names({.filter = "attribute.experiment_id IN ('1', '3')", .order_by = {"name"}}), "Alpha gamma");
   EXPECT_EQ(names({.filter = "experiment_id > 1 and experiment_id != 3"}), "beta");
+  EXPECT_EQ(names({.filter = "tags.first IS NULL"}), "Default");
+  EXPECT_NE(names({.filter = "name IS NULL"}).find("IS NULL / IS NOT NULL is only supported for tags"),
+            std::string::npos);
   EXPECT_EQ(names({.filter = "experiment_id = 'x'"}),
             "filter, character 17: 'x' is not the number of an experiment");
   ASSERT_TRUE(store_->create_experiment({.name = "imported", .id = 123456789012345679}));

@@ -240,6 +240,8 @@ class Parser {
         return *known;
       }
     const bool text = !is_number(field), in_list = text || is_id(field);
+    if (is_word("is") && subject_ == Subject::experiments && field.kind == Field::Kind::attribute)
+      return problem("IS NULL / IS NOT NULL is only supported for tags: an experiment has all attributes");
     if (is_word("is")) return null_test();
     if (text && is_word("like")) return ++at_, Comparator::like;
     if (text && is_word("ilike")) return ++at_, Comparator::ilike;

@@ -1,6 +1,7 @@
 #include "store/input_rows.hpp"
 
 #include "base/printable.hpp"
+#include "store/mlflow_limits.hpp"
 #include "store/texts.hpp"
 
 namespace plimsoll::store {
@@ -59,7 +60,7 @@ Status insert_inputs(Database& database, std::int64_t run, std::span<const Input
     if (!added) return std::unexpected(added.error());
     if (*added)
       PLIMSOLL_TRY(write_texts(database, "INSERT INTO input_tag(input, name, value) VALUES (?, ?, ?)",
-                               query.integer(0), "tag", input.tags));
+                               query.integer(0), "tag", input.tags, mlflow_limits::kLongestInputTagKey));
   }
   return {};
 }

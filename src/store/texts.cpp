@@ -16,10 +16,10 @@ bool is_name(std::string_view text, std::size_t most) {
          first_characters(text, most).size() == text.size();
 }
 
-Status check_name(std::string_view what, std::string_view name) {
-  if (is_name(name, kLongestName)) return {};
+Status check_name(std::string_view what, std::string_view name, std::size_t longest) {
+  if (is_name(name, longest)) return {};
   return fail("the name of a {} {} has {} bytes; 1 to {} characters are allowed", what, quote(name),
-              name.size(), kLongestName);
+              name.size(), longest);
 }
 
 Status check_value(std::string_view what, std::string_view name, std::string_view value) {
@@ -29,9 +29,9 @@ Status check_value(std::string_view what, std::string_view name, std::string_vie
 }
 
 Status write_texts(Database& database, Literal insert, std::int64_t owner, std::string_view what,
-                   const Texts& texts) {
+                   const Texts& texts, std::size_t longest_name) {
   for (const auto& [name, value] : texts) {
-    PLIMSOLL_TRY(check_name(what, name));
+    PLIMSOLL_TRY(check_name(what, name, longest_name));
     PLIMSOLL_TRY(check_value(what, name, value));
     PLIMSOLL_TRY(database.query(insert).bind(owner).bind(name).bind(value).run());
   }

@@ -27,8 +27,8 @@ class Served:
         clean["PLIMSOLL_STORE"] = self.store
         clean["PLIMSOLL_ARTIFACTS"] = str(folder / "artifacts")
         self.process = subprocess.Popen([BINARY, "serve", "--port", str(port), "--json", *map(str, words)],
-                                        env={**clean, **(environment or {})}, cwd=folder,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+                                        env={**clean, **(environment or {})}, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, **{"cwd": folder, **options})
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"it does not serve: {self.process.communicate()[1]}")

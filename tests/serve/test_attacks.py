@@ -118,6 +118,15 @@ def test_numbers_that_json_lacks(caller, run):
     assert latest == [{"key": "odd", "value": 1000.0, "timestamp": 1, "step": 4}]
 
 
+def test_times_of_runs_that_are_odd(caller):
+    """Zero is a time that was given, and MLflow takes times before 1970."""
+    run = caller.post("/runs/create", {"experiment_id": "0", "start_time": 0})["run"]["info"]
+    assert run["start_time"] == 0
+    info = caller.post("/runs/update", {"run_id": run["run_id"], "status": "FINISHED", "end_time": -123})["run_info"]
+    assert info["end_time"] == -123 and info["start_time"] == 0
+    refused(caller.post("/runs/update", {"run_id": run["run_id"], "end_time": 2**62}, 400), "end_time")
+
+
 def test_a_batch_that_comes_twice_counts_once(caller, run):
     batch = {"run_id": run, "metrics": [{"key": "m", "value": v, "timestamp": 5, "step": s}
                                         for s in range(10) for v in (1.5, "NaN")]}
@@ -257,7 +266,7 @@ def test_artifacts_of_another_experiment(caller, run):
         for method in ("GET", "PUT", "DELETE"):
             code, text, _ = caller.raw(method, f"{PROXY}/{experiment}/{run}/artifacts/a.txt", b"y" if method == "PUT" else None)
             assert code == 404 and json.loads(text)["error_code"] == "RESOURCE_DOES_NOT_EXIST", (method, experiment, text)
-        caller.get(PROXY, 404, path=f"{experiment}/{run}/artifacts")
+        assert caller.raw("GET", f"{PROXY}?path={experiment}/{run}/artifacts")[0] == 404
     assert caller.raw("GET", f"{PROXY}/0/{run}/artifacts/a.txt")[1] == b"x"
     # An experiment may have a place of its own at this server.
     named = caller.post("/experiments/create", {"name": "named", "artifact_location": "mlflow-artifacts:/place"})["experiment_id"]
@@ -346,6 +355,8 @@ def test_long_histories_come_in_pages(caller, run):
     assert len(first["metrics"]) == 100_000
     rest = json.loads(caller.get(API + "/metrics/get-history", run_id=run, metric_key="m", page_token=first["next_page_token"]))
     assert [m["timestamp"] for m in rest["metrics"]] == [100_000] and "next_page_token" not in rest
+    wrong = json.loads(caller.get(API + "/metrics/get-history", 400, run_id=run, metric_key="m", page_token="nowhere"))
+    refused(wrong, "Invalid page token")
 
 
 def test_artifacts_come_as_attachments(caller, run):

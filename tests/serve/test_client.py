@@ -55,6 +55,10 @@ def test_experiments(client):
     assert [e.name for e in client.search_experiments(view_type=ViewType.DELETED_ONLY)] == ["speech"]
     client.restore_experiment(second)
     assert client.get_experiment(second).lifecycle_stage == "active"
+    client.delete_experiment(second)
+    with pytest.raises(MlflowException, match="must be in the 'active' state"):
+        client.set_experiment_tag(second, "stage", "late")
+    client.restore_experiment(second)
     with pytest.raises(MlflowException, match="No Experiment with id=99 exists"):
         client.get_experiment("99")
 

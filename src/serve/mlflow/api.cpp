@@ -80,7 +80,7 @@ Outcome<std::int64_t> experiment_number(std::string_view id) {
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(id.data(), id.data() + id.size(), number);
   if (id.empty() || problem != std::errc() || end != id.data() + id.size())
-    return invalid("Invalid experiment ID {}. Experiment ID must be a valid integer.", json_text(id));
+    return invalid("Invalid experiment ID '{}'. Experiment ID must be a valid integer.", printable(id));
   return number;
 }
 
@@ -95,6 +95,15 @@ Outcome<store::Time> time_of(std::int64_t milliseconds, std::string_view field) 
         Fault{Code::invalid_parameter_value,
               invalid_value(field, fmt::format("{}", milliseconds),
                             "Timestamp must be a nonnegative long (64-bit integer) of milliseconds")});
+  return milliseconds * 1000;
+}
+
+Outcome<store::Time> moment_of(std::int64_t milliseconds, std::string_view field) {
+  if (milliseconds > std::numeric_limits<store::Time>::max() / 1000 ||
+      milliseconds < std::numeric_limits<store::Time>::min() / 1000)
+    return std::unexpected(
+        Fault{Code::invalid_parameter_value,
+              invalid_value(field, fmt::format("{}", milliseconds), "Times are milliseconds since 1970")});
   return milliseconds * 1000;
 }
 

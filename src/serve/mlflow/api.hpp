@@ -75,8 +75,10 @@ class Api {
 [[nodiscard]] std::string artifact_location(const store::Experiment& experiment);
 
 using store::milliseconds;
-/// Refuses what is negative or does not fit.
+/// Of a metric: refuses what is negative or does not fit.
 [[nodiscard]] Outcome<store::Time> time_of(std::int64_t milliseconds, std::string_view field);
+/// Of a run's start or end: MLflow takes times before 1970 here.
+[[nodiscard]] Outcome<store::Time> moment_of(std::int64_t milliseconds, std::string_view field);
 
 [[nodiscard]] inline Response json_response(std::string body) {
   Response response;

@@ -38,10 +38,13 @@ Outcome<std::string> resolved_location(const std::string& location) {
   return (here / location).lexically_normal().string();
 }
 
-Outcome<Response> change(Api& api, std::string_view id, const store::ExperimentChange& change) {
+/// The experiment, where it is not deleted.
+Outcome<store::Experiment> active_experiment(Api& api, std::string_view id) {
   PLIMSOLL_TAKE(experiment, api.experiment(id));
-  PLIMSOLL_DO(api.store().change_experiment(experiment.id, change));
-  return empty_response();
+  if (experiment.deleted)
+    return invalid("The experiment {} must be in the 'active' state. Current state is deleted.",
+                   experiment.id);
+  return std::move(experiment);
 }
 
 Outcome<Response> mark(Api& api, Call& call, bool deleted) {
@@ -125,14 +128,16 @@ Outcome<Response> set_experiment_tag(Api& api, Call& call) {
   const Message message = document.message();
   const std::string key = message.text("key"), value = message.text("value");
   PLIMSOLL_TRY(check_experiment_tag(key, value));
-  return change(api, message.text("experiment_id"), {.tags = {{key, value}}});
+  PLIMSOLL_TAKE(experiment, active_experiment(api, message.text("experiment_id")));
+  PLIMSOLL_DO(api.store().change_experiment(experiment.id, {.tags = {{key, value}}}));
+  return empty_response();
 }
 
 Outcome<Response> delete_experiment_tag(Api& api, Call& call) {
   static constexpr Field kFields[] = {{"experiment_id", Type::text, true}, {"key", Type::text, true}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const std::string key = document.message().text("key");
-  PLIMSOLL_TAKE(experiment, api.experiment(document.message().text("experiment_id")));
+  PLIMSOLL_TAKE(experiment, active_experiment(api, document.message().text("experiment_id")));
   if (!experiment.tags.contains(key))
     return refuse(Code::resource_does_not_exist, "No tag with name: {} in experiment with id {}",
                   printable(key), experiment.id);

@@ -24,8 +24,11 @@ void write_point(JsonWriter& out, std::string_view key, const store::Point& poin
 /// In MLflow's order: time, step, value.
 Outcome<store::Page> page(Api& api, const std::string& run, const std::string& metric,
                           const std::string& token, std::size_t limit) {
-  PLIMSOLL_TAKE(found, api.store().history_page(run, metric, token, limit));
-  return std::move(found);
+  Result<store::Page> found = api.store().history_page(run, metric, token, limit);
+  if (!found && !token.empty() && found.error().kind == Error::Kind::bad_input)
+    return invalid("Invalid page token: {}", found.error().message);
+  if (!found) return std::unexpected(fault_of(found.error()));
+  return std::move(*found);
 }
 
 struct Interval {

@@ -16,7 +16,7 @@ constexpr Field kDataset[] = {{"name", Type::text, true},
                               {"source", Type::text, true},
                               {"schema"},
                               {"profile"}};
-constexpr std::size_t kMostDatasets = 1000;
+constexpr std::size_t kMostDatasets = 10'000;
 
 Outcome<void> check_dataset(const store::Dataset& dataset) {
   PLIMSOLL_TRY(check_length(dataset.name, limits::kLongestDatasetName, "name"));

@@ -9,10 +9,12 @@
 namespace plimsoll::serve::mlflow {
 namespace {
 
+/// Among MLflow's own, by which its users know a name that was made up.
 constexpr std::array<std::string_view, 32> kAdjectives = {
-    "able",  "bold",  "brisk", "calm",  "clear", "deep",  "eager", "fair",   "fleet", "fresh", "glad",
-    "grand", "hardy", "keen",  "kind",  "light", "lucid", "merry", "neat",   "noble", "plain", "proud",
-    "quick", "quiet", "rapid", "ready", "salty", "sharp", "sleek", "steady", "swift", "tidy"};
+    "able",      "bold",      "bright",   "calm",     "capable",    "chill",    "clean",     "dapper",
+    "dashing",   "efficient", "fearless", "gentle",   "gifted",     "handsome", "honorable", "kindly",
+    "luminous",  "nimble",    "orderly",  "peaceful", "persistent", "placid",   "polite",    "powerful",
+    "resilient", "salty",     "silent",   "sincere",  "stately",    "trusting", "upbeat",    "wise"};
 constexpr std::array<std::string_view, 32> kNouns = {
     "anchor", "auk",   "beam",  "bell",  "boom", "bow",  "brig",  "buoy",  "cape", "cod",   "crane",
     "cutter", "draft", "eel",   "fjord", "gale", "gull", "heron", "hull",  "keel", "ketch", "kelp",

@@ -48,7 +48,7 @@ Outcome<void> settle_name(store::NewRun& run) {
 Outcome<store::NewRun> new_run(const Message& message) {
   store::NewRun run{.name = message.text("run_name"), .user = message.text("user_id")};
   if (const std::optional<std::int64_t> start = message.integer("start_time")) {
-    const Outcome<store::Time> time = time_of(*start, "start_time");
+    const Outcome<store::Time> time = moment_of(*start, "start_time");
     if (!time) return std::unexpected(time.error());
     run.start = *time;
   }
@@ -133,6 +133,8 @@ Outcome<Response> create_run(Api& api, Call& call) {
   PLIMSOLL_TAKE(run, new_run(message));
   run.experiment_id = experiment.id;
   PLIMSOLL_TAKE(id, api.store().create(run));
+  // To the store a start of 0 means now; who says it means 1970.
+  if (message.integer("start_time") == 0) PLIMSOLL_DO(api.store().change(id, {.start = 0}));
   return run_response(api, id);
 }
 
@@ -151,7 +153,7 @@ Outcome<Response> update_run(Api& api, Call& call) {
   PLIMSOLL_TAKE(status, status_of(message));
   change.status = status;
   if (const std::optional<std::int64_t> end = message.integer("end_time"); end && *end != 0) {
-    const Outcome<store::Time> time = time_of(*end, "end_time");
+    const Outcome<store::Time> time = moment_of(*end, "end_time");
     if (!time) return std::unexpected(time.error());
     change.end = *time;
   }
