@@ -218,6 +218,22 @@ TEST_F(RunPageInABrowser, FewPointsAndSingleSamplesAreSeen) {
   EXPECT_TRUE(page.contains("<path class=\"dots run-0\"")) << "without scripts, too";
 }
 
+TEST_F(RunPageInABrowser, FitsAPhone) {
+  std::vector<RunReport> reports = workload();
+  reports[0].recording.run.name = "train.py --learning-rate 0.1 --output " + std::string(80, 'x');
+  for (const std::string& page : {run_page(reports), run_page(std::span(reports).first(1))}) {
+    const nlohmann::json answer = ask(page, std::string(kTools) + R"(
+      answer.overflow = document.documentElement.scrollWidth - innerWidth;
+      answer.wide = data.charts.filter((chart) => chart.svg.getBoundingClientRect().right > innerWidth + 1).length;
+      say();)",
+                                      390);
+    ASSERT_TRUE(answer.is_object()) << answer;
+    EXPECT_EQ(answer.value("error", ""), "");
+    EXPECT_LE(answer.at("overflow").get<int>(), 0);
+    EXPECT_EQ(answer.at("wide"), 0);
+  }
+}
+
 TEST_F(RunPageInABrowser, ZeroChartsAreDrawnWhereTheyAreUnfolded) {
   TestRecording made = made_up_run({});
   made.sampled("system/host/swap_used", 0, 1);

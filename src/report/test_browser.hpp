@@ -20,7 +20,8 @@ class PageInABrowser : public ::testing::Test {
     if (!find_program("chromium")) GTEST_SKIP() << "there is no chromium: the page's script is not tested";
   }
 
-  static nlohmann::json ask(const std::string& page, const std::string& script) {
+  /// `width`: of the window, in pixels; a phone has about 390.
+  static nlohmann::json ask(const std::string& page, const std::string& script, int width = 1200) {
     Result<TemporaryDirectory> folder = TemporaryDirectory::make("plimsoll_page");
     if (!folder) return folder.error().text();
     // A browser without a window draws no frames by itself.
@@ -43,8 +44,9 @@ class PageInABrowser : public ::testing::Test {
           page);
     const Result<ProcessOutput> done =
         run({.argv = {"chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                      "--user-data-dir=" + (folder->path() / "profile").string(), "--window-size=1200,900",
-                      "--virtual-time-budget=10000", "--dump-dom", "file://" + file.string()},
+                      "--user-data-dir=" + (folder->path() / "profile").string(),
+                      "--window-size=" + std::to_string(width) + ",900", "--virtual-time-budget=10000",
+                      "--dump-dom", "file://" + file.string()},
              .environment = {{"HOME", folder->path().string()}},
              .timeout = std::chrono::minutes(4)});
     if (!done || !done->succeeded()) return "the browser failed";

@@ -122,13 +122,17 @@ std::string outline(const Timeline& timeline, const std::vector<std::size_t>& sh
   return fmt::format("M0 {}{}V{}z", kUnits, path, kUnits);
 }
 
+/// Nothing is ever kept for it.
+bool never(const Timeline& timeline, const std::vector<std::size_t>& shown, std::size_t purpose) {
+  return std::ranges::all_of(shown, [&](std::size_t p) { return timeline.points[p].bytes[purpose] == 0; });
+}
+
 /// Painted from the top one down, each over those behind it.
 std::string areas(const Timeline& timeline, const std::vector<std::size_t>& shown, const Axis& axis) {
   std::string out;
   for (std::size_t layer = kOrder.size(); layer-- > 0;) {
     const std::size_t purpose = index(kOrder[layer]);
-    if (std::ranges::all_of(shown, [&](std::size_t p) { return timeline.points[p].bytes[purpose] == 0; }))
-      continue;
+    if (never(timeline, shown, purpose)) continue;
     out += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", kClasses[purpose],
                        outline(timeline, shown, layer, axis));
   }
@@ -139,11 +143,18 @@ std::string rules(const Axis& axis) {
   std::string out;
   const double step = axis.step();
   for (double bytes = 0; bytes <= axis.top; bytes += step)
-    out += fmt::format(
-        "<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text x=\"{}\" y=\"{:.1f}\" "
-        "text-anchor=\"end\">{}</text>\n",
-        kLeft, kRight, axis.y(bytes), axis.y(bytes), kLeft - 8, axis.y(bytes) + 4,
-        text(Bytes::rounded(bytes)));
+    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>\n", kLeft,
+                       kRight, axis.y(bytes), axis.y(bytes));
+  return out;
+}
+
+/// Over the areas: where the page is narrow they stand within the plot.
+std::string marks(const Axis& axis) {
+  std::string out;
+  const double step = axis.step();
+  for (double bytes = 0; bytes <= axis.top; bytes += step)
+    out += fmt::format("<text class=\"mark\" x=\"{}\" y=\"{:.1f}\">{}</text>\n", kLeft - 8, axis.y(bytes) + 4,
+                       text(Bytes::rounded(bytes)));
   return out;
 }
 
@@ -161,7 +172,7 @@ std::string phase_marks(const Timeline& timeline) {
       out += fmt::format("<line class=\"phase\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>", begin,
                          kTop, kBottom + 18);
     if (end - begin >= kRoomForLabel || all.size() < 5)
-      out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", (begin + end) / 2,
+      out += fmt::format("<text class=\"phase\" x=\"{:.1f}\" y=\"{}\">{}</text>\n", (begin + end) / 2,
                          kBottom + 16, name(all[i].phase));
   }
   return out;
@@ -197,7 +208,7 @@ std::string chart(const Timeline& timeline, const std::vector<std::size_t>& show
       "pointer-events=\"all\"/>\n{}<line id=\"cursor\" y1=\"0\" y2=\"{}\"/></svg>\n",
       kLeft, kTop, kRight - kLeft, kBottom - kTop, std::max<std::size_t>(shown.size(), 1), kUnits,
       std::max<std::size_t>(shown.size(), 1), kUnits, areas(timeline, shown, axis), kUnits);
-  out += phase_marks(timeline);
+  out += marks(axis) + phase_marks(timeline);
   if (capacity) out += device_line(axis, *capacity, peak);
   return out + "</svg>\n";
 }
@@ -268,6 +279,7 @@ std::string legend(const Timeline& timeline, const std::vector<std::size_t>& sho
       "class=\"number\">At the cursor</th></tr></thead><tbody>\n";
   for (std::size_t layer = kOrder.size(); layer-- > 0;) {
     const std::size_t purpose = index(kOrder[layer]);
+    if (never(timeline, shown, purpose)) continue;
     const std::int64_t bytes = shown.empty() ? 0 : timeline.points[shown[peak_column]].bytes[purpose];
     out += fmt::format(
         "<tr><td class=\"purpose\"><span class=\"key {}\"></span>{}</td><td class=\"number\">{}</td><td "
@@ -295,9 +307,10 @@ std::string timeline_page(const Timeline& timeline, std::string_view title, std:
   out += chart(timeline, shown, peak, capacity);
   out += "<main>\n" + legend(timeline, shown, peak_column);
   out +=
-      "<table><caption id=\"where\" aria-live=\"polite\">Scripts are off: the tensors cannot be "
+      "<table class=\"tensors\"><caption id=\"where\" aria-live=\"polite\">Scripts are off: the tensors "
+      "cannot be "
       "shown.</caption>"
-      "<thead><tr><th>Largest tensors</th><th>For</th><th>Made by</th><th "
+      "<thead><tr><th>Largest tensors</th><th class=\"purpose\">For</th><th>Made by</th><th "
       "class=\"number\">Bytes</th></tr></thead>"
       "<tbody id=\"tensors\"></tbody></table>\n</main>\n";
   out += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/test_browser.hpp"
+
 namespace plimsoll::report {
 namespace {
 
@@ -65,6 +67,13 @@ TEST(TimelinePage, ShowsPhasesAreasAndTheDevicesLine) {
   EXPECT_THAT(roomy, HasSubstr("the device has 14.6 KiB, 10 times the peak"));
 }
 
+TEST(TimelinePage, NamesOnlyPurposesThatAreThere) {
+  const std::string page = timeline_page(pyramid(5), "resnet50", {});
+  EXPECT_THAT(page, HasSubstr("<span class=\"key saved\"></span>saved for backward</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("<span class=\"key cache\">")));
+  EXPECT_THAT(page, Not(HasSubstr("<span class=\"key gradient\">")));
+}
+
 TEST(TimelinePage, DataSaysWhenEachTensorLives) {
   const auto data = data_of(timeline_page(pyramid(3), "m", {}));
   EXPECT_EQ(data.at("spans").at("begin"), (nlohmann::json{0, 0, 1, 1}));  // differences
@@ -111,6 +120,34 @@ TEST(TimelinePage, StaysSmallAndKeepsThePeakOfManyEvents) {
 TEST(TimelinePage, OfNothing) {
   EXPECT_THAT(timeline_page({}, "", {}), HasSubstr("</html>"));
   EXPECT_THAT(timeline_page({}, "", Bytes()), HasSubstr("</html>"));
+}
+
+class TimelinePageInABrowser : public PageInABrowser {};
+
+TEST_F(TimelinePageInABrowser, FitsAPhoneAndItsLabelsCanBeRead) {
+  const std::string page = timeline_page(pyramid(50, "transformer.layers.0.attention.projection."),
+                                         "a model with a long name, batch 64, train", Bytes(8000));
+  for (const int width : {1200, 390}) {
+    const nlohmann::json answer = ask(page, R"(
+      answer.overflow = document.documentElement.scrollWidth - innerWidth;
+      answer.rows = document.querySelectorAll('#tensors tr').length;
+      const frame = chart.getBoundingClientRect();
+      answer.cut = []; answer.small = [];
+      for (const text of chart.querySelectorAll('text')) {
+        const box = text.getBoundingClientRect();
+        if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+          answer.cut.push(text.textContent);
+        if (box.height < 9) answer.small.push(text.textContent);
+      }
+      say();)",
+                                      width);
+    ASSERT_TRUE(answer.is_object()) << answer;
+    EXPECT_EQ(answer.value("error", ""), "");
+    EXPECT_LE(answer.at("overflow").get<int>(), 0) << width;
+    EXPECT_EQ(answer.at("rows"), 10);
+    EXPECT_EQ(answer.at("cut"), nlohmann::json::array()) << width;
+    EXPECT_EQ(answer.at("small"), nlohmann::json::array()) << width;
+  }
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ function show(column) {
   body.replaceChildren();
   for (const i of largest) {
     const row = body.insertRow();
-    const name = cell(row, texts[spans.tensor[i]]);
+    const name = cell(row, texts[spans.tensor[i]], 'name');
     const key = document.createElement('span');
     key.className = `key ${data.keys[spans.purpose[i]]}`;
     name.prepend(key);
