@@ -100,7 +100,7 @@ class PostgresServer {
     }
     std::error_code ignored;
     // Installed, or unpacked by scripts/bootstrap.
-    for (const std::filesystem::path root : {std::filesystem::path("/"), unpacked()})
+    for (const std::filesystem::path& root : {std::filesystem::path("/"), unpacked()})
       for (const auto& version : std::filesystem::directory_iterator(root / "usr/lib/postgresql", ignored))
         places.push_back(version.path() / "bin");
     for (const auto& place : places)

@@ -185,7 +185,7 @@ def lacking(*arguments):
     return done.stdout
 
 
-for options in ([], ['--json']):
+for options in (['--json'], []):
     page = subprocess.run([program, 'weigh', 'tiny.onnx', '--device', 'this-cpu', *options], cwd=fixtures, capture_output=True, text=True, timeout=300)
     expect(page.returncode == 0 and lacking('weigh', 'tiny.onnx', '--device', 'this-cpu', '--measure', *options) == page.stdout,
            'weigh --measure without an engine: the page without it')

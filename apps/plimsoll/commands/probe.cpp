@@ -172,6 +172,10 @@ Status print(const probe::Survey& survey, const ProbeOptions& options, const rep
 Result<int> ceilings_alone(const ProbeOptions& options, bool gpu, const hardware::Device& described,
                            const hardware::ThisMachine& machine, const Error& lacking,
                            const report::TextStyle& style) {
+  // Before the minutes that they take, too.
+  fmt::print(stderr,
+             "plimsoll: there is no engine to time operators with; ceilings are measured, no calibration is "
+             "written\n");
   probe::Survey survey{.date = today()};
   const Subject ceilings{.vectors = false, .products = false};
   if (gpu) {
