@@ -3,13 +3,13 @@
 # report of a run.
 #
 # usage: docs/figures/make_readme_pictures.sh [PLIMSOLL]        default: build/release/apps/plimsoll
-# Needs chromium, ImageMagick's convert, and python3; pngquant makes the files smaller where it is there.
+# Needs chromium and python3; pngquant makes the files smaller where it is there.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 plimsoll=$(realpath "${1:-build/release/apps/plimsoll}")
 out=$PWD/docs/figures
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
-# Nothing of this user's shows; the run is a real one, on this machine's CPU.
+# Nothing of this user's shows.
 export HOME=$work/home XDG_DATA_HOME=$work/data PLIMSOLL_STORE=$work/runs.db LANG=C.UTF-8 PLIMSOLL_NVML_LIBRARY=/nonexistent
 mkdir -p "$HOME"
 
@@ -20,7 +20,7 @@ picture() {  # PAGE NAME WIDTH HEIGHT SCALE
   if command -v pngquant >/dev/null; then
     pngquant --force --output "$out/$2.png" 128 "$work/$2.png"
   else
-    convert "$work/$2.png" -colors 128 -define png:compression-level=9 "PNG8:$out/$2.png"
+    cp "$work/$2.png" "$out/$2.png"
   fi
   echo "$out/$2.png: $(stat -c %s "$out/$2.png") bytes"
 }
@@ -43,28 +43,33 @@ picture "$work/weigh.html" readme_weigh 900 "$(cat weigh.height)" 1
 
 # Memory over one training step.
 "$plimsoll" estimate resnet50 --mode train --batch 64 --device t4 --timeline timeline.html >/dev/null
-picture "$work/timeline.html" readme_timeline 1100 640 1
+picture "$work/timeline.html" readme_timeline 1100 860 1
 
-# The report of a run: 40 seconds of a training that waits for its data now and then.
-cat >train.py <<'PYTHON'
-import math, time
-print("plimsoll: param lr 0.1\nplimsoll: param batch 64", flush=True)
-end = time.time() + 40
-step = 0
-while time.time() < end:
-    # A step of work, and a wait for data in every fourth.
-    until = time.time() + 0.15
-    while time.time() < until:
-        sum(i * i for i in range(1000))
-    if step % 4 == 3:
-        time.sleep(0.2)
-    print(f"plimsoll: metric loss {2.3 * math.exp(-step / 60) + 0.02 * math.sin(step):.4f} step {step}", flush=True)
-    print(f"plimsoll: metric accuracy {1 - 0.9 * math.exp(-step / 45):.4f} step {step}", flush=True)
-    if step % 40 == 0:
-        print(f"plimsoll: epoch {step // 40 + 1}", flush=True)
-    step += 1
+# The report of a run: a training beside another under MPS, as it was recorded on an H200 (collocation_h200_points.csv.xz).
+python3 - "$out/collocation_h200_points.csv.xz" <<'PYTHON'
+import collections, csv, datetime, lzma, os, sys
+RUN = "771429a897a03619280b4541a15ce74d"
+points = collections.defaultdict(list)
+with lzma.open(sys.argv[1], "rt") as file:
+    for row in csv.DictReader(file):
+        if row["run"] == RUN:
+            time = datetime.datetime.fromisoformat(row["time"].replace("Z", "+00:00"))
+            points[row["metric"]].append((int(time.timestamp() * 1000), row["value"], row["step"] or 0))
+times = [time for series in points.values() for time, _, _ in series]
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+write("mlruns/0/meta.yaml", "artifact_location: x\nexperiment_id: '0'\nlifecycle_stage: active\nname: collocation\n")
+run = f"mlruns/0/{RUN}"
+write(f"{run}/meta.yaml", f"artifact_uri: x\nexperiment_id: '0'\nlifecycle_stage: active\nrun_id: {RUN}\nrun_name: large, beside small\n"
+      f"run_uuid: {RUN}\nstart_time: {min(times)}\nend_time: {max(times)}\nstatus: 3\nuser_id: ''\n")
+for name, value in {"device.0.name": "NVIDIA H200", "mode": "mps", "workload": "small + large",
+                    "command": "python3 bench/device/collocated_training.py large 20"}.items():
+    write(f"{run}/tags/plimsoll.{name}", value)
+for metric, series in points.items():
+    write(f"{run}/metrics/{metric}", "".join(f"{time} {value} {step}\n" for time, value, step in series))
 PYTHON
-"$plimsoll" run --quiet --name "first training" -- python3 train.py >/dev/null
-run=$("$plimsoll" runs --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["runs"][0]["id"])')
-"$plimsoll" report "$run" --html report.html >/dev/null
-picture "$work/report.html" readme_report 1100 900 1
+"$plimsoll" import-mlflow mlruns >/dev/null
+"$plimsoll" report 771429a8 --html report.html >/dev/null 2>&1
+picture "$work/report.html" readme_report 1100 1320 1

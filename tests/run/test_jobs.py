@@ -18,7 +18,7 @@ def rows(path):
 def test_jobs_of_a_workload_run_together_and_workloads_one_after_the_other(machine):
     path = machine.folder / "jobs.csv"
     path.write_text("Workload,Name,Command\n" + "".join(
-        f"{w},{n},sh -c 'date +%s.%N >{w}{n}.start; "
+        f"{w},{n},sh -c 'date +%s.%N >{w}{n}.new; mv {w}{n}.new {w}{n}.start; "
         f"until [ -e {w}1.start -a -e {w}2.start -a -e {w}3.start ]; do sleep 0.05; done; date +%s.%N >{w}{n}.end'\n"
         for w in "ab" for n in "123"))  # each ends only when all of its workload have begun
     done = machine.run(path, "--json")
