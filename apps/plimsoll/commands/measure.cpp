@@ -170,7 +170,7 @@ int tell_plan(const std::vector<PlannedRow>& rows, const Error& lacking, const M
   else if (options.csv)
     fmt::print("{}", report::to_csv(plan_table(rows)));
   else
-    fmt::print("Nothing was measured; this would be, one fresh process for each row:\n\n{}\n",
+    fmt::print("Nothing was measured; this would be, one fresh process for each row:\n\n{}",
                report::to_text(plan_table(rows), style));
   fmt::print(stderr, "plimsoll: nothing was measured: {}\n  {}\n", printable(lacking.text()), lacking.hint);
   return 3;
