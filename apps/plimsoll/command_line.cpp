@@ -97,6 +97,13 @@ std::size_t help_width() {
   return std::clamp(width ? static_cast<std::size_t>(*width) : kUsualHelp, kNarrowestHelp, kWidestHelp);
 }
 
+/// "runs show": errors begin with the program's name already.
+std::string label_of(const CommandLine& command) {
+  const std::string name = command.full_name();
+  const auto space = name.find(' ');
+  return space == name.npos ? name : name.substr(space + 1);
+}
+
 /// Of "--json excludes --csv": both.
 std::optional<std::pair<std::string, std::string>> around(std::string_view text, std::string_view middle) {
   const auto at = text.find(middle);
@@ -427,7 +434,7 @@ std::optional<Error> CommandLine::unknown_option() const {
   std::vector<std::string> known;
   for (const CommandLine* of = &at; of != nullptr; of = of->parent_)
     for (const std::string& option : of->long_names()) known.push_back("--" + option);
-  Error error{fmt::format("{} has no option {}", at.full_name(), printable(name))};
+  Error error{fmt::format("{} has no option {}", label_of(at), printable(name))};
   error.hint = did_you_mean(name, std::vector<std::string_view>(known.begin(), known.end()));
   if (!error.hint.empty()) error.hint += ' ';
   error.hint += fmt::format("`{} --help` lists its options.", at.full_name());
@@ -441,18 +448,19 @@ Error CommandLine::explain(const CLI::ParseError& problem) const {
   Error error{what, {}, fmt::format("`{} --help` says what can be given.", at.full_name())};
   const std::vector<std::string> left = app_->remaining(true);
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr && !left.empty()) {
-    error.message = fmt::format("{} does not take {}", at.full_name(), quote(left.front()));
+    error.message = fmt::format("{} does not take {}", label_of(at), quote(left.front()));
   } else if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr) {
     const CommandLineOption* option = at.find(what.substr(0, what.find(' ')));
     std::vector<std::string> verbs;
     for (const auto& verb : at.subcommands_)
       if (!verb->hidden()) verbs.push_back(verb->name());
     if (option != nullptr) {
-      error.message = fmt::format("{} needs {}{}", at.full_name(),
+      error.message = fmt::format("{} needs {}{}", label_of(at),
                                   option->names().empty() ? "" : option->name() + ' ', option->text());
+      error.hint = fmt::format("{}: {}. {}", option->text(), option->option_->get_description(), error.hint);
     } else if (!verbs.empty()) {
-      error.message = left.empty() ? fmt::format("{} needs a command", at.full_name())
-                                   : fmt::format("{} has no command {}", at.full_name(), quote(left.front()));
+      error.message = left.empty() ? fmt::format("{} needs a command", label_of(at))
+                                   : fmt::format("{} has no command {}", label_of(at), quote(left.front()));
       const std::string near =
           left.empty()
               ? std::string()
@@ -473,7 +481,10 @@ Error CommandLine::explain(const CLI::ParseError& problem) const {
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr && option != nullptr)
       error.message = option->given() ? fmt::format("{} is given too often", valued->first)
                                       : fmt::format("{} needs a value: {}", valued->first, option->text());
-    if (const auto lines = around(what, "\n")) std::tie(error.message, error.hint) = *lines;
+    if (const auto lines = around(error.message, "\n")) std::tie(error.message, error.hint) = *lines;
+    // An argument without dashes is known to people by what the help calls it.
+    if (option != nullptr && option->names().empty() && error.message.starts_with(valued->first + ": "))
+      error.message.replace(0, valued->first.size(), option->text());
   }
   return error;
 }

@@ -102,6 +102,21 @@ Example example_of(std::string_view line) {
           std::string(purpose == line.npos ? std::string_view() : line.substr(purpose))};
 }
 
+/// What a long command may be broken between: an option stays with its value.
+std::vector<std::string> command_words(std::string_view command) {
+  std::vector<std::string> out;
+  for (std::string& word : split_words(command, "\"'")) {
+    const bool value = !out.empty() && out.back().starts_with('-') &&
+                       out.back().find(' ') == std::string::npos && out.back() != "--" &&
+                       !word.starts_with('-');
+    if (value)
+      out.back() += ' ' + word;
+    else
+      out.push_back(std::move(word));
+  }
+  return out;
+}
+
 std::string examples(const std::vector<Example>& all, std::size_t width) {
   std::size_t column = 0;
   for (const Example& e : all)
@@ -120,7 +135,7 @@ std::string examples(const std::vector<Example>& all, std::size_t width) {
     if (!e.purpose.empty())
       for (const std::string& line : sentence_lines(e.purpose, width - kIndent - 2))
         out += fmt::format("{}# {}\n", indent, line);
-    for (const std::string& line : fill(split_words(e.command, "\"'"), width - kIndent, " \\", kIndent))
+    for (const std::string& line : fill(command_words(e.command), width - kIndent, " \\", kIndent))
       out += indent + line + '\n';
   }
   return out;

@@ -91,7 +91,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "Examples:\n"
-      "  plimsoll weigh resnet50               what it needs, and which devices carry it\n"
+      "  plimsoll weigh resnet50               what it needs, and what carries it\n"
       "  plimsoll inspect model.onnx --layers  every layer's work and bytes\n"
       "  plimsoll run -- python train.py       run it, watched and recorded\n"
       "`plimsoll COMMAND --help` explains a command, with examples.");

@@ -36,14 +36,14 @@ constexpr UnitName kShares[] = {{"%", 0.01}, {"", 1}};
 constexpr UnitName kNone[] = {{"", 1}};
 constexpr UnitName kPrices[] = {{"/h", 1}, {"$/h", 1}, {"", 1}};
 
-/// "s, ms or min"
+/// "s, ms and min"
 std::string unit_names(std::span<const UnitName> units) {
   std::vector<std::string_view> names;
   for (const UnitName& unit : units)
     if (!unit.name.empty()) names.push_back(unit.name);
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i)
-    out += fmt::format("{}{}", i == 0 ? "" : i + 1 == names.size() ? " or " : ", ", names[i]);
+    out += fmt::format("{}{}", i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
   return out;
 }
 

@@ -144,7 +144,7 @@ Result<const Offer*> find_offer(std::span<const Offer> offers, std::string_view 
   std::string hint = did_you_mean(name, names);
   if (hint.empty()) hint = "plimsoll cost --list shows those known";
   return std::unexpected(
-      Error{fmt::format("nobody offers \"{}\"", printable(name, 80)), {}, std::move(hint)});
+      Error{fmt::format("no offer is called \"{}\"", printable(name, 80)), {}, std::move(hint)});
 }
 
 const Offer* cheapest_per_device(std::span<const Offer> offers, std::string_view device) {

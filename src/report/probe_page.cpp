@@ -65,10 +65,11 @@ std::string survey_page(const Survey& survey) {
     out += section(fmt::format("{}: memory by working set", side), curve_table(**device, "memory-"));
     out += section(fmt::format("{}: copies by size", side), curve_table(**device, "copy-"));
   }
-  out +=
-      "</main>\n<footer>\n" + paragraphs(survey_notes(survey), "note") +
-      "<p class=\"note\">Medians, with half of their 95 % interval. PPP, the platform's percent of peak, is "
-      "what was measured as a share of what the datasheet promises.</p>\n</footer>\n</body>\n</html>\n";
+  out += "</main>\n<footer>\n" + paragraphs(survey_notes(survey), "note") +
+         "<p class=\"note\">Medians, with half of their 95 % interval. \"Of peak\" is what was measured as a "
+         "share "
+         "of what the datasheet promises: PPP, the platform's percent of "
+         "peak.</p>\n</footer>\n</body>\n</html>\n";
   return out;
 }
 

@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect('plimsoll weigh resnet5', 'resnet50', exactly=True)
     expect('plimsoll weigh ', 'resnet50', 'gpt2', 'model.onnx', 'tiny.onnx', 'train.py', 'models/', without=('training.log',))
     expect('plimsoll weigh models/', 'models/deep.onnx', exactly=True)
-    expect('plimsoll weigh resnet50 --ba', '--batch', exactly=True)
+    expect('plimsoll weigh resnet50 --ba', '--batch', '--batch-norm', exactly=True)
     expect('plimsoll weigh resnet50 --', '--batch', '--device', '--help', '--color')
     expect('plimsoll weigh resnet50 --device h', 'h100-sxm', 'h200')
     expect('plimsoll weigh resnet50 --device t4,h2', 't4,h200', exactly=True)

@@ -1,5 +1,5 @@
 """A folder with all that the examples name: models, scripts, logs, jobs, a trace, and a store with runs."""
-import os, pathlib, shutil, subprocess, sys
+import json, math, os, pathlib, shutil, subprocess, sys
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / 'fixtures'
 # Ids that the examples name by their first digits.
@@ -60,6 +60,17 @@ user_id: somebody
         write(at / 'tags' / 'plimsoll.workload', 'sweep')
 
 
+def write_weights(path):
+    """Those of tiny.onnx, as safetensors: the length of a header, the header, the numbers."""
+    header, at = {}, 0
+    for name, shape in (('w', [4, 3, 3, 3]), ('b', [4]), ('v', [4, 5])):
+        size = 4 * math.prod(shape)
+        header[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [at, at + size]}
+        at += size
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, 'little') + text + bytes(at))
+
+
 def prepare(folder, program, nvml=None):
     """Fills `folder`; gives the environment in which programs are to run there."""
     folder = pathlib.Path(folder)
@@ -77,6 +88,7 @@ def prepare(folder, program, nvml=None):
                          ('traces/resnet50-b64-adam.json.gz', 'trace.json.gz')):
         shutil.copy(FIXTURES / source, work / name)
     subprocess.run(['gunzip', '-k', 'trace.json.gz'], cwd=work, check=True)
+    write_weights(work / 'model.safetensors')
     write(work / 'train.py', TRAIN)
     write(work / 'jobs.toml', JOBS)
     write(work / 'jobs.csv', 'Experiment,Workload,Command\nvision,sweep,python train.py\n')

@@ -50,7 +50,7 @@ void add_export(CommandLine& app, Invocation& invocation) {
   command
       ->add_option("--input", options->inputs,
                    "Shape of an input of FILE.py:function without its batch: 3x224x224")
-      ->option_text("SHAPE …");
+      ->option_text("SHAPE…");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n  plimsoll export resnet50 --mode train -o resnet50.onnx\n  plimsoll export bert-base -o "

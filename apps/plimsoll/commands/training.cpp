@@ -213,8 +213,7 @@ void add_training(CommandLine& app, Invocation& invocation) {
       "  plimsoll training resnet50 --device h200 --batch 128 --dataset-size 1281167 --epochs 90 --devices "
       "1,2,4,8\n"
       "  plimsoll training --step-time 62ms --batch 128 --dataset-size 1281167 --epochs 90 --devices 1,2,4,8 "
-      "\\\n"
-      "    --gradients 102MB --link 450GB/s --link-latency 5us --overlap full --scaling weak");
+      "--gradients 102MB --link 450GB/s --link-latency 5us --overlap full --scaling weak");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation]() -> Result<int> {
       if (options->model.model.empty() && !options->step.asked())
