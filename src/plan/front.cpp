@@ -104,7 +104,7 @@ void mark_front(std::span<Candidate> candidates) {
 std::string reason_of(const Choice& choice, const Question& question) {
   if (choice.candidates.empty()) return "there is no device to choose from";
   if (!choice.recommended)
-    return fmt::format("every device fails a limit, whatever form it runs; the hardest is {}",
+    return fmt::format("every device fails at least one limit, whatever form it runs; the hardest is {}",
                        hardest(choice));
   const Candidate& best = choice.candidates[*choice.recommended];
   std::string out = fmt::format("{} with {} in {} ", best.device->id, question.variants[best.variant].name,

@@ -293,7 +293,7 @@ std::string choice_text(const ChoiceReport& report, const TextStyle& style) {
   if (!report.all && !report.named) shown = without_ruled_out(report, shown.rows);
   const std::string_view answer = choice.certain()     ? "Recommended: "
                                   : choice.recommended ? "No device is known to meet every limit. Nearest: "
-                                                       : "None: ";
+                                                       : "No device meets the limits: ";
   std::string out = paragraph(printable(fmt::format("{}{}.", answer, choice.reason)), style) + '\n';
   out += heading(report, style) + waiting(report.imaging, style);
   if (!shown.rows.empty()) {

@@ -39,21 +39,23 @@ bool is_overhead(const BarPart& part) {
 
 }  // namespace
 
-std::string barred_table_html(const Table& table, std::span<const RowBar> bars) {
+std::string barred_table_html(const Table& table, std::span<const RowBar> bars, BarPlace place) {
   const auto kind = [&](std::size_t column) {
     return table.columns[column].align == Align::right ? " class=\"number\"" : "";
   };
-  std::string out = "<table class=\"barred\"><thead><tr>";
+  const bool below = place == BarPlace::below;
+  std::string out = fmt::format("<table class=\"barred{}\"><thead><tr>", below ? " below" : "");
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     out += fmt::format("<th{}>{}</th>", kind(c), escape_html(table.columns[c].title));
-    if (c == 0) out += "<td></td>";
+    if (c == 0 && !below) out += "<td></td>";
   }
   out += "</tr></thead><tbody>\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     out += "<tr>";
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      out += fmt::format("<td{}>{}</td>", kind(c), escape_html(table.rows[r][c]));
-      if (c == 0) out += fmt::format("<td class=\"bar-cell\">{}</td>", bar_html(bars[r]));
+      out += fmt::format("<td{}>{}", kind(c), escape_html(table.rows[r][c]));
+      if (c == 0) out += (below ? "" : "</td><td class=\"bar-cell\">") + bar_html(bars[r]);
+      out += "</td>";
     }
     out += "</tr>\n";
   }

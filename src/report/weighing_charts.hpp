@@ -1,5 +1,5 @@
 #pragma once
-#include <optional>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,9 +16,12 @@ struct RowBar {
   std::string_view kind = "need";  ///< the class that colours it: "need", "over"
 };
 
-/// A table with a bar after the first cell of each row. There are as many bars as rows; text is never scaled,
-/// so that it can be read on a phone, too.
-[[nodiscard]] std::string barred_table_html(const Table& table, std::span<const RowBar> bars);
+/// Beside the first cell of its row, or below its text where that is long: names of layers.
+enum class BarPlace : std::uint8_t { beside, below };
+
+/// A table with a bar in each row. There are as many bars as rows; text is never scaled, so that it can be
+/// read on a phone, too.
+[[nodiscard]] std::string barred_table_html(const Table& table, std::span<const RowBar> bars, BarPlace place);
 
 /// What the memory that a device needs is made of: a bar of its parts and their legend. Empty where unknown.
 [[nodiscard]] std::string memory_chart_html(const WeighedDevice& device);

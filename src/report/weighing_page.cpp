@@ -81,10 +81,10 @@ std::string section(std::string_view title, const Table& table, std::string_view
 
 /// The same with a bar in each row.
 std::string barred_section(std::string_view title, const Table& table, std::span<const RowBar> bars,
-                           std::string_view note = {}) {
+                           BarPlace place, std::string_view note = {}) {
   if (table.rows.empty()) return "";
   return fmt::format("<section>\n<h2>{}</h2>\n{}{}</section>\n", escape_html(title),
-                     barred_table_html(table, bars),
+                     barred_table_html(table, bars, place),
                      note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", escape_html(note)));
 }
 
@@ -111,7 +111,7 @@ std::string time_chart(const Weighing& w) {
                     d.time->high.value() / longest, d.fits().value_or(true) ? "need" : "over"});
   }
   return barred_section(
-      "Time by device", t, bars,
+      "Time by device", t, bars, BarPlace::beside,
       "Those that it fits on come first, each group by time. The thin line is the 95 % interval.");
 }
 
@@ -169,7 +169,7 @@ std::string slowest_layers(const WeighedDevice& d, const Weighing& w, std::strin
                       std::string(name(layers[i]->bottleneck))});
     bars.push_back({.length = time_of(layers[i]) / std::max(time_of(layers[0]), 1e-30)});
   }
-  return barred_section(title, t, bars);
+  return barred_section(title, t, bars, BarPlace::below);
 }
 
 std::string largest_tensors(const WeighedDevice& d, std::string_view title) {
@@ -181,7 +181,7 @@ std::string largest_tensors(const WeighedDevice& d, std::string_view title) {
     t.rows.push_back({printable(r.tensor), text(r.bytes), std::string(name(r.purpose))});
     bars.push_back({.length = r.bytes / std::max(d.memory->at_peak[0].bytes, Bytes(1))});
   }
-  return barred_section(title, t, bars);
+  return barred_section(title, t, bars, BarPlace::below);
 }
 
 }  // namespace
