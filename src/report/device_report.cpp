@@ -37,8 +37,13 @@ std::string source_words(const Figure& figure) {
   return printable(figure.source + (figure.date.empty() ? "" : ", " + figure.date));
 }
 
+/// What a page leaves to the whole list: what only the simulator of memory reads.
+bool is_detail(std::string_view fact) {
+  return fact == "CUDA context" || fact == "matrix kernels" || fact == "convolution kernels";
+}
+
 /// Most figures share a few sources: each is told once, and stands in the table as its number.
-std::string figures_text(const Device& device, const TextStyle& style) {
+std::string figures_text(const Device& device, bool all, const TextStyle& style) {
   Table table{{{"Figure"},
                {"Value", Align::right, false, Importance::always},
                {"Provenance"},
@@ -46,7 +51,7 @@ std::string figures_text(const Device& device, const TextStyle& style) {
               {}};
   std::vector<std::string> sources;
   for (const DeviceFact& fact : device_facts(device)) {
-    if (!*fact.figure) continue;
+    if (!*fact.figure || (!all && is_detail(fact.name))) continue;
     const std::string source = source_words(**fact.figure);
     auto found = std::ranges::find(sources, source);
     if (found == sources.end()) found = sources.insert(sources.end(), source);
@@ -103,47 +108,46 @@ std::string measured_head(const Calibration& calibration, const TextStyle& style
   return remarks.empty() ? out : out + hanging("  ", fmt::format("{}", fmt::join(remarks, "; ")), style);
 }
 
-/// Of each ceiling the one that counts: memory's and not a cache's, the largest product. What only models of
-/// energy read is left to the whole list.
+/// Of each ceiling the one that counts: memory's and not a cache's, the largest product. What says nearly the
+/// same as another, or is read by models of energy alone, is left to the whole list.
 Calibration in_short(const Calibration& calibration) {
+  constexpr std::string_view kLeftOut[] = {"memory-copy", "memory-triad", "launch-to-completion"};
   Calibration out;
   std::set<std::string_view> seen;
   for (const hardware::Ceiling& ceiling : calibration.ceilings) {
     const std::string_view name = ceiling.name;
-    if (name.starts_with("energy-") || name.ends_with("-l1") || !seen.insert(name).second) continue;
+    if (name.starts_with("energy-") || name.ends_with("-l1") || name.ends_with("-pageable") ||
+        std::ranges::find(kLeftOut, name) != std::end(kLeftOut) || !seen.insert(name).second)
+      continue;
     out.ceilings.push_back(*hardware::ceiling_named(calibration.ceilings, name));
   }
   return out;
 }
 
 /// How far the time of an operator is off that is predicted from the others, by arithmetic.
-Table error_table(const Calibration& calibration) {
+std::string error_words(const Calibration& calibration) {
   struct Sum {
-    std::set<hardware::OperatorClass> classes;
     double points = 0, half = 0, most = 0;
   };
   std::map<Arithmetic, Sum> sums;
   for (const hardware::ClassFit& fit : calibration.fits) {
     Sum& sum = sums[fit.arithmetic];
     const auto points = static_cast<double>(fit.points);
-    sum.classes.insert(fit.operator_class);
     sum.points += points;
     sum.half += points * fit.residual;
     sum.most += points * fit.residual_90;
   }
-  Table table{{{"Arithmetic"},
-               {"Kinds of operators", Align::right},
-               {"Points", Align::right, false, Importance::detail},
-               {"Median error", Align::right, false, Importance::telling},
-               {"One in ten exceeds", Align::right}},
-              {}};
+  std::vector<std::string> parts;
   for (const auto& [arithmetic, sum] : sums)
     if (sum.points > 0)
-      table.rows.push_back({std::string(hardware::name(arithmetic)), fmt::format("{}", sum.classes.size()),
-                            grouped(static_cast<std::int64_t>(sum.points)),
-                            fmt::format("{:.1f} %", 100 * sum.half / sum.points),
-                            fmt::format("{:.1f} %", 100 * sum.most / sum.points)});
-  return table;
+      parts.push_back(fmt::format("{} {:.1f} % ({:.1f} %)", hardware::name(arithmetic),
+                                  100 * sum.half / sum.points, 100 * sum.most / sum.points));
+  if (parts.empty()) return "";
+  return fmt::format(
+      "An operator's time, predicted from the other points, is off by less than this in half of the cases "
+      "(in nine "
+      "of ten): {}.",
+      fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -176,25 +180,23 @@ std::vector<DeviceFact> device_facts(const Device& d) {
 
 std::string device_text(const DeviceReport& report, const TextStyle& style) {
   const Device& device = report.device;
-  std::string out = head_text(device, style) + figures_text(device, style) + price_text(report, style) +
-                    notes_text(device, style);
+  std::string out = head_text(device, style) + figures_text(device, false, style) +
+                    price_text(report, style) + notes_text(device, style);
   if (report.calibration == nullptr) return out;
   const Calibration& calibration = *report.calibration;
   out += measured_head(calibration, style);
   if (const Table ceilings = ceiling_table(in_short(calibration)); !ceilings.rows.empty())
     out += "\n" + to_text(ceilings, style);
-  if (const Table errors = error_table(calibration); !errors.rows.empty())
-    out += "\n" + to_text(errors, style) +
-           paragraph("Errors of an operator's time, predicted from the other points.", style);
-  return out + "\n" +
-         paragraph(fmt::format("{} ceilings by size and {} classes of operators: --all, or --json.",
-                               calibration.ceilings.size(), calibration.fits.size()),
-                   style);
+  if (const std::string errors = error_words(calibration); !errors.empty())
+    out += "\n" + paragraph(errors, style);
+  return out + paragraph(fmt::format("{} ceilings by size and {} classes of operators: --all, or --json.",
+                                     calibration.ceilings.size(), calibration.fits.size()),
+                         style);
 }
 
 std::string device_details(const DeviceReport& report, const TextStyle& style) {
   const Device& device = report.device;
-  std::string out = head_text(device, style) + figures_text(device, style) + price_text(report, style) +
+  std::string out = head_text(device, style) + figures_text(device, true, style) + price_text(report, style) +
                     notes_text(device, style);
   if (report.calibration == nullptr) return out;
   const Calibration& calibration = *report.calibration;

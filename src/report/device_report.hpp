@@ -27,8 +27,8 @@ struct DeviceReport {
   const hardware::Offer* cheapest = nullptr;           ///< null: no price list has it
 };
 
-/// A page: every figure with a number that stands for its source, the price, and of what was measured the
-/// ceilings and how far predictions are off.
+/// A page: the figures, each with a number that stands for its source, the price, and of what was measured
+/// the ceilings and how far predictions are off.
 [[nodiscard]] std::string device_text(const DeviceReport& report, const TextStyle& style);
 /// The same with every ceiling at every size and every class of operators.
 [[nodiscard]] std::string device_details(const DeviceReport& report, const TextStyle& style);

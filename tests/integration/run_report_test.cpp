@@ -57,8 +57,9 @@ class RunReport : public ::testing::Test {
   }
   ProcessOutput report(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {PLIMSOLL_PROGRAM, "report", "--store", path_});
-    const Result<ProcessOutput> done =
-        run({.argv = std::move(arguments), .timeout = std::chrono::minutes(4)});
+    const Result<ProcessOutput> done = run({.argv = std::move(arguments),
+                                            .environment = {{"COLUMNS", "120"}},
+                                            .timeout = std::chrono::minutes(4)});
     EXPECT_TRUE(done);
     return done.value_or(ProcessOutput{});
   }

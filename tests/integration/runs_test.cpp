@@ -55,7 +55,7 @@ class Runs : public testing::Test {
     options.argv = {PLIMSOLL_PROGRAM, "runs"};
     options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
     if (with_store) options.argv.insert(options.argv.end(), {"--store", path_});
-    options.environment = {{"TZ", "UTC"}, {"PLIMSOLL_STORE", path_}};
+    options.environment = {{"TZ", "UTC"}, {"PLIMSOLL_STORE", path_}, {"COLUMNS", "120"}};
     options.timeout = std::chrono::minutes(4);
     Result<ProcessOutput> got = run(options);
     if (got) return *got;
