@@ -131,10 +131,6 @@ bool Outbox::holds(const std::string& run) const {
          });
 }
 
-bool Outbox::holds_refused() const {
-  return std::ranges::any_of(held_, [](const auto& entry) { return !entry.second.batch.points.empty(); });
-}
-
 std::optional<std::uint64_t> Outbox::first_missing(const std::string& run) const {
   std::optional<std::uint64_t> first;
   const auto see = [&](std::uint64_t number) { first = std::min(first.value_or(number), number); };

@@ -45,7 +45,6 @@ class Outbox {
   [[nodiscard]] Status write_all(store::Store& store, Clock::time_point now);
   [[nodiscard]] std::size_t points() const { return points_; }
   [[nodiscard]] bool holds(const std::string& run) const;
-  [[nodiscard]] bool holds_refused() const;
   /// The number of the first point of a run that is not in the store; nothing where all are.
   [[nodiscard]] std::optional<std::uint64_t> first_missing(const std::string& run) const;
   [[nodiscard]] Lost lost(const std::string& run) const;

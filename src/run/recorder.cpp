@@ -157,7 +157,8 @@ struct Recorder::State {
           if (recorded.id == run) add_trouble(recorded, text);
     if (!status)
       for (auto& [number, recorded] : runs) add_trouble(recorded, status.error().text());
-    bool news = troubles.note(status, metrics_out.holds_refused() || samples_out.holds_refused());
+    waiting = metrics_out.points() + samples_out.points();
+    bool news = troubles.note(status, waiting > 0);
     for (auto& [number, recorded] : runs) {
       const std::optional<std::uint64_t> missing = metrics_out.first_missing(recorded.id);
       const std::uint64_t committed = missing ? *missing - 1 : numbers_seen;
@@ -168,7 +169,6 @@ struct Recorder::State {
         news = true;
       }
     }
-    waiting = metrics_out.points() + samples_out.points();
     if (news) signal();
   }
 

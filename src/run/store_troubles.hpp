@@ -15,8 +15,7 @@ class StoreTroubles {
   StoreTroubles(std::size_t most_held, std::chrono::milliseconds patience)
       : most_held_(most_held), patience_(patience) {}
 
-  /// How a writing went; `held`: metrics are held back that the store refused. True where there is something
-  /// to tell.
+  /// How a writing went; `held`: something is still held back. True where there is something to tell.
   bool note(const Status& written, bool held);
   /// Metrics that were refused or given up; what is to be written into each run's record of it.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> note(

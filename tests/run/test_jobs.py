@@ -116,6 +116,8 @@ def test_a_failed_job_of_a_toml_file_is_told_of_until_it_succeeds(machine):
     quiet = machine.run(path, "-q")
     assert quiet.code == 1, "it is still so"
     assert "1 of 2 jobs failed: workload-1 / bad (run " in quiet.err and "--rerun failed" in quiet.err
+    (left,) = json.loads(machine.run(path, "--json").out)["failed_jobs"]
+    assert left["name"] == "bad" and len(left["run"]) == 32
     (machine.folder / "mended").touch()
     mended = machine.run(path, "--rerun", "failed")
     assert mended.code == 0 and "failed" not in mended.err.replace("--rerun failed", "")

@@ -162,13 +162,13 @@ nlohmann::ordered_json to_json(const Ended& ended, const Job& job) {
   return out;
 }
 
-void print_result_json(const running::SessionResult& result, const std::vector<Job>& jobs) {
+nlohmann::ordered_json to_json(const running::SessionResult& result, const std::vector<Job>& jobs) {
   nlohmann::ordered_json out;
   out["interrupted"] = result.interrupted;
   out["sampling"] = {{"frames", result.frames}, {"cpu_seconds", result.sampler_cpu_seconds}};
   out["runs"] = nlohmann::ordered_json::array();
   for (const Ended& ended : result.ended) out["runs"].push_back(to_json(ended, jobs[ended.job]));
-  print_json(out);
+  return out;
 }
 
 /// The command's own code, as it would have been without Plimsoll; 128 + N for a signal, as a shell says it.
@@ -296,7 +296,7 @@ Result<int> run_command(const RunOptions& options, const std::vector<std::string
   };
   const auto result = run_served(options, jobs, *session, listener);
   if (!result) return std::unexpected(result.error());
-  if (options.json) print_result_json(*result, jobs);
+  if (options.json) print_json(to_json(*result, jobs));
   return result->ended.empty() ? 130 : exit_code_of(result->ended.front());
 }
 
@@ -408,7 +408,14 @@ Result<int> run_file(const RunOptions& options, const std::string& path) {
   };
   const auto result = run_served(options, due, *session, listener);
   if (!result) return std::unexpected(result.error());
-  if (options.json) print_result_json(*result, due);
+  if (options.json) {
+    nlohmann::ordered_json out = to_json(*result, due);
+    out["failed_jobs"] = nlohmann::ordered_json::array();
+    for (const Job& job : file->jobs)
+      if (has_failed(job))
+        out["failed_jobs"].push_back({{"name", job.name}, {"workload", job.workload}, {"run", job.run}});
+    print_json(out);
+  }
   tell_left(*file);
   const bool any_failed = std::ranges::any_of(file->jobs, has_failed);
   return result->interrupted ? 130 : any_failed ? 1 : 0;
