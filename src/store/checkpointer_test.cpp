@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 constexpr auto kNever = 300s;
 
 template <class Condition>
-bool comes_true(Condition condition) {
+bool comes_true(const Condition& condition) {
   const auto end = std::chrono::steady_clock::now() + kNever;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;

@@ -398,7 +398,7 @@ TEST(Server, BringsBodiesIntoFiles) {
   }
   EXPECT_EQ(client.ask("PUT /large HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000001\r\n\r\n").status,
             413);
-  server->stop(std::chrono::seconds(5));
+  server->stop(std::chrono::minutes(5));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(directory->path()))
     names.insert(entry.path().filename());

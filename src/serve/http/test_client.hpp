@@ -25,7 +25,8 @@ struct Reply {
   std::string body = {};
 };
 
-/// A client that sends what a test says, to the byte. No wait is longer than five minutes: what has not come by then never comes.
+/// A client that sends what a test says, to the byte. No wait is longer than five minutes: what has not come
+/// by then never comes.
 class TestClient {
  public:
   explicit TestClient(std::uint16_t port, int receive_buffer = 0)
