@@ -3,16 +3,19 @@
 
 usage: tracking_server.py PLIMSOLL MLFLOW [--store sqlite|postgresql] [--seconds 5] [--clients 4] [--runs 10000]
                           [--points 10000000] [--parts rates,search,history,memory] [--flush] [--rate 600]
+                          [--through http|mlflow]
 
 PLIMSOLL is the program, MLFLOW the `mlflow` of a Python environment (for PostgreSQL with psycopg2 in it), or "none" where
 there is none: then only Plimsoll's rates are taken, and --rate stands for ten times MLflow's. Clients are
-processes that keep a connection each and send bodies that were made before the clock starts. Prints for each kind of
+processes that keep a connection each and send bodies that were made before the clock starts; with --through mlflow they
+call MLflow's own Python client, as a training script does, in the Python that runs this. Prints for each kind of
 call the rate of both, the ratio, and the 99th percentile, of single metrics also at ten times MLflow's rate; then the
 time of searches, that of a history of a million points thinned out to 2,500, as points and as spans, and Plimsoll's
 memory while --points more come in.
 """
 import argparse
 import contextlib
+import functools
 import glob
 import http.client
 import json
@@ -68,37 +71,58 @@ def one(run, step):
                        "step": step})
 
 
-def load(port, kind, seconds, pause, start, answers):
-    """Calls one after the other; with a pause each is due that long after the one before, however long that took, and its
-    time counts from when it was due."""
+def through_http(port, kind):
+    """Calls with bodies that are made beforehand, and nothing between them and the connection."""
     client = Client(port)
     run = client.new_run()
     if kind == "log-batch":
         path, bodies = API + "runs/log-batch", [batch(run, 1000 * i, 1000) for i in range(400)]
     else:
         path, bodies = API + "runs/log-metric", [one(run, i) for i in range(20000)]
+    return [functools.partial(client.send, "POST", path, body) for body in bodies]
+
+
+def through_mlflow(port, kind):
+    """The same by MLflow's own client: what it makes of its objects, and its session, are part of each call."""
+    from mlflow import MlflowClient
+    from mlflow.entities import Metric
+    client = MlflowClient(f"http://127.0.0.1:{port}")
+    run = client.create_run("0").info.run_id
+    if kind == "log-metric":
+        return [functools.partial(client.log_metric, run, "loss", i * 0.5, 1_700_000_000_000 + i, i) for i in range(20000)]
+    points = [[Metric(f"metric-{j % 10}", j * 0.5, 1_700_000_000_000 + j, j) for j in range(1000 * i, 1000 * i + 1000)]
+              for i in range(200)]
+    return [functools.partial(client.log_batch, run, metrics=each) for each in points]
+
+
+def load(port, kind, seconds, pause, through, start, answers):
+    """Calls one after the other; with a pause each is due that long after the one before, however long that took, and its
+    time counts from when it was due."""
+    calls = through_mlflow(port, kind) if through == "mlflow" else through_http(port, kind)
+    answers.put("ready")
     start.wait()
     begin, taken = time.perf_counter(), []
     due = begin + random.random() * pause
-    for body in bodies:
+    for call in calls:
         if pause:
             time.sleep(max(0, due - time.perf_counter()))
         sent = due if pause else time.perf_counter()
         if sent - begin > seconds:
             break
-        client.send("POST", path, body)
+        call()
         taken.append(time.perf_counter() - sent)
         due += pause
     answers.put((len(taken), time.perf_counter() - begin, taken))
 
 
-def loaded(port, kind, seconds, clients, pause=0):
+def loaded(port, kind, seconds, clients, pause=0, through="http"):
     start, answers = multiprocessing.Event(), multiprocessing.Queue()
-    processes = [multiprocessing.Process(target=load, args=(port, kind, seconds, pause, start, answers))
+    processes = [multiprocessing.Process(target=load, args=(port, kind, seconds, pause, through, start, answers))
                  for _ in range(clients)]
     for process in processes:
         process.start()
-    time.sleep(1)
+    for _ in processes:
+        assert answers.get() == "ready"
     start.set()
     found = [answers.get() for _ in processes]
     for process in processes:
@@ -273,7 +297,7 @@ def rates(command, folder, options):
             port = free_port()
             with served(command(which, port), port, folder):
                 for kind in ("log-batch", "log-metric"):
-                    found.setdefault((which, kind), []).append(loaded(port, kind, options.seconds, options.clients))
+                    found.setdefault((which, kind), []).append(loaded(port, kind, options.seconds, options.clients, through=options.through))
     for kind, scale in (("log-batch", 1000), ("log-metric", 1)):
         means = [statistics.mean(rate for rate, _ in found[which, kind]) * scale for which in both]
         tails = [max(tail for _, tail in found[which, kind]) * 1e3 for which in both]
@@ -283,7 +307,8 @@ def rates(command, folder, options):
         else:
             print(f"{kind:11} plimsoll {means[0]:10.0f} metrics/s, MLflow {means[1]:8.0f} metrics/s, ratio {means[0] / means[1]:6.1f}; "
                   f"99th percentile {tails[0]:.2f} ms and {tails[1]:.1f} ms, two rounds of {options.seconds:g} s", flush=True)
-    paced(command, folder, options, 10 * means[1] if len(both) == 2 else options.rate)
+    if options.through == "http":
+        paced(command, folder, options, 10 * means[1] if len(both) == 2 else options.rate)
 
 
 def paced(command, folder, options, rate):
@@ -308,6 +333,7 @@ def main():
     parser.add_argument("--points", type=int, default=10_000_000)
     parser.add_argument("--parts", default="rates,search,history,memory")
     parser.add_argument("--rate", type=float, default=600)
+    parser.add_argument("--through", default="http", choices=("http", "mlflow"))
     parser.add_argument("--flush", action="store_true", help="plimsoll serve --flush: each answer survives a power cut")
     options = parser.parse_args()
     if options.mlflow == "none" and options.parts != "rates":
@@ -333,7 +359,8 @@ def main():
                     "--port", str(port), "--backend-store-uri", stores[1], "--workers", "2", "--default-artifact-root", os.path.join(folder, "theirs")]
 
         parts = options.parts.split(",")
-        print(f"{options.store}, {options.clients} clients{', --flush' if options.flush else ''}", flush=True)
+        by = ", each MLflow's own" if options.through == "mlflow" else ""
+        print(f"{options.store}, {options.clients} clients{by}{', --flush' if options.flush else ''}", flush=True)
         if "rates" in parts:
             rates(command, folder, options)
         if "search" in parts:

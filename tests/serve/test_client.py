@@ -338,7 +338,7 @@ def test_a_model_that_is_to_be_registered(client):
     where = {"name": "dummy"} if MAJOR >= 3 else {"artifact_path": "dummy"}
     with pytest.raises(MlflowException, match="no model registry yet: log the model without registered_model_name"):
         with mlflow.start_run() as run:
-            mlflow.sklearn.log_model(model, registered_model_name="mine", **where)
+            mlflow.sklearn.log_model(model, registered_model_name="mine", pip_requirements=["scikit-learn"], **where)
     assert client.get_run(run.info.run_id).info.status == "FAILED"
     assert list(mlflow.sklearn.load_model(f"runs:/{run.info.run_id}/dummy").predict([[0]])) == [1]
     for call in (lambda: mlflow.register_model(f"runs:/{run.info.run_id}/dummy", "mine"),
