@@ -380,7 +380,7 @@ TEST_F(ForwarderTest, WhatTheServerSaysBecomesAnError) {
   EXPECT_EQ(error(401, "").kind, Error::Kind::bad_input);
   EXPECT_NE(error(401, "").hint.find("MLFLOW_TRACKING_TOKEN"), std::string::npos);
   EXPECT_EQ(error(302, "").kind, Error::Kind::bad_input);
-  EXPECT_NE(error(404, "<html>").message.find("no MLflow server"), std::string::npos);
+  EXPECT_NE(error(404, "<html>").message.find("not an MLflow server"), std::string::npos);
   EXPECT_EQ(error(200, "<html>").kind, Error::Kind::bad_input);
   const Error said = error(400, R"({"error_code": "INVALID_PARAMETER_VALUE", "message": "bad \u001b[31m"})");
   EXPECT_NE(said.message.find("bad \\x1b[31m"), std::string::npos) << said.message;

@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
         Replaced{"/protocol/confidence", "1", "between 0 and 1"},
         Replaced{"/protocol/seconds", "1e300", "year"},
         Replaced{"/protocol/scenario/arrival", "\"server\"", "which a server needs"},
-        Replaced{"/files", R"(["a\u0000b"])", "no path"},
+        Replaced{"/files", R"(["a\u0000b"])", "not a path"},
         Replaced{"/weights", R"([{"tensor": 1, "file": 0, "offset": 0, "bytes": 128}])", "weights[0].file"},
         Replaced{"/setting", "null", "setting: is missing"}));
 

@@ -83,7 +83,7 @@ TEST_F(EngineRun, OnlyTheLastLinesOfItsErrorsAreShown) {
 }
 
 TEST_F(EngineRun, NonsenseEndsItAtOnce) {
-  EXPECT_THAT(failure({kHello, "echo 'nonsense'", "sleep 60"}), HasSubstr("no answer: 'nonsense'"));
+  EXPECT_THAT(failure({kHello, "echo 'nonsense'", "sleep 60"}), HasSubstr("not an answer: 'nonsense'"));
   EXPECT_THAT(failure({"echo '{\"type\":\"window\",\"begin\":true,\"passes\":0,\"seconds\":0}'", "sleep 60"}),
               HasSubstr("which engine it is"));
 }

@@ -153,7 +153,7 @@ TEST_F(CudaRunning, WhatItDoesAfterItsLastWordDoesNotMatter) {
 }
 
 TEST_F(CudaRunning, NonsenseBeforeTheFirstFigureIsAnError) {
-  EXPECT_THAT(failure({"echo hello", "sleep 60"}), HasSubstr("no answer: 'hello'"));
+  EXPECT_THAT(failure({"echo hello", "sleep 60"}), HasSubstr("not an answer: 'hello'"));
   EXPECT_THAT(failure({kRate, "sleep 60"}), HasSubstr("which GPU"));
   EXPECT_THAT(failure({kDevice}), HasSubstr("exited with code 0 before it was done"));
   EXPECT_THAT(failure({"exit 127"}), HasSubstr("exited with code 127"));

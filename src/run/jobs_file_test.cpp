@@ -43,10 +43,10 @@ TEST(JobsFile, ReportsEveryBadRowAtOnce) {
   ASSERT_FALSE(file);
   const std::string said = all(file.error());
   EXPECT_THAT(said, HasSubstr("the header: there is no column 'Colour'"));
-  EXPECT_THAT(said, HasSubstr("line 2: Mode: '3g.20gb' is no way of sharing"));
+  EXPECT_THAT(said, HasSubstr("line 2: Mode: '3g.20gb' is not a way of sharing"));
   EXPECT_THAT(said, HasSubstr("MIG instances are not made here"));
   EXPECT_THAT(said, HasSubstr("line 3: Command: a quote is opened"));
-  EXPECT_THAT(said, HasSubstr("line 3: Time limit: 'soon' is no duration"));
+  EXPECT_THAT(said, HasSubstr("line 3: Time limit: 'soon' is not a duration"));
   EXPECT_THAT(said, HasSubstr("line 4: an MPS limit is given, but the mode is not mps"));
   EXPECT_THAT(said, HasSubstr("line 5: MPS percentage: '200'"));
   EXPECT_THAT(said, HasSubstr("line 5: there is no command"));

@@ -63,7 +63,7 @@ TEST(MetricPattern, FindsValuesByTheUsersOwnForm) {
 TEST(MetricPattern, SaysWhatIsWrongWithIt) {
   const auto broken = MetricPattern::make("loss=([0-9");
   ASSERT_FALSE(broken);
-  EXPECT_THAT(broken.error().text(), HasSubstr("no regular expression"));
+  EXPECT_THAT(broken.error().text(), HasSubstr("not a regular expression"));
   const auto unnamed = MetricPattern::make("([0-9]+)");
   ASSERT_FALSE(unnamed);
   EXPECT_THAT(unnamed.error().hint, HasSubstr("NAME=EXPRESSION"));

@@ -86,7 +86,7 @@ TEST(Filter, SaysWhereItIsWrong) {
       {"metrics.x = 1;", "character 14", "has no meaning"},
       {"metrics.x = 1x", "character 13", "not a number"},
       {"metrics.x = 1e999", "character 13", "not a number"},
-      {"start_time > 'yesterday'", "character 14", "no date"},
+      {"start_time > 'yesterday'", "character 14", "not a date"},
       {"metrics.`` = 1", "character 9", "1 to 250"},
       {"tags.x IS 'y'", "character 11", "expected NULL"},
   };

@@ -154,7 +154,7 @@ TEST_F(Runs, AreShownWhole) {
   EXPECT_NE(absent.error.find("there is no run '0000'"), std::string::npos);
   const ProcessOutput idle = plimsoll({"show", first_, "--limit", "3"});
   EXPECT_EQ(idle.exit_code, 2);
-  EXPECT_NE(idle.error.find("`runs show` has no use for --limit"), std::string::npos) << idle.error;
+  EXPECT_NE(idle.error.find("`runs show` does not take --limit"), std::string::npos) << idle.error;
   EXPECT_NE(plimsoll({"delte"}).error.find("Did you mean delete?"), std::string::npos);
 }
 

@@ -386,7 +386,7 @@ def test_servers_that_are_not_mlflow(here):
             assert "elsewhere" in told(uri, 2)
         assert calls == [], "the token went along"
     with answering(404, b"<html>") as (uri, _):
-        assert "no MLflow server" in told(uri, 2)
+        assert "not an MLflow server" in told(uri, 2)
     with answering(200, b"<html>") as (uri, _):
         assert "not MLflow's" in told(uri, 2)
     with answering(200, b"[" * (9 << 20)) as (uri, _):

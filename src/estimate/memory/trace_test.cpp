@@ -70,9 +70,9 @@ TEST(ReadTrace, OtherVersionsAreRefused) {
 }
 
 TEST(ReadTrace, OtherDocumentsAreRefused) {
-  EXPECT_THAT(refusal(""), HasSubstr("no JSON document"));
-  EXPECT_THAT(refusal("[1, 2]"), HasSubstr("no JSON document"));
-  EXPECT_THAT(refusal(R"({"version": 1, "events": [)"), HasSubstr("no JSON document"));
+  EXPECT_THAT(refusal(""), HasSubstr("not the JSON document"));
+  EXPECT_THAT(refusal("[1, 2]"), HasSubstr("not the JSON document"));
+  EXPECT_THAT(refusal(R"({"version": 1, "events": [)"), HasSubstr("not the JSON document"));
   EXPECT_THAT(refusal(R"({"version": 1})"), HasSubstr("no list of events"));
   EXPECT_THAT(refusal(R"({"version": 1, "events": {"a": 1}})"), HasSubstr("no list of events"));
 }
