@@ -12,6 +12,11 @@ std::string with_hint(const Error& error) {
   return error.hint.empty() ? error.text() + "." : fmt::format("{}. {}", error.text(), error.hint);
 }
 
+/// Errors with the same advice are of one kind, whatever the system said beside.
+const std::string& kind_of(const Error& error) {
+  return error.hint.empty() ? error.message : error.hint;
+}
+
 /// Metrics of one run that met the same end for the same reason.
 struct Alike {
   std::string first;  // metric
@@ -36,7 +41,7 @@ void StoreTroubles::say(const std::string& kind, std::string sentence) {
 bool StoreTroubles::note(const Status& written, bool held) {
   if (!written) {
     troubled_ = true;
-    say(written.error().text(),
+    say("nothing: " + kind_of(written.error()),
         fmt::format("the store takes nothing now: {} What comes is held in memory meanwhile, {} points at "
                     "most, and tried again.",
                     with_hint(written.error()), most_held_));
@@ -62,7 +67,7 @@ std::vector<std::pair<std::string, std::string>> StoreTroubles::note(
     const auto& [alike, error] = entry;
     troubled_ = true;
     out.emplace_back(key.first, fmt::format("the store refuses {}: {}", alike.names(), error.text()));
-    say("refuses: " + error.text(),
+    say("refuses: " + kind_of(error),
         fmt::format("the store refuses {}: {} What comes of it is held in memory and tried again for {:g} s.",
                     alike.names(), with_hint(error), seconds));
   }
@@ -72,7 +77,7 @@ std::vector<std::pair<std::string, std::string>> StoreTroubles::note(
     const std::string lost =
         fmt::format("{} points of {} are lost: {}", alike.given_up, alike.names(), error.text());
     out.emplace_back(key.first, fmt::format("{} is lost: {}", alike.names(), error.text()));
-    say("lost: " + error.text(), lost);
+    say("lost: " + kind_of(error), lost);
   }
   return out;
 }
