@@ -42,8 +42,8 @@ PYTHON
 picture "$work/weigh.html" readme_weigh 900 "$(cat weigh.height)" 1
 
 # Memory over one training step.
-"$plimsoll" estimate resnet50 --mode train --batch 64 --device t4 --timeline timeline.html >/dev/null
-picture "$work/timeline.html" readme_timeline 1100 860 1
+"$plimsoll" estimate resnet50 --mode train --batch 128 --device t4 --timeline timeline.html >/dev/null
+picture "$work/timeline.html" readme_timeline 1100 550 1
 
 # The report of a run: a training beside another under MPS, as it was recorded on an H200 (collocation_h200_points.csv.xz).
 python3 - "$out/collocation_h200_points.csv.xz" <<'PYTHON'

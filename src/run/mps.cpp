@@ -49,9 +49,9 @@ Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& dire
   std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(*std::move(child), pipes, logs));
   if (const auto identity = ProcessIdentity::of(daemon->pid()))
     PLIMSOLL_TRY(directory.note_daemon(*identity));
-  // It is there when it answers; that takes some tenths of a second.
+  // It is there when it answers; that takes some tenths of a second, or many seconds on a busy machine.
   Error last{"does not answer"};
-  for (int attempt = 0; attempt < 50 && !daemon->has_ended(); ++attempt) {
+  for (int attempt = 0; attempt < 600 && !daemon->has_ended(); ++attempt) {
     Result<std::string> answer = daemon->ask("get_default_active_thread_percentage");
     if (answer) return daemon;
     last = std::move(answer).error();

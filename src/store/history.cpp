@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "base/printable.hpp"
 #include "store/chunk.hpp"
@@ -143,14 +144,17 @@ Result<std::vector<Point>> points_within(Database& database, const HistoryPiece&
   return points;
 }
 
-/// The piece with the smallest step within the span, or, by `mirrored`, with the largest.
+/// The piece with the smallest step within the span, or, by `mirrored`, with the largest; among equal steps,
+/// as where a metric has none, with the earliest or the latest time.
 const HistoryPiece& piece_at_end(std::span<const Stretch> stretches, const Steps& steps, bool mirrored) {
+  using End = std::pair<std::int64_t, Time>;
   const auto end = [&](const Stretch& stretch) {
-    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+    End most{kLeast, kLeast};
     for (const Block& b : stretch.blocks)
-      // ~step mirrors the order and cannot overflow.
-      most =
-          std::max(most, mirrored ? std::min(b.last_step, steps.last) : ~std::max(b.first_step, steps.first));
+      // ~ mirrors the order and cannot overflow.
+      most = std::max(most, mirrored ? End(std::min(b.last_step, steps.last), b.last)
+                                     : End(~std::max(b.first_step, steps.first), ~b.first));
     return most;
   };
   return *std::ranges::max_element(stretches, {}, end)->piece;

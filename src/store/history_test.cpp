@@ -225,6 +225,18 @@ TEST_P(History, OfManyMetricsThatGrowTogetherIsJoinedBitByBit) {
   for (const std::string& name : names) EXPECT_EQ(store_->history(id, name), counting(0, 600)) << name;
 }
 
+/// What is sampled of a machine has no steps.
+TEST_P(History, ASampleOfPointsWithoutStepsHasTheFirstAndTheLast) {
+  const std::string id = new_run();
+  std::vector<Point> points = counting(0, 20'000);
+  for (Point& point : points) point.step = 0;
+  ASSERT_TRUE(store_->append({{Batch{id, "m", {}, points}}}));
+  const std::vector<Point> sample = *store_->sample(id, "m", 10);
+  ASSERT_FALSE(sample.empty());
+  EXPECT_EQ(sample.front(), points.front());
+  EXPECT_EQ(sample.back(), points.back());
+}
+
 PLIMSOLL_IN_EVERY_STORE(History);
 
 }  // namespace

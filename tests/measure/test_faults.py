@@ -31,7 +31,7 @@ def test_a_signal_ends_the_engine_too(machine, number):
     out, err = process.communicate(timeout=300)
     assert process.returncode == 128 + number
     assert out == "" and "interrupted" in err
-    assert not is_alive(engine)
+    wait_for(lambda: not is_alive(engine))
     assert machine.nothing_left()
 
 

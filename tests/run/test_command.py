@@ -158,7 +158,7 @@ def test_python_logs_by_its_own_module(machine):
     machine.environment["PYTHONPATH"] = str(pathlib.Path(__file__).parents[2] / "python")
     client = machine.script("from plimsoll_torch import metrics\n"
                             "for i in range(500): metrics.log('loss', 1 / (i + 1), step=i, epoch=i // 100)\n"
-                            "assert metrics.flush()\n")
+                            "assert metrics.flush(300)\n")
     done = machine.run("-q", "--", *client)
     assert done.code == 0, done.err
     assert machine.last()["metrics"]["loss"]["points"] == 500

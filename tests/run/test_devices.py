@@ -118,7 +118,7 @@ def test_mps_is_started_limited_and_stopped(gpus):
     done = gpus.run(jobs)
     assert done.code == 0, done.err
     (daemon, server), = daemons(gpus)
-    assert not is_alive(daemon) and not is_alive(server)
+    wait_for(lambda: not is_alive(daemon) and not is_alive(server))
     assert not gpus.leftovers()
     seen = [path.read_text() for path in gpus.folder.glob("env.*")]
     assert len(seen) == 2
@@ -151,7 +151,7 @@ def test_kill_9_of_the_mps_daemon(gpus):
     process.communicate(timeout=300)
     assert process.returncode == 1
     assert "MPS daemon" in gpus.last()["tags"]["plimsoll.reason"]
-    assert not is_alive(server), "the server that it left is ended too"
+    wait_for(lambda: not is_alive(server))  # the server that it left is ended too
     assert not gpus.leftovers()
 
 
@@ -162,7 +162,7 @@ def test_kill_9_of_plimsoll_leaves_no_daemon_after_the_next_start(gpus):
     process.kill()
     process.wait()
     assert gpus.run("--", "true").code == 0
-    assert not is_alive(daemon) and not is_alive(server)
+    wait_for(lambda: not is_alive(daemon) and not is_alive(server))
     assert not gpus.leftovers()
 
 

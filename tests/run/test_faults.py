@@ -57,7 +57,7 @@ while True:
     done = machine.run("--", "true")
     assert done.code == 0
     assert "left behind" in done.err and "is lost" in done.err
-    assert not is_alive(pid)
+    wait_for(lambda: not is_alive(pid))
     assert is_alive(bystander.pid)
     bystander.kill()
     bystander.wait()

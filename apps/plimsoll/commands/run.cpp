@@ -19,6 +19,7 @@
 #include "private_server.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
+#include "run/secrets.hpp"
 #include "run/session.hpp"
 #include "telemetry/sampler.hpp"
 
@@ -325,7 +326,9 @@ bool has_failed(const Job& job) {
 std::string title_of(const Job& job) {
   constexpr std::size_t kLongest = 60;
   const std::string name =
-      job.name.empty() ? printable(fmt::format("{}", fmt::join(job.command, " ")), kLongest) : job.name;
+      job.name.empty()
+          ? printable(fmt::format("{}", fmt::join(running::masked_command(job.command), " ")), kLongest)
+          : job.name;
   return job.workload.empty() ? name : fmt::format("{} / {}", job.workload, name);
 }
 
