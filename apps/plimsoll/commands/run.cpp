@@ -359,7 +359,7 @@ void tell_left(const running::JobsFile& file) {
   if (failed == 0) return;
   tell(fmt::format("{} of {} jobs failed: {}{}", failed, file.jobs.size(), fmt::join(names, ", "),
                    failed > kMostNamed ? fmt::format(" and {} more", failed - kMostNamed) : ""));
-  tell(fmt::format("plimsoll run {} --rerun failed runs what failed again", printable(file.path.string())));
+  tell(fmt::format("to run them again: plimsoll run {} --rerun failed", printable(file.path.string())));
 }
 
 /// Prints all that is wrong and leaves main nothing to say but how much.
