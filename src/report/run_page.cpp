@@ -135,10 +135,23 @@ std::string one_run_html(const RunReport& report) {
       findings_html(report), facts_html(report));
 }
 
+/// "3 runs of train.py", where all are of one script.
+std::string several_title(std::span<const RunReport> reports) {
+  std::string script;
+  for (const RunReport& report : reports) {
+    const std::string line = script_line(command_words(report.recording.run));
+    const std::string word = line.substr(0, line.find(' '));
+    if (word.empty() || (!script.empty() && word != script)) return fmt::format("{} runs", reports.size());
+    script = word;
+  }
+  return script.empty() ? fmt::format("{} runs", reports.size())
+                        : fmt::format("{} runs of {}", reports.size(), printable(script, 80));
+}
+
 /// Side by side the verdicts stand together; the rest is a click away.
 std::string several_runs_html(std::span<const RunReport> reports) {
-  std::string out = fmt::format("<header><h1>{} runs</h1></header>\n<main>\n{}<div class=\"several\">\n",
-                                reports.size(), table_html(comparison_table(reports)));
+  std::string out = fmt::format("<header><h1>{}</h1></header>\n<main>\n{}<div class=\"several\">\n",
+                                escape_html(several_title(reports)), table_html(comparison_table(reports)));
   for (std::size_t run = 0; run < reports.size(); ++run)
     out += fmt::format(
         "<article>\n<h2>{}{} {}</h2>\n{}<details><summary>What was wasted, and "
@@ -233,7 +246,7 @@ std::string run_page(std::span<const RunReport> reports) {
   for (const Chart& chart : charts)
     for (const ChartLine& line : chart.lines) colors = std::max(colors, line.color + 1);
   std::string out = page_head(reports.size() == 1 ? run_title(reports.front().recording) + " – Plimsoll"
-                                                  : fmt::format("{} runs – Plimsoll", reports.size()),
+                                                  : several_title(reports) + " – Plimsoll",
                               "run.css", color_styles(colors));
   out += reports.size() == 1 ? one_run_html(reports.front()) : several_runs_html(reports);
   if (!charts.empty()) out += charts_html(charts, reports);

@@ -249,6 +249,8 @@ TEST(RunPage, TheTitleIsTheScript) {
   EXPECT_TRUE(has(page, "<h1>train.py --lr 0.1 "));
   const std::string two = run_page(std::vector<RunReport>{one[0], one[0]});
   EXPECT_TRUE(has(two, "train.py --lr 0.1 (3f2a91c0)")) << "two of the same name";
+  EXPECT_TRUE(has(two, "<h1>2 runs of train.py</h1>"));
+  EXPECT_TRUE(has(run_page(std::vector<RunReport>{one[0], reported(made_up_run({}))}), "<h1>2 runs</h1>"));
 }
 
 TEST(RunPage, LongNamesOfMetricsAreWhole) {

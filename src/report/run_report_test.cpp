@@ -72,6 +72,15 @@ TEST(RunReport, TheFirstPointOfAMetricIsInEveryForm) {
   EXPECT_EQ(averages.begin().key(), "accuracy") << "the command's own come first";
 }
 
+TEST(RunReport, TextNamesWhatIsZeroThroughoutInOneLine) {
+  TestRecording made = made_up_run({});
+  made.sampled("system/host/swap_used", 0).own("errors", {{20, 0}, {30, 0}});
+  const std::string text = text_of(report_of(made.take(), {}));
+  EXPECT_THAT(text, HasSubstr("\nZero throughout: swap in use, waiting for storage.\n"));
+  EXPECT_THAT(text, Not(::testing::ContainsRegex("swap in use +0 B")));
+  EXPECT_THAT(text, ::testing::ContainsRegex("errors +0 +0 +0\n")) << "the command's own";
+}
+
 TEST(RunReport, WhatTheCommandTellsAfterItsEndIsNotLost) {
   TestRecording made(100);
   made.own("accuracy", {{50, 0.5}, {110, 0.7}}).sampled("system/run/cpu", 1);

@@ -26,12 +26,22 @@ std::string finding_text(const Finding& finding, std::size_t width, const TextSt
   return out;
 }
 
+/// What was sampled and was never anything is named, not listed; the command's own metrics are always listed.
+bool is_zero(const AverageRow& row) {
+  return row.shown != Shown::plain && row.over.low == 0 && row.over.high == 0 && row.total.value_or(0) == 0;
+}
+
 std::string averages_text(const RunReport& report, const TextStyle& style) {
   if (report.averages.empty()) return "";
   Table table{
       {{"", Align::left, true}, {"Mean", Align::right}, {"Lowest", Align::right}, {"Highest", Align::right}},
       {}};
+  std::string zero;
   for (const AverageRow& row : report.averages) {
+    if (is_zero(row)) {
+      zero += (zero.empty() ? "Zero throughout: " : ", ") + row.label;
+      continue;
+    }
     const auto shown = [&](double value) { return value_text(value, row.shown, row.unit); };
     if (row.total)
       table.rows.push_back({row.label, fmt::format("{} in all", shown(*row.total)), "", ""});
@@ -41,7 +51,7 @@ std::string averages_text(const RunReport& report, const TextStyle& style) {
   return fmt::format("\n{}\n", bold(fmt::format("Averages over {} to {}", text(Seconds(report.span.from)),
                                                 text(Seconds(report.span.to))),
                                     style)) +
-         to_text(table, style);
+         to_text(table, style) + (zero.empty() ? "" : wrap(zero + ".", text_width(style), ""));
 }
 
 std::string steps_text(const Steps& steps, std::string_view what, const TextStyle& style) {
