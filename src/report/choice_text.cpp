@@ -129,7 +129,7 @@ Table choice_table(const ChoiceReport& report, const std::vector<std::size_t>& r
 /// "24 devices draw more than 5 W".
 std::string ruled_out_words(Aspect aspect, std::size_t count, const plan::Limits& limits) {
   const bool one = count == 1;
-  const std::string devices = fmt::format("{} device{}", count, one ? "" : "s");
+  std::string devices = fmt::format("{} device{}", count, one ? "" : "s");
   switch (aspect) {
     case Aspect::power:
       return fmt::format("{} draw{} more than {}", devices, one ? "s" : "", text(*limits.power));
@@ -299,7 +299,7 @@ std::string choice_text(const ChoiceReport& report, const TextStyle& style) {
   if (!shown.rows.empty()) {
     const std::string table = to_text(choice_table(report, shown.rows), style);
     out += '\n' + table;
-    const std::string_view titles = std::string_view(table).substr(0, table.find("\n", table.find("Device")));
+    const std::string_view titles = std::string_view(table).substr(0, table.find('\n', table.find("Device")));
     if (titles.find(kUnbeaten) != std::string_view::npos)
       out += paragraph(fmt::format("{}: no other that fails no limit is better in time, energy or accuracy "
                                    "without being worse in another.",

@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -50,9 +51,11 @@ std::string change(std::int64_t a, std::int64_t b) {
 }
 
 std::vector<Column> compared_columns(const Inspection& a, const Inspection& b, std::string first) {
+  const std::string short_a = short_path(printable(a.model)), short_b = short_path(printable(b.model));
+  const bool told_apart = short_a != short_b;
   return {{std::move(first), Align::left, true},
-          {printable(a.model), Align::right, false, Importance::always, true},
-          {printable(b.model), Align::right, false, Importance::always, true},
+          {told_apart ? short_a : printable(a.model), Align::right, false, Importance::always, true},
+          {told_apart ? short_b : printable(b.model), Align::right, false, Importance::always, true},
           {"Difference", Align::right}};
 }
 

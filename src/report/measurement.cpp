@@ -91,7 +91,7 @@ Table measurement_table(std::span<const Measurement> measurements) {
   for (const Measurement& m : measurements) {
     const auto load = measure::load_of(m);
     std::vector<std::string> cells = {
-        printable(m.model), printable(m.device),
+        short_path(printable(m.model)), printable(m.device),
         load ? fmt::format("{} ({})", text(load->bytes), seconds_text(load->seconds)) : "unknown"};
     for (const std::int64_t batch : batches) {
       const auto row = std::ranges::find(m.rows, batch, &Row::batch);

@@ -82,6 +82,13 @@ std::string paragraph(std::string_view text, const TextStyle& style) {
   return wrap(text, text_width(style), "");
 }
 
+std::string short_path(std::string_view name) {
+  if (!name.starts_with('/')) return std::string(name);
+  const std::size_t last = name.rfind('/');
+  const std::size_t folder = last == 0 ? 0 : name.rfind('/', last - 1);
+  return folder == 0 ? std::string(name) : "…" + std::string(name.substr(folder));
+}
+
 std::size_t text_width(const TextStyle& style) {
   return static_cast<std::size_t>(std::clamp(style.width.value_or(100), 40, 100));
 }

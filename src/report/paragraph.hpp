@@ -17,6 +17,9 @@ namespace plimsoll::report {
 /// A paragraph across the page.
 [[nodiscard]] std::string paragraph(std::string_view text, const TextStyle& style);
 
+/// An absolute path by its last folder and its name, "…/models/net.onnx"; any other name as it is.
+[[nodiscard]] std::string short_path(std::string_view name);
+
 /// Columns for running text: the terminal's, but no more than read well.
 [[nodiscard]] std::size_t text_width(const TextStyle& style);
 

@@ -104,6 +104,14 @@ TEST(Table, WhatIsAlwaysKeptIsCutRatherThanTooWide) {
   EXPECT_NE(text.find("…"), std::string::npos) << text;
 }
 
+TEST(ShortPath, IsTheLastFolderAndTheName) {
+  EXPECT_EQ(short_path("/home/somebody/models/net.onnx"), "…/models/net.onnx");
+  EXPECT_EQ(short_path("/models/net.onnx"), "/models/net.onnx");
+  EXPECT_EQ(short_path("/net.onnx"), "/net.onnx");
+  EXPECT_EQ(short_path("../models/net.onnx"), "../models/net.onnx");
+  EXPECT_EQ(short_path("resnet50"), "resnet50");
+}
+
 TEST(Wrap, PartsAPathThatIsLongerThanALine) {
   EXPECT_EQ(wrap("in /home/somebody/projects/vision/models/resnet50.onnx", 24, "  "),
             "  in\n"
