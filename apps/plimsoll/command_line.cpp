@@ -441,52 +441,52 @@ std::optional<Error> CommandLine::unknown_option() const {
   return error;
 }
 
-Error CommandLine::explain(const CLI::ParseError& problem) const {
+Error CommandLine::explain(const CLI::ParseError& error) const {
   const CommandLine& at = named();
   if (std::optional<Error> unknown = unknown_option()) return *std::move(unknown);
-  const std::string what = problem.what();
-  Error error{what, {}, fmt::format("`{} --help` says what can be given.", at.full_name())};
+  const std::string what = error.what();
+  Error out{what, {}, fmt::format("`{} --help` says what can be given.", at.full_name())};
   const std::vector<std::string> left = app_->remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&problem) != nullptr && !left.empty()) {
-    error.message = fmt::format("{} does not take {}", label_of(at), quote(left.front()));
-  } else if (dynamic_cast<const CLI::RequiredError*>(&problem) != nullptr) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
+    out.message = fmt::format("{} does not take {}", label_of(at), quote(left.front()));
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const CommandLineOption* option = at.find(what.substr(0, what.find(' ')));
     std::vector<std::string> verbs;
     for (const auto& verb : at.subcommands_)
       if (!verb->hidden()) verbs.push_back(verb->name());
     if (option != nullptr) {
-      error.message = fmt::format("{} needs {}{}", label_of(at),
-                                  option->names().empty() ? "" : option->name() + ' ', option->text());
-      error.hint = fmt::format("{}: {}. {}", option->text(), option->option_->get_description(), error.hint);
+      out.message = fmt::format("{} needs {}{}", label_of(at),
+                                option->names().empty() ? "" : option->name() + ' ', option->text());
+      out.hint = fmt::format("{}: {}. {}", option->text(), option->option_->get_description(), out.hint);
     } else if (!verbs.empty()) {
-      error.message = left.empty() ? fmt::format("{} needs a command", label_of(at))
-                                   : fmt::format("{} has no command {}", label_of(at), quote(left.front()));
+      out.message = left.empty() ? fmt::format("{} needs a command", label_of(at))
+                                 : fmt::format("{} has no command {}", label_of(at), quote(left.front()));
       const std::string near =
           left.empty()
               ? std::string()
               : did_you_mean(left.front(), std::vector<std::string_view>(verbs.begin(), verbs.end()));
-      error.hint = fmt::format("{}{}", near.empty() ? "" : near + ' ', error.hint);
+      out.hint = fmt::format("{}{}", near.empty() ? "" : near + ' ', out.hint);
     }
   } else if (const auto excluded = around(what, " excludes ")) {
-    error.message = fmt::format("{} and {} cannot be given together", excluded->first, excluded->second);
+    out.message = fmt::format("{} and {} cannot be given together", excluded->first, excluded->second);
   } else if (const auto needed = around(what, " requires ")) {
-    error.message = fmt::format("{} is of use only with {}", needed->first, needed->second);
+    out.message = fmt::format("{} is of use only with {}", needed->first, needed->second);
   } else if (const auto converted = around(what, "Could not convert: ")) {
     const auto parts = around(converted->second, " = ");
     const CommandLineOption* option = parts ? at.find(parts->first) : nullptr;
     if (option != nullptr && !option->kind_.empty())
-      error.message = fmt::format("{}: {} is not {}", parts->first, quote(parts->second), option->kind_);
+      out.message = fmt::format("{}: {} is not {}", parts->first, quote(parts->second), option->kind_);
   } else if (const auto valued = around(what, ": "); valued) {
     const CommandLineOption* option = at.find(valued->first);
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr && option != nullptr)
-      error.message = option->given() ? fmt::format("{} is given too often", valued->first)
-                                      : fmt::format("{} needs a value: {}", valued->first, option->text());
-    if (const auto lines = around(error.message, "\n")) std::tie(error.message, error.hint) = *lines;
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && option != nullptr)
+      out.message = option->given() ? fmt::format("{} is given too often", valued->first)
+                                    : fmt::format("{} needs a value: {}", valued->first, option->text());
+    if (const auto lines = around(out.message, "\n")) std::tie(out.message, out.hint) = *lines;
     // An argument without dashes is known to people by what the help calls it.
-    if (option != nullptr && option->names().empty() && error.message.starts_with(valued->first + ": "))
-      error.message.replace(0, valued->first.size(), option->text());
+    if (option != nullptr && option->names().empty() && out.message.starts_with(valued->first + ": "))
+      out.message.replace(0, valued->first.size(), option->text());
   }
-  return error;
+  return out;
 }
 
 Result<bool> CommandLine::parse(int argc, const char* const* argv) {

@@ -80,7 +80,7 @@ std::string section(const HelpSection& of, std::size_t width) {
     }
     std::size_t at = line.empty() ? 0 : kIndent + used;
     for (const std::string& text : sentence_lines(row.text, width > column ? width - column : width)) {
-      out += line + std::string(column - at, ' ') + text + '\n';
+      out += fmt::format("{}{}{}\n", line, std::string(column - at, ' '), text);
       line.clear();
       at = 0;
     }

@@ -9,7 +9,7 @@
 namespace plimsoll::estimate {
 namespace {
 
-constexpr std::string_view kForms = "as in 1..256, 1..256x2 (1, 2, 4 … 256) or 1,8,64";
+constexpr std::string_view kForms = "Write it as 1..256, 1..256x2 (1, 2, 4 … 256) or 1,8,64.";
 
 std::optional<std::int64_t> whole(std::string_view digits) {
   std::int64_t value = 0;
@@ -44,7 +44,7 @@ Result<Part> parse_part(std::string_view text) {
     to = to.substr(0, times);
   }
   const auto first = whole(from), last = whole(to);
-  if (!first || !last) return std::unexpected(refusal(text, "is no batch and no range of batches"));
+  if (!first || !last) return std::unexpected(refusal(text, "is neither a batch nor a range of batches"));
   if (*first < 1) return std::unexpected(refusal(text, "begins below a batch of 1"));
   if (*last > kLargestBatch)
     return std::unexpected(refusal(text, fmt::format("goes beyond a batch of {}", kLargestBatch)));

@@ -5,10 +5,10 @@
 namespace plimsoll::estimate {
 
 Result<Steps> steps_of(const TrainingData& data) {
-  if (!(data.batch >= 1)) return fail("a batch of {} is none", data.batch);
-  if (data.tokens && data.samples) return fail("tokens and samples both say how much data there is");
+  if (!(data.batch >= 1)) return fail("a batch has at least one sample, not {}", data.batch);
+  if (data.tokens && data.samples) return fail("tokens and samples cannot be given together");
   if (data.tokens) {
-    if (!(data.sequence >= 1)) return fail("tokens come in sequences of at least one");
+    if (!(data.sequence >= 1)) return fail("a sequence has at least one token");
     return Steps{std::nullopt, std::ceil(*data.tokens / (data.batch * data.sequence))};
   }
   if (!data.samples) return fail("how much data there is was not given");

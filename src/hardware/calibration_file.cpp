@@ -108,7 +108,7 @@ void read_group(JsonSection section, Calibration& calibration) {
     if (const auto point = point_of(group, rows[i]))
       calibration.points.push_back(*point);
     else
-      section.complain(fmt::format("points[{}]", i), "is no point of this class", "see docs/devices.md");
+      section.complain(fmt::format("points[{}]", i), "is not a point of this class", "see docs/devices.md");
   }
   if (calibration.points.size() > kMostPoints)
     section.complain("points", fmt::format("are more than {} in all", kMostPoints));

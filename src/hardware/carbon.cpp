@@ -146,7 +146,7 @@ Result<const Grid*> find_grid(const Carbon& carbon, std::string_view name) {
     names.push_back(grid.country);
   }
   std::string hint = did_you_mean(name, names);
-  if (hint.empty()) hint = "ISO codes of three letters serve: DNK, DEU, USA";
+  if (hint.empty()) hint = "Give the ISO code of three letters, as in DNK, DEU or USA.";
   return std::unexpected(
       Error{fmt::format("no country is called \"{}\"", printable(name, 80)), {}, std::move(hint)});
 }
@@ -163,7 +163,7 @@ Result<Overhead> find_overhead(const Carbon& carbon, std::string_view name) {
   return std::unexpected(
       Error{fmt::format("\"{}\" is not a power usage effectiveness (PUE)", printable(name, 80)),
             {},
-            fmt::format("one of {}, or a number from 1 to {:g}", fmt::join(names, ", "), kMostPue)});
+            fmt::format("Give one of {}, or a number from 1 to {:g}.", fmt::join(names, ", "), kMostPue)});
 }
 
 }  // namespace plimsoll::hardware

@@ -142,7 +142,7 @@ void JsonSection::done() {
     if (std::ranges::find(known_, key) != known_.end()) continue;
     const std::vector<std::string_view> known(known_.begin(), known_.end());
     const auto near = nearest_names(key, known, 1);
-    complain(printable(key, 80), "is no key known here",
+    complain(printable(key, 80), "is not a known key",
              near.empty() ? fmt::format("known here: {}", fmt::join(known_, ", "))
                           : fmt::format("Did you mean \"{}\"?", near.front()));
     return;

@@ -142,7 +142,7 @@ Result<const Offer*> find_offer(std::span<const Offer> offers, std::string_view 
   }
   if (found != nullptr) return found;
   std::string hint = did_you_mean(name, names);
-  if (hint.empty()) hint = "plimsoll cost --list shows those known";
+  if (hint.empty()) hint = "`plimsoll cost --list` shows those that are known.";
   return std::unexpected(
       Error{fmt::format("no offer is called \"{}\"", printable(name, 80)), {}, std::move(hint)});
 }

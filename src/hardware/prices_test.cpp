@@ -85,7 +85,7 @@ TEST(Prices, RefusesWhatIsWrong) {
       {list(R"("terms": "reserved")", right), "years", "reserved"},
       {list(R"("terms": "on-demand", "years": 3)", right), "years", "reserved"},
       {list(R"("terms": "purchase")", right), "offers[0].unit", "does not fit"},
-      {list(R"("terms": "on-demand", "currency": "EUR")", right), "currency", "no key"},
+      {list(R"("terms": "on-demand", "currency": "EUR")", right), "currency", "not a known key"},
       {list(demand, fmt::format("{}, {}", right, right)), "offers[1].name", "twice"},
       {list(demand, R"({"name": "a", "device": "k80", "devices": 0, "price": 1, "unit": "$/h"})"),
        "offers[0].devices", "whole number"},
@@ -98,7 +98,7 @@ TEST(Prices, RefusesWhatIsWrong) {
       {list(
            demand,
            R"({"name": "a", "device": "k80", "devices": 1, "price": 1, "unit": "$/h", "tflops": {"fp12": 1}})"),
-       "offers[0].tflops.fp12", "no key"},
+       "offers[0].tflops.fp12", "not a known key"},
       {R"({"version": 1, "id": "l", "provider": "p", "source": "s", "terms": "on-demand", "offers": []})",
        "date", "missing"},
   };

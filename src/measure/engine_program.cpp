@@ -8,7 +8,7 @@ namespace {
 constexpr Companion kEngine{
     .name = "plimsoll-engine",
     .variable = "PLIMSOLL_ENGINE",
-    .hint = "`make engine` builds it (docs/engine.md); PLIMSOLL_ENGINE names one in another place"};
+    .hint = "`make engine` builds it (docs/engine.md); PLIMSOLL_ENGINE names one in another place."};
 
 }  // namespace
 

@@ -34,7 +34,7 @@ Error error_of(const job::Unsupported& unsupported) {
     parts.push_back(fmt::format("{} ({}{})", printable(item.op, 80), item.nodes,
                                 item.reason.empty() ? "" : ": " + printable(item.reason, 120)));
   return {fmt::format("the engine cannot execute: {}", fmt::join(parts, ", ")), "",
-          "docs/engine.md lists the operators that it can"};
+          "docs/engine.md lists the operators that it can execute."};
 }
 
 /// Gathers what the engine says into a row, and looks at the machine at the right moments.

@@ -142,7 +142,7 @@ class Finder {
     if (gathered_) return {};
     return std::unexpected(Error{.message = "cannot write weights gathered from the model",
                                  .where = gathered_path_.string(),
-                                 .hint = "set TMPDIR to a directory with room for them",
+                                 .hint = "Set TMPDIR to a directory with room for them.",
                                  .kind = Error::Kind::machine_lacks});
   }
 

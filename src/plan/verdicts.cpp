@@ -18,7 +18,7 @@ using hardware::Figure;
 Finding below(Aspect aspect, const std::optional<Known>& figure, double limit, std::string note = {}) {
   Finding out{aspect, at_most(figure, limit), figure, limit, {}, std::move(note)};
   if (out.verdict == Verdict::failed) out.excess = figure->low - limit;
-  if (!figure && out.note.empty()) out.note = "no published figure";
+  if (!figure && out.note.empty()) out.note = "no source gives this figure";
   return out;
 }
 
@@ -84,7 +84,7 @@ Finding size_finding(const Device& device, std::array<double, 3> room) {
   std::ranges::sort(room, std::greater<>());
   Finding out{.aspect = Aspect::size, .limit = room[0]};
   if (!device.board || !device.board->size) {
-    out.note = "no published figure";
+    out.note = "no source gives this figure";
     return out;
   }
   out.verdict = Verdict::met;

@@ -62,7 +62,7 @@ Result<Blas> Blas::open(const std::vector<std::string>& files) {
   return std::unexpected(
       Error{"no library of matrix products was found on this machine",
             {},
-            "`apt install libopenblas0` brings one; PLIMSOLL_BLAS_LIBRARY names one that lies elsewhere.",
+            "`apt install libopenblas0` brings one; PLIMSOLL_BLAS_LIBRARY names one in another place.",
             Error::Kind::machine_lacks});
 }
 

@@ -142,7 +142,7 @@ class Calibrating {
       problem_ =
           Error{fmt::format("was begun on {}; this is {}", printable(before->device_name, 80),
                             printable(now.device_name, 80)),
-                request_.output.string() + ".partial", "go on there, or remove the file to begin afresh"};
+                request_.output.string() + ".partial", "Go on there, or remove the file to begin afresh."};
     else if (before->torch != now.torch || before->cuda != now.cuda || before->cudnn != now.cudnn)
       remark("the calibration was continued with other versions of its libraries");
     else if (before->threads != now.threads)

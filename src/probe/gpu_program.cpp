@@ -6,7 +6,7 @@ namespace {
 constexpr Companion kCudaProgram{
     .name = "plimsoll-cuda",
     .variable = "PLIMSOLL_CUDA",
-    .hint = "`make cuda` builds it where CUDA's nvcc is; PLIMSOLL_CUDA names one in another place"};
+    .hint = "`make cuda` builds it where CUDA's nvcc is; PLIMSOLL_CUDA names one in another place."};
 
 }  // namespace
 

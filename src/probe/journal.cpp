@@ -70,7 +70,7 @@ Result<Gathered> read_journal(std::string_view text, std::size_t& whole) {
     const Result<job::Answer> answer = job::read_answer(text.substr(whole, end - whole));
     if (!answer || !gathered.take(*answer))
       return std::unexpected(
-          Error{.message = answer ? "is no point of a calibration" : answer.error().text(),
+          Error{.message = answer ? "is not a point of a calibration" : answer.error().text(),
                 .where = fmt::format("line {}", number),
                 .hint = "the journal of an interrupted calibration is damaged; remove it to begin afresh"});
     whole = end + 1;

@@ -134,7 +134,7 @@ Result<hardware::Calibration> calibration_named(const std::string& name) {
   if (!calibration) return std::unexpected(std::move(calibration).error());
   if (!*calibration)
     return std::unexpected(Error{"has no calibration", printable(name),
-                                 "`plimsoll probe --calibrate -o FILE` measures one on this machine"});
+                                 "`plimsoll probe --calibrate -o FILE` measures one on this machine."});
   return **std::move(calibration);
 }
 

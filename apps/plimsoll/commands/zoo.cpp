@@ -94,10 +94,10 @@ Result<int> list(const ZooOptions& options, const report::TextStyle& style) {
 /// even number, as in "resnet50:classes=500".
 std::string example(const zoo::Entry& entry) {
   for (const zoo::Option& option : entry.options) {
+    const std::string usual(option.otherwise);
     std::int64_t value = 0;
-    const char* const end = option.otherwise.data() + option.otherwise.size();
-    if (std::from_chars(option.otherwise.data(), end, value).ptr != end || value < 2 || value % 2 != 0)
-      continue;
+    const char* const end = usual.data() + usual.size();
+    if (std::from_chars(usual.data(), end, value).ptr != end || value < 2 || value % 2 != 0) continue;
     const std::string spec = fmt::format("{}:{}={}", entry.name, option.name, value / 2);
     if (zoo::build(spec, network::Mode::infer)) return spec;
   }

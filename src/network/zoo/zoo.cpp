@@ -99,7 +99,7 @@ std::unexpected<Error> unknown(std::string_view name) {
   return std::unexpected(
       Error{fmt::format("there is no network named {} in the zoo", quote(name)),
             {},
-            hint.empty() ? "`plimsoll zoo` lists them" : hint + " `plimsoll zoo` lists them all"});
+            hint.empty() ? "`plimsoll zoo` lists them" : hint + " `plimsoll zoo` lists them all."});
 }
 
 }  // namespace
