@@ -104,6 +104,11 @@ std::string label_of(const CommandLine& command) {
   return space == name.npos ? name : name.substr(space + 1);
 }
 
+template <class Kind>
+bool is(const CLI::ParseError& error) {
+  return dynamic_cast<const Kind*>(&error) != nullptr;
+}
+
 /// Of "--json excludes --csv": both.
 std::optional<std::pair<std::string, std::string>> around(std::string_view text, std::string_view middle) {
   const auto at = text.find(middle);
@@ -447,9 +452,9 @@ Error CommandLine::explain(const CLI::ParseError& error) const {
   const std::string what = error.what();
   Error out{what, {}, fmt::format("`{} --help` says what can be given.", at.full_name())};
   const std::vector<std::string> left = app_->remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
+  if (is<CLI::ExtrasError>(error) && !left.empty()) {
     out.message = fmt::format("{} does not take {}", label_of(at), quote(left.front()));
-  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+  } else if (is<CLI::RequiredError>(error)) {
     const CommandLineOption* option = at.find(what.substr(0, what.find(' ')));
     std::vector<std::string> verbs;
     for (const auto& verb : at.subcommands_)
@@ -467,18 +472,19 @@ Error CommandLine::explain(const CLI::ParseError& error) const {
               : did_you_mean(left.front(), std::vector<std::string_view>(verbs.begin(), verbs.end()));
       out.hint = fmt::format("{}{}", near.empty() ? "" : near + ' ', out.hint);
     }
-  } else if (const auto excluded = around(what, " excludes ")) {
+  } else if (const auto excluded = around(what, " excludes "); is<CLI::ExcludesError>(error) && excluded) {
     out.message = fmt::format("{} and {} cannot be given together", excluded->first, excluded->second);
-  } else if (const auto needed = around(what, " requires ")) {
+  } else if (const auto needed = around(what, " requires "); is<CLI::RequiresError>(error) && needed) {
     out.message = fmt::format("{} is of use only with {}", needed->first, needed->second);
-  } else if (const auto converted = around(what, "Could not convert: ")) {
+  } else if (const auto converted = around(what, "Could not convert: ");
+             is<CLI::ConversionError>(error) && converted) {
     const auto parts = around(converted->second, " = ");
     const CommandLineOption* option = parts ? at.find(parts->first) : nullptr;
     if (option != nullptr && !option->kind_.empty())
       out.message = fmt::format("{}: {} is not {}", parts->first, quote(parts->second), option->kind_);
   } else if (const auto valued = around(what, ": "); valued) {
     const CommandLineOption* option = at.find(valued->first);
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && option != nullptr)
+    if (is<CLI::ArgumentMismatch>(error) && option != nullptr)
       out.message = option->given() ? fmt::format("{} is given too often", valued->first)
                                     : fmt::format("{} needs a value: {}", valued->first, option->text());
     if (const auto lines = around(out.message, "\n")) std::tie(out.message, out.hint) = *lines;
