@@ -182,6 +182,8 @@ def test_search_with_filters_order_and_pages(client):
     with pytest.raises(MlflowException) as refusal:
         names(filter_string="metrics.loss <")
     assert refusal.value.error_code in ("INVALID_PARAMETER_VALUE", 1000)
+    with pytest.raises(MlflowException, match="Invalid attribute key 'colour' specified"):
+        names(filter_string="attributes.colour = 'red'")
     assert client.search_runs([], "") == [] and client.search_runs(["12345"], "") == []
     client.delete_run(run.info.run_id)
     assert names(run_view_type=ViewType.DELETED_ONLY) == ["run 9"] and len(names(run_view_type=ViewType.ALL)) == 10

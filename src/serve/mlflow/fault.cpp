@@ -52,6 +52,11 @@ int status(Code code) {
 }
 
 Fault fault_of(const Error& error) {
+  constexpr std::string_view kNoAttribute =
+      "there is no attribute ";  // of a filter, which MLflow's tests look at
+  if (error.message.starts_with(kNoAttribute))
+    return {code_of(error.kind), fmt::format("Invalid attribute key {} specified. {}",
+                                             error.message.substr(kNoAttribute.size()), error.text())};
   return {code_of(error.kind), error.text()};
 }
 
