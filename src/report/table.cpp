@@ -77,7 +77,7 @@ struct Layout {
   std::vector<std::size_t> left_out;
 };
 
-std::size_t total(const Layout& layout, const std::vector<Room>& rooms, std::size_t Room::* part) {
+std::size_t width_in_all(const Layout& layout, const std::vector<Room>& rooms, std::size_t Room::* part) {
   std::size_t sum = layout.columns.empty() ? 0 : kGap * (layout.columns.size() - 1);
   for (const std::size_t c : layout.columns) sum += rooms[c].*part;
   return sum;
@@ -98,7 +98,7 @@ std::size_t least_important(const Table& table, const Layout& layout) {
 
 /// Breaks titles that are longer than all below them, the one that gains most first.
 void break_titles(const Table& table, const Layout& layout, std::vector<Room>& rooms, std::size_t limit) {
-  while (total(layout, rooms, &Room::wanted) > limit) {
+  while (width_in_all(layout, rooms, &Room::wanted) > limit) {
     Room* most = nullptr;
     for (const std::size_t c : layout.columns) {
       Room& room = rooms[c];
@@ -113,7 +113,7 @@ void break_titles(const Table& table, const Layout& layout, std::vector<Room>& r
 
 /// Takes one column of text after the other from the widest that has more than it needs at least.
 void narrow(Layout& layout, std::vector<Room>& rooms, std::size_t limit) {
-  for (std::size_t over = total(layout, rooms, &Room::wanted); over > limit; --over) {
+  for (std::size_t over = width_in_all(layout, rooms, &Room::wanted); over > limit; --over) {
     Room* widest = nullptr;
     for (const std::size_t c : layout.columns)
       if (Room& room = rooms[c]; room.wanted > room.least && (!widest || room.wanted > widest->wanted))
@@ -160,7 +160,7 @@ Layout laid_out(const Table& table, const TextStyle& style) {
     const auto limit = static_cast<std::size_t>(*style.width);
     for (Room& room : rooms)
       if (room.least < room.wanted) room.wanted = std::max(room.least, std::min(room.wanted, limit));
-    while (total(layout, rooms, &Room::least) > limit) {
+    while (width_in_all(layout, rooms, &Room::least) > limit) {
       const std::size_t at = least_important(table, layout);
       if (at == 0) break;
       layout.left_out.push_back(layout.columns[at]);
@@ -168,7 +168,7 @@ Layout laid_out(const Table& table, const TextStyle& style) {
     }
     break_titles(table, layout, rooms, limit);
     // What is left has to do: texts are cut as far as it takes, figures never.
-    if (total(layout, rooms, &Room::least) > limit)
+    if (width_in_all(layout, rooms, &Room::least) > limit)
       for (const std::size_t c : layout.columns)
         if (table.columns[c].align == Align::left || table.columns[c].shrinks)
           rooms[c].least = std::min(rooms[c].least, kNarrowestOfAll);

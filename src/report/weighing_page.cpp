@@ -33,10 +33,11 @@ std::string header(const Weighing& w) {
 std::string gauge_html(const WeighedDevice& d) {
   const auto whole = d.use && d.use->total ? d.use->total : d.memory ? d.memory->capacity : std::nullopt;
   if (!d.memory || !whole || *whole <= Bytes()) return "";
-  constexpr double kWidth = 1000;
+  constexpr double kGaugeWidth = 1000;
   const Bytes used = d.use && !d.use->users.empty() ? d.use->used.value_or(Bytes()) : Bytes();
-  const double others = std::clamp(used / *whole, 0.0, 1.0) * kWidth;
-  const double need = std::clamp(d.memory->minimum_device() / *whole * kWidth, 2.0, kWidth - others);
+  const double others = std::clamp(used / *whole, 0.0, 1.0) * kGaugeWidth;
+  const double need =
+      std::clamp(d.memory->minimum_device() / *whole * kGaugeWidth, 2.0, kGaugeWidth - others);
   return fmt::format(
       "<svg class=\"gauge\" viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" role=\"img\" "
       "aria-label=\"{}\"><rect class=\"trough\" width=\"1000\" height=\"16\"/><rect class=\"others\" "
