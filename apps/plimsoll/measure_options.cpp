@@ -45,9 +45,10 @@ Result<std::string> device_named(const std::string& word) {
 void MeasureOptions::add_to(CommandLine& command) {
   command.add_option("models", models, "ONNX files, zoo names, or FILE.py:function")
       ->required()
-      ->option_text("MODEL …");
+      ->option_text("MODEL…");
   binding.add_to(command, batches);
   add_devices_option(command, devices, "cpu, cuda or cuda:N (default: the first GPU, else the CPU)");
+  command.get_option("--device")->offers({"cpu", "cuda", "cuda:0"});  // not the catalogue's
   add_run_options(command);
   add_protocol_options(command);
   add_scenario_options(command);
@@ -74,7 +75,7 @@ void MeasureOptions::add_run_options(CommandLine& command) {
                    "Run every operator by itself; recognise none that together are one kernel");
   command.add_flag("--fold", setting.fold, "Fold BatchNorm into the convolution before it (inference)");
   add_key_value_cache_option(command, setting.key_value_cache);
-  command.add_option("--freeze", setting.frozen, "Do not train parameters whose name begins so")
+  command.add_option("--freeze", setting.frozen, "Do not train parameters whose names begin with this")
       ->delimiter(',')
       ->option_text("PREFIX,…");
   command

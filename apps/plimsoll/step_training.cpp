@@ -171,7 +171,7 @@ void StepTraining::add_to(CommandLine& command) {
   number("--batch,-b", batch, "Samples in a step: of all devices together, or of each with --scaling weak", 1,
          1e9);
   number("--dataset-size", dataset, "Samples in an epoch", 1, 1e18);
-  number("--epochs", epochs, "How many (1)", 1e-3, 1e9);
+  number("--epochs", epochs, "Epochs (default: 1)", 1e-3, 1e9);
   number("--sequence", sequence, "Tokens in a sample, with --tokens (default: 1, or --seq of a MODEL)", 1,
          1e9);
   number("--backward-share", backward_share,
@@ -183,7 +183,7 @@ void StepTraining::add_to(CommandLine& command) {
   text("--communication", communication,
        "ring (default), tree, butterfly, halving-doubling, parameter-server", "HOW")
       ->one_of({"ring", "tree", "butterfly", "halving-doubling", "parameter-server"});
-  number("--servers", servers, "Of the parameter server (1)", 1, 1 << 24);
+  number("--servers", servers, "Parameter servers (default: 1)", 1, 1 << 24);
   text("--overlap", overlap,
        "How much of the communication hides behind the backward pass: none (default), full, or a share of it",
        "SHARE");

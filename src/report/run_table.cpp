@@ -46,6 +46,7 @@ std::string attribute_text(const store::Run& run, store::Field::Attribute attrib
     case Attribute::experiment_name: return printable(run.experiment, kLongestCell);
     case Attribute::user_id: return or_dash(printable(run.user, kLongestCell));
     case Attribute::artifact_uri:
+    case Attribute::experiment_id:
     case Attribute::name:
     case Attribute::creation_time:
     case Attribute::last_update_time:

@@ -58,6 +58,8 @@ with tempfile.TemporaryDirectory() as folder:
     expect('plimsoll weigh resnet50 --mode ', 'infer', 'train', exactly=True)
     expect('plimsoll estimate resnet50 --optimizer a', 'adam', 'adamw', exactly=True)
     expect('plimsoll choose resnet50 --precision fp16,int', 'fp16,int8', exactly=True)
+    expect('plimsoll measure resnet50 --device c', 'cpu', 'cuda', 'cuda:0', exactly=True)
+    expect('plimsoll training resnet50 --device h20', 'h200', exactly=True)
     expect('plimsoll cost --country DN', 'DNK', exactly=True)
     expect('plimsoll devices h20', 'h200', exactly=True)
     expect('plimsoll zoo vgg1', 'vgg11', 'vgg13', 'vgg16', 'vgg19')
