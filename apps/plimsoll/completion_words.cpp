@@ -91,7 +91,7 @@ Words models(const std::string& begun) {
 }
 
 Words devices() {
-  Words out = {"this", "this-cpu"};
+  Words out = {"this", "cpu"};
   if (const auto& catalogue = hardware::built_in_catalogue(); catalogue)
     for (const hardware::Device& device : catalogue->devices()) out.push_back(device.id);
   return out;
@@ -112,7 +112,7 @@ Words runs(std::string location) {
   if (location.starts_with("postgres")) return {};  // a server may be far, or not there
   const auto store = store::open(location, {.create = false, .busy_timeout = kPatience});
   if (!store) return {};
-  Words out;
+  Words out = {"last"};
   if (const auto found = (*store)->search({.limit = kMost}); found)
     for (const store::Run& run : *found) out.push_back(run.id);
   return out;

@@ -12,7 +12,7 @@ void WeighOptions::add_to(CommandLine& command) {
   add_precision_option(command, precision);
   add_optimizer_option(command, optimizer);
   add_devices_option(command, devices,
-                     "Ids from `plimsoll devices`, `this`, `this-cpu`, or a device file (default: this "
+                     "Ids from `plimsoll devices`, `this`, `cpu`, or a device file (default: this "
                      "machine and a dozen others)");
   command
       .add_option("--calibration", calibration,

@@ -95,7 +95,7 @@ Status check_span(const ReportOptions& options, const report::Recording& recordi
 
 Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
   if (options.runs.empty() && options.workload.empty())
-    return std::unexpected(Error{"no run is named; give the first digits of its id, or --workload NAME",
+    return std::unexpected(Error{"no run is named; give the first digits of its id, `last`, or --workload NAME",
                                  {},
                                  "`plimsoll runs` lists the runs."});
   PLIMSOLL_TRY(check_moments(options));
@@ -132,7 +132,7 @@ void add_report(CommandLine& app, Invocation& invocation) {
       "What a run really did: its bottleneck, what was wasted, what to try; as text or as one page");
   command
       ->add_option("runs", options->runs,
-                   "Runs, each by its id or the first digits of it; several are compared")
+                   "Runs, each by the first digits of its id, or `last`; several are compared")
       ->option_text("RUN…");
   command->add_option("--workload", options->workload, "All runs of this workload")->option_text("NAME");
   command->add_option("--html", options->html, "Write one page that opens without a network, with charts")

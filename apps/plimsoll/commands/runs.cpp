@@ -77,7 +77,7 @@ void add_verbs(CommandLine& command, const SharedRuns& options, Invocation& invo
     return add_verb(command, options, invocation, name, description, work);
   };
   CommandLine* shown = add("show", "Show all that is kept of a run", show_run);
-  add_runs_argument(*shown, *options, "The run, by the first digits of its id");
+  add_runs_argument(*shown, *options, "The run, by the first digits of its id, or `last`");
   shown->get_option("runs")->expected(1)->option_text("RUN");
   shown->footer("Examples:\n  plimsoll runs show 1f3a\n  plimsoll runs show last");
 

@@ -96,15 +96,6 @@ Result<FlopsPerSecond> rate_of(const TrainingOptions& options, const std::option
 Result<int> run_long(const TrainingOptions& options, const report::TextStyle& style) {
   const auto work = reckoning(options);
   PLIMSOLL_TRY(work);
-<<<<<<< HEAD
-=======
-  if (options.rate.empty())
-    return fail("the rate that each device reaches is not given; give --rate, as in 140TFLOP/s");
-  const auto rate = parse_flops_rate(options.rate, "--rate");
-  PLIMSOLL_TRY(rate);
-  const auto devices = parse_amount(options.step.devices, "--devices");
-  PLIMSOLL_TRY(devices);
->>>>>>> 1d33cb1 (Words of training and measure; what measure's devices complete to)
   const auto peak = peak_of(options);
   PLIMSOLL_TRY(peak);
   const auto rate = rate_of(options, *peak);
@@ -204,13 +195,8 @@ void add_training(CommandLine& app, Invocation& invocation) {
       ->one_of({"none", "full"});
   text("--device", options->device,
        "The device that steps are estimated for (default: this); with FLOPs, the one whose peak rate is "
-<<<<<<< HEAD
        "taken where --rate is not given, and compared",
-       "ID");
-=======
-       "compared",
        "DEVICE");
->>>>>>> 1d33cb1 (Words of training and measure; what measure's devices complete to)
   text("--precision,-p", options->precision,
        "Precision of the model (default: fp32) or of the peak rate (default: fp16)", "PRECISION");
   text("--price", options->price, "Price of one device for an hour, in $: 1.50/h", "PRICE");
