@@ -52,7 +52,7 @@ std::string joined(const std::vector<std::string>& pieces) {
 /// `right` at the page's right edge, or below where there is no room.
 std::string spread(const std::string& left, const std::string& right, std::size_t width,
                    std::size_t left_columns) {
-  const std::string own = left_columns <= width ? left + "\n" : wrap(left, width, "");
+  std::string own = left_columns <= width ? left + "\n" : wrap(left, width, "");
   if (right.empty()) return own;
   const std::size_t right_columns = columns_of(right);
   if (left_columns + 2 + right_columns <= width)
