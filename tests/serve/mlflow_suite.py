@@ -14,6 +14,7 @@ import inspect
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -94,19 +95,33 @@ def own_conftest():
 class Served:
     """`plimsoll serve` with a store of its own."""
 
-    def __init__(self, postgresql):
-        own = own_conftest()
+    def __init__(self, store):
         self.folder = tempfile.TemporaryDirectory(prefix="pl")
-        self.database = own.Postgres(pathlib.Path(self.folder.name)) if postgresql else None
-        os.makedirs(self.folder.name + "/s")
-        self.served = own.Served(pathlib.Path(self.folder.name) / "s", store=self.database and self.database.url,
-                                 cwd=os.getcwd())  # where MLflow's server would run
+        self.served = own_conftest().Served(pathlib.Path(self.folder.name), store=store, cwd=os.getcwd())  # as MLflow's would
         self.url = self.served.url
 
     def stop(self):
         self.served.stop()
-        if self.database:
-            self.database.stop()
+        self.folder.cleanup()
+
+
+class Databases:
+    """One PostgreSQL, and a database in it for each test."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="pl")
+        self.server = own_conftest().Postgres(pathlib.Path(self.folder.name))
+        self.made = 0
+
+    def new(self):
+        self.made += 1
+        found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/createdb"))
+        create = shutil.which("createdb") or found[-1]
+        subprocess.run([create, "-h", self.folder.name, "-U", "plimsoll", f"test{self.made}"], check=True)
+        return f"postgresql:///test{self.made}?host={self.folder.name}&user=plimsoll"
+
+    def stop(self):
+        self.server.stop()
         self.folder.cleanup()
 
 
@@ -126,11 +141,11 @@ def rest_store(url):
 
 class Plugin:
     def __init__(self, config):
-        self.postgresql = os.environ.get("PLIMSOLL_SUITE_POSTGRESQL") == "1"
+        self.databases = Databases() if os.environ.get("PLIMSOLL_SUITE_POSTGRESQL") == "1" else None
         self.passed, self.failed, self.unexplained = 0, collections.defaultdict(list), []
 
     def serve(self, request):
-        served = Served(self.postgresql)
+        served = Served(self.databases and self.databases.new())
         request.addfinalizer(served.stop)
         return served.url
 
@@ -170,6 +185,10 @@ class Plugin:
             terminalreporter.write_line(f"{len(names):5} {why}")
         for why in sorted(self.failed):
             terminalreporter.write_line(f"\n{why}:\n  " + "\n  ".join(self.failed[why]))
+
+    def pytest_unconfigure(self):
+        if self.databases:
+            self.databases.stop()
 
     def pytest_sessionfinish(self, session):
         session.exitstatus = 1 if self.failed.get("unexplained") or not self.passed else 0
