@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
+constexpr std::int64_t kLargestArtifact = std::int64_t{4} << 30;
 // Opening a pipe or a device must neither wait nor do anything.
 constexpr int kReadFile = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
@@ -93,12 +93,12 @@ Status write_out(int target, std::string_view bytes) {
 Status copy_file(int source, const fs::path& target) {
   struct stat facts{};
   if (::fstat(source, &facts) != 0 || !S_ISREG(facts.st_mode)) return fail("it is no file");
-  if (facts.st_size > kLargestFile) return fail("it is larger than 4 GiB");
+  if (facts.st_size > kLargestArtifact) return fail("it is larger than 4 GiB");
   const FileDescriptor out(
       ::open(target.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!out) return fail("{}", std::generic_category().message(errno));
   std::array<char, std::size_t{1} << 16> chunk;  // filled by read
-  for (std::int64_t rest = kLargestFile; rest > 0;) {
+  for (std::int64_t rest = kLargestArtifact; rest > 0;) {
     const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(rest, chunk.size()));
     const ssize_t count = ::read(source, chunk.data(), wanted);
     if (count == 0) return {};

@@ -68,7 +68,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect('plimsoll runs ', 'show', 'compare', 'delete')
     expect('plimsoll runs show --j', '--json', exactly=True)
     ids = [run + f'{number:024x}' for number, run in enumerate(prepared.RUNS)]
-    expect('plimsoll report ', *ids, exactly=True)
+    expect('plimsoll report ', 'last', *ids, exactly=True)
     expect('plimsoll runs show 3f', ids[0], exactly=True)
     expect(f'plimsoll runs compare {ids[0]} 9', ids[3], exactly=True)
     expect('plimsoll run --mode m', 'mps', exactly=True)

@@ -29,7 +29,7 @@ struct ReportOptions {
 };
 
 /// More cannot be told apart by colour, nor compared by eye.
-constexpr std::size_t kMostRuns = 16;
+constexpr std::size_t kMostCompared = 16;
 constexpr std::size_t kSamplesInAll = 4'000'000;  ///< of all runs together, about 60 bytes each
 
 /// In a filter a quote within a text is written twice.
@@ -45,7 +45,7 @@ std::string filter_text(std::string_view text) {
 Result<std::vector<store::Run>> runs_of_workload(store::Store& store, const std::string& workload) {
   store::Search search;
   search.filter = fmt::format("tags.`plimsoll.workload` = {}", filter_text(workload));
-  search.limit = kMostRuns + 1;
+  search.limit = kMostCompared + 1;
   Result<std::vector<store::Run>> found = store.search(search);
   if (found && found->empty())
     return std::unexpected(Error{fmt::format("there is no run of the workload {}", quote(workload)),
@@ -68,9 +68,9 @@ Result<std::vector<store::Run>> chosen_runs(store::Store& store, const ReportOpt
     const auto same = [&](const store::Run& other) { return other.id == run->id; };
     if (std::ranges::none_of(out, same)) out.push_back(std::move(*run));
   }
-  if (out.size() > kMostRuns)
+  if (out.size() > kMostCompared)
     return std::unexpected(
-        Error{fmt::format("these are more than {} runs: too many to compare on one page", kMostRuns),
+        Error{fmt::format("these are more than {} runs: too many to compare on one page", kMostCompared),
               {},
               "Name those that matter by the beginning of their ids."});
   return out;
@@ -95,9 +95,10 @@ Status check_span(const ReportOptions& options, const report::Recording& recordi
 
 Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
   if (options.runs.empty() && options.workload.empty())
-    return std::unexpected(Error{"no run is named; give the first digits of its id, `last`, or --workload NAME",
-                                 {},
-                                 "`plimsoll runs` lists the runs."});
+    return std::unexpected(
+        Error{"no run is named; give the first digits of its id, `last`, or --workload NAME",
+              {},
+              "`plimsoll runs` lists the runs."});
   PLIMSOLL_TRY(check_moments(options));
   Result<std::unique_ptr<store::Store>> store = store::open(options.store, {.create = false});
   if (!store) return std::unexpected(std::move(store).error());

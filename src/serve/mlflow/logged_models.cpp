@@ -61,8 +61,8 @@ struct DatasetFilter {
 };
 
 Outcome<std::vector<DatasetFilter>> datasets_of(const Message& message) {
-  static constexpr Field kDataset[] = {{"dataset_name"}, {"dataset_digest"}};
-  PLIMSOLL_TAKE(entries, message.list("datasets", kDataset));
+  static constexpr Field kLoggedDataset[] = {{"dataset_name"}, {"dataset_digest"}};
+  PLIMSOLL_TAKE(entries, message.list("datasets", kLoggedDataset));
   std::vector<DatasetFilter> out;
   for (const Message& entry : entries) {
     if (entry.text("dataset_name").empty())
