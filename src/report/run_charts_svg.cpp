@@ -35,6 +35,11 @@ Axis axis_of(const Chart& chart) {
   for (const ChartLimit& limit : chart.limits)
     if (limit.value < 3 * high) high = std::max(high, 1.02 * limit.value);
   const bool bytes = chart.shown == Shown::bytes || chart.shown == Shown::bytes_per_second;
+  if (!(high > low) && chart.shown == Shown::plain) {  // one value alone stands in the middle
+    const double around = low == 0 ? 1.0 : 0.5 * std::abs(low);
+    low -= around;
+    high += around;
+  }
   if (!(high > low)) high = low + std::max(bytes ? 0x1p20 : 1.0, std::abs(low));
   if (chart.shown != Shown::share) high += 0.05 * (high - low);
   if (!std::isfinite(high - low)) return {};

@@ -102,9 +102,10 @@ Result<int> list(const DevicesOptions& options, const report::TextStyle& style) 
                    : options.markdown ? report::to_markdown(table)
                                       : report::to_text(table, style));
   if (!options.csv && !options.markdown)
-    fmt::print("\n{}", report::paragraph("A dash is a figure that no source gives. `plimsoll devices ID` says "
-                                         "where each comes from.",
-                                         style));
+    fmt::print("\n{}",
+               report::paragraph("A dash is a figure that no source gives. `plimsoll devices ID` says "
+                                 "where each comes from.",
+                                 style));
   return 0;
 }
 

@@ -214,6 +214,11 @@ function verticalRange(chart, drawn) {
   if (chart.shown !== 'plain') low = Math.min(low, 0);
   if (chart.shown === 'share' && high > 0.2) high = Math.max(high, 1);
   for (const [limit] of chart.limits) if (limit < 3 * high) high = Math.max(high, 1.02 * limit);
+  if (!(high > low) && chart.shown === 'plain') {  // one value alone stands in the middle
+    const around = low === 0 ? 1 : 0.5 * Math.abs(low);
+    low -= around;
+    high += around;
+  }
   if (!(high > low)) high = low + Math.max(Math.abs(low), { share: 0.1, bytes: 1 << 20, bytes_per_second: 1e6 }[chart.shown] || 1);
   const margin = chart.shown === 'share' && high === 1 ? 0 : 0.05 * (high - low);
   return [chart.shown === 'plain' ? low - margin : low, high + margin];
