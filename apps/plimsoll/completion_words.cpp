@@ -52,6 +52,8 @@ Place follow(const CommandLine& program, const Words& before) {
       const auto equals = word.find('=');
       const CommandLineOption* named = option_named(at.command, word.substr(0, equals));
       if (named != nullptr && named->takes_value() && equals == word.npos) at.option = named;
+      if (named != nullptr && named->name() == "--store" && equals != word.npos)
+        at.store = word.substr(equals + 1);
     } else if (const CommandLine* under = command_named(*at.command, word); under && at.arguments == 0) {
       at.command = under;
     } else {

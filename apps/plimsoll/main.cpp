@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "command.hpp"
+#include "report/paragraph.hpp"
 
 namespace plimsoll {
 namespace {
@@ -45,9 +46,16 @@ constexpr Command kCommands[] = {
 };
 
 int report_error(const Error& error) {
-  const report::TextStyle style{{}, describe_terminal(STDERR_FILENO, ColorChoice::automatic).color};
-  fmt::print(stderr, "{} {}\n", report::red("plimsoll:", style), printable(error.text()));
-  if (!error.hint.empty()) fmt::print(stderr, "  {}\n", printable(error.hint));
+  const Terminal terminal = describe_terminal(STDERR_FILENO, ColorChoice::automatic);
+  const report::TextStyle style{terminal.width, terminal.color};
+  // A person reads lines that end between words; a program, or who searches a log, reads one line.
+  const auto line = [&](std::string_view label, const std::string& text) {
+    return terminal.interactive ? report::hanging(label, text, style) : fmt::format("{}{}\n", label, text);
+  };
+  constexpr std::string_view kProgram = "plimsoll:";
+  fmt::print(stderr, "{}{}", report::red(std::string(kProgram), style),
+             line("plimsoll: ", printable(error.text())).substr(kProgram.size()));
+  if (!error.hint.empty()) fmt::print(stderr, "{}", line("  ", printable(error.hint)));
   switch (error.kind) {
     case Error::Kind::bad_input:
     case Error::Kind::not_found:

@@ -160,11 +160,14 @@ Result<int> StepTraining::print(const OneDevice& device, bool json, const report
 
 void StepTraining::add_to(CommandLine& command) {
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
-    return command.add_option(name, target, help)->option_text(unit)->group("By its step");
+    return command.add_option(name, target, help)->option_text(unit)->group("By the time of a step");
   };
   const auto number = [&command](const char* name, auto& target, const char* help, double least,
                                  double most) {
-    command.add_option(name, target, help)->in_range(least, most)->option_text("N")->group("By its step");
+    command.add_option(name, target, help)
+        ->in_range(least, most)
+        ->option_text("N")
+        ->group("By the time of a step");
   };
   text("--step-time", step_time, "Time of a step of one device at --batch, measured or estimated: 62ms",
        "TIME");

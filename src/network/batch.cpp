@@ -8,8 +8,8 @@ std::int64_t batch_of(const Network& network, const Shapes& shapes) {
   for (const BoundSymbol& symbol : shapes.bound())
     if (names_batch(symbol.name)) return std::max<std::int64_t>(symbol.value, 1);
   for (const TensorId id : network.main().inputs) {
-    if (!shapes.ranked(id) || shapes.dims(id).size() < 2 || is_one_image(network, network.tensor(id)))
-      continue;
+    if (!shapes.ranked(id) || shapes.dims(id).size() < 2) continue;
+    if (is_one_image(network, network.tensor(id))) return 1;
     if (const Dim first = shapes.dims(id).front(); first.exact())
       return std::max<std::int64_t>(first.value(), 1);
   }

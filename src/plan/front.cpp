@@ -1,6 +1,7 @@
 #include "plan/front.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -113,12 +114,12 @@ std::string reason_of(const Choice& choice, const Question& question) {
     out += fmt::format("meets every limit: {}", list(best, Verdict::met));
   else
     out += fmt::format("fails no limit: it meets {}{}", list(best, Verdict::met), open_questions(best));
-  const auto alike =
-      static_cast<std::size_t>(std::ranges::count_if(choice.candidates, [&](const Candidate& c) {
-        return c.count(Verdict::failed) == 0 && c.count(Verdict::unknown) == best.count(Verdict::unknown);
-      }));
-  if (alike > 1) {
-    out += fmt::format(". Of the {} that do, it is ", alike);
+  std::set<std::string> alike;  // devices, in whichever form
+  for (const Candidate& c : choice.candidates)
+    if (c.count(Verdict::failed) == 0 && c.count(Verdict::unknown) == best.count(Verdict::unknown))
+      alike.insert(c.device->id);
+  if (alike.size() > 1) {
+    out += fmt::format(". Of the {} devices that do, it is ", alike.size());
     if (best.accuracy)
       out += fmt::format("the most accurate ({:.2f} %), and among those as accurate ",
                          100 * best.accuracy->figure.value);

@@ -56,7 +56,7 @@ std::vector<Column> compared_columns(const Inspection& a, const Inspection& b, s
   return {{std::move(first), Align::left, true},
           {told_apart ? short_a : printable(a.model), Align::right, false, Importance::always, true},
           {told_apart ? short_b : printable(b.model), Align::right, false, Importance::always, true},
-          {"Difference", Align::right}};
+          {"Difference", Align::right, false, Importance::telling}};
 }
 
 struct LayerFacts {

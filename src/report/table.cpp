@@ -14,7 +14,7 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kNarrowestColumn = 16;   ///< to which a name is cut before a column is left out
 constexpr std::size_t kNarrowestText = 20;     ///< the same of a text that is wrapped
 constexpr std::size_t kWidestNarrowText = 28;  ///< however long its words are
-constexpr std::size_t kNarrowestOfAll = 6;     ///< of a column that is always kept, where nothing else helps
+constexpr std::size_t kNarrowestOfAll = 8;     ///< of a column that is always kept, where nothing else helps
 
 /// Whether a byte begins a character, in UTF-8 that printable() let through.
 bool begins_character(char c) {

@@ -16,15 +16,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 using estimate::LayerTime;
 
-std::string percent_around(Seconds value, Seconds low, Seconds high) {
-  return fmt::format("-{:.0f} % +{:.0f} %", 100 * (1 - low / value), 100 * (high / value - 1));
-}
-
 Json seconds_or_null(const std::optional<Seconds>& s) {
   return s ? Json(s->value()) : Json(nullptr);
 }
 
 }  // namespace
+
+std::string percent_around(Seconds value, Seconds low, Seconds high) {
+  const std::string below = fmt::format("{:.0f} %", 100 * (1 - low / value));
+  const std::string above = fmt::format("{:.0f} %", 100 * (high / value - 1));
+  return below == above ? "±" + above : fmt::format("-{} +{}", below, above);
+}
 
 std::string layer_name(const TimeReport& report, const LayerTime& layer) {
   if (layer.op == estimate::kOptimizerCall) return "optimizer";

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "report/memory_report.hpp"
 #include "report/rate.hpp"
+#include "report/time_report.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -224,8 +225,7 @@ std::vector<std::string> time_words(const WeighedDevice& d, const Weighing& w) {
 std::string basis_words(const WeighedDevice& d) {
   if (!d.time) return "";
   const TimeEstimate& t = *d.time;
-  return fmt::format("{} ±{}", hardware::name(t.provenance),
-                     percent(half_width(t.seconds.value(), t.low.value(), t.high.value())));
+  return fmt::format("{} {}", hardware::name(t.provenance), percent_around(t.seconds, t.low, t.high));
 }
 
 std::optional<double> time_error(const WeighedDevice& d) {

@@ -24,24 +24,6 @@ constexpr std::int64_t kLargestArtifact = std::int64_t{4} << 30;
 // Opening a pipe or a device must neither wait nor do anything.
 constexpr int kReadFile = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-/// Without openat2, which is older kernels' and some sandboxes' lot: link by link is not followed at all.
-int open_without_links(int directory, const fs::path& path) {
-  FileDescriptor folder(::fcntl(directory, F_DUPFD_CLOEXEC, 0));
-  for (auto part = path.begin(); part != path.end(); ++part) {
-    if (*part == "..") {
-      errno = EXDEV;
-      return -1;
-    }
-    const bool last = std::next(part) == path.end();
-    FileDescriptor next(
-        ::openat(folder.get(), part->c_str(),
-                 last ? kReadFile | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!next) return -1;
-    folder = std::move(next);
-  }
-  return ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
-}
-
 /// Opens what lies below a directory; the kernel sees to it that no link, and no change on the way, leads
 /// out.
 int open_below(int directory, const fs::path& path) {
@@ -112,6 +94,27 @@ Status copy_file(int source, const fs::path& target) {
 
 }  // namespace
 
+int open_without_links(int directory, const std::filesystem::path& path) {
+  if (path.empty() || path.is_absolute()) {  // an absolute one openat would take from the root
+    errno = path.empty() ? ENOENT : EXDEV;
+    return -1;
+  }
+  FileDescriptor folder(::fcntl(directory, F_DUPFD_CLOEXEC, 0));
+  for (auto part = path.begin(); part != path.end(); ++part) {
+    if (*part == "..") {
+      errno = EXDEV;
+      return -1;
+    }
+    const bool last = std::next(part) == path.end();
+    FileDescriptor next(
+        ::openat(folder.get(), part->c_str(),
+                 last ? kReadFile | O_NOFOLLOW : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next) return -1;
+    folder = std::move(next);
+  }
+  return ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
+}
+
 std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
                                     const fs::path& artifacts) {
   constexpr std::size_t kMostTroubles = 5;
@@ -141,7 +144,7 @@ std::vector<std::string> keep_files(const Job& job, const std::vector<std::strin
   };
   for (const fs::path& path : job.artifacts) note(path, keep(path, open_given));
   for (const std::string& path : named) note(path, keep(path, open_named));
-  if (more > 0) troubles.push_back(fmt::format("{} more files are not kept", more));
+  if (more > 0) troubles.push_back(fmt::format("{} more file{} not kept", more, more == 1 ? " is" : "s are"));
   return troubles;
 }
 

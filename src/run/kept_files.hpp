@@ -13,4 +13,8 @@ namespace plimsoll::running {
 [[nodiscard]] std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
                                                   const std::filesystem::path& artifacts);
 
+/// How a named file is opened where the kernel has no openat2, or a sandbox forbids it: no link is followed
+/// at all. A descriptor, or -1 with errno: EXDEV where the path leads out of the directory.
+[[nodiscard]] int open_without_links(int directory, const std::filesystem::path& path);
+
 }  // namespace plimsoll::running

@@ -1,9 +1,11 @@
 #include "run/kept_files.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "base/file_descriptor.hpp"
 #include "base/files.hpp"
 
 namespace plimsoll::running {
@@ -85,6 +87,22 @@ TEST_F(KeptFiles, ManyTroublesAreFewLines) {
   const auto troubles = keep_files(job_, named, root() / "artifacts");
   ASSERT_EQ(troubles.size(), 6U);
   EXPECT_THAT(troubles.back(), HasSubstr("995 more"));
+}
+
+TEST_F(KeptFiles, WithoutOpenat2NothingLeavesTheDirectoryEither) {
+  fs::create_symlink(key(), job_.directory / "link");
+  fs::create_directory_symlink(root() / "home", job_.directory / "folder");
+  const FileDescriptor folder(::open(job_.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto opens = [&](const fs::path& path) {
+    return static_cast<bool>(FileDescriptor(open_without_links(folder.get(), path)));
+  };
+  EXPECT_TRUE(opens("out/model.pt"));
+  EXPECT_TRUE(opens("./out/./model.pt"));
+  for (const fs::path& path :
+       {key(), job_.directory / "out" / "model.pt", fs::path("/etc/passwd"), fs::path("//etc/passwd"),
+        fs::path("../home/id_rsa"), fs::path("out/../../home/id_rsa"), fs::path("link"),
+        fs::path("folder/id_rsa"), fs::path("")})
+    EXPECT_FALSE(opens(path)) << path;
 }
 
 }  // namespace

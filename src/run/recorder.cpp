@@ -52,7 +52,8 @@ struct Recorded {
   std::vector<SamplingThread::Gap> gaps = {};
   std::uint64_t committed = 0;
   std::optional<std::string> lost = {};
-  std::string troubles = {};  // for its record
+  bool has_all_points = false;  // it has ended, and what still comes of the machine is not its own
+  std::string troubles = {};    // for its record
   bool troubles_told = true;
 };
 
@@ -61,7 +62,7 @@ struct Finish {
   int run = 0;
   store::Change end;
   store::Change rest;
-  Clock::time_point due_first;
+  Clock::time_point points_due;  // when its last points have come
   Clock::time_point due;
   Clock::time_point give_up;
   bool end_settled = false;
@@ -138,7 +139,7 @@ struct Recorder::State {
         const telemetry::Series& of = series.at(value.series);
         const store::Description description{of.unit, of.source};
         for (const auto& [number, run] : runs) {
-          if (of.run && *of.run != number) continue;
+          if (run.has_all_points || (of.run && *of.run != number)) continue;
           if (!of.run && of.gpu && std::ranges::find(run.gpus, *of.gpu) == run.gpus.end()) continue;
           samples_out.add(run.id, of.name, description, {frame.time, 0, value.value});
         }
@@ -151,23 +152,25 @@ struct Recorder::State {
   /// After each writing: what may be acknowledged, and what is to be told.
   void note(const Status& status) {
     const std::scoped_lock lock(mutex);
+    bool news = false;
     for (Outbox* outbox : {&metrics_out, &samples_out})
-      for (const auto& [run, text] : troubles.note(outbox->take_refusals()))
-        for (auto& [number, recorded] : runs)
-          if (recorded.id == run) add_trouble(recorded, text);
+      for (const auto& [run, text, lost] : troubles.note(outbox->take_refusals()))
+        for (auto& [number, recorded] : runs) {
+          if (recorded.id != run) continue;
+          add_trouble(recorded, text);
+          if (!lost || outbox != &metrics_out || recorded.lost) continue;
+          recorded.lost = text;
+          news = true;
+        }
     if (!status)
       for (auto& [number, recorded] : runs) add_trouble(recorded, status.error().text());
     waiting = metrics_out.points() + samples_out.points();
-    bool news = troubles.note(status, waiting > 0);
+    news = troubles.note(status, waiting > 0) || news;
     for (auto& [number, recorded] : runs) {
       const std::optional<std::uint64_t> missing = metrics_out.first_missing(recorded.id);
       const std::uint64_t committed = missing ? *missing - 1 : numbers_seen;
       news = news || committed != recorded.committed;
       recorded.committed = committed;
-      if (metrics_out.lost(recorded.id).points > 0 && !recorded.lost) {
-        recorded.lost = recorded.troubles.substr(0, recorded.troubles.find('\n'));
-        news = true;
-      }
     }
     if (news) signal();
   }
@@ -237,12 +240,18 @@ struct Recorder::State {
     return out.dump();
   }
 
-  /// Status, time and outcome, whatever else there is. Where the outcome's words are refused, the rest alone.
-  Status keep_end(const std::string& id, const store::Change& end) {
+  /// Status, time and outcome, whatever else there is. Where the outcome's words are refused together, status
+  /// and time alone, then each word as far as it goes.
+  Status keep_end(int run, const std::string& id, const store::Change& end) {
     Status kept = store->change(id, end);
-    if (!kept && !kept.error().may_pass() && !end.tags.empty())
-      if (store->change(id, {.status = end.status, .end = end.end})) return {};
-    return kept;
+    if (kept || kept.error().may_pass() || end.tags.empty()) return kept;
+    if (!store->change(id, {.status = end.status, .end = end.end})) return kept;
+    for (const auto& tag : end.tags)
+      if (const Status told = store->change(id, {.tags = {tag}}); !told) {
+        const std::scoped_lock lock(mutex);
+        add_trouble(runs.at(run), fmt::format("{} is not recorded: {}", tag.first, told.error().text()));
+      }
+    return {};
   }
 
   /// What can be had of the summary; an error that may pass is worth another attempt.
@@ -285,10 +294,10 @@ struct Recorder::State {
     // What is refused may be mended as well, for which there is less patience; what is gone is gone.
     const auto again = [&](const Status& done) {
       if (done || last || done.error().kind == Error::Kind::not_found) return false;
-      return done.error().may_pass() || Clock::now() < finish.due_first + options.refused.patience;
+      return done.error().may_pass() || Clock::now() < finish.points_due + options.refused.patience;
     };
     if (!finish.end_settled) {
-      finish.kept = keep_end(id, finish.end);
+      finish.kept = keep_end(finish.run, id, finish.end);
       if (again(finish.kept)) {
         note(finish.kept);
         return finish.kept;
@@ -296,15 +305,18 @@ struct Recorder::State {
       finish.end_settled = true;
     }
     if (!finish.points_settled) {
+      const Error waits{"points are waiting", {}, {}, Error::Kind::unavailable};
+      if (!last && Clock::now() < finish.points_due) return std::unexpected(waits);
       static_cast<void>(write_samples(true));
       static_cast<void>(write_metrics(true));
-      if (!last && (metrics_out.holds(id) || samples_out.holds(id)))
-        return std::unexpected(Error{"points are waiting", {}, {}, Error::Kind::unavailable});
+      if (!last && (metrics_out.holds(id) || samples_out.holds(id))) return std::unexpected(waits);
       const Error why{"the run had ended, and the store did not take them in time"};
       metrics_out.give_up(id, why);
       samples_out.give_up(id, why);
       note({});
       finish.points_settled = true;
+      const std::scoped_lock lock(mutex);
+      runs.at(finish.run).has_all_points = true;
     }
     if (!finish.summary_settled) {
       const Status done = keep_summary(id, finish);
@@ -330,7 +342,8 @@ struct Recorder::State {
       const Status done = proceed(finish, last || now >= finish.give_up);
       const std::scoped_lock lock(mutex);
       if (!done) {
-        finish.due = now + std::chrono::milliseconds(500);
+        const bool awaits_points = finish.end_settled && now < finish.points_due;
+        finish.due = awaits_points ? finish.points_due : now + std::chrono::milliseconds(500);
         finishes.push_back(std::move(finish));
         continue;
       }
@@ -423,10 +436,10 @@ bool Recorder::congested() const {
 }
 
 void Recorder::finish(int run, store::Change end, store::Change rest, std::chrono::milliseconds delay) {
-  const auto due = Clock::now() + delay;
+  const auto now = Clock::now();
   const std::scoped_lock lock(state_->mutex);
   state_->finishes.push_back(
-      {run, std::move(end), std::move(rest), due, due, due + state_->options.patience});
+      {run, std::move(end), std::move(rest), now + delay, now, now + delay + state_->options.patience});
   state_->wake.notify_all();
 }
 

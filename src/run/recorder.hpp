@@ -49,8 +49,8 @@ class Recorder {
   [[nodiscard]] std::optional<std::string> lost(int run) const;
   /// So much is waiting for the disk that more should not be taken.
   [[nodiscard]] bool congested() const;
-  /// Ends the run's record, after `delay`, in which its last samples come: first `end` (status, time,
-  /// outcome), by itself; then its last points, its summary and `rest`, as far as the store takes them.
+  /// Ends the run's record: first `end` (status, time, outcome), at once and by itself; then, after `delay`,
+  /// in which its last samples come, its last points, its summary and `rest`, as far as the store takes them.
   void finish(int run, store::Change end, store::Change rest, std::chrono::milliseconds delay);
 
   struct Finished {

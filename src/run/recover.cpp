@@ -59,7 +59,8 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
                 : fmt::format("run {} is lost, and that cannot be recorded: {}", run.id.substr(0, 8),
                               ended.error().text()));
     // What can be had of its summary; the end stands without.
-    if (const auto summary = summarise(store, run, end)) std::ignore = store.append(*summary);
+    if (ended)
+      if (const auto summary = summarise(store, run, end)) std::ignore = store.append(*summary);
   }
   return {};
 }

@@ -503,12 +503,12 @@ class Session {
       rest.tags.merge(answer_of(*running.asking, watch.place().artifacts));
     else if (running.asking)
       late_.push_back({watch.place().id, watch.place().artifacts, std::move(running.asking)});
-    for (const std::string& trouble : keep_files(watch.job(), watch.artifacts(), watch.place().artifacts))
-      warn(trouble);
     sampling_->forget(number);
     // The sampler reads a run that it is to forget once more; that frame is part of the record.
     recorder_->finish(number, end_of(ended), std::move(rest),
                       milliseconds(static_cast<int>(1200 / options_.rate) + 20));
+    for (const std::string& trouble : keep_files(watch.job(), watch.artifacts(), watch.place().artifacts))
+      warn(trouble);
     running.ended = std::move(ended);
   }
 

@@ -34,7 +34,8 @@ struct Alike {
 void StoreTroubles::say(const std::string& kind, std::string sentence) {
   // A store that is damaged in many places is damaged; the records have the rest.
   constexpr std::size_t kMostSentences = 12;
-  if (said_.size() >= kMostSentences || !said_.insert(kind).second) return;
+  if (told_ >= kMostSentences || !said_.insert(kind).second) return;
+  ++told_;
   sentences_.push_back(std::move(sentence));
 }
 
@@ -46,14 +47,15 @@ bool StoreTroubles::note(const Status& written, bool held) {
                     "most, and tried again.",
                     with_hint(written.error()), most_held_));
   } else if (troubled_ && !held) {
-    if (!lost_) say("again", "the store takes metrics again; none was lost");
     troubled_ = false;
+    say("again", "the store takes metrics again");
+    // Where it refuses once more, that is news.
+    std::erase_if(said_, [](const std::string& kind) { return !kind.starts_with("lost: "); });
   }
   return !sentences_.empty();
 }
 
-std::vector<std::pair<std::string, std::string>> StoreTroubles::note(
-    const std::vector<Outbox::Refusal>& refusals) {
+std::vector<StoreTroubles::ForRecord> StoreTroubles::note(const std::vector<Outbox::Refusal>& refusals) {
   std::map<std::pair<std::string, std::string>, std::pair<Alike, Error>> held, given_up;
   for (const Outbox::Refusal& refusal : refusals) {
     auto& [alike, error] = (refusal.given_up > 0 ? given_up : held)[{refusal.run, refusal.error.text()}];
@@ -61,22 +63,21 @@ std::vector<std::pair<std::string, std::string>> StoreTroubles::note(
     alike.given_up += refusal.given_up;
     error = refusal.error;
   }
-  std::vector<std::pair<std::string, std::string>> out;
+  std::vector<ForRecord> out;
   const double seconds = std::chrono::duration<double>(patience_).count();
   for (const auto& [key, entry] : held) {
     const auto& [alike, error] = entry;
     troubled_ = true;
-    out.emplace_back(key.first, fmt::format("the store refuses {}: {}", alike.names(), error.text()));
+    out.push_back({key.first, fmt::format("the store refuses {}: {}", alike.names(), error.text())});
     say("refuses: " + kind_of(error),
         fmt::format("the store refuses {}: {} What comes of it is held in memory and tried again for {:g} s.",
                     alike.names(), with_hint(error), seconds));
   }
   for (const auto& [key, entry] : given_up) {
     const auto& [alike, error] = entry;
-    lost_ = true;
     const std::string lost =
         fmt::format("{} points of {} are lost: {}", alike.given_up, alike.names(), error.text());
-    out.emplace_back(key.first, fmt::format("{} is lost: {}", alike.names(), error.text()));
+    out.push_back({key.first, fmt::format("{} is lost: {}", alike.names(), error.text()), true});
     say("lost: " + kind_of(error), lost);
   }
   return out;

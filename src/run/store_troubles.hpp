@@ -9,7 +9,7 @@
 
 namespace plimsoll::running {
 
-/// What a store refuses, in sentences for the person, each said once.
+/// What a store refuses, in sentences for the person, each said once as long as it holds.
 class StoreTroubles {
  public:
   StoreTroubles(std::size_t most_held, std::chrono::milliseconds patience)
@@ -18,8 +18,12 @@ class StoreTroubles {
   /// How a writing went; `held`: something is still held back. True where there is something to tell.
   bool note(const Status& written, bool held);
   /// Metrics that were refused or given up; what is to be written into each run's record of it.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> note(
-      const std::vector<Outbox::Refusal>& refusals);
+  struct ForRecord {
+    std::string run;
+    std::string text;
+    bool lost = false;  ///< points were given up
+  };
+  [[nodiscard]] std::vector<ForRecord> note(const std::vector<Outbox::Refusal>& refusals);
   [[nodiscard]] std::vector<std::string> take() { return std::exchange(sentences_, {}); }
 
  private:
@@ -29,8 +33,8 @@ class StoreTroubles {
   std::chrono::milliseconds patience_;
   std::set<std::string> said_;
   std::vector<std::string> sentences_;
+  std::size_t told_ = 0;  // sentences in all
   bool troubled_ = false;
-  bool lost_ = false;
 };
 
 }  // namespace plimsoll::running

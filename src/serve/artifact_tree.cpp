@@ -86,7 +86,8 @@ Status remove_below(int folder, const std::string& name, const ArtifactPath& pat
 bool leaves_on_windows(std::string_view path) {
   const auto separates = [](char c) { return c == '/' || c == '\\'; };
   if (path.starts_with('\\')) return true;
-  if (path.size() > 2 && path[1] == ':' && path.find('\\') != std::string_view::npos) return true;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (path.size() > 2 && is_letter(path[0]) && path[1] == ':' && separates(path[2])) return true;
   for (std::size_t begin = 0; begin <= path.size();) {
     const auto end = std::find_if(path.begin() + static_cast<std::ptrdiff_t>(begin), path.end(), separates);
     const auto size = static_cast<std::size_t>(end - path.begin()) - begin;

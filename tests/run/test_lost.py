@@ -43,7 +43,7 @@ def acknowledged(machine, name):
 
 
 def database(machine):
-    return sqlite3.connect(machine.environment["PLIMSOLL_STORE"], isolation_level=None, timeout=60)
+    return sqlite3.connect(machine.environment["PLIMSOLL_STORE"], isolation_level=None, timeout=300)
 
 
 def metric_is_there(machine, name):
@@ -73,14 +73,20 @@ def test_a_million_acknowledged_metrics_through_a_store_that_refuses_and_comes_b
     client = machine.script(CLIENT)
     command = " & ".join(f"{client[0]} {client[1]} {n} 250000" for n in names) + " & wait"
     process = machine.start("run", "-q", "--", "sh", "-c", command)
-    wait_for(lambda: all(acknowledged(machine, n)[0] > 0 for n in names), 60)
+    wait_for(lambda: all(acknowledged(machine, n)[0] > 0 for n in names), 300)
     other = database(machine)
+
+    def goes_on():
+        """It takes more than now, or the command has ended."""
+        before = sum(acknowledged(machine, n)[0] for n in names)
+        return lambda: process.poll() is not None or sum(acknowledged(machine, n)[0] for n in names) > before
+
     while process.poll() is None:
         # An error that nobody mapped, then damage in the description of an index, each mended after a while.
         other.execute("ALTER TABLE chunk RENAME TO chunk_away")
         time.sleep(0.3)
         other.execute("ALTER TABLE chunk_away RENAME TO chunk")
-        time.sleep(0.3)
+        wait_for(goes_on(), 300)
         other.execute("PRAGMA writable_schema = ON")
         other.execute("UPDATE sqlite_master SET sql = 'CREATE INDEX chunk_by_metric ON' WHERE name = 'chunk_by_metric'")
         version = other.execute("PRAGMA schema_version").fetchone()[0]
@@ -90,9 +96,9 @@ def test_a_million_acknowledged_metrics_through_a_store_that_refuses_and_comes_b
                       "WHERE name = 'chunk_by_metric'")
         other.execute(f"PRAGMA schema_version = {version + 2}")
         other.execute("PRAGMA writable_schema = RESET")
-        time.sleep(0.5)
+        wait_for(goes_on(), 300)
     other.close()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "the store refuses" in err and "chunk" in err
     run = machine.last()
@@ -112,7 +118,7 @@ def test_a_damaged_row_costs_its_metric_and_is_told(machine):
 import os, socket, time
 s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PLIMSOLL_SOCKET"])
 answers = b""
-s.settimeout(60)
+s.settimeout(300)
 def until(*parts):
     global answers
     while not any(part in answers for part in parts): answers += s.recv(1000)
@@ -129,7 +135,7 @@ print(answers.decode(), flush=True)
     (machine.folder / "damaged").touch()
     assert "damaged" in line_with(process.stderr, "the store refuses metric 'bad'")
     assert process.poll() is None, "told at once, while it runs"
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert "ok 3" in out and "ok 4" not in out and "ok 5" not in out, "no more than the first that are kept"
     assert "error 4: " in out and "'bad'" in out
@@ -146,13 +152,13 @@ def test_a_damaged_chunk_never_costs_the_end(machine):
     process = machine.start("run", "-q", "--", "sh", "-c",
                             "echo 'plimsoll: metric loss 1 step 1'; while [ ! -e damaged ]; do sleep 0.1; done; "
                             "echo 'plimsoll: metric loss 2 step 2'")
-    wait_for(lambda: metric_is_there(machine, "system/run/cpu_time"), 60)
+    wait_for(lambda: metric_is_there(machine, "system/run/cpu_time"), 300)
     other = database(machine)
     other.execute("UPDATE chunk SET bytes = x'0102' WHERE metric IN "
                   "(SELECT id FROM metric WHERE name IN ('loss', 'system/run/memory'))")
     other.close()
     (machine.folder / "damaged").touch()
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     run = machine.last()
     assert run["status"] == "FINISHED"

@@ -145,7 +145,11 @@ void print_text(const Answer& answer, bool layers, const report::TextStyle& styl
   if (answer.time)
     fmt::print("\n{}", report::time_text(answer.time_report(), style));
   else
-    fmt::print("\ntime     unknown: {}\n", answer.no_time);
+    fmt::print("\n{}", report::hanging("time     ",
+                                       fmt::format("unknown: {}; `plimsoll probe --calibrate` measures them "
+                                                   "on the machine itself",
+                                                   answer.no_time),
+                                       style));
   if (layers && answer.time) fmt::print("\n{}", report::layer_times_text(answer.time_report(), style));
 }
 

@@ -319,8 +319,9 @@ bool is_due(const Job& job, const std::string& rerun) {
   return job.status != "FAILED" || rerun == "failed";
 }
 
+/// It has ended, and not as it should: by itself, or killed.
 bool has_failed(const Job& job) {
-  return job.status == "FAILED";
+  return job.status == "FAILED" || job.status == "KILLED";
 }
 
 std::string title_of(const Job& job) {

@@ -166,7 +166,13 @@ Result<int> run_steps(const TrainingOptions& options, const report::TextStyle& s
   }
   const auto device = estimated_device(model);
   PLIMSOLL_TRY(device);
-  if (device->sequence) step.sequence = static_cast<double>(*device->sequence);
+  if (device->sequence) {
+    const auto sequence = static_cast<double>(*device->sequence);
+    if (step.sequence != 1 && step.sequence != sequence)
+      return fail(
+          "--sequence says how long a sample is where --step-time is given; with a MODEL, give --seq");
+    step.sequence = sequence;
+  }
   return step.print(*device, options.json, style);
 }
 
@@ -183,7 +189,7 @@ void add_training(CommandLine& app, Invocation& invocation) {
   options->model.inspect.binding.add_shapes_to(*command);
   add_optimizer_option(*command, options->model.optimizer);
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
-    return command->add_option(name, target, help)->option_text(unit)->group("By its FLOPs");
+    return command->add_option(name, target, help)->option_text(unit)->group("By all its FLOPs");
   };
   text("--parameters", options->parameters, "Parameters of the network: 175e9", "N");
   text("--tokens", options->tokens, "Tokens that it is trained on: 300e9", "N");

@@ -28,6 +28,10 @@ std::string next_command(const report::Weighing& weighing, const WeighOptions& o
     setting += fmt::format(" --seq {}", options.inspect.binding.sequence);
   if (options.precision != network::Precision::fp32)
     setting += fmt::format(" --precision {}", network::name(options.precision));
+  for (const std::string& shape : options.inspect.binding.inputs)
+    setting += fmt::format(" --input {}", printable(shape));
+  if (training && options.optimizer != network::Optimizer::sgd)
+    setting += fmt::format(" --optimizer {}", network::name(options.optimizer));
   if (first != weighing.devices.end() && !first->fits().value_or(true))
     return fmt::format("plimsoll estimate {} --device {} --advice", setting,
                        first->here ? "this" : printable(first->device.id));

@@ -275,7 +275,7 @@ Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& se
     const auto kernels = std::span(program.kernels);
     for (const OperatorCase& c : kernels.subspan(call.kernels.begin, call.kernels.count))
       if (!clock.run(c, layer, &LayerTime::forward))
-        return fail("{} has no figures for rate and bandwidth: its time is unknown", device.name);
+        return fail("{} has no figures for its rate and bandwidth", device.name);
     if (training)
       for (const OperatorCase& c : kernels.subspan(call.backward_kernels.begin, call.backward_kernels.count))
         static_cast<void>(clock.run(c, layer, &LayerTime::backward));

@@ -99,8 +99,9 @@ Outcome<store::Time> time_of(std::int64_t milliseconds, std::string_view field) 
 }
 
 Outcome<store::Time> moment_of(std::int64_t milliseconds, std::string_view field) {
-  if (milliseconds > std::numeric_limits<store::Time>::max() / 1000 ||
-      milliseconds < std::numeric_limits<store::Time>::min() / 1000)
+  // Half of what there is on either side, so that the time between two moments can be told as well.
+  if (milliseconds > std::numeric_limits<store::Time>::max() / 2000 ||
+      milliseconds < std::numeric_limits<store::Time>::min() / 2000)
     return std::unexpected(
         Fault{Code::invalid_parameter_value,
               invalid_value(field, fmt::format("{}", milliseconds), "Times are milliseconds since 1970")});
