@@ -14,13 +14,30 @@ namespace {
   "secret|passw|passphrase|credential|api[_-]?key|auth[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?" \
   "key"
 
-// Words of a name that say so as a whole: --token, not --tokenizer; hfToken as well.
+// The short form of a password: DB_PASS, dbpass.
+#define PLIMSOLL_PASS "(?:^|[^a-z])(?:admin|db|login|mail|root|smtp|sql|user)?pass(?:$|[^a-z])"
+
+// Words of a name that say so as a whole: --token, not --tokenizer; hfToken and hftoken as well.
 constexpr const char* kSecretName =
-    "(?i:" PLIMSOLL_STRONG_NAME
-    "|(?:^|[^a-z])(?:key|token|jwt|jwts|auth|authorization|bearer|cookie|private|pwd|pat|sas)(?:$|[^a-z]))"
-    "|[a-z0-9](?:Key|Token|Jwt|Auth|Cookie|Pwd|Pat)(?:$|[^a-z])";
+    "(?i:" PLIMSOLL_STRONG_NAME "|" PLIMSOLL_PASS
+    "|(?:^|[^a-z])(?:key|jwt|jwts|auth|authorization|bearer|cookie|private|pwd|pat|sas)(?:$|[^a-z])"
+    "|token(?:$|[^a-z]))"
+    "|[a-z0-9](?:Key|Token|Jwt|Auth|Cookie|Pwd|Pat)(?:$|[^a-z])|[a-z0-9]Pass(?:$|[^A-Za-z])";
 constexpr const char* kStrongName =
-    "(?i:" PLIMSOLL_STRONG_NAME "|(?:^|[^a-z])(?:pwd|jwt|authorization|bearer)(?:$|[^a-z]))";
+    "(?i:" PLIMSOLL_STRONG_NAME "|" PLIMSOLL_PASS
+    "|(?:^|[^a-z])(?:pwd|jwt|authorization|bearer)(?:$|[^a-z]))|[a-z0-9]Pass(?:$|[^A-Za-z])";
+#undef PLIMSOLL_PASS
+// Tokens of a language and passes over data, which are no secrets: pad_token, eos_token_id, token_budget,
+// forward_pass, pass_rate.
+constexpr const char* kOpenWords =
+    "(?i)(?:^|[^a-z])(?:bos|cls|eos|mask|max|min|multi|num|pad|per|sep|special|sub|unk)"
+    "[_-]?token(?:[_-]?ids?)?\\b"
+    "|token[_-](?:budget|count|dim|dropout|embeddings?|ids|index|len|length|level|limit|loss|ratio|size|type)"
+    "(?:$|[^a-z])"
+    "|(?:^|[^a-z])(?:all|backward|band|compiler|compute|final|first|forward|function|fusion|grad|graph|high|"
+    "last|low|module|multi|next|num|one|optimi[sz]ation|per|render|second|single|third|three|two)"
+    "[_.-]?pass(?:$|[^a-z])"
+    "|(?:^|[^a-z])pass[@_.-]+([a-z0-9])";
 #undef PLIMSOLL_STRONG_NAME
 
 struct Shape {
@@ -85,58 +102,145 @@ enum class Caution {
   command,  ///< what was given to a program: always
 };
 
+/// What stands where a value is expected, as lengths from there.
+struct Literal {
+  std::size_t opening = 0;  ///< a prefix and quotes, as in rb"; none: a bare word
+  std::size_t value = 0;
+  std::size_t closing = 0;  ///< none of a quoted value: the line ends before it does
+};
+
+/// The literal at the start of a text. Its quotes may be escaped themselves, within another string; they may
+/// stand three times. One that does not end goes on to the end of its line.
+Literal literal_at(std::string_view text) {
+  constexpr std::size_t kDeepest = 7, kLongestPrefix = 2;
+  const auto slashes_at = [&](std::size_t at) {
+    return std::min(text.find_first_not_of('\\', at), text.size()) - at;
+  };
+  const std::size_t prefix = std::min(text.find_first_not_of("rbufRBUF"), text.size());
+  const std::size_t start = prefix <= kLongestPrefix ? prefix : 0;
+  const std::size_t depth = slashes_at(start), quote_at = start + depth;
+  if (depth > kDeepest || quote_at >= text.size() || (text[quote_at] != '"' && text[quote_at] != '\'')) {
+    std::size_t end = std::min(text.find_first_of(" \t\r\n\v\f\"'&;,)"), text.size());
+    // Before a quote they are a part of it.
+    if (end < text.size() && (text[end] == '"' || text[end] == '\''))
+      while (end > 0 && text[end - 1] == '\\') --end;
+    return {0, end, 0};
+  }
+  const char quote = text[quote_at];
+  const std::string_view mark = text.substr(start, depth + 1);
+  const auto twice_more = [&](std::size_t at) {
+    return text.substr(at).starts_with(mark) && text.substr(at + mark.size()).starts_with(mark);
+  };
+  const bool triple = twice_more(quote_at + 1);
+  const std::size_t marks = (triple ? 3 : 1) * mark.size(), begin = start + marks;
+  std::size_t at = begin;
+  while (at < text.size() && text[at] != '\n' && text[at] != '\r') {
+    const std::size_t slashes = slashes_at(at), end = at + slashes;
+    if (end >= text.size() || text[end] == '\n' || text[end] == '\r') {
+      at = end;
+      break;
+    }
+    // Each level of escaping doubles what stands before a quote that belongs to the value.
+    const bool closes = text[end] == quote && (slashes <= depth || slashes % (2 * (depth + 1)) == depth);
+    if (closes && (!triple || twice_more(end + 1))) {
+      const std::size_t own = std::min(slashes, depth);
+      return {begin, end - own - begin, triple ? marks : own + 1};
+    }
+    at = end + 1;
+  }
+  return {begin, at - begin, 0};
+}
+
+/// `$NAME`, `${NAME}`, `<your key>`: where the value is to be got from, not the value.
+bool is_reference(std::string_view value) {
+  static const RE2 reference(
+      R"(\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*]|\{[A-Za-z0-9_]+\}|\{\{[^{}]*\}\}|\([^()]*\))|<[|/]?[A-Za-z][A-Za-z0-9 _.-]*\|?>)");
+  return RE2::FullMatch(piece(value), reference);
+}
+
 /// Whether what stands after a secret name is its value, rather than code that gets it.
-bool is_secret_value(Caution caution, std::string_view name, std::string_view quote, std::string_view value) {
+bool is_secret_value(Caution caution, std::string_view name, const Literal& literal, std::string_view value) {
   static const RE2 strong(kStrongName);
-  if (value.empty() || value == "***" || value.starts_with('$') || value.starts_with('<')) return false;
-  if (quote.empty() && value.find_first_of("([{") != std::string_view::npos) return false;
-  if (quote.empty())
+  const bool quoted = literal.opening > 0;
+  // So long a value is not looked into again and again.
+  constexpr std::size_t kLongest = 4096;
+  if (value.size() > kLongest) return true;
+  if (value.empty() || value == "***" || is_reference(value)) return false;
+  if (!quoted && (value.starts_with('$') || value.starts_with('<'))) return false;
+  if (!quoted && value.find_first_of("([{") != std::string_view::npos) return false;
+  // A quote that ends a string, as in `"password=" + x`.
+  if (quoted && literal.closing == 0 && std::string_view(" \t)]}+,;.%").contains(value.front())) return false;
+  if (!quoted)
     for (const std::string_view word : {"None", "null", "True", "False", "true", "false", "str", "string",
-                                        "Bearer", "Basic", "Token", "Digest", "bearer", "basic"})
+                                        "bool", "Bearer", "Basic", "Token", "Digest", "bearer", "basic"})
       if (value == word) return false;
-  return caution == Caution::command || RE2::PartialMatch(piece(name), strong) || looks_random(value);
+  if (caution == Caution::command || looks_random(value)) return true;
+  const bool verdict = !quoted && name == "PASS";  // of a test
+  return !verdict && RE2::PartialMatch(piece(name), strong);
 }
 
 /// Literals that are given to secret names, in one line.
 std::string without_assignments(std::string_view line, Caution caution) {
-  // Name, what stands between (an annotation, an equals sign or a colon), a quote, the value up to its end.
-  static const RE2 assignment(
-      R"RE(([A-Za-z][A-Za-z0-9_.-]*)(["']?(?:\s*:\s*(?:Optional\[str\]|Final|str|bytes|string|String|SecretStr)(?:\s*\|\s*None)?)?\s*(?::=|=>|==|=|:)\s*)(?:([rbufRBUF]{0,2}")([^"]*)"|([rbufRBUF]{0,2}')([^']*)'|([^\s"'&;,)]+)))RE");
+  // What stands before a value: `f("NAME", `, `"--name", `, or a name and what stands between (the end of a
+  // subscript, an annotation, an equals sign or a colon).
+  static const RE2 before(
+      R"RE((?:([A-Za-z0-9_.]*)\(\s*[rbufRBUF]{0,2}\\{0,7}["'](-{0,2}[A-Za-z][A-Za-z0-9_.-]*)|["'](--?[A-Za-z][A-Za-z0-9_-]*))\\{0,7}["']\s*,\s*|([A-Za-z][A-Za-z0-9_.-]*)(?:\\{0,7}["']\s*(\])|\\{0,7}["'])?(?:\s*:\s*(?:Optional\[str\]|Final|str|bytes|string|String|SecretStr)(?:\s*\|\s*None)?)?\s*(?::=|=>|==|=|:)\s*)RE");
+  constexpr int kGroups = 6;
   std::string out;
-  re2::StringPiece rest(line.data(), line.size());
-  re2::StringPiece groups[8];
+  std::string_view rest = line;
+  re2::StringPiece groups[kGroups];
   const auto view = [](const re2::StringPiece& part) { return std::string_view(part.data(), part.size()); };
-  while (assignment.Match(rest, 0, rest.size(), RE2::UNANCHORED, groups, 8)) {
-    const int which = groups[4].data() != nullptr ? 4 : groups[6].data() != nullptr ? 6 : 7;
-    const std::string_view name = view(groups[1]), value = view(groups[which]);
-    const std::string_view quote = which == 4 ? "\"" : which == 6 ? "'" : "";
-    const auto to_value = static_cast<std::size_t>(value.data() - rest.data());
-    out.append(rest.data(), to_value);
+  while (before.Match(piece(rest), 0, rest.size(), RE2::UNANCHORED, groups, kGroups)) {
+    const bool argument = groups[4].data() == nullptr, subscript = groups[5].data() != nullptr;
+    const std::string_view called = view(groups[1]);
+    const std::string_view name = view(groups[!argument ? 4 : groups[2].data() != nullptr ? 2 : 3]);
+    std::string_view ahead = rest.substr(0, static_cast<std::size_t>(name.data() - rest.data()));
+    const auto to_value = static_cast<std::size_t>(groups[0].data() + groups[0].size() - rest.data());
+    out += rest.substr(0, to_value);
     rest.remove_prefix(to_value);
     // What is no secret may hold one: `sh -c "A=1 TOKEN=x"`, `"url": "…?token=x"`.
-    if (!is_secret_name(name) || !is_secret_value(caution, name, quote, value)) continue;
+    if (!is_secret_name(name)) continue;
+    const Literal literal = literal_at(rest);
+    const std::string_view value = rest.substr(literal.opening, literal.value);
+    const bool quoted = literal.opening > 0;
+    if (argument && (!quoted || literal.closing == 0 || value.starts_with('-'))) continue;
+    if (subscript && !quoted && !value.empty() && !(value.front() >= '0' && value.front() <= '9')) continue;
+    ahead = ahead.substr(0, ahead.find_last_not_of("\\\"'") + 1);
+    const bool environment = called.ends_with("putenv") || called.ends_with("setenv") ||
+                             (subscript && ahead.ends_with("environ["));
+    if (!is_secret_value(environment ? Caution::command : caution, name, literal, value)) continue;
+    out += rest.substr(0, literal.opening);
     out += "***";
-    rest.remove_prefix(value.size());
+    rest.remove_prefix(literal.opening + literal.value);
   }
-  return out.append(rest.data(), rest.size());
+  return out += rest;
 }
 
 /// `--password X` within a script.
 std::string without_options(std::string_view script) {
-  static const RE2 option(R"((--?[A-Za-z][A-Za-z0-9_-]*)(\s+)("[^"]*"|'[^']*'|[^\s"';|&]+))");
+  static const RE2 option(R"((--?[A-Za-z][A-Za-z0-9_-]*)\s+)");
   std::string out;
-  re2::StringPiece rest(script.data(), script.size());
-  re2::StringPiece groups[4];
-  while (option.Match(rest, 0, rest.size(), RE2::UNANCHORED, groups, 4)) {
+  std::string_view rest = script;
+  re2::StringPiece groups[2];
+  while (option.Match(piece(rest), 0, rest.size(), RE2::UNANCHORED, groups, 2)) {
     const std::string_view name(groups[1].data(), groups[1].size());
-    const std::size_t to_value = static_cast<std::size_t>(groups[3].data() - rest.data());
-    out.append(rest.data(), to_value);
+    const auto to_value = static_cast<std::size_t>(groups[0].data() + groups[0].size() - rest.data());
+    out += rest.substr(0, to_value);
     rest.remove_prefix(to_value);
-    if (groups[3].starts_with("-") || name.size() <= 2 || !is_secret_name(name)) continue;
+    if (rest.starts_with('-') || name.size() <= 2 || !is_secret_name(name)) continue;
+    const Literal literal = literal_at(rest);
+    const std::size_t size = literal.opening + literal.value + literal.closing;
+    if (size == 0) continue;
     out += "***";
-    rest.remove_prefix(groups[3].size());
+    rest.remove_prefix(size);
   }
-  return out.append(rest.data(), rest.size());
+  return out += rest;
+}
+
+/// Whether a text may hold a secret name.
+bool names_secret(std::string_view text) {
+  static const RE2 pattern(kSecretName);
+  return RE2::PartialMatch(piece(text), pattern);
 }
 
 std::string without_secrets(std::string_view text, Caution caution) {
@@ -149,7 +253,7 @@ std::string without_secrets(std::string_view text, Caution caution) {
     const auto end = std::min(rest.find('\n'), rest.size() - 1) + 1;
     const std::string_view line = rest.substr(0, end);
     // Few lines name a secret; the others are passed by quickly.
-    if (is_secret_name(line))
+    if (names_secret(line))
       out += without_assignments(line, caution);
     else
       out += line;
@@ -161,8 +265,10 @@ std::string without_secrets(std::string_view text, Caution caution) {
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
-  static const RE2 pattern(kSecretName);
-  return RE2::PartialMatch(piece(name), pattern);
+  static const RE2 open(kOpenWords);
+  if (!names_secret(name)) return false;
+  std::string others(name);
+  return RE2::GlobalReplace(&others, open, "_\\1") == 0 || names_secret(others);
 }
 
 std::string masked(std::string_view name, std::string_view value) {

@@ -98,5 +98,131 @@ TEST(Secrets, OfADiffAreMaskedAndCodeStays) {
     EXPECT_EQ(masked_text(code), code);
 }
 
+/// `pass` as the last word of a name, `token` glued to another word.
+TEST(Secrets, AreToldByShortAndGluedNames) {
+  for (const char* secret : {"DB_PASS", "--pass", "pass", "smtp.pass", "dbPass", "DBPASS", "DB_PASS2",
+                             "pass_", "NGROK_AUTHTOKEN", "--accesstoken", "HFTOKEN", "--hf-token",
+                             "authToken", "pad_token_secret", "IMAGE_TOKEN", "INSTALL_PASS", "pass_key"})
+    EXPECT_TRUE(is_secret_name(secret)) << secret;
+  EXPECT_EQ(masked("DB_PASS", "abc"), "***");
+  EXPECT_THAT(masked_command({"t", "--pass", "abc", "--accesstoken=abc", "HFTOKEN=abc", "--db-pass=abc"}),
+              ElementsAre("t", "--pass", "***", "--accesstoken=***", "HFTOKEN=***", "--db-pass=***"));
+  EXPECT_THAT(masked_command({"sh", "-c", "A=1 DB_PASS=abc go --pass def --max-tokens 512"}),
+              ElementsAre("sh", "-c", "A=1 DB_PASS=*** go --pass *** --max-tokens 512"));
+  EXPECT_EQ(masked_text("+DB_PASS=hunter2\n+  \"pass\": \"hunter2\"\n"),
+            "+DB_PASS=***\n+  \"pass\": \"***\"\n");
+}
+
+/// What describes a training stays legible.
+TEST(Secrets, AreNotSeenInParametersOfTrainings) {
+  for (const char* open :
+       {"tokenizer",          "detokenize",  "max_tokens",  "num_tokens",     "tokens",
+        "--tokens-per-step",  "passes",      "compass",     "--bypass",       "pass_rate",
+        "--pass-rate",        "pass@1",      "passRate",    "--passthrough",  "forward_pass",
+        "--two-pass",         "low-pass",    "--pad-token", "eos_token_id",   "bosToken",
+        "bytes_per_token",    "--max-token", "subtoken",    "--token-budget", "token_type_ids",
+        "--image-token-index"})
+    EXPECT_FALSE(is_secret_name(open)) << open;
+  const std::vector<std::string> command = {
+      "train",
+      "--max-tokens",
+      "512",
+      "--tokenizer",
+      "gpt2",
+      "--bypass",
+      "true",
+      "--pass-rate",
+      "0.5",
+      "--passes=3",
+      "--eos-token-id",
+      "2",
+      "--num_tokens=12",
+      "--pad-token",
+      "<pad>",
+      "sh -c 'train --max-tokens 512 --tokenizer gpt2 --bypass true --eos-token-id 2'"};
+  EXPECT_EQ(masked_command(command), command);
+  for (const char* text :
+       {"+max_tokens = 512\n", "+tokenizer = \"gpt2-0123456789abc\"\n", "+pass_rate: 0.5\n",
+        "+    except KeyError: pass\n", "+PASS: forward_test\n", "+eos_token = \"<|endoftext|>\"\n",
+        "+forward_pass = timed_pass_0123\n", "+cfg[\"max_tokens\"] = \"512\"\n"})
+    EXPECT_EQ(masked_text(text), text);
+}
+
+TEST(Secrets, GivenBySubscriptsAndCallsAreMasked) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"+os.environ[\"WANDB_API_KEY\"] = \"0123456789abcdef0123456789abcdef01234567\"\n",
+            "+os.environ[\"WANDB_API_KEY\"] = \"***\"\n"},
+           {"+os.environ['HF_TOKEN'] = 'abc'\n", "+os.environ['HF_TOKEN'] = '***'\n"},
+           {"+headers[\"Authorization\"] = \"tok\"\n", "+headers[\"Authorization\"] = \"***\"\n"},
+           {"+cfg[\"db\"][ 'password' ]='abc'\n", "+cfg[\"db\"][ 'password' ]='***'\n"},
+           {"+cfg[\"password\"] = 12345678\n", "+cfg[\"password\"] = ***\n"},
+           {"+os.environ.setdefault(\"API_KEY\", \"abc\")\n",
+            "+os.environ.setdefault(\"API_KEY\", \"***\")\n"},
+           {"+x->set( 'password' , 'abc', 1);\n", "+x->set( 'password' , '***', 1);\n"},
+           {"+os.putenv(\"X_TOKEN\", \"v\")\n", "+os.putenv(\"X_TOKEN\", \"***\")\n"},
+           {"+run([\"train\", \"--api-key\", \"abc\", \"--lr\", \"1\"])\n",
+            "+run([\"train\", \"--api-key\", \"***\", \"--lr\", \"1\"])\n"},
+           {"+f(x=1, y=g(\"client_secret\", \"a,b)\"), z=2)\n",
+            "+f(x=1, y=g(\"client_secret\", \"***\"), z=2)\n"},
+       })
+    EXPECT_EQ(masked_text(text), expected);
+  for (const char* code :
+       {"+cfg[\"password\"] = args.password\n", "+cache[key] = rows_0123456789\n", "+d[\"key\"] = \"loss\"\n",
+        "+d[\"key\"] = value_of_row_12\n", "+fields = [\"user\", \"password\", \"email\"]\n",
+        "+d.setdefault(\"key\", \"loss\")\n", "+p.add_argument(\"--api-key\", \"-k\")\n",
+        "+get(\"password\", default)\n", "+os.environ[\"API_KEY\"] = os.environ[\"OTHER\"]\n"})
+    EXPECT_EQ(masked_text(code), code);
+}
+
+TEST(Secrets, InAnyQuotesAreMaskedToTheirEnd) {
+  EXPECT_THAT(masked_command({"sh", "-c", R"(curl -d "{\"password\": \"hunter2\", \"n\": 3}" h)"}),
+              ElementsAre("sh", "-c", R"(curl -d "{\"password\": \"***\", \"n\": 3}" h)"));
+  EXPECT_THAT(masked_command({"sh", "-c", R"(sh -c "go --password \"hunter2 x\" --lr 1" --pass "a\"b c" d)"}),
+              ElementsAre("sh", "-c", R"(sh -c "go --password *** --lr 1" --pass *** d)"));
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"(+s = "{\"password\": \"a\\\"bc\", \"n\": 3}")", R"(+s = "{\"password\": \"***\", \"n\": 3}")"},
+           {R"(+s = "{\\\"password\\\": \\\"abc\\\"}")", R"(+s = "{\\\"password\\\": \\\"***\\\"}")"},
+           {R"(+api_key = """x""" + y)", R"(+api_key = """***""" + y)"},
+           {R"(+api_key = '''x'y"z''')", R"(+api_key = '''***''')"},
+           {R"(+password = "a\"bcd" + e)", R"(+password = "***" + e)"},
+           {R"(+password = 'a\'b\\' + e)", R"(+password = '***' + e)"},
+           {R"(+password = "" + e)", R"(+password = "" + e)"},
+           {"+password = \"hunter2\n+x\n", "+password = \"***\n+x\n"},
+           {"+api_key = \"\"\"hunter2\n", "+api_key = \"\"\"***\n"},
+       })
+    EXPECT_EQ(masked_text(text), expected);
+  EXPECT_EQ(masked_text("+print(\"password=\" + x)\n"), "+print(\"password=\" + x)\n");
+}
+
+TEST(Secrets, ThatLookLikeReferencesAreMaskedUnlessTheyAreThat) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {R"(password = "$ecret!1")", R"(password = "***")"},
+           {R"(password = '$2b$12$abc')", R"(password = '***')"},
+           {R"(password = "${A}bc")", R"(password = "***")"},
+           {R"(password = "<hunter")", R"(password = "***")"},
+           {R"(password = "<a>b2")", R"(password = "***")"},
+       })
+    EXPECT_EQ(masked_text(text), expected);
+  for (const char* open : {R"(password = "$NAME")", R"(password="${NAME}")", R"(password="$1")",
+                           R"(api_key: "${{ secrets.KEY }}")", R"(api_key = "<your key>")",
+                           R"(API_KEY="<YOUR_KEY>")", "password=\"$(cat file)\""})
+    EXPECT_EQ(masked_text(open), open);
+}
+
+/// Lines that open a value everywhere and end few of them: passed in linear time, and what follows is masked.
+TEST(Secrets, AfterHostileLinesAreMasked) {
+  constexpr std::size_t kTimes = 20'000;
+  for (const std::string_view part :
+       {"key=", "key=$", "key=\"", "key='key=\"", "key=\\\"", "key=\"\"\"", "f(\"key\",", "f(\"key\"",
+        "[\"key\"]", "key=\"\\", "key=\\\\\\\"key='''", "\"--key\",", "--key \\\"", "pass_", "\\",
+        "key=\\\\\\\\\\\\\\\\\""}) {
+    std::string line;
+    for (std::size_t i = 0; i < kTimes; ++i) line += part;
+    EXPECT_TRUE(masked_text(line + "\n+password=hunter2\n").ends_with("\n+password=***\n")) << part;
+    EXPECT_TRUE(masked_command({"x " + line + "\ngo --password hunter2"})[0].ends_with("go --password ***"))
+        << part;
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll::running
