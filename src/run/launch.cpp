@@ -10,6 +10,7 @@
 #include "run/client_limits.hpp"
 #include "run/process_identity.hpp"
 #include "run/provenance.hpp"
+#include "run/secrets.hpp"
 #include "run/summary.hpp"
 #include "store/timestamp.hpp"
 
@@ -107,7 +108,8 @@ Result<std::string> create_record(const Job& job, const Launch& launch, store::S
   run.experiment = job.experiment;
   run.name = job.name.empty() ? fs::path(job.command.front()).filename().string() : job.name;
   run.start = store::now();
-  run.params.insert(job.params.begin(), job.params.end());
+  // A parameter is recorded because somebody asked for it, so that its name alone hides nothing.
+  for (const auto& [name, value] : job.params) run.params.emplace(name, masked_text(value));
   run.tags = settings_tags(job, launch, options);
   run.tags.merge(provenance.tags);
   if (nvml != nullptr)

@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "run/runtime_directory.hpp"
+#include "run/secrets.hpp"
 #include "store/timestamp.hpp"
 #include "telemetry/proc_text.hpp"
 
@@ -115,7 +116,7 @@ std::uint64_t Watch::take_statement(const Statement& statement, const store::Des
   if (const auto* epoch = std::get_if<EpochLine>(&statement)) {
     see_epoch(epoch->epoch);
   } else if (const auto* param = std::get_if<ParamLine>(&statement)) {
-    if (params_.size() < kMostStatements) params_.try_emplace(param->name, param->value);
+    if (params_.size() < kMostStatements) params_.try_emplace(param->name, masked_text(param->value));
   } else if (const auto* artifact = std::get_if<ArtifactLine>(&statement)) {
     if (artifacts_.size() < kMostStatements) artifacts_.push_back(artifact->path);
   }

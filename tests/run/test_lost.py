@@ -263,7 +263,7 @@ def test_a_secret_is_in_no_record(machine, kind):
             pytest.skip("git is not installed")
     script.write_text(f"x = 2\ncall('{value}')\n")
     machine.environment.update(CUDA_THING=value, SLURM_JWT="by-its-name", TS_AUTHKEY="by-its-name")
-    done = machine.run("--env", "TS_AUTHKEY", "--", "sh", "-c", "true", "x", value, f"--url={value}", f"A=1 B={value} c",
+    done = machine.run("--env", "TS_AUTHKEY", "--param", f"given={value}", "--", "sh", "-c", "true", "x", value, f"--url={value}", f"A=1 B={value} c",
                        "TS_AUTHKEY=by-its-name")
     assert done.code == 0, done.err
     run = machine.last()
