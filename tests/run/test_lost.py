@@ -16,6 +16,11 @@ import os, socket, sys, threading, time
 name, enough = sys.argv[1], int(sys.argv[2])
 s = socket.socket(socket.AF_UNIX); s.connect(os.environ["PLIMSOLL_SOCKET"])
 kept, errors = [0], []
+lock = threading.Lock()
+def note():
+    with lock:
+        with open(name + ".acknowledging", "w") as out: out.write(f"{kept[0]}\\n" + "\\n".join(errors))
+        os.replace(name + ".acknowledging", name + ".acknowledged")
 def read():
     rest = b""
     while True:
@@ -26,13 +31,14 @@ def read():
         for line in lines:
             if line.startswith(b"ok "): kept[0] = int(line[3:])
             else: errors.append(line.decode())
-        with open(name + ".acknowledged", "w") as out: out.write(f"{kept[0]}\\n" + "\\n".join(errors))
+        note()
 reader = threading.Thread(target=read, daemon=True); reader.start()
 sent = 0
 while kept[0] < enough and not errors and sent < enough + 200_000:
     s.sendall(b"".join(b"metric %s %d step %d\\n" % (name.encode(), i % 7, i) for i in range(sent, sent + 1000)))
     sent += 1000
 while kept[0] < enough and not errors and reader.is_alive(): time.sleep(0.01)
+note()  # the reader may not have come to it
 """
 
 
