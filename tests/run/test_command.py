@@ -72,7 +72,7 @@ def test_processes_and_host_are_sampled(machine):
     # A second of the processor, and until it has been seen at work, however long the machine takes for both.
     burn = machine.script("import os, time\nwhile time.process_time() < 1 or not os.path.exists('seen'): pass\n")
     process = machine.start("run", "--", *burn)
-    wait_for(lambda: (machine.folder / "store.db").exists() and machine.runs()
+    wait_for(lambda: machine.plimsoll("runs", "--json").code == 0 and machine.runs()
              and machine.last()["metrics"].get("system/run/cpu", {}).get("points", 0) >= 5)
     (machine.folder / "seen").touch()
     process.communicate(timeout=300)
