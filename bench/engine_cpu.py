@@ -75,7 +75,8 @@ def started(plimsoll, engine, folder, module, example, training):
     subprocess.run([plimsoll, "engine-job", model, "-o", job] + (["--train"] if training else []), check=True)
     with open(job) as file:
         text = json.load(file)
-    text["setting"].update(threads=torch.get_num_threads(), optimizer="momentum", learning_rate=1e-3)
+    text["setting"].update(optimizer="momentum")
+    text["execution"].update(threads=torch.get_num_threads(), learning_rate=1e-3)
     text["protocol"]["paced"] = True
     with open(job, "w") as file:
         json.dump(text, file)

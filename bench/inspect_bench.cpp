@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "estimate/count.hpp"
 #include "libonnx_peer.hpp"
 #include "network/inference.hpp"
 #include "onnx/reader.hpp"
+#include "program/count.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ Inspected inspect(const std::string& path, bool look) {
   if (!binding) return result;
   const Result<network::Shapes> shapes = network::infer(model->network, *binding);
   if (!shapes) return result;
-  const estimate::Counts counts = estimate::count(model->network, *shapes, {});
+  const program::Counts counts = program::count(model->network, *shapes, {});
   result.done = true;
   result.macs = counts.forward.macs.high;
   if (!look) return result;

@@ -1,7 +1,7 @@
 // Fits what each class of kernels reaches of a device's peaks to a calibration, and prints the table that
-// src/estimate/time/kernel_efficiency_table.cpp is.
+// src/estimate/profile/kernel_efficiency_table.cpp is.
 //
-// usage: kernel_efficiency_fit DEVICE.json > src/estimate/time/kernel_efficiency_table.cpp
+// usage: kernel_efficiency_fit DEVICE.json > src/estimate/profile/kernel_efficiency_table.cpp
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "estimate/time/roofline.hpp"
+#include "estimate/profile/roofline.hpp"
 #include "hardware/device_file.hpp"
 
 namespace {
@@ -95,7 +95,7 @@ int main(int count, char** arguments) {
         .push_back(point);
   fmt::print(
       R"(// Written by bench/kernel_efficiency_fit from data/calibrations/h200.json; not to be edited by hand.
-#include "estimate/time/kernel_efficiency.hpp"
+#include "estimate/profile/kernel_efficiency.hpp"
 
 namespace plimsoll::estimate {{
 namespace {{

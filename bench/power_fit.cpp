@@ -10,14 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "estimate/memory/lowering.hpp"
-#include "estimate/time/roofline.hpp"
+#include "estimate/profile/roofline.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/ceilings.hpp"
 #include "hardware/operator_curve.hpp"
 #include "network/binding.hpp"
 #include "network/inference.hpp"
 #include "network/zoo/zoo.hpp"
+#include "program/lowering.hpp"
 
 namespace {
 
@@ -52,7 +52,7 @@ Power power_of(const hardware::Calibration& calibration, double limit) {
           value("product-fp32")};
 }
 
-double watts(const estimate::Program& program, const Power& p, const hardware::OperatorCurves& curves,
+double watts(const program::Program& program, const Power& p, const hardware::OperatorCurves& curves,
              double gap, double steps_per_second, double exponent) {
   double joules = 0;
   for (const hardware::OperatorCase& c : program.kernels) {
@@ -61,9 +61,10 @@ double watts(const estimate::Program& program, const Power& p, const hardware::O
     const double busy = predicted->seconds - gap;
     const hardware::OperatorWork work = hardware::work_of(c);
     const double rate = c.arithmetic == hardware::Arithmetic::tf32 ? p.tf32 : p.fp32;
-    joules += busy * std::min(p.product,
-                              p.memory * std::pow(std::min(work.bytes / busy / p.bandwidth, 1.0), exponent) +
-                                  p.product * std::pow(std::min(work.flops / busy / rate, 1.0), exponent));
+    joules +=
+        busy *
+        std::min(p.product, p.memory * std::pow(std::min(work.bytes() / busy / p.bandwidth, 1.0), exponent) +
+                                p.product * std::pow(std::min(work.flops / busy / rate, 1.0), exponent));
   }
   return p.idle + steps_per_second * joules;
 }
@@ -84,9 +85,7 @@ int main() {
     network::BindingRequest request;
     request.batch = t.batch;
     const auto shapes = network::infer(*network, *network::bind(*network, request));
-    estimate::LoweringOptions options;
-    options.mode = network::Mode::train;
-    const auto program = estimate::lower(*network, *shapes, options);
+    const auto program = program::lower(*network, *shapes, {.mode = network::Mode::train}, {});
     fmt::print("{:24s} {:8.0f}", t.network, t.watts);
     for (const double exponent : kExponents)
       fmt::print(" {:6.0f}", watts(*program, power, curves, gap, t.steps_per_second, exponent));

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/files.hpp"
-#include "estimate/count.hpp"
 #include "network/builder.hpp"
 #include "network/inference.hpp"
 #include "onnx/reader.hpp"
 #include "onnx/writer.hpp"
+#include "program/count.hpp"
 
 namespace {
 
@@ -145,7 +145,7 @@ void growth(const fs::path& folder) {
       const auto model = onnx::read(path);
       const auto binding = network::bind(model->network, {});
       const auto shapes = network::infer(model->network, *binding);
-      const auto counts = estimate::count(model->network, *shapes, {});
+      const auto counts = program::count(model->network, *shapes, {});
       times.push_back(processor_seconds() - start);
     }
     const double best = std::ranges::min(times);

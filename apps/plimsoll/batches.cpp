@@ -3,16 +3,16 @@
 namespace plimsoll {
 
 Result<Batches> Batches::load(const std::string& model, const InspectOptions& options) {
-  Result<LoadedModel> loaded = load_model({model, options.mode, options.binding.inputs});
+  Result<LoadedModel> loaded = load_model({model, options.setting.mode, options.binding.inputs});
   if (!loaded) return std::unexpected(std::move(loaded).error());
   return Batches(model, options, std::move(*loaded));
 }
 
 Result<network::Shapes> Batches::shapes(std::int64_t batch) const {
   const auto named = [&](Error error) { return std::unexpected(std::move(error).within(model_)); };
-  BindingOptions given = options_.binding;
-  if (batch > 0) given.batch = batch;
-  const Result<network::BindingRequest> request = given.request(!loaded_.inputs_used);
+  network::Setting setting = options_.setting;
+  if (batch > 0) setting.batch = batch;
+  const Result<network::BindingRequest> request = options_.binding.request(setting, !loaded_.inputs_used);
   if (!request) return std::unexpected(request.error());
   const Result<network::Binding> binding = network::bind(loaded_.network, *request);
   if (!binding) return named(binding.error());

@@ -20,12 +20,12 @@ class Batches {
   }
   [[nodiscard]] const network::Network& network() const { return loaded_.network; }
   [[nodiscard]] const std::string& label() const { return loaded_.label; }
-  [[nodiscard]] estimate::Counts count(const network::Shapes& shapes) const {
-    return estimate::count(loaded_.network, shapes, options_.conventions);
+  [[nodiscard]] program::Counts count(const network::Shapes& shapes) const {
+    return program::count(loaded_.network, shapes, options_.conventions);
   }
   /// A view for reports; all three must outlive it.
   [[nodiscard]] report::Inspection inspection(const network::Shapes& shapes,
-                                              const estimate::Counts& counts) const {
+                                              const program::Counts& counts) const {
     return {loaded_.label, loaded_.network, shapes, counts, options_.conventions, loaded_.notes};
   }
   [[nodiscard]] LoadedModel take() && { return std::move(loaded_); }

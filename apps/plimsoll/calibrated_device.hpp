@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "estimate/target.hpp"
 #include "hardware/device.hpp"
 #include "hardware/operator_curve.hpp"
 #include "hardware/this_machine.hpp"
@@ -18,6 +19,8 @@ struct CalibratedDevice {
   /// Null where nobody has measured it: then its datasheet tells. Shared because they are large.
   std::shared_ptr<const hardware::OperatorCurves> curves = {};
   std::string note = {};  ///< why a calibration that lies ready was not taken
+
+  [[nodiscard]] estimate::Target target() const { return {&device, curves.get()}; }
 };
 
 /// Where `plimsoll probe --calibrate` puts the calibration of a device of this machine, and where it is

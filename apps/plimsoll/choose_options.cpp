@@ -36,7 +36,7 @@ void ChooseOptions::add_to(CommandLine& command) {
   command.add_option("model", model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
-  inspect.binding.add_shapes_to(command);
+  inspect.binding.add_shapes_to(command, inspect.setting);
   add_devices_option(command, devices,
                      "Only these: ids, `this`, or device files (default: the whole catalogue)");
   command.add_option("--depth", depths, "Depth multipliers to consider, as in 0.25,0.5,1")

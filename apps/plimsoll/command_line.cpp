@@ -278,6 +278,13 @@ CommandLineOption* CommandLine::add_flag(const std::string& names, bool& target,
   return keep(app_->add_flag(names, target, help));
 }
 
+CommandLineOption* CommandLine::add_flag_function(const std::string& names,
+                                                  const std::function<void()>& given,
+                                                  const std::string& help) {
+  return keep(app_->add_flag_function(
+      names, [given](std::int64_t) { given(); }, help));
+}
+
 void CommandLine::set_version_flag(const std::string& name, const std::string& version) {
   app_->set_version_flag(name, version, "Print the version and exit");
 }
@@ -530,6 +537,8 @@ template CommandLineOption* CommandLine::add_option(const std::string&, std::int
 template CommandLineOption* CommandLine::add_option(const std::string&, std::size_t&, const std::string&);
 template CommandLineOption* CommandLine::add_option(const std::string&, double&, const std::string&);
 template CommandLineOption* CommandLine::add_option(const std::string&, std::optional<double>&,
+                                                    const std::string&);
+template CommandLineOption* CommandLine::add_option(const std::string&, std::optional<std::int64_t>&,
                                                     const std::string&);
 template CommandLineOption* CommandLine::add_option(const std::string&, std::optional<std::string>&,
                                                     const std::string&);

@@ -90,6 +90,8 @@ class CommandLine {
         names, known, [&target, words](const std::string& word) { target = words.at(word); }, help);
   }
   CommandLineOption* add_flag(const std::string& names, bool& target, const std::string& help);
+  CommandLineOption* add_flag_function(const std::string& names, const std::function<void()>& given,
+                                       const std::string& help);
   void set_version_flag(const std::string& name, const std::string& version);
 
   CommandLine* group(const std::string& heading);  ///< "": hidden

@@ -36,14 +36,12 @@ std::vector<std::string> assumed(const network::Shapes& shapes) {
   return notes;
 }
 
-Status add_largest(const Batches& batches, const estimate::MemorySetting& setting,
+Status add_largest(const Batches& batches, const network::Setting& setting,
                    std::span<const EstimateTarget> targets, report::SweepReport& report) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (!hardware::capacity(targets[i].device())) continue;
-    estimate::MemorySetting own = setting;
-    own.curves = targets[i].curves();
     Result<estimate::LargestBatch> largest = estimate::largest_batch(
-        batches.network(), [&](std::int64_t n) { return batches.shapes(n); }, own, targets[i].device());
+        batches.network(), [&](std::int64_t n) { return batches.shapes(n); }, setting, targets[i].place());
     PLIMSOLL_TRY(largest);
     report.rows[i].largest = *largest;
   }
@@ -51,12 +49,12 @@ Status add_largest(const Batches& batches, const estimate::MemorySetting& settin
 }
 
 Result<report::SweepReport> make_report(const SweepOptions& options, const Batches& batches,
-                                        const estimate::MemorySetting& setting,
+                                        const network::Setting& setting,
                                         std::span<const EstimateTarget> targets, const std::string& model) {
   Result<std::vector<std::int64_t>> asked = batches_of(options.what);
   PLIMSOLL_TRY(asked);
-  std::vector<estimate::SweepTarget> places;
-  for (const EstimateTarget& target : targets) places.push_back({&target.device(), target.curves()});
+  std::vector<estimate::Target> places;
+  for (const EstimateTarget& target : targets) places.push_back(target.place());
   const auto shapes = [&](std::int64_t batch) { return batches.shapes(batch); };
   Result<std::vector<estimate::SweptDevice>> swept = estimate::sweep(
       batches.network(), shapes, *asked, setting, places, std::max(std::thread::hardware_concurrency(), 1U));
@@ -69,7 +67,7 @@ Result<report::SweepReport> make_report(const SweepOptions& options, const Batch
                              .rows = {},
                              .notes = assumed(*first)};
   for (std::size_t i = 0; i < targets.size(); ++i)
-    report.rows.push_back({&targets[i].device(), targets[i].curves() != nullptr, std::move((*swept)[i])});
+    report.rows.push_back({&targets[i].device(), targets[i].is_calibrated(), std::move((*swept)[i])});
   return report;
 }
 
@@ -89,9 +87,9 @@ void SweepOptions::add_to(CommandLine& command) {
   command.add_option("--svg", svg, "Write the charts alone; with --sweep")->option_text("FILE")->needs(sweep);
 }
 
-Result<int> run_sweep(const SweepOptions& options, const Batches& batches,
-                      const estimate::MemorySetting& setting, std::span<const EstimateTarget> targets,
-                      const std::string& model, const SweepOutput& output) {
+Result<int> run_sweep(const SweepOptions& options, const Batches& batches, const network::Setting& setting,
+                      std::span<const EstimateTarget> targets, const std::string& model,
+                      const SweepOutput& output) {
   Result<report::SweepReport> report = make_report(options, batches, setting, targets, model);
   PLIMSOLL_TRY(report);
   if (output.max_batch) PLIMSOLL_TRY(add_largest(batches, setting, targets, *report));

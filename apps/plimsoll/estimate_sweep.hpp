@@ -27,8 +27,7 @@ struct SweepOutput {
 };
 
 [[nodiscard]] Result<int> run_sweep(const SweepOptions& options, const Batches& batches,
-                                    const estimate::MemorySetting& setting,
-                                    std::span<const EstimateTarget> targets, const std::string& model,
-                                    const SweepOutput& output);
+                                    const network::Setting& setting, std::span<const EstimateTarget> targets,
+                                    const std::string& model, const SweepOutput& output);
 
 }  // namespace plimsoll

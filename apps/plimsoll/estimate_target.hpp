@@ -14,7 +14,8 @@ struct EstimateTarget {
   std::vector<report::OtherUser> others;  ///< of this machine's GPU
 
   [[nodiscard]] const hardware::Device& device() const { return calibrated.device; }
-  [[nodiscard]] const hardware::OperatorCurves* curves() const { return calibrated.curves.get(); }
+  [[nodiscard]] bool is_calibrated() const { return calibrated.curves != nullptr; }
+  [[nodiscard]] estimate::Target place() const { return calibrated.target(); }
 };
 
 /// The devices of these names, `this` where there are none. This machine's GPU less what others use of it.

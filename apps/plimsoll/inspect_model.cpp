@@ -13,8 +13,8 @@ void add_mode_option(CommandLine& command, network::Mode& mode) {
 }
 
 void InspectOptions::add_to(CommandLine& command) {
-  binding.add_to(command);
-  add_mode_option(command, mode);
+  binding.add_to(command, setting);
+  add_mode_option(command, setting.mode);
   command.add_flag("--allow-unknown", allow_unknown,
                    "Go on without operators that are unknown; they are listed as not counted");
   command
@@ -33,7 +33,7 @@ Result<InspectedModel> inspect_model(const std::string& spec, const InspectOptio
   if (!batches) return std::unexpected(std::move(batches).error());
   Result<network::Shapes> shapes = batches->shapes(0);
   if (!shapes) return std::unexpected(std::move(shapes).error());
-  estimate::Counts counts = batches->count(*shapes);
+  program::Counts counts = batches->count(*shapes);
   return InspectedModel{std::move(*batches).take(), std::move(*shapes), std::move(counts),
                         options.conventions};
 }

@@ -5,19 +5,19 @@
 
 #include "base/error.hpp"
 #include "command_line.hpp"
-#include "estimate/count.hpp"
 #include "model_source.hpp"
 #include "network/inference.hpp"
+#include "program/count.hpp"
 #include "report/inspection.hpp"
 
 namespace plimsoll {
 
 /// From a MODEL on the command line to its counts: the path that inspect and weigh share.
 struct InspectOptions {
+  network::Setting setting;
   BindingOptions binding;
-  network::Mode mode = network::Mode::infer;
   bool allow_unknown = false;
-  estimate::Conventions conventions;
+  program::Conventions conventions;
 
   void add_to(CommandLine& command);
 };
@@ -25,8 +25,8 @@ struct InspectOptions {
 struct InspectedModel {
   LoadedModel loaded;
   network::Shapes shapes;
-  estimate::Counts counts;
-  estimate::Conventions conventions;
+  program::Counts counts;
+  program::Conventions conventions;
 
   [[nodiscard]] report::Inspection view() const {
     return {loaded.label, loaded.network, shapes, counts, conventions, loaded.notes};

@@ -46,7 +46,7 @@ void MeasureOptions::add_to(CommandLine& command) {
   command.add_option("models", models, "ONNX files, zoo names, or FILE.py:function")
       ->required()
       ->option_text("MODEL…");
-  binding.add_to(command, batches);
+  binding.add_to(command, setting, batches);
   add_devices_option(command, devices, "cpu, cuda or cuda:N (default: the first GPU, else the CPU)");
   command.get_option("--device")->offers({"cpu", "cuda", "cuda:0"});  // not the catalogue's
   add_run_options(command);
@@ -66,9 +66,9 @@ void MeasureOptions::add_run_options(CommandLine& command) {
       ->option_text("FILE");
   command.add_flag("--random-weights", weights.random,
                    "Draw parameters at random, as is always done for zoo names");
-  command.add_option("--seed", setting.seed, "Seed of random weights, inputs and Dropout (default: 0)")
+  command.add_option("--seed", execution.seed, "Seed of random weights, inputs and Dropout (default: 0)")
       ->option_text("N");
-  command.add_flag("--channels-last", setting.channels_last, "Keep images as NHWC in memory");
+  add_layout_option(command, setting.layout);
   command.add_flag("--capture", setting.captured,
                    "Run as a CUDA graph: the pass, or the whole training step");
   command.add_flag("--literal", setting.literal,
@@ -83,7 +83,7 @@ void MeasureOptions::add_run_options(CommandLine& command) {
                   "Compute the activations between these layers again in the backward pass")
       ->delimiter(',')
       ->option_text("NAME,…");
-  command.add_option("--threads", setting.threads, "Threads of the CPU (default: 0, all cores)")
+  command.add_option("--threads", execution.threads, "Threads of the CPU (default: 0, all cores)")
       ->check(between(0, 65536))
       ->option_text("N");
 }

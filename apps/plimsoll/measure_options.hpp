@@ -18,7 +18,8 @@ struct MeasureOptions {
   BindingOptions binding;
   std::vector<std::int64_t> batches;
   std::vector<std::string> devices;
-  job::Setting setting;
+  network::Setting setting;
+  job::Execution execution;
   job::Protocol protocol;
   measure::WeightsRequest weights;
   std::optional<double> energy_seconds;

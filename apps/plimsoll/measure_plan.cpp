@@ -10,6 +10,7 @@
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
 #include "network/inference.hpp"
+#include "program/lowering.hpp"
 
 namespace plimsoll {
 namespace {
@@ -25,34 +26,25 @@ const hardware::Device* device_of(const std::string& name, const hardware::ThisM
 }
 
 void add_estimates(PlannedRow& row, const ReadyModel& model, const ReadyModel::Bound& bound,
-                   const job::Setting& setting, const hardware::Device& device) {
+                   const network::Setting& setting, const hardware::Device& device) {
   const Result<network::Shapes> shapes = network::infer(model.loaded.network, bound.binding);
   const Result<CalibratedDevice> calibrated = with_calibration(device, {}, true);
   if (!shapes || !calibrated) return;
-  estimate::MemorySetting memory;
-  memory.mode = setting.mode;
-  memory.precision = setting.precision;
-  memory.optimizer = setting.optimizer;
-  memory.loss = setting.loss;
-  memory.in_place = setting.in_place;
-  memory.frozen = setting.frozen;
-  memory.curves = calibrated->curves.get();
-  if (const auto found = estimate::estimate_memory(model.loaded.network, *shapes, memory, device))
-    row.allocated = found->peak_allocated;
-  const estimate::LoweringOptions lowering{
-      .mode = setting.mode, .precision = setting.precision, .gpu = device.kind == hardware::DeviceKind::gpu};
-  const Result<estimate::Program> program = estimate::lower(model.loaded.network, *shapes, lowering);
+  const estimate::Target target{&device, calibrated->curves.get()};
+  const Result<program::Program> program =
+      program::lower(model.loaded.network, *shapes, setting, target.platform(setting));
   if (!program) return;
-  const estimate::TimeSetting of_time{.lowering = {.mode = setting.mode, .precision = setting.precision},
-                                      .optimizer = setting.optimizer};
-  if (const auto found = estimate::estimate_time(*program, of_time, device, calibrated->curves.get()))
-    row.time = lowering.gpu && !setting.captured ? found->eager : found->seconds;
+  if (const auto found = estimate::estimate_memory(model.loaded.network, *program, setting, device))
+    row.allocated = found->peak_allocated;
+  const bool eager = device.kind == hardware::DeviceKind::gpu && !setting.captured;
+  if (const auto found = estimate::estimate_time(*program, setting, target))
+    row.time = eager ? found->eager : found->seconds;
 }
 
 }  // namespace
 
 std::vector<PlannedRow> planned_rows(const std::vector<ReadyModel>& models,
-                                     const std::vector<std::string>& devices, const job::Setting& setting,
+                                     const std::vector<std::string>& devices, const network::Setting& setting,
                                      const hardware::ThisMachine* machine) {
   std::vector<PlannedRow> out;
   for (const ReadyModel& model : models)

@@ -23,7 +23,7 @@ struct PlannedRow {
 /// `machine` is null where it could not be looked at: then nothing is estimated.
 [[nodiscard]] std::vector<PlannedRow> planned_rows(const std::vector<ReadyModel>& models,
                                                    const std::vector<std::string>& devices,
-                                                   const job::Setting& setting,
+                                                   const network::Setting& setting,
                                                    const hardware::ThisMachine* machine);
 
 [[nodiscard]] report::Table plan_table(const std::vector<PlannedRow>& rows);

@@ -98,8 +98,8 @@ std::string not_positive(const std::string& text) {
   return fits ? std::string() : "'" + text + "' is not a whole number above zero";
 }
 
-void add_shape_options(CommandLine& command, BindingOptions& options) {
-  command.add_option("--seq,-s", options.sequence, "Sequence length of a language model")
+void add_shape_options(CommandLine& command, BindingOptions& options, network::Setting& setting) {
+  command.add_option("--seq,-s", setting.sequence, "Sequence length of a language model")
       ->check(not_positive)
       ->option_text("S");
   command
@@ -112,27 +112,27 @@ void add_shape_options(CommandLine& command, BindingOptions& options) {
 
 }  // namespace
 
-void BindingOptions::add_shapes_to(CommandLine& command) {
-  add_shape_options(command, *this);
+void BindingOptions::add_shapes_to(CommandLine& command, network::Setting& setting) {
+  add_shape_options(command, *this, setting);
 }
 
-void BindingOptions::add_to(CommandLine& command) {
-  command.add_option("--batch,-b", batch, "Batch size")->check(not_positive)->option_text("N");
-  add_shape_options(command, *this);
+void BindingOptions::add_to(CommandLine& command, network::Setting& setting) {
+  command.add_option("--batch,-b", setting.batch, "Batch size")->check(not_positive)->option_text("N");
+  add_shape_options(command, *this, setting);
 }
 
-void BindingOptions::add_to(CommandLine& command, std::vector<std::int64_t>& batches) {
+void BindingOptions::add_to(CommandLine& command, network::Setting& setting,
+                            std::vector<std::int64_t>& batches) {
   command.add_option("--batch,-b", batches, "Batch size, or several")
       ->check(not_positive)
       ->delimiter(',')
       ->option_text("N,…");
-  add_shape_options(command, *this);
+  add_shape_options(command, *this, setting);
 }
 
-Result<network::BindingRequest> BindingOptions::request(bool with_inputs) const {
-  network::BindingRequest out;
-  if (batch > 0) out.batch = batch;
-  if (sequence > 0) out.sequence = sequence;
+Result<network::BindingRequest> BindingOptions::request(const network::Setting& setting,
+                                                        bool with_inputs) const {
+  network::BindingRequest out{.batch = setting.batch, .sequence = setting.sequence};
   for (const std::string& given : inputs) {
     if (!with_inputs) break;
     const std::size_t equals = given.rfind('=');

@@ -36,18 +36,18 @@ struct LoadedModel {
 
 /// The options that bind dimensions, shared by the commands that take a MODEL.
 struct BindingOptions {
-  std::int64_t batch = 0;  ///< 0: not given
-  std::int64_t sequence = 0;
   std::vector<std::string> inputs;
   std::vector<std::string> extents;
 
-  void add_to(CommandLine& command);
+  /// Batch and sequence go into the setting.
+  void add_to(CommandLine& command, network::Setting& setting);
   /// The same with a list of batches, for commands that answer for several.
-  void add_to(CommandLine& command, std::vector<std::int64_t>& batches);
+  void add_to(CommandLine& command, network::Setting& setting, std::vector<std::int64_t>& batches);
   /// Without the batch, for commands that choose it.
-  void add_shapes_to(CommandLine& command);
+  void add_shapes_to(CommandLine& command, network::Setting& setting);
   /// `with_inputs` false where the model was made with them already.
-  [[nodiscard]] Result<network::BindingRequest> request(bool with_inputs) const;
+  [[nodiscard]] Result<network::BindingRequest> request(const network::Setting& setting,
+                                                        bool with_inputs) const;
 };
 
 /// "1x3x224x224" into numbers; fails on anything else.

@@ -11,6 +11,7 @@
 #include "hardware/network_facts.hpp"
 #include "hardware/operator_curve.hpp"
 #include "network/zoo/zoo.hpp"
+#include "program/lowering.hpp"
 
 namespace plimsoll {
 namespace {
@@ -131,7 +132,7 @@ Result<const NetworkForms::Bound*> NetworkForms::bound(std::size_t form, std::in
   if (const auto found = bound_.find(key); found != bound_.end()) return &found->second;
   Result<network::Shapes> shapes = forms_[form].shapes(batch);
   PLIMSOLL_TRY(shapes);
-  estimate::Counts counts = forms_[form].count(*shapes);
+  program::Counts counts = forms_[form].count(*shapes);
   return &bound_.emplace(key, Bound{*std::move(shapes), std::move(counts)}).first->second;
 }
 
@@ -155,6 +156,24 @@ Result<std::vector<std::int64_t>> NetworkForms::image_shape() const {
   return out;
 }
 
+Result<const program::Program*> NetworkForms::program(std::size_t form, const Device& device,
+                                                      const network::Setting& setting,
+                                                      std::int64_t batch) const {
+  const Result<const CalibratedDevice*> on = calibrated(device);
+  PLIMSOLL_TRY(on);
+  const program::Platform platform = (*on)->target().platform(setting);
+  for (const Lowered& known : programs_)
+    if (known.form == form && known.batch == batch && known.precision == setting.precision &&
+        known.platform == platform)
+      return &known.program;
+  const Result<const Bound*> at = bound(form, batch);
+  PLIMSOLL_TRY(at);
+  Result<program::Program> lowered = program::lower(forms_[form].network(), (*at)->shapes, setting, platform);
+  PLIMSOLL_TRY(lowered);
+  programs_.push_back({form, batch, setting.precision, platform, *std::move(lowered)});
+  return &programs_.back().program;
+}
+
 Result<plan::Memory> NetworkForms::memory(std::size_t form, const Device& device, Arithmetic arithmetic,
                                           std::int64_t batch) const {
   const auto precision = precision_of(arithmetic);
@@ -173,13 +192,10 @@ Result<plan::Memory> NetworkForms::memory(std::size_t form, const Device& device
           std::max(out.largest_tensor, Bytes::rounded(static_cast<double>(elements.low) * bytes));
     }
   if (device.kind == hardware::DeviceKind::microcontroller) return out;
-  estimate::MemorySetting setting;
-  setting.mode = network::Mode::infer;
-  setting.precision = *precision;
-  const Result<const CalibratedDevice*> on = calibrated(device);
-  PLIMSOLL_TRY(on);
-  setting.curves = (*on)->curves.get();
-  const auto estimated = estimate::estimate_memory(network, (*at)->shapes, setting, device);
+  const network::Setting setting{.precision = *precision};
+  const Result<const program::Program*> program = this->program(form, device, setting, batch);
+  if (!program) return out;
+  const auto estimated = estimate::estimate_memory(network, **program, setting, device);
   if (estimated) {
     out.whole = estimated->minimum_device();
     out.source = "estimated as PyTorch would keep it (docs/memory.md)";
@@ -193,12 +209,13 @@ Result<plan::Pass> NetworkForms::pass(std::size_t form, const Device& device, Ar
   if (!precision) return fail("no estimate of time in {}", hardware::name(arithmetic));
   const Result<const Bound*> at = bound(form, batch);
   PLIMSOLL_TRY(at);
-  const estimate::TimeSetting setting{.lowering = {.precision = *precision}};
+  const network::Setting setting{.precision = *precision};
   const Result<const CalibratedDevice*> on = calibrated(device);
   PLIMSOLL_TRY(on);
   const hardware::OperatorCurves* curves = (*on)->curves.get();
-  const Result<estimate::TimeEstimate> time =
-      estimate::estimate_time(forms_[form].network(), (*at)->shapes, setting, (*on)->device, curves);
+  const Result<const program::Program*> program = this->program(form, device, setting, batch);
+  PLIMSOLL_TRY(program);
+  const Result<estimate::TimeEstimate> time = estimate::estimate_time(**program, setting, (*on)->target());
   PLIMSOLL_TRY(time);
   const bool gpu = device.kind == hardware::DeviceKind::gpu;
   return plan::Pass{.time = time->seconds,

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +12,7 @@
 #include "batches.hpp"
 #include "calibrated_device.hpp"
 #include "plan/choose.hpp"
+#include "program/program.hpp"
 
 namespace plimsoll {
 
@@ -35,10 +37,12 @@ class NetworkForms {
  private:
   struct Bound {
     network::Shapes shapes;
-    estimate::Counts counts;
+    program::Counts counts;
   };
   Result<const Bound*> bound(std::size_t form, std::int64_t batch) const;
   Result<const CalibratedDevice*> calibrated(const hardware::Device& device) const;
+  Result<const program::Program*> program(std::size_t form, const hardware::Device& device,
+                                          const network::Setting& setting, std::int64_t batch) const;
   Result<plan::Pass> pass(std::size_t form, const hardware::Device& device, hardware::Arithmetic arithmetic,
                           std::int64_t batch) const;
   Result<plan::Memory> memory(std::size_t form, const hardware::Device& device,
@@ -49,6 +53,15 @@ class NetworkForms {
   std::set<std::string> here_;
   // Devices ask for the same batches again and again.
   mutable std::map<std::pair<std::size_t, std::int64_t>, Bound> bound_;
+  /// What was lowered already: many devices run the same program.
+  struct Lowered {
+    std::size_t form;
+    std::int64_t batch;
+    network::Precision precision;
+    program::Platform platform;
+    program::Program program;
+  };
+  mutable std::deque<Lowered> programs_;
   mutable std::map<std::string, CalibratedDevice> calibrated_;  ///< by the device's id
 };
 

@@ -23,16 +23,17 @@ Status check_patch(const network::Network& network, const network::Shapes& shape
   return fail("takes no images, so a scene cannot be cut into patches for it");
 }
 
-Result<ReadyModel::Bound> bind_batch(const LoadedModel& loaded, BindingOptions given, std::int64_t batch,
-                                     const std::optional<measure::Scene>& scene) {
-  given.batch = batch;
-  const Result<network::BindingRequest> request = given.request(!loaded.inputs_used);
+Result<ReadyModel::Bound> bind_batch(const LoadedModel& loaded, const ReadyRequest& asked,
+                                     std::optional<std::int64_t> batch) {
+  network::Setting setting = asked.setting;
+  setting.batch = batch;
+  const Result<network::BindingRequest> request = asked.binding.request(setting, !loaded.inputs_used);
   if (!request) return std::unexpected(request.error());
   Result<network::Binding> binding = network::bind(loaded.network, *request);
   if (!binding) return std::unexpected(std::move(binding).error());
   const Result<network::Shapes> shapes = network::infer(loaded.network, *binding);
   if (!shapes) return std::unexpected(shapes.error());
-  if (scene) PLIMSOLL_TRY(check_patch(loaded.network, *shapes, *scene));
+  if (asked.scene) PLIMSOLL_TRY(check_patch(loaded.network, *shapes, *asked.scene));
   return ReadyModel::Bound{network::batch_of(loaded.network, *shapes), std::move(*binding)};
 }
 
@@ -42,7 +43,7 @@ void add_notes(ReadyModel& ready, const ReadyRequest& request) {
     ready.notes.push_back(
         fmt::format("random weights, seed {}: where data decides how much is computed, "
                     "trained ones may take another time",
-                    request.setting.seed));
+                    request.seed));
   for (std::string& note : ready.weights.notes) ready.notes.push_back(std::move(note));
   if (!ready.batches.empty())
     for (const network::BoundSymbol& symbol : ready.batches.front().binding.symbols)
@@ -59,8 +60,10 @@ Result<ReadyModel> make_ready(const ReadyRequest& request) {
   Result<LoadedModel> loaded = load_model({model, request.setting.mode, request.binding.inputs, true});
   if (!loaded) return std::unexpected(std::move(loaded).error());
   ReadyModel ready{std::move(*loaded), {}, {}, {}};
-  for (const std::int64_t batch : request.batches.empty() ? std::vector<std::int64_t>{0} : request.batches) {
-    Result<ReadyModel::Bound> bound = bind_batch(ready.loaded, request.binding, batch, request.scene);
+  std::vector<std::optional<std::int64_t>> batches(request.batches.begin(), request.batches.end());
+  if (batches.empty()) batches.push_back(request.setting.batch);
+  for (const std::optional<std::int64_t>& batch : batches) {
+    Result<ReadyModel::Bound> bound = bind_batch(ready.loaded, request, batch);
     if (!bound) return named(std::move(bound).error());
     ready.batches.push_back(std::move(*bound));
   }
@@ -73,12 +76,15 @@ Result<ReadyModel> make_ready(const ReadyRequest& request) {
 }
 
 job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound, const std::string& device,
-                 const job::Setting& setting, const job::Protocol& protocol) {
+                 const network::Setting& setting, const job::Execution& execution,
+                 const job::Protocol& protocol) {
   job::Job job;
   job.network = model.loaded.network;
   job.binding = bound.binding;
   job.device = device;
   job.setting = setting;
+  job.setting.batch = bound.batch;
+  job.execution = execution;
   job.protocol = protocol;
   if (protocol.scenario.arrival == job::Arrival::offline && protocol.scenario.samples == 0)
     job.protocol.scenario.samples = kOfflineBatches * bound.batch;

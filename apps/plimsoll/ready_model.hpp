@@ -29,7 +29,8 @@ struct ReadyRequest {
   std::string model;
   BindingOptions binding;
   std::vector<std::int64_t> batches;  ///< empty: as the model says, or assumed
-  job::Setting setting;
+  network::Setting setting;
+  std::uint64_t seed = 0;  ///< of random weights
   measure::WeightsRequest weights;
   std::optional<measure::Scene> scene = {};
 };
@@ -37,7 +38,7 @@ struct ReadyRequest {
 
 /// One row's job: the model at one batch.
 [[nodiscard]] job::Job job_for(const ReadyModel& model, const ReadyModel::Bound& bound,
-                               const std::string& device, const job::Setting& setting,
-                               const job::Protocol& protocol);
+                               const std::string& device, const network::Setting& setting,
+                               const job::Execution& execution, const job::Protocol& protocol);
 
 }  // namespace plimsoll

@@ -60,7 +60,13 @@ void add_devices_option(CommandLine& command, std::vector<std::string>& devices,
   command.add_option("--device,-d", devices, help)->delimiter(',')->option_text("DEVICE,…");
 }
 
-void MemoryOptions::add_to(CommandLine& command) {
+void add_layout_option(CommandLine& command, network::Layout& layout) {
+  command.add_flag_function(
+      "--channels-last", [&layout] { layout = network::Layout::channels_last; },
+      "Keep images as NHWC in memory");
+}
+
+void add_setting_options(CommandLine& command, network::Setting& setting) {
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
   add_loss_option(command, setting.loss);
@@ -73,10 +79,10 @@ void MemoryOptions::add_to(CommandLine& command) {
   command.add_option("--accumulate", setting.accumulate, "Passes per optimizer step (default: 1)")
       ->in_range(1, 1 << 20)
       ->option_text("N");
-  static const std::map<std::string, estimate::ZeroGrad> kZeroGrad = {
-      {"before-forward", estimate::ZeroGrad::before_forward},
-      {"before-backward", estimate::ZeroGrad::before_backward},
-      {"keep", estimate::ZeroGrad::keep}};
+  static const std::map<std::string, network::ZeroGrad> kZeroGrad = {
+      {"before-forward", network::ZeroGrad::before_forward},
+      {"before-backward", network::ZeroGrad::before_backward},
+      {"keep", network::ZeroGrad::keep}};
   command
       .add_choice("--zero-grad", setting.zero_grad, kZeroGrad,
                   "before-forward (default), before-backward, or keep (set_to_none=False)")
@@ -88,19 +94,19 @@ void MemoryOptions::add_to(CommandLine& command) {
   command
       .add_option_function(
           "--max-split-size",
-          [this](const std::int64_t& mib) { setting.allocator.max_split_size = mib << 20; },
+          [&setting](const std::int64_t& mib) { setting.allocator.max_split_size = mib << 20; },
           "As PyTorch with PYTORCH_CUDA_ALLOC_CONF= max_split_size_mb:MIB")
       ->in_range(std::int64_t{21}, std::int64_t{1} << 30)
       ->option_text("MIB");
-  command.add_option("--gpus", setting.gpus, "GPUs that train together (default: 1)")
+  command.add_option("--gpus", setting.devices, "GPUs that train together (default: 1)")
       ->in_range(1, 1 << 20)
       ->option_text("N");
-  static const std::map<std::string, estimate::Sharding> kSharding = {
-      {"none", estimate::Sharding::none},
-      {"data-parallel", estimate::Sharding::data_parallel},
-      {"zero1", estimate::Sharding::zero1},
-      {"zero2", estimate::Sharding::zero2},
-      {"zero3", estimate::Sharding::zero3}};
+  static const std::map<std::string, network::Sharding> kSharding = {
+      {"none", network::Sharding::none},
+      {"data-parallel", network::Sharding::data_parallel},
+      {"zero1", network::Sharding::zero1},
+      {"zero2", network::Sharding::zero2},
+      {"zero3", network::Sharding::zero3}};
   command
       .add_choice("--sharding", setting.sharding, kSharding,
                   "What --gpus share: none (default), data-parallel, zero1, zero2 or zero3")

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "command_line.hpp"
-#include "estimate/memory/memory.hpp"
 #include "network/setting.hpp"
 
 namespace plimsoll {
@@ -15,11 +14,9 @@ void add_loss_option(CommandLine& command, network::Loss& loss);
 void add_in_place_option(CommandLine& command, network::InPlace& in_place);
 void add_key_value_cache_option(CommandLine& command, bool& key_value_cache);
 
-struct MemoryOptions {
-  estimate::MemorySetting setting;  ///< its mode comes from --mode
-
-  void add_to(CommandLine& command);
-};
+void add_layout_option(CommandLine& command, network::Layout& layout);
+/// All that an estimate can be asked with, beside mode, batch and sequence.
+void add_setting_options(CommandLine& command, network::Setting& setting);
 
 /// --device, a list
 void add_devices_option(CommandLine& command, std::vector<std::string>& devices, const std::string& help);

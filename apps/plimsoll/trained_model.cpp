@@ -9,6 +9,7 @@
 #include "calibrated_device.hpp"
 #include "estimate/time/time.hpp"
 #include "hardware/this_machine.hpp"
+#include "program/lowering.hpp"
 
 namespace plimsoll {
 namespace {
@@ -17,15 +18,18 @@ namespace {
 struct Kept {
   Batches batches;
   CalibratedDevice on;
-  estimate::TimeSetting setting;
+  network::Setting setting;
 };
 
 Result<estimate::StepTime> step_at(const Kept& kept, double local_batch) {
   const Result<network::Shapes> shapes =
       kept.batches.shapes(static_cast<std::int64_t>(std::ceil(local_batch)));
   PLIMSOLL_TRY(shapes);
-  const Result<estimate::TimeEstimate> time = estimate::estimate_time(
-      kept.batches.network(), *shapes, kept.setting, kept.on.device, kept.on.curves.get());
+  const estimate::Target target = kept.on.target();
+  const Result<program::Program> program =
+      program::lower(kept.batches.network(), *shapes, kept.setting, target.platform(kept.setting));
+  PLIMSOLL_TRY(program);
+  const Result<estimate::TimeEstimate> time = estimate::estimate_time(*program, kept.setting, target);
   PLIMSOLL_TRY(time);
   return estimate::StepTime{time->forward, time->backward, time->optimizer};
 }
@@ -36,16 +40,15 @@ Result<OneDevice> estimated_device(const TrainedModel& training) {
   Result<hardware::Device> device = hardware::device_named(training.device);
   PLIMSOLL_TRY(device);
   InspectOptions options = training.inspect;
-  options.mode = network::Mode::train;
+  network::Setting& setting = options.setting;
+  setting.mode = network::Mode::train;
   Result<Batches> batches = Batches::load(training.model, options);
   PLIMSOLL_TRY(batches);
   const Result<network::Shapes> shapes = batches->shapes(1);
   PLIMSOLL_TRY(shapes);
-  const estimate::Counts counts = batches->count(*shapes);
-  estimate::TimeSetting setting{.lowering = {.mode = network::Mode::train, .precision = training.precision},
-                                .optimizer = training.optimizer};
+  const program::Counts counts = batches->count(*shapes);
   OneDevice out;
-  out.gradients = Bytes(counts.parameters) * (network::weight_bits(training.precision) / 8);
+  out.gradients = Bytes(counts.parameters) * (network::weight_bits(setting.precision) / 8);
   // Catalogues add both directions; a sum uses each.
   if (const auto link = hardware::link_bandwidth(*device)) out.link = *link / 2;
   Result<CalibratedDevice> on =
@@ -53,7 +56,7 @@ Result<OneDevice> estimated_device(const TrainedModel& training) {
   PLIMSOLL_TRY(on);
   out.words = fmt::format("Steps of {} estimated on {} by its {} in {} with {}", training.model,
                           on->device.id, on->curves ? "calibration" : "datasheet",
-                          network::name(training.precision), network::name(training.optimizer));
+                          network::name(setting.precision), network::name(setting.optimizer));
   if (const network::BoundSymbol* length = network::sequence_of(*shapes)) {
     out.sequence = length->value;
     if (length->assumed)

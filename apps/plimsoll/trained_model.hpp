@@ -22,8 +22,6 @@ struct TrainedModel {
   std::string model;
   InspectOptions inspect;
   std::string device;
-  network::Precision precision = network::Precision::fp32;
-  network::Optimizer optimizer = network::Optimizer::sgd;
 };
 
 /// By the estimate of time. What step_of needs is kept alive in it.

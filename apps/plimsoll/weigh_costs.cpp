@@ -20,7 +20,7 @@ constexpr double kSteps = 1000, kInferences = 1e6;
 Result<report::WeighedWork> weighed_work(const WeighOptions& options, const report::Weighing& weighing) {
   const auto batch = static_cast<double>(std::max<std::int64_t>(weighing.batch, 1));
   const std::string samples = fmt::format("{}s", report::sample_word(weighing.inspection));
-  if (weighing.mode != network::Mode::train) {
+  if (weighing.setting.mode != network::Mode::train) {
     if (!options.dataset_size.empty()) return fail("--dataset-size is of use only with --mode train");
     return report::WeighedWork{std::ceil(kInferences / batch), fmt::format("a million {}", samples)};
   }

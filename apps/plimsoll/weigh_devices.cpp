@@ -5,6 +5,7 @@
 #include "estimate/floor.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
+#include "program/lowering.hpp"
 #include "weigh_measurement.hpp"
 
 namespace plimsoll {
@@ -90,31 +91,16 @@ Result<std::vector<WeighTarget>> weigh_targets(const WeighOptions& options, cons
   return out;
 }
 
-const Result<estimate::Program>& Scales::program_for(bool gpu) {
-  const auto known = programs_.find(gpu);
-  if (known != programs_.end()) return known->second;
-  const estimate::LoweringOptions lowering{
-      .mode = options_.inspect.mode, .precision = options_.precision, .gpu = gpu};
-  return programs_.emplace(gpu, estimate::lower(batches_.network(), shapes_, lowering)).first->second;
+const Result<program::Program>& Scales::program_for(const program::Platform& platform) {
+  for (const auto& [known, program] : programs_)
+    if (known == platform) return program;
+  programs_.emplace_back(platform,
+                         program::lower(batches_.network(), shapes_, options_.inspect.setting, platform));
+  return programs_.back().second;
 }
 
-void Scales::add_time(report::WeighedDevice& row, const WeighTarget& target) {
-  const Result<estimate::Program>& program = program_for(row.device.kind == DeviceKind::gpu);
-  if (!program) {
-    row.no_time = program.error().text();
-    return;
-  }
-  const estimate::TimeSetting setting{
-      .lowering = {.mode = options_.inspect.mode, .precision = options_.precision},
-      .optimizer = options_.optimizer};
-  auto time = estimate::estimate_time(*program, setting, row.device, target.calibrated.curves.get());
-  if (time)
-    row.time = *std::move(time);
-  else
-    row.no_time = why_no_time(target, time.error());
-}
-
-Status Scales::add_room(report::WeighedDevice& row, const estimate::MemorySetting& setting) {
+Status Scales::add_room(report::WeighedDevice& row, const estimate::Target& target) {
+  const network::Setting& setting = options_.inspect.setting;
   const std::int64_t batch = batches_.batch_in(shapes_);
   const auto again = [&](std::int64_t n) { return batches_.shapes(n == batch ? 0 : n); };
   const bool fits = row.memory->fits.value_or(true);
@@ -123,32 +109,35 @@ Status Scales::add_room(report::WeighedDevice& row, const estimate::MemorySettin
   const bool every_figure = options_.json || options_.floors || !options_.html.empty();
   const bool plenty = row.memory->capacity && row.memory->minimum_device() / *row.memory->capacity < kPlenty;
   if (!row.in_full && plenty && !every_figure) return {};
-  if (auto largest = estimate::largest_batch(batches_.network(), again, setting, row.device))
+  if (auto largest = estimate::largest_batch(batches_.network(), again, setting, target))
     row.largest = *largest;
   if (fits) return {};
-  auto measures = estimate::what_would_lower(batches_.network(), again, batch, setting, row.device);
-  PLIMSOLL_TRY(measures);
-  row.measures = *std::move(measures);
+  auto remedies = estimate::remedies(batches_.network(), again, batch, setting, target);
+  PLIMSOLL_TRY(remedies);
+  row.measures = *std::move(remedies);
   return {};
 }
 
 Result<report::WeighedDevice> Scales::weigh(const WeighTarget& target) {
   const Device& device = target.calibrated.device;
   report::WeighedDevice row{.device = device,
-                            .floors = estimate::floors(needs_, device, options_.precision),
+                            .floors = estimate::floors(needs_, device, options_.inspect.setting.precision),
                             .here = target.here,
                             .in_full = target.in_full,
                             .use = target.use};
   if (!target.calibrated.note.empty()) row.notes.push_back(target.calibrated.note);
-  const estimate::MemorySetting setting{.mode = options_.inspect.mode,
-                                        .precision = options_.precision,
-                                        .optimizer = options_.optimizer,
-                                        .curves = target.calibrated.curves.get()};
-  auto memory = estimate::estimate_memory(batches_.network(), shapes_, setting, device);
+  const network::Setting& setting = options_.inspect.setting;
+  const estimate::Target place{&row.device, target.calibrated.curves.get()};
+  const Result<program::Program>& program = program_for(place.platform(setting));
+  if (!program) return std::unexpected(Error(program.error()).within(options_.model));
+  auto memory = estimate::estimate_memory(batches_.network(), *program, setting, device);
   if (!memory) return std::unexpected(std::move(memory).error().within(options_.model));
   row.memory = *std::move(memory);
-  PLIMSOLL_TRY(add_room(row, setting));
-  add_time(row, target);
+  PLIMSOLL_TRY(add_room(row, place));
+  if (auto time = estimate::estimate_time(*program, setting, place))
+    row.time = *std::move(time);
+  else
+    row.no_time = why_no_time(target, time.error());
   return row;
 }
 

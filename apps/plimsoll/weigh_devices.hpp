@@ -1,7 +1,7 @@
 #pragma once
 #include <deque>
-#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -28,7 +28,7 @@ struct WeighTarget {
                                                              const GpuWatch& watch);
 
 /// Memory and time of one network at one batch, on one device after another: what it executes is found once
-/// for all GPUs and once for all others.
+/// for all devices on which the same program runs.
 class Scales {
  public:
   Scales(const WeighOptions& options, const Batches& batches, const network::Shapes& shapes,
@@ -38,15 +38,14 @@ class Scales {
   [[nodiscard]] Result<report::WeighedDevice> weigh(const WeighTarget& target);
 
  private:
-  void add_time(report::WeighedDevice& row, const WeighTarget& target);
-  [[nodiscard]] Status add_room(report::WeighedDevice& row, const estimate::MemorySetting& setting);
-  [[nodiscard]] const Result<estimate::Program>& program_for(bool gpu);
+  [[nodiscard]] Status add_room(report::WeighedDevice& row, const estimate::Target& target);
+  [[nodiscard]] const Result<program::Program>& program_for(const program::Platform& platform);
 
   const WeighOptions& options_;
   const Batches& batches_;
   const network::Shapes& shapes_;
   const estimate::Needs& needs_;
-  std::map<bool, Result<estimate::Program>> programs_;  ///< by whether it is of a GPU
+  std::deque<std::pair<program::Platform, Result<program::Program>>> programs_;
 };
 
 }  // namespace plimsoll

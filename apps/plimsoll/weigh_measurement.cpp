@@ -44,16 +44,10 @@ Result<std::filesystem::path> engine_for(const report::Weighing& weighing) {
 Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options,
                          const std::filesystem::path& engine) {
   const auto rows = std::ranges::count_if(weighing.devices, is_measured);
-  job::Setting setting;
-  setting.mode = options.inspect.mode;
-  setting.precision = options.precision;
-  setting.optimizer = options.optimizer;
+  network::Setting setting = options.inspect.setting;
   // Weights that the file does not have are drawn: time and memory rarely depend on them.
-  const Result<ReadyModel> ready = make_ready({options.model,
-                                               options.inspect.binding,
-                                               {options.inspect.binding.batch},
-                                               setting,
-                                               {.file = {}, .random = true}});
+  const Result<ReadyModel> ready =
+      make_ready({options.model, options.inspect.binding, {}, setting, 0, {.file = {}, .random = true}});
   PLIMSOLL_TRY(ready);
   const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
@@ -73,13 +67,13 @@ Result<int> measure_here(report::Weighing& weighing, const WeighOptions& options
     progress.begin_row(
         fmt::format("{} on {}", std::filesystem::path(options.model).filename().string(), name));
     // On a GPU as a captured graph, which is what the estimate is of.
-    setting.captured = device.use.has_value() && options.inspect.mode == network::Mode::infer;
+    setting.captured = device.use.has_value() && setting.mode == network::Mode::infer;
     job::Protocol protocol;
     protocol.seconds = kHotSeconds;
     if (measure::energy_can_be_read(name, instruments.nvml)) protocol.energy_seconds = kEnergySeconds;
     const ReadyModel::Bound& bound = ready->batches.front();
     device.measured =
-        measure::measure_row(job_for(*ready, bound, name, setting, protocol), bound.batch, instruments);
+        measure::measure_row(job_for(*ready, bound, name, setting, {}, protocol), bound.batch, instruments);
     if (!device.measured) return interruption.signal();
     progress.end_row();
   }

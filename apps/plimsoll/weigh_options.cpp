@@ -9,8 +9,8 @@ void WeighOptions::add_to(CommandLine& command) {
       ->required()
       ->option_text("MODEL");
   inspect.add_to(command);
-  add_precision_option(command, precision);
-  add_optimizer_option(command, optimizer);
+  add_precision_option(command, inspect.setting.precision);
+  add_optimizer_option(command, inspect.setting.optimizer);
   add_devices_option(command, devices,
                      "Ids from `plimsoll devices`, `this`, `cpu`, or a device file (default: this "
                      "machine and a dozen others)");

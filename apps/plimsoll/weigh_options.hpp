@@ -12,8 +12,6 @@ namespace plimsoll {
 struct WeighOptions {
   std::string model;
   InspectOptions inspect;
-  network::Precision precision = network::Precision::fp32;
-  network::Optimizer optimizer = network::Optimizer::sgd;
   std::vector<std::string> devices;
   std::string calibration;
   std::string dataset_size, country;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chooses the rule by which src/estimate/memory/convolution_workspace.cpp says how much workspace a convolution takes,
+"""Chooses the rule by which src/program/convolution_workspace.cpp says how much workspace a convolution takes,
 and prints how far it is off.
 
 usage: fit_workspace.py DIRECTORY [--table convolution_workspace_table.cpp] [--drawn-only]
@@ -329,7 +329,7 @@ def main():
     for name, errors in pooled.items():
         print(f"  {name:26s}{summary(errors)}")
     print("\nThe upper levels of the rule, fitted to all rows. Depthwise convolutions and maps of one position, which take nothing, are\n"
-          "told apart before it. The whole of it is in src/estimate/memory/convolution_workspace_table.cpp.")
+          "told apart before it. The whole of it is in src/program/convolution_workspace_table.cpp.")
     for (bits, which), tree in trees.items():
         print(f"\n{bits} bits, {which}\n" + "\n".join(described(tree, "  ", SHOWN_DEPTH)))
     if "--table" in sys.argv:
@@ -367,9 +367,9 @@ def write_table(path, trees):
 
 
 HEAD = """// Written by bench/device/fit_workspace.py from measurements on an H200; not to be edited by hand.
-#include "estimate/memory/convolution_workspace_table.hpp"
+#include "program/convolution_workspace_table.hpp"
 
-namespace plimsoll::estimate {
+namespace plimsoll::program {
 namespace {
 
 using enum WorkspaceFeature;
@@ -380,7 +380,7 @@ TAIL = """
 
 WorkspaceTable workspace_table() { return {kTerms, kNodes, kRoots}; }
 
-}  // namespace plimsoll::estimate
+}  // namespace plimsoll::program
 """
 
 if __name__ == "__main__":

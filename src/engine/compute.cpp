@@ -69,7 +69,7 @@ Status compute(Session& session, const Emit&) {
       labels = it->second.to(session.device->torch_device());
     else
       labels = random_labels(job.setting.loss, outputs[0].tensor.sizes(), session.device->torch_device(),
-                             job.setting.seed);
+                             job.execution.seed);
     const at::Tensor loss = loss_of(job.setting.loss, outputs[0].tensor, labels);
     loss.backward();
     results["loss"] = loss;
@@ -114,9 +114,9 @@ class Learning {
     Result<std::unique_ptr<Executor>> tester = other_mode(session_, network::Mode::infer, test_setting_);
     if (!tester) return std::unexpected(std::move(tester).error());
     tester_ = std::move(*tester);
-    Optimizer optimizer(job_.setting.optimizer, job_.setting.learning_rate,
+    Optimizer optimizer(job_.setting.optimizer, job_.execution.learning_rate,
                         trained_parameters(job_, *session_.executor));
-    at::Generator shuffling = at::detail::createCPUGenerator(job_.setting.seed + 3);
+    at::Generator shuffling = at::detail::createCPUGenerator(job_.execution.seed + 3);
     for (std::int64_t epoch = 0; epoch < job_.data->epochs; ++epoch) {
       const auto begin = std::chrono::steady_clock::now();
       job::Epoch told{
@@ -199,7 +199,7 @@ class Learning {
   Session& session_;
   const Emit& emit_;
   const job::Job& job_;
-  job::Setting test_setting_;
+  network::Setting test_setting_;
   std::unique_ptr<Executor> tester_;
   std::vector<TensorId> inputs_;
   Batches training_, test_;

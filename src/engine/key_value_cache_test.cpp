@@ -68,7 +68,7 @@ struct Pass {
   std::int64_t afterwards = 0;  ///< bytes left when it is over, the result among them
 };
 
-Pass run(const Form& form, const job::Setting& setting, bool settled) {
+Pass run(const Form& form, const network::Setting& setting, bool settled) {
   const at::AutoGradMode no_gradients(false);
   CpuBytes& bytes = count_cpu_bytes();
   const network::Network n = attention(form);
@@ -95,15 +95,15 @@ Pass run(const Form& form, const job::Setting& setting, bool settled) {
   return pass;
 }
 
-job::Setting with_cache(bool cache) {
-  job::Setting setting;
+network::Setting with_cache(bool cache) {
+  network::Setting setting;
   setting.key_value_cache = cache;
   return setting;
 }
 
 /// What the cache adds, in bytes, before the pass has ended. As under capture masks are not settled.
-std::int64_t growth(const Form& form, const job::Setting& setting, bool settled = false) {
-  job::Setting without = setting;
+std::int64_t growth(const Form& form, const network::Setting& setting, bool settled = false) {
+  network::Setting without = setting;
   without.key_value_cache = false;
   const Pass plain = run(form, without, settled), cached = run(form, setting, settled);
   EXPECT_TRUE(at::equal(plain.result, cached.result));
@@ -124,10 +124,10 @@ TEST(KeyValueCache, HoldsTheHeadsOfAGroupOnce) {
 
 TEST(KeyValueCache, IsOfCausalAttentionThatIsRecognisedInInference) {
   EXPECT_EQ(growth({.triangle = false}, with_cache(true)), 0);
-  job::Setting training = with_cache(true);
+  network::Setting training = with_cache(true);
   training.mode = network::Mode::train;
   EXPECT_EQ(growth({}, training), 0);
-  job::Setting literal = with_cache(true);
+  network::Setting literal = with_cache(true);
   literal.literal = true;
   EXPECT_EQ(growth({}, literal), 0);
 }

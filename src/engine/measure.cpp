@@ -32,7 +32,7 @@ Pass inference(Session& session, Work& work) {
 
 Pass training(Session& session, Work& work) {
   return [&session, &work] {
-    const job::Setting& setting = session.job.setting;
+    const network::Setting& setting = session.job.setting;
     work.loss = training_step(setting, *session.executor, work.inputs, work.labels, *work.optimizer);
   };
 }
@@ -61,9 +61,9 @@ Status prepare(Session& session, Work& work) {
   }
   if (session.job.network.main().outputs.empty()) return fail("the network has no output to learn from");
   work.labels = random_labels(session.job.setting.loss, output_shape(session, work),
-                              session.device->torch_device(), session.job.setting.seed);
+                              session.device->torch_device(), session.job.execution.seed);
   work.optimizer =
-      std::make_unique<Optimizer>(session.job.setting.optimizer, session.job.setting.learning_rate,
+      std::make_unique<Optimizer>(session.job.setting.optimizer, session.job.execution.learning_rate,
                                   trained_parameters(session.job, *session.executor));
   work.pass = training(session, work);
   return {};
@@ -112,7 +112,7 @@ Status measure(Session& session, const Emit& emit) {
   }
   if (protocol.energy_seconds > 0) run_window(device, timed, protocol.energy_seconds, emit);
   if (protocol.scenario.arrival != job::Arrival::none)
-    emit(run_scenario(device, timed, protocol, batch_of(work.inputs), session.job.setting.seed, emit));
+    emit(run_scenario(device, timed, protocol, batch_of(work.inputs), session.job.execution.seed, emit));
   return {};
 }
 

@@ -45,7 +45,7 @@ bool takes_numbers(std::string_view type) {
 
 class Planner {
  public:
-  Planner(const Network& network, const Shapes& shapes, const job::Setting& setting,
+  Planner(const Network& network, const Shapes& shapes, const network::Setting& setting,
           std::vector<Unplanned>& missing)
       : network_(network),
         shapes_(shapes),
@@ -409,7 +409,7 @@ class Planner {
 
   const Network& network_;
   const Shapes& shapes_;
-  const job::Setting& setting_;
+  const network::Setting& setting_;
   std::vector<Unplanned>& missing_;
   Plan plan_;
   std::vector<Fusion> fusions_;
@@ -429,7 +429,7 @@ Numbers numbers_of(network::Precision precision) {
   }
 }
 
-Result<Plan> make_plan(const Network& network, const Shapes& shapes, const job::Setting& setting,
+Result<Plan> make_plan(const Network& network, const Shapes& shapes, const network::Setting& setting,
                        std::vector<Unplanned>& missing) {
   return Planner(network, shapes, setting, missing).run();
 }

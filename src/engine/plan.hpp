@@ -66,7 +66,7 @@ struct Unplanned {
 /// Fails where shapes cannot be inferred; operators that cannot be executed are listed in `missing`, and
 /// then the plan must not be run.
 [[nodiscard]] Result<Plan> make_plan(const network::Network& network, const network::Shapes& shapes,
-                                     const job::Setting& setting, std::vector<Unplanned>& missing);
+                                     const network::Setting& setting, std::vector<Unplanned>& missing);
 
 /// The element type that a setting computes in, in place of float32.
 [[nodiscard]] Numbers numbers_of(network::Precision precision);

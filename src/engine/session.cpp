@@ -50,13 +50,13 @@ std::int64_t parameters_in(const Session& session) {
 Result<bool> open_session(Session& session, const Emit& emit) {
   const job::Job& job = session.job;
   session.phase = "context";
-  Result<std::unique_ptr<Device>> device = open_device(job.device, job.setting.threads);
+  Result<std::unique_ptr<Device>> device = open_device(job.device, job.execution.threads);
   if (!device) return std::unexpected(std::move(device).error());
   session.device = std::move(*device);
   emit(session.device->describe());
   set_float32_arithmetic(job.setting.precision);
-  set_deterministic(job.setting.deterministic);
-  seed_generators(job.setting.seed);
+  set_deterministic(job.execution.deterministic);
+  seed_generators(job.execution.seed);
 
   std::optional<Plan> made;
   Result<bool> possible = plan(session, emit, made);
@@ -99,7 +99,7 @@ Result<bool> open_session(Session& session, const Emit& emit) {
 }
 
 Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mode mode,
-                                             job::Setting& setting) {
+                                             network::Setting& setting) {
   setting = session.job.setting;
   setting.mode = mode;
   std::vector<Unplanned> missing;

@@ -24,7 +24,7 @@ struct Session {
 
 /// A plan for the job's network in another mode that uses the same weights: for testing what is trained.
 [[nodiscard]] Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mode mode,
-                                                           job::Setting& setting);
+                                                           network::Setting& setting);
 
 // The tasks.
 [[nodiscard]] Status measure(Session& session, const Emit& emit);

@@ -102,7 +102,7 @@ at::Tensor loss_of(network::Loss loss, const at::Tensor& output, const at::Tenso
   return output.sum();
 }
 
-at::Tensor training_step(const job::Setting& setting, Executor& executor, Executor::Inputs inputs,
+at::Tensor training_step(const network::Setting& setting, Executor& executor, Executor::Inputs inputs,
                          const at::Tensor& labels, Optimizer& optimizer) {
   optimizer.forget_gradients();
   at::Tensor loss;

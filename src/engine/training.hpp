@@ -35,7 +35,7 @@ class Optimizer {
 [[nodiscard]] at::Tensor loss_of(network::Loss loss, const at::Tensor& output, const at::Tensor& labels);
 
 /// One training step: forgets gradients, forward, loss, backward, update. The loss stays on the device.
-[[nodiscard]] at::Tensor training_step(const job::Setting& setting, Executor& executor,
+[[nodiscard]] at::Tensor training_step(const network::Setting& setting, Executor& executor,
                                        Executor::Inputs inputs, const at::Tensor& labels,
                                        Optimizer& optimizer);
 

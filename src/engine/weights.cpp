@@ -110,7 +110,7 @@ at::Tensor drawn(const std::vector<std::int64_t>& dims, at::ScalarType type, Dra
 class WeightReader {
  public:
   WeightReader(const job::Job& job, const network::Shapes& shapes)
-      : job_(job), shapes_(shapes), generator_(at::detail::createCPUGenerator(job.setting.seed)) {
+      : job_(job), shapes_(shapes), generator_(at::detail::createCPUGenerator(job.execution.seed)) {
     for (const job::WeightLocation& w : job.weights) located_[static_cast<std::uint32_t>(w.tensor)] = &w;
     if (job.random_weights) drawings_ = drawings(job.network);
   }
@@ -204,7 +204,7 @@ void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executo
     if (contents.scalar_type() != type) contents = contents.to(type);
     if (std::ranges::find(plan.turned, w.tensor) != plan.turned.end() && contents.dim() == 2)
       contents = contents.t().contiguous().t();
-    if (job.setting.channels_last && contents.dim() == 4)
+    if (job.setting.layout == network::Layout::channels_last && contents.dim() == 4)
       contents = contents.contiguous(at::MemoryFormat::ChannelsLast);
     if (!executor.device().is_cpu()) contents = contents.to(executor.device());
     const bool learned = job.network.tensor(w.tensor).role == Role::parameter;
@@ -255,7 +255,7 @@ std::int64_t rows_indexed(const network::Network& network, const network::Shapes
 }  // namespace
 
 Result<GivenInputs> random_inputs(const job::Job& job, const network::Shapes& shapes, at::Device device) {
-  at::Generator generator = at::detail::createCPUGenerator(job.setting.seed + 1);
+  at::Generator generator = at::detail::createCPUGenerator(job.execution.seed + 1);
   GivenInputs inputs;
   const Numbers numbers = numbers_of(job.setting.precision);
   for (const TensorId id : job.network.main().inputs) {
@@ -275,7 +275,8 @@ Result<GivenInputs> random_inputs(const job::Job& job, const network::Shapes& sh
       const std::int64_t rows = rows_indexed(job.network, shapes, id, 8);
       made = at::empty(*dims, at::kLong).random_(0, rows > 0 ? rows : 2, generator).to(*type);
     }
-    if (job.setting.channels_last && made.dim() == 4) made = made.contiguous(at::MemoryFormat::ChannelsLast);
+    if (job.setting.layout == network::Layout::channels_last && made.dim() == 4)
+      made = made.contiguous(at::MemoryFormat::ChannelsLast);
     inputs.emplace_back(id, made.to(device));
   }
   return inputs;

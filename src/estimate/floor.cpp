@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "estimate/saturating.hpp"
+#include "network/saturating.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -19,7 +19,7 @@ bool is_convolution(std::string_view type) {
 /// Bytes of the stored tensors of a role when floating-point ones are kept in `bits`. Without quantizing
 /// them (fp32 and its kin) they stay as the model has them.
 std::int64_t stored_bytes(std::int64_t bytes, std::int64_t bits) {
-  return quotient(product(bytes, bits), 32);
+  return network::quotient(network::product(bytes, bits), 32);
 }
 
 /// Rates for the three classes of work. Where a device has no units for a format it computes in the next
@@ -55,32 +55,33 @@ Rates rates(const Device& device, Precision precision) {
 
 }  // namespace
 
-Needs needs(const network::Network& network, const Counts& counts, network::Mode mode, Precision precision,
-            network::Optimizer optimizer) {
-  const bool training = mode == network::Mode::train;
-  const std::int64_t bits = network::weight_bits(precision);
+Needs needs(const network::Network& network, const program::Counts& counts, const network::Setting& setting) {
+  const bool training = setting.mode == network::Mode::train;
+  const std::int64_t bits = network::weight_bits(setting.precision);
   Needs n;
   n.weights = Bytes(bits == 32 ? counts.weight_bytes : stored_bytes(counts.weight_bytes, bits));
   // Data that may or may not be computed is no part of a floor: the lower bounds are used.
   std::int64_t convolutions = 0, matrix = 0, all = 0;
-  for (const OperatorCount& row : counts.operators) {
-    if (row.coverage == Coverage::no_rule || row.coverage == Coverage::unbounded) n.complete = false;
+  for (const program::OperatorCount& row : counts.operators) {
+    if (row.coverage == program::Coverage::no_rule || row.coverage == program::Coverage::unbounded)
+      n.complete = false;
     if (row.alternative > 0 || !row.certain) continue;
-    const Work& forward = counts.work_of(row);
-    const Work& backward = counts.backward_of(row);
-    const std::int64_t macs = sum(forward.macs.low, training ? backward.macs.low : 0);
+    const program::Work& forward = counts.work_of(row);
+    const program::Work& backward = counts.backward_of(row);
+    const std::int64_t macs = network::sum(forward.macs.low, training ? backward.macs.low : 0);
     const std::string_view type = network.type_of(network.graph(row.graph).operators[row.index]);
-    (is_convolution(type) ? convolutions : matrix) = sum(is_convolution(type) ? convolutions : matrix, macs);
-    all = sum(all, sum(forward.flops.low, training ? backward.flops.low : 0));
+    (is_convolution(type) ? convolutions : matrix) =
+        network::sum(is_convolution(type) ? convolutions : matrix, macs);
+    all = network::sum(all, network::sum(forward.flops.low, training ? backward.flops.low : 0));
   }
   n.convolutions = Flops(2.0 * static_cast<double>(convolutions));
   n.products = Flops(2.0 * static_cast<double>(matrix));
   n.others = Flops(std::max(0.0, static_cast<double>(all) - n.convolutions.value() - n.products.value()));
-  n.traffic = n.weights + Bytes(sum(counts.input_bytes, counts.output_bytes));
+  n.traffic = n.weights + Bytes(network::sum(counts.input_bytes, counts.output_bytes));
   if (training) {
     const Bytes parameters(bits == 32 ? counts.parameter_bytes : stored_bytes(counts.parameter_bytes, bits));
     n.gradients = parameters;
-    n.optimizer_state = parameters * network::state_per_parameter(optimizer);
+    n.optimizer_state = parameters * network::state_per_parameter(setting.optimizer);
     // Read and written once each by the step; a fused step need not move the gradients.
     n.traffic += parameters + n.optimizer_state * 2;
   }

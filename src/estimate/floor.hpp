@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/units.hpp"
-#include "estimate/count.hpp"
 #include "hardware/device.hpp"
 #include "network/setting.hpp"
+#include "program/count.hpp"
 
 namespace plimsoll::estimate {
 
@@ -26,8 +26,8 @@ struct Needs {
   [[nodiscard]] Bytes memory() const { return weights + gradients + optimizer_state; }
 };
 
-[[nodiscard]] Needs needs(const network::Network& network, const Counts& counts, network::Mode mode,
-                          network::Precision precision, network::Optimizer optimizer);
+[[nodiscard]] Needs needs(const network::Network& network, const program::Counts& counts,
+                          const network::Setting& setting);
 
 /// The two times below which no program gets on a device. Absent where the device has no such figure.
 struct Floors {

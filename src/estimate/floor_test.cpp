@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/count_test_support.hpp"
+#include "program/count_test_support.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using namespace count_test;
+using namespace program::count_test;
 using hardware::Arithmetic;
 using network::Mode;
 using network::Optimizer;
@@ -24,13 +24,14 @@ hardware::Device device() {
   return d;
 }
 
-Counted product() {
+Counted one_product() {
   return counted([](Builder& b) { return b.add("MatMul", "op", {x(b, {2, 3}), b.parameter("w", {3, 5})}); });
 }
 
 TEST(Floor, InferenceMovesWeightsInputAndOutputOnce) {
-  const Counted c = product();
-  const Needs n = needs(c.network, c.counts, Mode::infer, Precision::fp32, Optimizer::adam);
+  const Counted c = one_product();
+  const Needs n = needs(c.network, c.counts,
+                        {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::adam});
   EXPECT_EQ(n.weights.count(), 4 * 15);
   EXPECT_EQ(n.memory().count(), 4 * 15);
   EXPECT_EQ(n.traffic.count(), 4 * (15 + 6 + 10));
@@ -46,12 +47,13 @@ TEST(Floor, InferenceMovesWeightsInputAndOutputOnce) {
 }
 
 TEST(Floor, TrainingAddsGradientsAndState) {
-  const Counted c = product();
+  const Counted c = one_product();
   for (const auto& [optimizer, states] : {std::pair{Optimizer::sgd, 0},
                                           {Optimizer::momentum, 1},
                                           {Optimizer::adam, 2},
                                           {Optimizer::adamw, 2}}) {
-    const Needs n = needs(c.network, c.counts, Mode::train, Precision::fp32, optimizer);
+    const Needs n = needs(c.network, c.counts,
+                          {.mode = Mode::train, .precision = Precision::fp32, .optimizer = optimizer});
     EXPECT_EQ(n.gradients.count(), 60);
     EXPECT_EQ(n.optimizer_state.count(), 60 * states);
     EXPECT_EQ(n.memory().count(), 60 * (2 + states));
@@ -61,31 +63,46 @@ TEST(Floor, TrainingAddsGradientsAndState) {
 }
 
 TEST(Floor, PrecisionChoosesRateAndWidth) {
-  const Counted c = product();
+  const Counted c = one_product();
   const auto compute = [&](Precision p) {
-    return floors(needs(c.network, c.counts, Mode::infer, p, Optimizer::sgd), device(), p).compute->value();
+    return floors(
+               needs(c.network, c.counts, {.mode = Mode::infer, .precision = p, .optimizer = Optimizer::sgd}),
+               device(), p)
+        .compute->value();
   };
   EXPECT_DOUBLE_EQ(compute(Precision::fp32), 0.6);  // products in FP32
   EXPECT_DOUBLE_EQ(compute(Precision::tf32), 0.06);
   EXPECT_DOUBLE_EQ(compute(Precision::fp16), 0.03);
   EXPECT_DOUBLE_EQ(compute(Precision::bf16), 0.6);  // the device has none: the next wider
-  EXPECT_EQ(needs(c.network, c.counts, Mode::infer, Precision::fp16, Optimizer::sgd).weights.count(), 30);
-  EXPECT_EQ(needs(c.network, c.counts, Mode::infer, Precision::int8, Optimizer::sgd).weights.count(), 15);
-  EXPECT_EQ(needs(c.network, c.counts, Mode::infer, Precision::amp_fp16, Optimizer::sgd).weights.count(), 60);
+  EXPECT_EQ(needs(c.network, c.counts,
+                  {.mode = Mode::infer, .precision = Precision::fp16, .optimizer = Optimizer::sgd})
+                .weights.count(),
+            30);
+  EXPECT_EQ(needs(c.network, c.counts,
+                  {.mode = Mode::infer, .precision = Precision::int8, .optimizer = Optimizer::sgd})
+                .weights.count(),
+            15);
+  EXPECT_EQ(needs(c.network, c.counts,
+                  {.mode = Mode::infer, .precision = Precision::amp_fp16, .optimizer = Optimizer::sgd})
+                .weights.count(),
+            60);
 }
 
 TEST(Floor, ConvolutionsUseTf32ByDefault) {
-  const Counted c = counted(
-      [](Builder& b) { return b.add("Conv", "op", {x(b, {1, 1, 5, 5}), b.parameter("w", {1, 1, 5, 5})}); });
-  const Needs n = needs(c.network, c.counts, Mode::infer, Precision::fp32, Optimizer::sgd);
+  const Counted c = counted([](Builder& b) {
+    return b.add("Conv", "op", {x(b, {1, 1, 5, 5}), b.parameter("w", {1, 1, 5, 5})});
+  });
+  const Needs n = needs(c.network, c.counts,
+                        {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::sgd});
   EXPECT_DOUBLE_EQ(n.convolutions.value(), 50);
   EXPECT_DOUBLE_EQ(floors(n, device(), Precision::fp32).compute->value(), 50.0 / 1000);
   EXPECT_DOUBLE_EQ(floors(n, device(), Precision::fp32_strict).compute->value(), 50.0 / 100);
 }
 
 TEST(Floor, WhatTheDeviceLacksIsSaid) {
-  const Counted c = product();
-  const Needs n = needs(c.network, c.counts, Mode::infer, Precision::fp32, Optimizer::sgd);
+  const Counted c = one_product();
+  const Needs n = needs(c.network, c.counts,
+                        {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::sgd});
   const Floors f = floors(n, hardware::Device{.id = "d", .name = "D"}, Precision::fp32);
   EXPECT_FALSE(f.compute);
   EXPECT_FALSE(f.memory);
@@ -96,10 +113,11 @@ TEST(Floor, WhatTheDeviceLacksIsSaid) {
 }
 
 TEST(Floor, DoesNotFitIsAnAnswer) {
-  const Counted c = product();
+  const Counted c = one_product();
   hardware::Device small = device();
   small.memory = hardware::Figure{59};
-  const Needs n = needs(c.network, c.counts, Mode::infer, Precision::fp32, Optimizer::sgd);
+  const Needs n = needs(c.network, c.counts,
+                        {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::sgd});
   EXPECT_FALSE(*floors(n, small, Precision::fp32).fits);
 }
 
@@ -116,7 +134,8 @@ TEST(Floor, HoldsOnlyWhatIsCertainToRun) {
     b.end_graph();
     return b.add("If", "if", {test}, {{"then_branch", heavy}, {"else_branch", light}});
   });
-  const Needs n = needs(c.network, c.counts, Mode::infer, Precision::fp32, Optimizer::sgd);
+  const Needs n = needs(c.network, c.counts,
+                        {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::sgd});
   EXPECT_LE(n.products.value(), 2.0 * static_cast<double>(c.counts.forward.macs.low));
 }
 

@@ -5,37 +5,41 @@
 #include <deque>
 #include <thread>
 
+#include "program/lowering.hpp"
+
 namespace plimsoll::estimate {
 namespace {
+
+using program::Platform;
 
 constexpr double kMore = 1 + 1e-9;  // rounding is no reason to prefer a larger batch
 
 /// A run that several devices share: the same program with the same library workspaces.
 struct SharedRun {
-  std::size_t program = 0;  ///< in the options that programs are lowered with
+  std::size_t program = 0;  ///< in the platforms that programs are lowered for
   std::int64_t library_bytes = 0;
   friend bool operator==(const SharedRun&, const SharedRun&) = default;
 };
 
 struct Place {
-  SweepTarget target;
+  Target target;
   MemoryRoom room;
   std::size_t program = 0, run = 0;
 };
 
-/// The programs of one batch, by options. Options that lead to the same program have one.
+/// The programs of one batch, by platform. Platforms that lead to the same program have one.
 struct Programs {
   std::deque<Program> kept;
-  std::vector<const Program*> by_options;
+  std::vector<const Program*> by_platform;
 };
 
-/// Whether options that differ in multiprocessors alone would have made the program, too.
-bool same_with(const Program& program, LoweringOptions made_with, const LoweringOptions& asked) {
+/// Whether platforms that differ in multiprocessors alone would have made the program, too.
+bool same_with(const Program& program, Platform made_with, const Platform& asked) {
   const std::int64_t before = made_with.multiprocessors;
   made_with.multiprocessors = asked.multiprocessors;
-  return made_with == asked && std::ranges::all_of(program.column_sums, [&](const ColumnSum& sum) {
-           return reduction_buffer(sum.rows, sum.columns, before) ==
-                  reduction_buffer(sum.rows, sum.columns, asked.multiprocessors);
+  return made_with == asked && std::ranges::all_of(program.column_sums, [&](const program::ColumnSum& sum) {
+           return program::reduction_buffer(sum.rows, sum.columns, before) ==
+                  program::reduction_buffer(sum.rows, sum.columns, asked.multiprocessors);
          });
 }
 
@@ -49,14 +53,12 @@ std::size_t index_in(std::vector<T>& all, T value) {
 
 class Sweeper {
  public:
-  Sweeper(const network::Network& network, const ShapesForBatch& shapes, const MemorySetting& setting,
-          std::span<const SweepTarget> targets)
+  Sweeper(const network::Network& network, const ShapesForBatch& shapes, const network::Setting& setting,
+          std::span<const Target> targets)
       : network_(network), shapes_(shapes), setting_(setting) {
-    for (const SweepTarget& target : targets) {
-      MemorySetting own = setting;
-      own.curves = target.curves;
+    for (const Target& target : targets) {
       Place place{.target = target, .room = memory_room(network, *target.device)};
-      place.program = index_in(options_, lowering_options(own, *target.device));
+      place.program = index_in(platforms_, target.platform(setting));
       place.run = index_in(runs_, SharedRun{place.program, place.room.library_bytes});
       places_.push_back(place);
     }
@@ -68,15 +70,13 @@ class Sweeper {
  private:
   [[nodiscard]] Result<Programs> programs(std::int64_t batch) const;
   [[nodiscard]] Result<TimeEstimate> time(const Place& place, const Programs& programs) const {
-    const TimeSetting asked{.lowering = options_[place.program], .optimizer = setting_.optimizer};
-    return estimate_time(*programs.by_options[place.program], asked, *place.target.device,
-                         place.target.curves);
+    return estimate_time(*programs.by_platform[place.program], setting_, place.target);
   }
 
   const network::Network& network_;
   const ShapesForBatch& shapes_;
-  const MemorySetting& setting_;
-  std::vector<LoweringOptions> options_;
+  const network::Setting& setting_;
+  std::vector<Platform> platforms_;
   std::vector<SharedRun> runs_;
   std::vector<Place> places_;
 };
@@ -85,16 +85,16 @@ Result<Programs> Sweeper::programs(std::int64_t batch) const {
   const Result<network::Shapes> shapes = shapes_(batch);
   PLIMSOLL_TRY(shapes);
   Programs out;
-  for (const LoweringOptions& options : options_) {
+  for (const Platform& platform : platforms_) {
     const Program* same = nullptr;
-    for (std::size_t i = 0; i < out.by_options.size() && same == nullptr; ++i)
-      if (same_with(*out.by_options[i], options_[i], options)) same = out.by_options[i];
+    for (std::size_t i = 0; i < out.by_platform.size() && same == nullptr; ++i)
+      if (same_with(*out.by_platform[i], platforms_[i], platform)) same = out.by_platform[i];
     if (same == nullptr) {
-      Result<Program> program = lower(network_, *shapes, options);
+      Result<Program> program = program::lower(network_, *shapes, setting_, platform);
       PLIMSOLL_TRY(program);
       same = &out.kept.emplace_back(*std::move(program));
     }
-    out.by_options.push_back(same);
+    out.by_platform.push_back(same);
   }
   return out;
 }
@@ -105,23 +105,22 @@ Result<std::vector<SweepPoint>> Sweeper::points(std::int64_t batch) const {
   struct Recorded {
     const Program* program;
     std::int64_t library_bytes;
-    Recording recording;
+    Allocations allocations;
     Replay natural;
   };
   std::deque<Recorded> kept;
   std::vector<const Recorded*> by_run;
   for (const SharedRun& run : runs_) {
-    const Program* program = programs->by_options[run.program];
+    const Program* program = programs->by_platform[run.program];
     auto found = std::ranges::find_if(kept, [&](const Recorded& r) {
       return r.program == program && r.library_bytes == run.library_bytes;
     });
     if (found == kept.end()) {
-      Recording recording = record_run(*program, setting_, run.library_bytes);
-      AllocatorSettings allocator = setting_.allocator;
-      allocator.caching = options_[run.program].gpu;
-      const Replay natural = replay(recording, allocator);
+      Allocations allocations = allocations_of(*program, setting_, run.library_bytes);
+      const Replay natural =
+          replay(allocations, {.options = setting_.allocator, .caching = platforms_[run.program].gpu});
       if (natural.failed) return fail("a batch of {} needs more memory than can be counted", batch);
-      kept.push_back({program, run.library_bytes, std::move(recording), natural});
+      kept.push_back({program, run.library_bytes, std::move(allocations), natural});
       found = std::prev(kept.end());
     }
     by_run.push_back(&*found);
@@ -134,7 +133,7 @@ Result<std::vector<SweepPoint>> Sweeper::points(std::int64_t batch) const {
         .batch = batch,
         .peak_allocated = Bytes(natural.peak_allocated),
         .device_used = Bytes(natural.peak_reserved) + place.room.context.value_or(Bytes()),
-        .fits = fits(recorded.recording, natural, place.room, setting_.allocator),
+        .fits = fits(recorded.allocations, natural, place.room, setting_.allocator),
         .time = std::nullopt,
     };
     if (Result<TimeEstimate> estimated = time(place, *programs); estimated) {
@@ -186,8 +185,8 @@ const SweepPoint* SweptDevice::last_that_fits() const {
 }
 
 Result<std::vector<SweptDevice>> sweep(const network::Network& network, const ShapesForBatch& shapes,
-                                       std::span<const std::int64_t> batches, const MemorySetting& setting,
-                                       std::span<const SweepTarget> targets, unsigned threads) {
+                                       std::span<const std::int64_t> batches, const network::Setting& setting,
+                                       std::span<const Target> targets, unsigned threads) {
   if (batches.empty() || targets.empty()) return std::vector<SweptDevice>(targets.size());
   const Sweeper sweeper(network, shapes, setting, targets);
   // A batch for each, the next to who is free; large batches take no longer than small ones.

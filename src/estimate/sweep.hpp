@@ -42,19 +42,13 @@ struct SweptDevice {
 };
 inline constexpr double kKneeShare = 0.9;
 
-struct SweepTarget {
-  const hardware::Device* device = nullptr;
-  const hardware::OperatorCurves* curves = nullptr;
-};
-
 /// Memory and time of every batch on every device, in the order of `targets`. Each batch is lowered once for
 /// all devices on which the same program runs; batches are divided among `threads`, so that `shapes` is
-/// called from several at once. The curves of `setting` are those of each target. Fails as the smallest batch
-/// does that fails.
+/// called from several at once. Fails as the smallest batch does that fails.
 [[nodiscard]] Result<std::vector<SweptDevice>> sweep(const network::Network& network,
                                                      const ShapesForBatch& shapes,
                                                      std::span<const std::int64_t> batches,
-                                                     const MemorySetting& setting,
-                                                     std::span<const SweepTarget> targets, unsigned threads);
+                                                     const network::Setting& setting,
+                                                     std::span<const Target> targets, unsigned threads);
 
 }  // namespace plimsoll::estimate

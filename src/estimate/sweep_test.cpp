@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimate/test_estimates.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/operator_curve.hpp"
 #include "network/zoo/zoo.hpp"
@@ -58,9 +59,8 @@ TEST_P(SweepAgainstSingles, GivesTheSameFigures) {
   Device processor{.id = "cpu", .name = "A CPU", .kind = hardware::DeviceKind::cpu};
   processor.memory = hardware::Figure{0.3e9};
   const std::vector<Device> devices = {listed("h200"), listed("t4"), listed("a100-40-sxm"), processor};
-  const std::vector<SweepTarget> targets = {
-      {&devices[0], &curves}, {&devices[1]}, {&devices[2]}, {&devices[3]}};
-  MemorySetting setting;
+  const std::vector<Target> targets = {{&devices[0], &curves}, {&devices[1]}, {&devices[2]}, {&devices[3]}};
+  network::Setting setting;
   setting.mode = GetParam();
   setting.optimizer = network::Optimizer::adam;
   const std::vector<std::int64_t> batches = {1, 7, 256};
@@ -72,15 +72,12 @@ TEST_P(SweepAgainstSingles, GivesTheSameFigures) {
       SCOPED_TRACE(devices[d].id + " " + std::to_string(batches[b]));
       const SweepPoint& point = (*swept)[d].points.at(b);
       const network::Shapes shapes = model.shapes()(batches[b]).value();
-      MemorySetting own = setting;
-      own.curves = targets[d].curves;
-      const MemoryEstimate memory = estimate_memory(model.network, shapes, own, devices[d]).value();
+      const MemoryEstimate memory = memory_of(model.network, shapes, setting, targets[d]).value();
       EXPECT_EQ(point.batch, batches[b]);
       EXPECT_EQ(point.peak_allocated, memory.peak_allocated);
       EXPECT_EQ(point.device_used, memory.device_used());
       EXPECT_EQ(point.fits, memory.fits);
-      const TimeSetting asked{.lowering = {.mode = GetParam()}, .optimizer = setting.optimizer};
-      const auto time = estimate_time(model.network, shapes, asked, devices[d], targets[d].curves);
+      const auto time = time_of(model.network, shapes, setting, targets[d]);
       ASSERT_EQ(point.time.has_value(), time.has_value());
       EXPECT_EQ((*swept)[d].no_time, time ? "" : time.error().text());
       if (!time) continue;
@@ -97,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, SweepAgainstSingles, ::testing::Values(Mode::inf
 TEST(Sweep, IsTheSameOnOneThreadAndOnMany) {
   const Model model(Mode::infer);
   const Device device = listed("t4");
-  const std::vector<SweepTarget> targets = {{&device}};
+  const std::vector<Target> targets = {{&device}};
   const std::vector<std::int64_t> batches = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto alone = sweep(model.network, model.shapes(), batches, {}, targets, 1);
   const auto many = sweep(model.network, model.shapes(), batches, {}, targets, 16);
@@ -111,7 +108,7 @@ TEST(Sweep, IsTheSameOnOneThreadAndOnMany) {
 TEST(Sweep, FailsAsTheSmallestBatchThatFails) {
   const Model model(Mode::infer);
   const Device device = listed("t4");
-  const std::vector<SweepTarget> targets = {{&device}};
+  const std::vector<Target> targets = {{&device}};
   const auto shapes = [&](std::int64_t batch) -> Result<network::Shapes> {
     if (batch > 2) return fail("no shape of {}", batch);
     return model.shapes()(batch);

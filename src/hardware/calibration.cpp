@@ -10,14 +10,17 @@ namespace {
 
 constexpr std::string_view kConvolution =
     "batch in_channels height width out_channels kernel_height kernel_width stride groups";
+constexpr std::string_view kConvolutionMore =
+    "out_height out_width stride_width dilation_height dilation_width";
 constexpr std::string_view kImage = "batch channels positions";
 constexpr std::string_view kWindow = "batch channels height width kernel stride";
+constexpr std::string_view kWindowMore = "out_height out_width kernel_width";
 
 constexpr std::array<OperatorClassRow, kOperatorClasses> kRows = {{
-    {OperatorClass::convolution, "convolution", kConvolution, true},
-    {OperatorClass::grouped, "grouped", kConvolution, true},
-    {OperatorClass::depthwise, "depthwise", kConvolution, true},
-    {OperatorClass::depthwise_channels_last, "depthwise-channels-last", kConvolution, true},
+    {OperatorClass::convolution, "convolution", kConvolution, true, kConvolutionMore},
+    {OperatorClass::grouped, "grouped", kConvolution, true, kConvolutionMore},
+    {OperatorClass::depthwise, "depthwise", kConvolution, true, kConvolutionMore},
+    {OperatorClass::depthwise_channels_last, "depthwise-channels-last", kConvolution, true, kConvolutionMore},
     {OperatorClass::matrix, "matrix", "m n k bias", true},
     {OperatorClass::batched, "batched", "batch m n k", false},
     {OperatorClass::attention, "attention", "batch heads queries keys width mask", false},
@@ -26,8 +29,8 @@ constexpr std::array<OperatorClassRow, kOperatorClasses> kRows = {{
     {OperatorClass::layer_norm, "layer-norm", "rows width", false},
     {OperatorClass::group_norm, "group-norm", "batch channels positions groups", false},
     {OperatorClass::softmax, "softmax", "rows width", false},
-    {OperatorClass::max_pool, "max-pool", kWindow, false},
-    {OperatorClass::average_pool, "average-pool", kWindow, false},
+    {OperatorClass::max_pool, "max-pool", kWindow, false, kWindowMore},
+    {OperatorClass::average_pool, "average-pool", kWindow, false, kWindowMore},
     {OperatorClass::global_pool, "global-pool", "rows positions", false},
     {OperatorClass::unary, "unary", "elements", false},
     {OperatorClass::function, "function", "elements", false},
@@ -41,6 +44,7 @@ constexpr std::array<OperatorClassRow, kOperatorClasses> kRows = {{
     {OperatorClass::optimizer_sgd, "optimizer-sgd", "tensors elements", false},
     {OperatorClass::optimizer_momentum, "optimizer-momentum", "tensors elements", false},
     {OperatorClass::optimizer_adam, "optimizer-adam", "tensors elements", false},
+    {OperatorClass::counted, "counted", "flops bytes_read bytes_written", false},
 }};
 constexpr std::array<std::string_view, kDirections> kDirectionNames = {"forward", "backward-input",
                                                                        "backward-weight"};
@@ -62,56 +66,75 @@ constexpr double kIndexBytes = 8;
 
 /// FLOPs, and elements that are read and written, each counted in the type of the case; other bytes apart.
 struct Tally {
-  double flops = 0, elements = 0, other_bytes = 0;
+  double flops = 0, read = 0, written = 0;
+  double other_read = 0, other_written = 0;  ///< B
 };
 
 /// The extents as numbers that do not overflow.
 using Values = std::array<double, kMaxExtents>;
 
-double window_positions(double in, double kernel, double padding, double stride) {
-  return std::max(0.0, std::floor((in + 2 * padding - kernel) / std::max(stride, 1.0)) + 1);
+std::int64_t padded_positions(std::int64_t in, std::int64_t kernel, std::int64_t padding,
+                              std::int64_t stride) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;  // sums of a few must not overflow
+  const std::int64_t room = std::min(in, kMost) + 2 * std::min(padding, kMost) - std::min(kernel, 2 * kMost);
+  return room < 0 ? 0 : room / std::max<std::int64_t>(stride, 1) + 1;
 }
 
 /// Forward, gradient of the input and gradient of the weight multiply equally often, and each reads two of
 /// the three tensors and writes the third.
-Tally convolution(const Values& e) {
-  const double height = window_positions(e[2], e[5], std::floor(e[5] / 2), e[7]);
-  const double width = window_positions(e[3], e[6], std::floor(e[6] / 2), e[7]);
-  const double weights = e[4] * e[1] / std::max(e[8], 1.0) * e[5] * e[6];
-  return {2 * e[0] * height * width * weights,
-          e[0] * e[1] * e[2] * e[3] + weights + e[0] * e[4] * height * width};
+Tally convolution(const Values& e, Direction direction) {
+  const double positions = e[conv::out_height] * e[conv::out_width];
+  const double weights = e[conv::out_channels] * e[conv::in_channels] / std::max(e[conv::groups], 1.0) *
+                         e[conv::kernel_height] * e[conv::kernel_width];
+  const double input = e[conv::batch] * e[conv::in_channels] * e[conv::height] * e[conv::width];
+  const double output = e[conv::batch] * e[conv::out_channels] * positions;
+  const double flops = 2 * e[conv::batch] * positions * weights;
+  switch (direction) {
+    case Direction::forward: break;
+    case Direction::backward_input: return {flops, weights + output, input};
+    case Direction::backward_weight: return {flops, input + output, weights};
+  }
+  return {flops, input + weights, output};
 }
 
 Tally matrix(const Values& e, Direction direction) {
   const bool bias = e[3] != 0 && direction == Direction::forward;
-  return {2 * e[0] * e[1] * e[2], e[0] * e[2] + e[1] * e[2] + e[0] * e[1] + (bias ? e[1] : 0)};
+  const double flops = 2 * e[0] * e[1] * e[2], x = e[0] * e[2], w = e[1] * e[2], y = e[0] * e[1];
+  switch (direction) {
+    case Direction::forward: break;
+    case Direction::backward_input: return {flops, w + y, x};
+    case Direction::backward_weight: return {flops, x + y, w};
+  }
+  return {flops, x + w + (bias ? e[1] : 0), y};
 }
 
 Tally batched(const Values& e, bool backward) {
   const double flops = 2 * e[0] * e[1] * e[2] * e[3];
-  const double elements = e[0] * (e[1] * e[3] + e[3] * e[2] + e[1] * e[2]);
-  return backward ? Tally{2 * flops, 2 * elements} : Tally{flops, elements};
+  const double a = e[0] * e[1] * e[3], b = e[0] * e[3] * e[2], y = e[0] * e[1] * e[2];
+  return backward ? Tally{2 * flops, a + b + 2 * y, a + b} : Tally{flops, a + b, y};
 }
 
 /// Without the scores, which a good kernel never writes. Backward it computes them again: five products for
 /// two (Dao et al. 2022).
 Tally attention(const Values& e, bool backward) {
   const double scores = e[0] * e[1] * e[2] * e[3] * (e[5] == 1 ? 0.5 : 1);
-  const double rows = e[0] * e[1] * e[4] * (e[2] + e[3]);
+  const double queries = e[0] * e[1] * e[4] * e[2], keys = e[0] * e[1] * e[4] * e[3];
   const double mask = e[5] == 2 ? e[0] * e[2] * e[3] : 0;
-  return {(backward ? 10 : 4) * scores * e[4], (backward ? 4 : 2) * rows, mask};
+  if (backward) return {10 * scores * e[4], 3 * queries + 2 * keys, queries + 2 * keys, mask};
+  return {4 * scores * e[4], queries + 2 * keys, queries, mask};
 }
 
-Tally pool(const Values& e, double index_bytes) {
-  const double padding = std::floor((e[4] - 1) / 2);
-  const double outputs =
-      e[0] * e[1] * window_positions(e[2], e[4], padding, e[5]) * window_positions(e[3], e[4], padding, e[5]);
-  return {outputs * e[4] * e[4], e[0] * e[1] * e[2] * e[3] + outputs, outputs * index_bytes};
+Tally window(const Values& e, double index_bytes, bool backward) {
+  const double inputs = e[pool::batch] * e[pool::channels] * e[pool::height] * e[pool::width];
+  const double outputs = e[pool::batch] * e[pool::channels] * e[pool::out_height] * e[pool::out_width];
+  const double flops = outputs * e[pool::kernel_height] * e[pool::kernel_width];
+  if (backward) return {flops, outputs, inputs, outputs * index_bytes, 0};
+  return {flops, inputs, outputs, 0, outputs * index_bytes};
 }
 
 /// Every element so often read and written, with so many FLOPs each.
-Tally stream(double elements, double flops, double times) {
-  return {elements * flops, elements * times};
+Tally stream(double elements, double flops, double times_read, double times_written = 1) {
+  return {elements * flops, elements * times_read, elements * times_written};
 }
 
 Tally tally(const OperatorCase& c, const Values& e) {
@@ -120,36 +143,43 @@ Tally tally(const OperatorCase& c, const Values& e) {
     case OperatorClass::convolution:
     case OperatorClass::grouped:
     case OperatorClass::depthwise:
-    case OperatorClass::depthwise_channels_last: return convolution(e);
+    case OperatorClass::depthwise_channels_last: return convolution(e, c.direction);
     case OperatorClass::matrix: return matrix(e, c.direction);
     case OperatorClass::batched: return batched(e, backward);
     case OperatorClass::attention: return attention(e, backward);
-    case OperatorClass::batch_norm: return stream(e[0] * e[1] * e[2], 2, 2);
+    case OperatorClass::batch_norm: return stream(e[0] * e[1] * e[2], 2, 1);
     case OperatorClass::batch_norm_training:
-      return backward ? stream(e[0] * e[1] * e[2], 8, 5) : stream(e[0] * e[1] * e[2], 5, 3);
-    case OperatorClass::layer_norm: return backward ? stream(e[0] * e[1], 9, 3) : stream(e[0] * e[1], 7, 2);
+      return backward ? stream(e[0] * e[1] * e[2], 8, 4) : stream(e[0] * e[1] * e[2], 5, 2);
+    case OperatorClass::layer_norm: return backward ? stream(e[0] * e[1], 9, 2) : stream(e[0] * e[1], 7, 1);
     case OperatorClass::group_norm:
-      return backward ? stream(e[0] * e[1] * e[2], 9, 3) : stream(e[0] * e[1] * e[2], 7, 2);
-    case OperatorClass::softmax: return backward ? stream(e[0] * e[1], 4, 3) : stream(e[0] * e[1], 5, 2);
-    case OperatorClass::max_pool: return pool(e, kIndexBytes);
-    case OperatorClass::average_pool: return pool(e, 0);
-    case OperatorClass::global_pool: return {e[0] * e[1], e[0] * e[1] + e[0]};
-    case OperatorClass::unary: return stream(e[0], 1, backward ? 3 : 2);
-    case OperatorClass::function: return stream(e[0], 8, backward ? 3 : 2);
-    case OperatorClass::binary: return stream(e[0], 1, 3);
-    case OperatorClass::broadcast: return {e[0] * e[1] * e[2], 2 * e[0] * e[1] * e[2] + e[1]};
-    case OperatorClass::row_sum: return {e[0] * e[1], e[0] * e[1] + e[0]};
-    case OperatorClass::column_sum: return {e[0] * e[1], e[0] * e[1] + e[1]};
+      return backward ? stream(e[0] * e[1] * e[2], 9, 2) : stream(e[0] * e[1] * e[2], 7, 1);
+    case OperatorClass::softmax: return backward ? stream(e[0] * e[1], 4, 2) : stream(e[0] * e[1], 5, 1);
+    case OperatorClass::max_pool: return window(e, kIndexBytes, backward);
+    case OperatorClass::average_pool: return window(e, 0, backward);
+    case OperatorClass::global_pool:
+      return backward ? Tally{e[0] * e[1], e[0], e[0] * e[1]} : Tally{e[0] * e[1], e[0] * e[1], e[0]};
+    case OperatorClass::unary: return stream(e[0], 1, backward ? 2 : 1);
+    case OperatorClass::function: return stream(e[0], 8, backward ? 2 : 1);
+    case OperatorClass::binary: return stream(e[0], 1, 2);
+    case OperatorClass::broadcast: return {e[0] * e[1] * e[2], e[0] * e[1] * e[2] + e[1], e[0] * e[1] * e[2]};
+    case OperatorClass::row_sum: return {e[0] * e[1], e[0] * e[1], e[0]};
+    case OperatorClass::column_sum: return {e[0] * e[1], e[0] * e[1], e[1]};
     case OperatorClass::embedding:
-      return backward ? Tally{e[0] * e[1], e[0] * e[1] + e[2] * e[1], e[0] * kIndexBytes}
-                      : Tally{0, 2 * e[0] * e[1], e[0] * kIndexBytes};
-    case OperatorClass::copy: return stream(e[0], 0, 2);
-    case OperatorClass::transpose: return stream(e[0] * e[1] * e[2], 0, 2);
-    case OperatorClass::optimizer_sgd: return stream(e[1], 2, 3);
-    case OperatorClass::optimizer_momentum: return stream(e[1], 4, 5);
-    case OperatorClass::optimizer_adam: return stream(e[1], 12, 7);
+      return backward ? Tally{e[0] * e[1], e[0] * e[1], e[2] * e[1], e[0] * kIndexBytes}
+                      : Tally{0, e[0] * e[1], e[0] * e[1], e[0] * kIndexBytes};
+    case OperatorClass::copy: return stream(e[0], 0, 1);
+    case OperatorClass::transpose: return stream(e[0] * e[1] * e[2], 0, 1);
+    case OperatorClass::optimizer_sgd: return stream(e[1], 2, 2);
+    case OperatorClass::optimizer_momentum: return stream(e[1], 4, 3, 2);
+    case OperatorClass::optimizer_adam: return stream(e[1], 12, 4, 3);
+    case OperatorClass::counted: return {e[0], 0, 0, e[1], e[2]};
   }
   return {};
+}
+
+bool is_convolution(OperatorClass c) {
+  return c == OperatorClass::convolution || c == OperatorClass::grouped || c == OperatorClass::depthwise ||
+         c == OperatorClass::depthwise_channels_last;
 }
 
 }  // namespace
@@ -175,12 +205,38 @@ std::optional<Direction> direction_named(std::string_view name) {
   return named<Direction>(name, kDirectionNames);
 }
 
+OperatorCase completed(OperatorCase c) {
+  Extents& e = c.extents;
+  if (is_convolution(c.operator_class)) {
+    if (e[conv::stride_width] == 0) e[conv::stride_width] = e[conv::stride_height];
+    for (const auto dilation : {conv::dilation_height, conv::dilation_width})
+      if (e[dilation] == 0) e[dilation] = 1;
+    if (e[conv::out_height] == 0)
+      e[conv::out_height] = padded_positions(e[conv::height], e[conv::kernel_height],
+                                             e[conv::kernel_height] / 2, e[conv::stride_height]);
+    if (e[conv::out_width] == 0)
+      e[conv::out_width] = padded_positions(e[conv::width], e[conv::kernel_width], e[conv::kernel_width] / 2,
+                                            e[conv::stride_width]);
+  }
+  if (c.operator_class == OperatorClass::max_pool || c.operator_class == OperatorClass::average_pool) {
+    if (e[pool::kernel_width] == 0) e[pool::kernel_width] = e[pool::kernel_height];
+    const auto positions = [&](std::int64_t in, std::int64_t kernel) {
+      return padded_positions(in, kernel, std::max<std::int64_t>(kernel - 1, 0) / 2, e[pool::stride]);
+    };
+    if (e[pool::out_height] == 0) e[pool::out_height] = positions(e[pool::height], e[pool::kernel_height]);
+    if (e[pool::out_width] == 0) e[pool::out_width] = positions(e[pool::width], e[pool::kernel_width]);
+  }
+  return c;
+}
+
 OperatorWork work_of(const OperatorCase& c) {
   Values values{};
   for (std::size_t i = 0; i < kMaxExtents; ++i)
     values[i] = static_cast<double>(std::max<std::int64_t>(c.extents[i], 0));
   const Tally counted = tally(c, values);
-  return {counted.flops, counted.elements * element_bytes(c.arithmetic) + counted.other_bytes};
+  const double size = element_bytes(c.arithmetic);
+  return {counted.flops, counted.read * size + counted.other_read,
+          counted.written * size + counted.other_written};
 }
 
 }  // namespace plimsoll::hardware

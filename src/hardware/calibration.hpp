@@ -42,27 +42,63 @@ enum class OperatorClass : std::uint8_t {
   optimizer_sgd,
   optimizer_momentum,
   optimizer_adam,
+  counted,  ///< no kernel that anybody timed: only its work is known
 };
-inline constexpr int kOperatorClasses = 27;
+inline constexpr int kOperatorClasses = 28;
 
 enum class Direction : std::uint8_t { forward, backward_input, backward_weight };
 inline constexpr int kDirections = 3;
 
-inline constexpr std::size_t kMaxExtents = 9;
+inline constexpr std::size_t kMaxExtents = 14;
 using Extents = std::array<std::int64_t, kMaxExtents>;  ///< unused ones are 0
+
+/// Places of a convolution's extents. Its padding follows from what comes in and what goes out.
+namespace conv {
+enum Extent : std::size_t {
+  batch,
+  in_channels,
+  height,
+  width,
+  out_channels,
+  kernel_height,
+  kernel_width,
+  stride_height,
+  groups,
+  out_height,
+  out_width,
+  stride_width,
+  dilation_height,
+  dilation_width,
+};
+}
+/// Of a pool's.
+namespace pool {
+enum Extent : std::size_t {
+  batch,
+  channels,
+  height,
+  width,
+  kernel_height,
+  stride,
+  out_height,
+  out_width,
+  kernel_width,
+};
+}
 
 /// What the extents of a class mean, in the order in which they stand.
 struct OperatorClassRow {
   OperatorClass operator_class;
-  std::string_view name;     ///< in files: "batch-norm"
-  std::string_view extents;  ///< their names, a space between
-  bool weighted;             ///< the backward pass divides: for the input, and for the weight
+  std::string_view name;       ///< in files: "batch-norm"
+  std::string_view extents;    ///< their names in files, a space between
+  bool weighted;               ///< the backward pass divides: for the input, and for the weight
+  std::string_view more = {};  ///< names of those that files leave to completed()
 };
 [[nodiscard]] std::span<const OperatorClassRow> operator_classes();
 [[nodiscard]] std::string_view name(OperatorClass operator_class);
 [[nodiscard]] std::optional<OperatorClass> operator_class_named(std::string_view name);
-[[nodiscard]] std::size_t extent_count(OperatorClass operator_class);
-[[nodiscard]] std::string_view name(Direction direction);  ///< "forward", "backward-input"
+[[nodiscard]] std::size_t extent_count(OperatorClass operator_class);  ///< in files
+[[nodiscard]] std::string_view name(Direction direction);              ///< "forward", "backward-input"
 [[nodiscard]] std::optional<Direction> direction_named(std::string_view name);
 
 /// Which kernel, on what.
@@ -79,11 +115,16 @@ struct OperatorCase {
   return a.operator_class == b.operator_class && a.direction == b.direction && a.arithmetic == b.arithmetic;
 }
 
+/// A window's case as whoever names only its first extents means it: padded by half of the window, as wide as
+/// high, not dilated. Others are left as they are.
+[[nodiscard]] OperatorCase completed(OperatorCase c);
+
 /// What a kernel has to do at least: its FLOPs, and its bytes where nothing is cached. Pure formulas over the
 /// extents; at least 0, and saturating instead of overflowing.
 struct OperatorWork {
   double flops = 0;
-  double bytes = 0;
+  double bytes_read = 0, bytes_written = 0;
+  [[nodiscard]] double bytes() const { return bytes_read + bytes_written; }
 };
 [[nodiscard]] OperatorWork work_of(const OperatorCase& c);
 

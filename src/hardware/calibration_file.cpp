@@ -70,6 +70,7 @@ std::optional<OperatorPoint> point_of(const OperatorCase& group, const Json& row
     point.what.extents[i] = extent;
   }
   std::array<std::optional<double>, 4> rest;
+  point.what = completed(point.what);
   for (std::size_t i = extents; i < row.size(); ++i) {
     const bool may_be_absent = i >= extents + 2;
     if (may_be_absent && row[i].is_null()) continue;

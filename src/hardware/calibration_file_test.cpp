@@ -28,10 +28,10 @@ Device small_device() {
                            "B/s", 0.01, 1e9, 0.85},
                           {"launch-kernel", Figure{2e-6, Provenance::measured, "", "2026-11-14"}, "s", 0.02}};
   const OperatorCase product{OperatorClass::matrix, Direction::forward, Arithmetic::bf16, {64, 128, 256, 1}};
-  const OperatorCase window{OperatorClass::convolution,
-                            Direction::backward_weight,
-                            Arithmetic::tf32,
-                            {1, 3, 224, 224, 64, 7, 7, 2, 1}};
+  const OperatorCase window = completed({OperatorClass::convolution,
+                                         Direction::backward_weight,
+                                         Arithmetic::tf32,
+                                         {1, 3, 224, 224, 64, 7, 7, 2, 1}});
   calibration.points = {{window, 1.25e-4, 0.011, 2097152}, {product, 3.125e-6, 0.002}};
   calibration.points[1].joules = 0.5;
   calibration.fits = {

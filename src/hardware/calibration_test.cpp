@@ -13,7 +13,7 @@ using enum OperatorClass;
 
 OperatorWork work(OperatorClass c, Extents extents, Direction direction = Direction::forward,
                   Arithmetic arithmetic = Arithmetic::fp32) {
-  return work_of({c, direction, arithmetic, extents});
+  return work_of(completed({c, direction, arithmetic, extents}));
 }
 
 TEST(OperatorClasses, StandInTheirOrderWithNamesThatAreRead) {
@@ -35,25 +35,43 @@ TEST(OperatorWork, OfAConvolutionCountsItsWindowsOnce) {
   // 56x56, 3x3, padding 1, stride 2: 28x28 positions of 128 channels, 64 x 9 products each.
   const OperatorWork w = work(convolution, {2, 64, 56, 56, 128, 3, 3, 2, 1});
   EXPECT_DOUBLE_EQ(w.flops, 2.0 * 2 * 28 * 28 * 128 * 64 * 9);
-  EXPECT_DOUBLE_EQ(w.bytes, 4.0 * (2 * 64 * 56 * 56 + 128 * 64 * 9 + 2 * 128 * 28 * 28));
+  EXPECT_DOUBLE_EQ(w.bytes(), 4.0 * (2 * 64 * 56 * 56 + 128 * 64 * 9 + 2 * 128 * 28 * 28));
   const OperatorWork grouping = work(grouped, {2, 64, 56, 56, 128, 3, 3, 2, 32});
   EXPECT_DOUBLE_EQ(grouping.flops, w.flops / 32);
   EXPECT_DOUBLE_EQ(work(convolution, {2, 64, 56, 56, 128, 3, 3, 2, 1}, Direction::backward_weight).flops,
                    w.flops);
   EXPECT_DOUBLE_EQ(
-      work(convolution, {2, 64, 56, 56, 128, 3, 3, 2, 1}, Direction::forward, Arithmetic::bf16).bytes,
-      w.bytes / 2);
+      work(convolution, {2, 64, 56, 56, 128, 3, 3, 2, 1}, Direction::forward, Arithmetic::bf16).bytes(),
+      w.bytes() / 2);
+}
+
+TEST(OperatorWork, OfAConvolutionWithoutPaddingIsOfWhatComesOut) {
+  // 7x7 on 7x7: one position, where half a window of padding would give 49.
+  Extents extents{2, 64, 7, 7, 128, 7, 7, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_DOUBLE_EQ(work(convolution, extents).flops, 2.0 * 2 * 128 * 64 * 49);
+  extents[conv::out_height] = extents[conv::out_width] = 0;
+  EXPECT_DOUBLE_EQ(work(convolution, extents).flops, 2.0 * 2 * 49 * 128 * 64 * 49);
+}
+
+TEST(OperatorWork, ReadsAndWritesEachTensorOnce) {
+  const double x = 2 * 64 * 56 * 56, w = 128 * 64 * 9, y = 2 * 128 * 28 * 28;
+  const Extents extents{2, 64, 56, 56, 128, 3, 3, 2, 1};
+  const auto of = [&](Direction direction) { return work(convolution, extents, direction); };
+  EXPECT_DOUBLE_EQ(of(Direction::forward).bytes_written, 4 * y);
+  EXPECT_DOUBLE_EQ(of(Direction::backward_input).bytes_read, 4 * (w + y));
+  EXPECT_DOUBLE_EQ(of(Direction::backward_weight).bytes_written, 4 * w);
+  EXPECT_DOUBLE_EQ(of(Direction::backward_weight).bytes_read, 4 * (x + y));
 }
 
 TEST(OperatorWork, OfProductsAndAttention) {
   EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).flops, 2.0 * 8 * 16 * 32);
-  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).bytes, 4.0 * (8 * 32 + 16 * 32 + 8 * 16 + 16));
-  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 0}).bytes, 4.0 * (8 * 32 + 16 * 32 + 8 * 16));
+  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).bytes(), 4.0 * (8 * 32 + 16 * 32 + 8 * 16 + 16));
+  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 0}).bytes(), 4.0 * (8 * 32 + 16 * 32 + 8 * 16));
   EXPECT_DOUBLE_EQ(work(batched, {3, 8, 16, 32}, Direction::backward_input).flops, 2 * 2.0 * 3 * 8 * 16 * 32);
   const OperatorWork all = work(attention, {2, 4, 64, 64, 32, 0});
   EXPECT_DOUBLE_EQ(all.flops, 4.0 * 2 * 4 * 64 * 64 * 32);
   EXPECT_DOUBLE_EQ(work(attention, {2, 4, 64, 64, 32, 1}).flops, all.flops / 2);
-  EXPECT_DOUBLE_EQ(work(attention, {2, 4, 64, 64, 32, 2}).bytes, all.bytes + 2 * 64 * 64);
+  EXPECT_DOUBLE_EQ(work(attention, {2, 4, 64, 64, 32, 2}).bytes(), all.bytes() + 2 * 64 * 64);
 }
 
 TEST(OperatorWork, IsFiniteAndNotNegativeForAnyExtents) {
@@ -63,9 +81,10 @@ TEST(OperatorWork, IsFiniteAndNotNegativeForAnyExtents) {
       for (const Direction direction : {Direction::forward, Direction::backward_input}) {
         Extents extents;
         extents.fill(extent);
-        const OperatorWork w = work(row.operator_class, extents, direction);
+        const OperatorWork w = work_of({row.operator_class, direction, Arithmetic::fp32, extents});
+        static_cast<void>(completed({row.operator_class, direction, Arithmetic::fp32, extents}));
         EXPECT_TRUE(std::isfinite(w.flops) && w.flops >= 0) << row.name << ' ' << extent;
-        EXPECT_TRUE(std::isfinite(w.bytes) && w.bytes >= 0) << row.name << ' ' << extent;
+        EXPECT_TRUE(std::isfinite(w.bytes()) && w.bytes() >= 0) << row.name << ' ' << extent;
       }
 }
 

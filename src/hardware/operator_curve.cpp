@@ -57,14 +57,14 @@ struct Best {
   void see(const OperatorPoint& point) {
     const OperatorWork work = work_of(point.what);
     flops_per_second = std::max(flops_per_second, work.flops / point.seconds);
-    bytes_per_second = std::max(bytes_per_second, work.bytes / point.seconds);
+    bytes_per_second = std::max(bytes_per_second, work.bytes() / point.seconds);
     seconds = std::min(seconds, point.seconds);
   }
   [[nodiscard]] double computing(const OperatorCase& c) const {
     return flops_per_second > 0 ? work_of(c).flops / flops_per_second : 0;
   }
   [[nodiscard]] double moving(const OperatorCase& c) const {
-    return bytes_per_second > 0 ? work_of(c).bytes / bytes_per_second : 0;
+    return bytes_per_second > 0 ? work_of(c).bytes() / bytes_per_second : 0;
   }
   /// No operator can be faster.
   [[nodiscard]] double floor(const OperatorCase& c) const {
@@ -212,8 +212,8 @@ std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near
     nearest = &point;
   }
   if (nearest == nullptr) return std::nullopt;
-  const double bytes = work_of(nearest->what).bytes;
-  return bytes > 0 ? std::optional(*nearest->workspace / bytes * work_of(c).bytes) : std::nullopt;
+  const double bytes = work_of(nearest->what).bytes();
+  return bytes > 0 ? std::optional(*nearest->workspace / bytes * work_of(c).bytes()) : std::nullopt;
 }
 
 std::vector<OperatorCase> OperatorCurves::slower_than_alike(double factor) const {

@@ -61,10 +61,10 @@ TEST(OperatorCurves, OfOnePointKeepItsEfficiency) {
 TEST(OperatorCurves, PreferTheSameKernel) {
   std::vector<OperatorPoint> points;
   const auto window = [](std::int64_t batch, std::int64_t kernel) {
-    return OperatorCase{OperatorClass::convolution,
-                        Direction::forward,
-                        Arithmetic::tf32,
-                        {batch, 64, 56, 56, 64, kernel, kernel, 1, 1}};
+    return completed(OperatorCase{OperatorClass::convolution,
+                                  Direction::forward,
+                                  Arithmetic::tf32,
+                                  {batch, 64, 56, 56, 64, kernel, kernel, 1, 1}});
   };
   for (std::int64_t batch = 1; batch <= 256; batch *= 2)
     for (const std::int64_t kernel : {1, 3}) {
@@ -81,29 +81,29 @@ TEST(OperatorCurves, PreferTheSameKernel) {
 
 TEST(OperatorCurves, TakeAWorkspaceFromTheVeryCaseOrOneAlike) {
   const auto window = [](std::int64_t batch, std::int64_t channels) {
-    return OperatorCase{OperatorClass::convolution,
-                        Direction::forward,
-                        Arithmetic::tf32,
-                        {batch, channels, 56, 56, channels, 3, 3, 1, 1}};
+    return completed(OperatorCase{OperatorClass::convolution,
+                                  Direction::forward,
+                                  Arithmetic::tf32,
+                                  {batch, channels, 56, 56, channels, 3, 3, 1, 1}});
   };
   std::vector<OperatorPoint> points = {{window(8, 64), 1e-4, 0}, {window(8, 512), 1e-3, 0}};
-  points[0].workspace = work_of(window(8, 64)).bytes;
+  points[0].workspace = work_of(window(8, 64)).bytes();
   const OperatorCurves curves(points);
   using enum OperatorCurves::Near;
   EXPECT_EQ(curves.workspace(window(8, 64), same), points[0].workspace);
   EXPECT_EQ(curves.workspace(window(9, 64), same), std::nullopt);
   ASSERT_TRUE(curves.workspace(window(9, 64), alike));
-  EXPECT_NEAR(*curves.workspace(window(9, 64), alike), work_of(window(9, 64)).bytes, 1);
+  EXPECT_NEAR(*curves.workspace(window(9, 64), alike), work_of(window(9, 64)).bytes(), 1);
   EXPECT_EQ(curves.workspace(window(256, 64), alike), std::nullopt);
   EXPECT_EQ(curves.workspace(window(8, 512), same), std::nullopt) << "nobody looked at it";
 }
 
 TEST(OperatorCurves, ASmallConvolutionOfOneImageIsAnotherKernelOnACpu) {
   const auto window = [](std::int64_t batch, std::int64_t channels) {
-    return OperatorCase{OperatorClass::convolution,
-                        Direction::forward,
-                        Arithmetic::fp32,
-                        {batch, channels, 14, 14, channels, 1, 1, 1, 1}};
+    return completed(OperatorCase{OperatorClass::convolution,
+                                  Direction::forward,
+                                  Arithmetic::fp32,
+                                  {batch, channels, 14, 14, channels, 1, 1, 1, 1}});
   };
   // 20,480 values and fewer of a single image are 20 times slower.
   const auto slow = [](const OperatorCase& c) {

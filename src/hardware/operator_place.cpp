@@ -21,11 +21,6 @@ double trait(bool there, double length) {
   return there ? 1 / length : 0;
 }
 
-/// Places that a window takes, with half of it as padding.
-std::int64_t outputs(std::int64_t in, std::int64_t kernel, std::int64_t stride) {
-  return std::max<std::int64_t>(1, (in + 2 * (kernel / 2) - kernel) / std::max<std::int64_t>(stride, 1) + 1);
-}
-
 /// A convolution with what follows from its extents.
 struct Window {
   std::int64_t batch, inputs, outs, groups;  ///< channels of a group
@@ -35,8 +30,8 @@ struct Window {
         inputs(e[1] / std::max<std::int64_t>(e[8], 1)),
         outs(e[4] / std::max<std::int64_t>(e[8], 1)),
         groups(std::max<std::int64_t>(e[8], 1)),
-        height(outputs(e[2], e[5], e[7])),
-        width(outputs(e[3], e[6], e[7])),
+        height(std::max<std::int64_t>(e[conv::out_height], 1)),
+        width(std::max<std::int64_t>(e[conv::out_width], 1)),
         positions(height * width),
         taps(e[5] * e[6]) {}
 };

@@ -40,26 +40,13 @@ struct WeightLocation {
   friend bool operator==(const WeightLocation&, const WeightLocation&) = default;
 };
 
-/// How the network is run. Faithful by default: the graph's own operators, those that are one kernel of the
-/// framework run as that kernel, nothing folded.
-struct Setting {
-  network::Mode mode = network::Mode::infer;
-  network::Precision precision = network::Precision::fp32;
-  network::Optimizer optimizer = network::Optimizer::sgd;
-  network::Loss loss = network::Loss::cross_entropy;
-  network::InPlace in_place = network::InPlace::automatic;
+/// What a run needs beside its setting so that it can be repeated.
+struct Execution {
   double learning_rate = 0.01;
-  bool channels_last = false;
-  bool captured = false;        ///< as a CUDA graph: inference, or the whole training step
-  bool literal = false;         ///< no recognised kernels: every operator of the graph by itself
-  bool fold = false;            ///< BatchNorm into the convolution before it (inference)
-  bool key_value_cache = true;  ///< inference: recognised causal attention keeps copies of keys and values
   bool deterministic = false;
-  std::uint64_t seed = 0;                ///< of random weights, inputs, Dropout and shuffling
-  std::vector<std::string> frozen;       ///< parameters whose name begins with one of these are not trained
-  std::vector<std::string> checkpoints;  ///< layers between which activations are computed again
-  std::int64_t threads = 0;              ///< of the CPU; 0: all cores
-  friend bool operator==(const Setting&, const Setting&) = default;
+  std::uint64_t seed = 0;    ///< of random weights, inputs, Dropout and shuffling
+  std::int64_t threads = 0;  ///< of the CPU; 0: all cores
+  friend bool operator==(const Execution&, const Execution&) = default;
 };
 
 /// Queries as MLPerf Inference sends them. Latency counts from the scheduled time.
@@ -105,7 +92,8 @@ struct Job {
   network::Network network;
   network::Binding binding;
   std::string device = "cpu";  ///< "cpu", "cuda:0"
-  Setting setting;
+  network::Setting setting;
+  Execution execution = {};
   Protocol protocol;
   /// Contents of the weights. Where `random_weights`, those without a location are drawn with the seed; else
   /// a missing one is an error.

@@ -5,6 +5,7 @@
 #include "job/fields.hpp"
 #include "job/job.hpp"
 #include "job/network_json.hpp"
+#include "job/setting_json.hpp"
 #include "network/shape.hpp"
 
 namespace plimsoll::job {
@@ -34,23 +35,11 @@ Json binding_json(const network::Binding& binding) {
   return {{"symbols", std::move(symbols)}, {"inputs", std::move(inputs)}};
 }
 
-Json setting_json(const Setting& setting) {
-  return {{"mode", network::name(setting.mode)},
-          {"precision", network::name(setting.precision)},
-          {"optimizer", network::name(setting.optimizer)},
-          {"loss", network::name(setting.loss)},
-          {"in_place", network::name(setting.in_place)},
-          {"learning_rate", real_json(setting.learning_rate)},
-          {"channels_last", setting.channels_last},
-          {"captured", setting.captured},
-          {"literal", setting.literal},
-          {"fold", setting.fold},
-          {"key_value_cache", setting.key_value_cache},
-          {"deterministic", setting.deterministic},
-          {"seed", setting.seed},
-          {"frozen", texts_json(setting.frozen)},
-          {"checkpoints", texts_json(setting.checkpoints)},
-          {"threads", setting.threads}};
+Json execution_json(const Execution& execution) {
+  return {{"learning_rate", real_json(execution.learning_rate)},
+          {"deterministic", execution.deterministic},
+          {"seed", execution.seed},
+          {"threads", execution.threads}};
 }
 
 Json protocol_json(const Protocol& protocol) {
@@ -139,22 +128,10 @@ network::Binding read_binding(const Fields& fields, const network::Network& netw
   return binding;
 }
 
-Setting read_setting(const Fields& fields) {
-  return {.mode = fields.choice("mode", network::mode_named),
-          .precision = fields.choice("precision", network::precision_named),
-          .optimizer = fields.choice("optimizer", network::optimizer_named),
-          .loss = fields.choice("loss", network::loss_named),
-          .in_place = fields.choice("in_place", network::in_place_named),
-          .learning_rate = fields.not_negative("learning_rate"),
-          .channels_last = fields.flag("channels_last"),
-          .captured = fields.flag("captured"),
-          .literal = fields.flag("literal"),
-          .fold = fields.flag("fold"),
-          .key_value_cache = fields.flag("key_value_cache"),
+Execution read_execution(const Fields& fields) {
+  return {.learning_rate = fields.not_negative("learning_rate"),
           .deterministic = fields.flag("deterministic"),
           .seed = fields.natural("seed"),
-          .frozen = fields.texts("frozen"),
-          .checkpoints = fields.texts("checkpoints"),
           .threads = fields.whole("threads", 0, 1 << 16)};
 }
 
@@ -253,7 +230,7 @@ Job read_fields(const Fields& fields) {
   job.task = fields.choice("task", task_named);
   if (job.task == Task::calibrate) {
     job.device = read_device(fields);
-    job.setting = read_setting(fields.section("setting"));
+    job.execution = read_execution(fields.section("execution"));
     fields.each("cases", [&job](const Fields& c) { job.cases.push_back(read_case(c)); });
     fields.each("chains", [&job](const Fields& chain) { job.chains.push_back(read_chain(chain)); });
     return job;
@@ -265,6 +242,7 @@ Job read_fields(const Fields& fields) {
   job.binding = read_binding(fields.section("binding"), job.network);
   job.device = read_device(fields);
   job.setting = read_setting(fields.section("setting"));
+  job.execution = read_execution(fields.section("execution"));
   job.protocol = read_protocol(fields.section("protocol"));
   job.files = fields.texts("files");
   for (const std::string& file : job.files)
@@ -285,7 +263,7 @@ std::string write(const Job& job) {
     return dump({{"version", kVersion},
                  {"task", name(job.task)},
                  {"device", text_json(job.device)},
-                 {"setting", setting_json(job.setting)},
+                 {"execution", execution_json(job.execution)},
                  {"cases", cases_json(job.cases)},
                  {"chains", chains_json(job.chains)}});
   Json document = {{"version", kVersion},
@@ -294,6 +272,7 @@ std::string write(const Job& job) {
                    {"binding", binding_json(job.binding)},
                    {"device", text_json(job.device)},
                    {"setting", setting_json(job.setting)},
+                   {"execution", execution_json(job.execution)},
                    {"protocol", protocol_json(job.protocol)},
                    {"files", texts_json(job.files)},
                    {"weights", weights_json(job.weights)},

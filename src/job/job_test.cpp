@@ -74,21 +74,33 @@ TEST(Job, EveryFieldComesBack) {
   job.device = "cuda:7";
   job.binding.inputs = {{job.network.main().inputs[0], {2, 3, 8}}};
   job.setting = {.mode = network::Mode::train,
+                 .batch = 7,
+                 .sequence = 33,
+                 .context = 5,
                  .precision = network::Precision::amp_bf16,
+                 .layout = network::Layout::channels_last,
+                 .in_place = network::InPlace::never,
+                 .key_value_cache = false,
+                 .logits = network::Logits::last,
+                 .fold = true,
+                 .literal = true,
+                 .captured = true,
+                 .cudnn_benchmark = true,
                  .optimizer = network::Optimizer::adamw,
                  .loss = network::Loss::mean_square,
-                 .in_place = network::InPlace::never,
-                 .learning_rate = 0.1,
-                 .channels_last = true,
-                 .captured = true,
-                 .literal = true,
-                 .fold = true,
-                 .key_value_cache = false,
-                 .deterministic = true,
-                 .seed = std::numeric_limits<std::uint64_t>::max(),
                  .frozen = {"layer1", "a\xff"},
+                 .checkpoint = true,
                  .checkpoints = {"layer2"},
-                 .threads = 3};
+                 .accumulate = 3,
+                 .zero_grad = network::ZeroGrad::keep,
+                 .fused_optimizer = true,
+                 .allocator = {.expandable_segments = true, .max_split_size = 1 << 25},
+                 .devices = 4,
+                 .sharding = network::Sharding::zero2};
+  job.execution = {.learning_rate = 0.1,
+                   .deterministic = true,
+                   .seed = std::numeric_limits<std::uint64_t>::max(),
+                   .threads = 3};
   job.protocol = {.seconds = 1.5,
                   .relative_width = 0.01,
                   .confidence = 0.99,
@@ -119,6 +131,7 @@ TEST(Job, EveryFieldComesBack) {
   ASSERT_EQ(again->binding.inputs.size(), 1U);
   EXPECT_EQ(again->binding.inputs[0].tensor, job.binding.inputs[0].tensor);
   EXPECT_EQ(again->binding.inputs[0].dims, job.binding.inputs[0].dims);
+  EXPECT_EQ(again->execution, job.execution);
   EXPECT_EQ(again->setting, job.setting);
   EXPECT_EQ(again->protocol, job.protocol);
   EXPECT_EQ(again->files, job.files);
@@ -139,14 +152,14 @@ TEST(Job, ACalibrationHasCasesAndNoNetwork) {
   Job job;
   job.task = Task::calibrate;
   job.device = "cuda:1";
-  job.setting.threads = 4;
+  job.execution.threads = 4;
   job.cases = {{"matrix", "backward-weight", "tf32", {64, 128, 256, 0}},
                {"unary", "forward", "bf16", {1 << 20}}};
   const Result<Job> again = read(write(job));
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(again->task, Task::calibrate);
   EXPECT_EQ(again->device, "cuda:1");
-  EXPECT_EQ(again->setting, job.setting);
+  EXPECT_EQ(again->execution, job.execution);
   EXPECT_EQ(again->cases, job.cases);
 }
 
@@ -196,8 +209,8 @@ INSTANTIATE_TEST_SUITE_P(
         Replaced{"/network/symbols/0/low", "-1", "low"},
         Replaced{"/binding/symbols", "[]", "0 of the network's 2"},
         Replaced{"/binding/inputs", R"([{"tensor": 99, "dims": [1]}])", "binding.inputs[0].tensor"},
-        Replaced{"/device", "\"cuda:0;\"", "device"}, Replaced{"/setting/seed", "-1", "64 bits"},
-        Replaced{"/setting/learning_rate", "\"nan\"", "finite"},
+        Replaced{"/device", "\"cuda:0;\"", "device"}, Replaced{"/execution/seed", "-1", "64 bits"},
+        Replaced{"/execution/learning_rate", "\"nan\"", "finite"},
         Replaced{"/protocol/confidence", "1", "between 0 and 1"},
         Replaced{"/protocol/seconds", "1e300", "year"},
         Replaced{"/protocol/scenario/arrival", "\"server\"", "which a server needs"},

@@ -110,7 +110,8 @@ struct Scene {
 struct Measurement {
   std::string model;
   std::string device;  ///< "cpu", "cuda:0"
-  job::Setting setting = {};
+  network::Setting setting = {};
+  job::Execution execution = {};
   job::Protocol protocol = {};
   std::string weights = {};  ///< where they come from
   std::optional<Scene> scene = {};

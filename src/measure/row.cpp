@@ -10,6 +10,7 @@
 #include "measure/conditions.hpp"
 #include "measure/energy.hpp"
 #include "network/inference.hpp"
+#include "program/lowering.hpp"
 
 namespace plimsoll::measure {
 namespace {
@@ -137,19 +138,16 @@ class Recording {
       return;
     const Result<network::Shapes> shapes = network::infer(job_.network, job_.binding);
     if (!shapes) return;
-    estimate::MemorySetting setting;
-    setting.mode = job_.setting.mode;
-    setting.precision = job_.setting.precision;
-    setting.optimizer = job_.setting.optimizer;
-    setting.loss = job_.setting.loss;
-    setting.in_place = job_.setting.in_place;
-    setting.frozen = job_.setting.frozen;
+    network::Setting setting = job_.setting;
     // The engine caches in inference only, and only for attention that it recognises.
-    setting.key_value_cache =
-        job_.setting.key_value_cache && job_.setting.mode == network::Mode::infer && !job_.setting.literal;
-    if (*gpu < instruments_.curves.size()) setting.curves = instruments_.curves[*gpu].get();
-    const auto estimate =
-        estimate::estimate_memory(job_.network, *shapes, setting, instruments_.machine->gpus[*gpu]);
+    setting.key_value_cache &= setting.mode == network::Mode::infer && !setting.literal;
+    const estimate::Target target{&instruments_.machine->gpus[*gpu], *gpu < instruments_.curves.size()
+                                                                         ? instruments_.curves[*gpu].get()
+                                                                         : nullptr};
+    const Result<program::Program> program =
+        program::lower(job_.network, *shapes, setting, target.platform(setting));
+    if (!program) return;
+    const auto estimate = estimate::estimate_memory(job_.network, *program, setting, *target.device);
     if (!estimate) return;
     row_.estimate =
         RowEstimate{estimate->peak_allocated, estimate->low, estimate->high, estimate->peak_reserved,

@@ -13,6 +13,10 @@ constexpr std::array<std::string_view, 8> kPrecisions = {"fp32", "fp32-strict", 
 constexpr std::array<std::string_view, 4> kOptimizers = {"sgd", "momentum", "adam", "adamw"};
 constexpr std::array<std::string_view, 3> kLosses = {"cross-entropy", "mean-square", "none"};
 constexpr std::array<std::string_view, 3> kInPlace = {"auto", "always", "never"};
+constexpr std::array<std::string_view, 2> kLayouts = {"contiguous", "channels-last"};
+constexpr std::array<std::string_view, 2> kLogits = {"all", "last"};
+constexpr std::array<std::string_view, 3> kZeroGrad = {"before-forward", "before-backward", "keep"};
+constexpr std::array<std::string_view, 5> kShardings = {"none", "data-parallel", "zero1", "zero2", "zero3"};
 
 }  // namespace
 
@@ -31,6 +35,18 @@ std::string_view name(Loss loss) {
 std::string_view name(InPlace choice) {
   return kInPlace[static_cast<std::size_t>(choice)];
 }
+std::string_view name(Layout layout) {
+  return kLayouts[static_cast<std::size_t>(layout)];
+}
+std::string_view name(Logits logits) {
+  return kLogits[static_cast<std::size_t>(logits)];
+}
+std::string_view name(ZeroGrad when) {
+  return kZeroGrad[static_cast<std::size_t>(when)];
+}
+std::string_view name(Sharding sharding) {
+  return kShardings[static_cast<std::size_t>(sharding)];
+}
 std::optional<Mode> mode_named(std::string_view name) {
   return named<Mode>(name, kModes);
 }
@@ -45,6 +61,18 @@ std::optional<Loss> loss_named(std::string_view name) {
 }
 std::optional<InPlace> in_place_named(std::string_view name) {
   return named<InPlace>(name, kInPlace);
+}
+std::optional<Layout> layout_named(std::string_view name) {
+  return named<Layout>(name, kLayouts);
+}
+std::optional<Logits> logits_named(std::string_view name) {
+  return named<Logits>(name, kLogits);
+}
+std::optional<ZeroGrad> zero_grad_named(std::string_view name) {
+  return named<ZeroGrad>(name, kZeroGrad);
+}
+std::optional<Sharding> sharding_named(std::string_view name) {
+  return named<Sharding>(name, kShardings);
 }
 
 bool is_autocast(Precision precision) {

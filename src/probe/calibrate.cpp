@@ -91,7 +91,7 @@ class Calibrating {
     job::Job job;
     job.task = job::Task::calibrate;
     job.device = request_.engine_device;
-    job.setting.threads = request_.threads;
+    job.execution.threads = request_.threads;
     for (const OperatorCase& c : chunk) job.cases.push_back(engine_case(c));
     for (job::OperatorChain& chain : designed_chains(cases_))
       if (job.device != "cpu" && !journal_.gathered().chains.contains(chain.name))

@@ -36,7 +36,7 @@ bool is_convolution(OperatorClass c) {
 
 bool is_small(const OperatorCase& c) {
   const hardware::OperatorWork work = work_of(c);
-  return work.flops <= kMostFlops && work.bytes <= kMostBytes;
+  return work.flops <= kMostFlops && work.bytes() <= kMostBytes;
 }
 
 /// The grid's small cases of these classes in turn, each once.

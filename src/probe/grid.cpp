@@ -86,10 +86,10 @@ constexpr Share kCpu[] = {
 /// writes its scores, and masks are expanded.
 double held_bytes(const OperatorCase& c) {
   const hardware::OperatorWork work = work_of(c);
-  if (c.operator_class != attention) return work.bytes;
+  if (c.operator_class != attention) return work.bytes();
   double scores = 4;
   for (const std::size_t i : {0, 1, 2, 3}) scores *= static_cast<double>(c.extents[i]);
-  return work.bytes + 3 * scores;
+  return work.bytes() + 3 * scores;
 }
 
 bool within(const OperatorCase& c, const GridLimits& limits) {
@@ -98,7 +98,7 @@ bool within(const OperatorCase& c, const GridLimits& limits) {
   // Vector units compute what is not a product.
   const double rate =
       fast && c.operator_class <= attention ? limits.fast_flops_per_second : limits.flops_per_second;
-  return work.flops <= limits.seconds * rate && work.bytes <= limits.seconds * limits.bytes_per_second &&
+  return work.flops <= limits.seconds * rate && work.bytes() <= limits.seconds * limits.bytes_per_second &&
          held_bytes(c) <= limits.bytes;
 }
 
@@ -120,6 +120,7 @@ void add_cases(OperatorCase what, int count, const GridLimits& limits, std::vect
     const auto shape = shape_of(what.operator_class, Draw(key * kApart + n, limits.kind));
     if (!shape || seen.contains(*shape)) continue;
     what.extents = *shape;
+    what = completed(what);
     if (!within(what, limits)) continue;
     cases.push_back({(static_cast<double>(seen.size()) + 0.5) / count, what});
     seen.insert(*shape);

@@ -53,7 +53,7 @@ TEST(Grid, AnyFirstPartHasItsShareOfEveryClass) {
   const auto grid = gpu_grid();
   std::map<OperatorClass, double> all, first;
   for (const OperatorCase& c : grid) ++all[c.operator_class];
-  EXPECT_EQ(all.size(), static_cast<std::size_t>(hardware::kOperatorClasses));
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(hardware::kOperatorClasses) - 1) << "all but `counted`";
   const std::size_t part = grid.size() / 10;
   for (std::size_t i = 0; i < part; ++i) ++first[grid[i].operator_class];
   for (const auto& [operator_class, count] : all)
@@ -79,7 +79,7 @@ TEST(Grid, StaysWithinItsLimits) {
                           .bytes = 2e8};
   for (const OperatorCase& c : designed_grid(GridKind::gpu, limits)) {
     const hardware::OperatorWork work = work_of(c);
-    EXPECT_LE(work.bytes, 2e8);
+    EXPECT_LE(work.bytes(), 2e8);
     EXPECT_LE(work.flops, c.arithmetic == Arithmetic::fp32 ? 1e10 : 1e11);
   }
 }

@@ -20,7 +20,7 @@ std::optional<hardware::OperatorCase> calibration_case(const job::OperatorCase& 
   if (c.extents.size() != hardware::extent_count(*operator_class)) return std::nullopt;
   hardware::OperatorCase out{*operator_class, *direction, *arithmetic, {}};
   std::ranges::copy(c.extents, out.extents.begin());
-  return out;
+  return completed(out);
 }
 
 }  // namespace plimsoll::probe

@@ -14,27 +14,27 @@
 namespace plimsoll::report {
 namespace {
 
-using estimate::OperatorCount;
 using network::kUnbounded;
+using program::OperatorCount;
 
 struct Total {
   std::string_view name;
   std::string_view key;
-  std::int64_t (*of)(const estimate::Counts&);
+  std::int64_t (*of)(const program::Counts&);
   bool bytes = false;
 };
 
 constexpr Total kTotals[] = {
-    {"parameters", "parameters", [](const estimate::Counts& c) { return c.parameters; }},
-    {"weights", "weight_bytes", [](const estimate::Counts& c) { return c.weight_bytes; }, true},
-    {"MACs", "macs", [](const estimate::Counts& c) { return c.forward.macs.high; }},
-    {"FLOPs", "flops", [](const estimate::Counts& c) { return c.forward.flops.high; }},
-    {"FLOPs backward", "backward_flops", [](const estimate::Counts& c) { return c.backward.flops.high; }},
-    {"bytes read", "bytes_read", [](const estimate::Counts& c) { return c.forward.bytes_read.high; }, true},
-    {"bytes written", "bytes_written", [](const estimate::Counts& c) { return c.forward.bytes_written.high; },
+    {"parameters", "parameters", [](const program::Counts& c) { return c.parameters; }},
+    {"weights", "weight_bytes", [](const program::Counts& c) { return c.weight_bytes; }, true},
+    {"MACs", "macs", [](const program::Counts& c) { return c.forward.macs.high; }},
+    {"FLOPs", "flops", [](const program::Counts& c) { return c.forward.flops.high; }},
+    {"FLOPs backward", "backward_flops", [](const program::Counts& c) { return c.backward.flops.high; }},
+    {"bytes read", "bytes_read", [](const program::Counts& c) { return c.forward.bytes_read.high; }, true},
+    {"bytes written", "bytes_written", [](const program::Counts& c) { return c.forward.bytes_written.high; },
      true},
-    {"activations", "activation_bytes", [](const estimate::Counts& c) { return c.activation_bytes; }, true},
-    {"operators", "nodes", [](const estimate::Counts& c) { return static_cast<std::int64_t>(c.nodes); }},
+    {"activations", "activation_bytes", [](const program::Counts& c) { return c.activation_bytes; }, true},
+    {"operators", "nodes", [](const program::Counts& c) { return static_cast<std::int64_t>(c.nodes); }},
 };
 
 std::string figure(std::int64_t n, bool bytes) {

@@ -10,15 +10,15 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "base/units.hpp"
-#include "estimate/saturating.hpp"
+#include "network/saturating.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll::report {
 
-using estimate::Coverage;
-using estimate::OperatorCount;
 using network::Network;
 using network::Operator;
+using program::Coverage;
+using program::OperatorCount;
 
 namespace {
 
@@ -93,12 +93,12 @@ std::string grouped(std::int64_t n) {
   return digits;
 }
 
-std::string interval_text(estimate::Interval n) {
+std::string interval_text(program::Interval n) {
   if (n.high == network::kUnbounded) return "unknown";
   return (n.low == n.high ? "" : "<= ") + count_text(n.high);
 }
 
-std::string interval_bytes_text(estimate::Interval n) {
+std::string interval_bytes_text(program::Interval n) {
   if (n.high == network::kUnbounded) return "unknown";
   return (n.low == n.high ? "" : "<= ") + text(Bytes(n.high));
 }
@@ -135,7 +135,7 @@ std::vector<KindTotals> totals_by_kind(const Inspection& i) {
   return kinds;
 }
 
-WeightConcentration concentration(const estimate::Counts& counts) {
+WeightConcentration concentration(const program::Counts& counts) {
   std::vector<std::int64_t> bytes;
   for (const OperatorCount& row : counts.operators)
     if (row.parameters > 0) bytes.push_back(row.weight_bytes);
@@ -154,7 +154,7 @@ WeightConcentration concentration(const estimate::Counts& counts) {
 }
 
 std::string summary_text(const Inspection& i, const TextStyle& style) {
-  const estimate::Counts& c = i.counts;
+  const program::Counts& c = i.counts;
   std::string out = bold(paragraph(printable(i.model), style), style);
   const auto line = [&](std::string_view what, const std::string& value) {
     out += hanging(fmt::format("  {:<13}", what), value, style);
@@ -197,8 +197,8 @@ Table kind_table(const Inspection& i) {
           {}};
   for (const KindTotals& k : totals_by_kind(i)) {
     const bool counted = k.uncounted < k.nodes;
-    const auto moved = estimate::Interval{estimate::sum(k.work.bytes_read.low, k.work.bytes_written.low),
-                                          estimate::sum(k.work.bytes_read.high, k.work.bytes_written.high)};
+    const auto moved = program::Interval{network::sum(k.work.bytes_read.low, k.work.bytes_written.low),
+                                         network::sum(k.work.bytes_read.high, k.work.bytes_written.high)};
     t.rows.push_back({printable(k.name), grouped(static_cast<std::int64_t>(k.nodes)),
                       !counted                ? "not counted"
                       : k.work.macs.high == 0 ? "-"
@@ -229,7 +229,7 @@ Table layer_table(const Inspection& i) {
   for (const OperatorCount& row : i.counts.operators) {
     const Operator& op = operator_of(i.network, row);
     const bool counted = row.coverage == Coverage::counted || row.coverage == Coverage::folded;
-    const estimate::Work& work = i.counts.work_of(row);
+    const program::Work& work = i.counts.work_of(row);
     const auto figure = [counted](std::string text) {
       return counted ? std::move(text) : std::string("not counted");
     };
@@ -255,7 +255,7 @@ Table layer_numbers(const Inspection& i) {
   for (const OperatorCount& row : i.counts.operators) {
     const Operator& op = operator_of(i.network, row);
     const bool counted = row.coverage == Coverage::counted || row.coverage == Coverage::folded;
-    const estimate::Work& work = i.counts.work_of(row);
+    const program::Work& work = i.counts.work_of(row);
     const auto number = [counted](std::int64_t n) { return counted ? fmt::format("{}", n) : std::string(); };
     t.rows.push_back({layer_name(i.network, op), printable(kind_name(i.network, op)), output_shape(i, op),
                       fmt::format("{}", row.parameters), number(work.macs.high), number(work.flops.high),

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "estimate/count.hpp"
 #include "network/inference.hpp"
 #include "network/network.hpp"
+#include "program/count.hpp"
 #include "report/table.hpp"
 
 namespace plimsoll::report {
@@ -17,8 +17,8 @@ struct Inspection {
   std::string model;  ///< as the person named it
   const network::Network& network;
   const network::Shapes& shapes;
-  const estimate::Counts& counts;
-  const estimate::Conventions& conventions;
+  const program::Counts& counts;
+  const program::Conventions& conventions;
   std::vector<std::string> notes;
 };
 
@@ -27,7 +27,7 @@ struct KindTotals {
   std::string name;  ///< "Conv", "com.microsoft.Attention"
   std::size_t nodes = 0;
   std::size_t uncounted = 0;
-  estimate::Work work;
+  program::Work work;
   std::int64_t parameters = 0;
 };
 
@@ -40,7 +40,7 @@ struct WeightConcentration {
   std::size_t layers = 0;
   double share = 0;
 };
-[[nodiscard]] WeightConcentration concentration(const estimate::Counts& counts);
+[[nodiscard]] WeightConcentration concentration(const program::Counts& counts);
 
 /// "Conv", with its domain before it where that is not ONNX's own.
 [[nodiscard]] std::string kind_name(const network::Network& network, const network::Operator& op);
@@ -57,8 +57,8 @@ struct WeightConcentration {
 [[nodiscard]] Table layer_numbers(const Inspection& inspection);
 
 /// Figures for people where they are exact, "<= 12.3 G" where they are a bound, "unknown" without one.
-[[nodiscard]] std::string interval_text(estimate::Interval n);
-[[nodiscard]] std::string interval_bytes_text(estimate::Interval n);
+[[nodiscard]] std::string interval_text(program::Interval n);
+[[nodiscard]] std::string interval_bytes_text(program::Interval n);
 /// 25557032 as "25,557,032".
 [[nodiscard]] std::string grouped(std::int64_t n);
 

@@ -6,8 +6,8 @@
 namespace plimsoll::report {
 namespace {
 
-using estimate::Coverage;
-using estimate::OperatorCount;
+using program::Coverage;
+using program::OperatorCount;
 using Json = nlohmann::ordered_json;
 
 Json number(std::int64_t n) {
@@ -35,7 +35,7 @@ Json tensors(const Inspection& i, const std::vector<network::TensorId>& ids) {
   return out;
 }
 
-void put_work(Json& out, const estimate::Work& w) {
+void put_work(Json& out, const program::Work& w) {
   out["macs"] = number(w.macs.high);
   out["flops"] = number(w.flops.high);
   out["bytes_read"] = number(w.bytes_read.high);
@@ -94,7 +94,7 @@ Json layer(const Inspection& i, const OperatorCount& row) {
   put_work(out, i.counts.work_of(row));
   if (row.coverage != Coverage::counted) out["coverage"] = name(row.coverage);
   if (row.graph != network::GraphId{0}) out["graph"] = printable(i.network.graph(row.graph).name);
-  if (row.repeats != estimate::Interval{1, 1})
+  if (row.repeats != program::Interval{1, 1})
     out["repeats"] = {{"low", number(row.repeats.low)}, {"high", number(row.repeats.high)}};
   if (row.alternative > 0) out["alternative"] = true;
   return out;
@@ -103,7 +103,7 @@ Json layer(const Inspection& i, const OperatorCount& row) {
 }  // namespace
 
 Json to_json(const Inspection& i) {
-  const estimate::Counts& c = i.counts;
+  const program::Counts& c = i.counts;
   const std::vector<KindTotals> kinds = totals_by_kind(i);
   Json out = {{"model", printable(i.model)},
               {"parameters", number(c.parameters)},

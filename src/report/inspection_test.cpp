@@ -20,8 +20,8 @@ using network::TensorId;
 struct Held {
   network::Network network;
   network::Shapes shapes;
-  estimate::Counts counts;
-  estimate::Conventions conventions;
+  program::Counts counts;
+  program::Conventions conventions;
   [[nodiscard]] Inspection view(std::string name) const {
     return {std::move(name), network, shapes, counts, conventions, {}};
   }
@@ -47,7 +47,7 @@ Held chain(std::initializer_list<std::int64_t> widths, const char* last = "Relu"
   Result<network::Shapes> shapes = network::infer(held.network, {}, options);
   EXPECT_TRUE(shapes);
   held.shapes = std::move(*shapes);
-  held.counts = estimate::count(held.network, held.shapes, held.conventions);
+  held.counts = program::count(held.network, held.shapes, held.conventions);
   return held;
 }
 
@@ -61,10 +61,10 @@ TEST(Grouped, EveryThreeDigits) {
 }
 
 TEST(CountText, SaysWhatIsABound) {
-  EXPECT_EQ(interval_text(estimate::Interval{12, 12}), "12");
-  EXPECT_EQ(interval_text(estimate::Interval{0, 12}), "<= 12");
-  EXPECT_EQ(interval_text(estimate::Interval{0, network::kUnbounded}), "unknown");
-  EXPECT_EQ(interval_bytes_text(estimate::Interval{0, 2048}), "<= 2.00 KiB");
+  EXPECT_EQ(interval_text(program::Interval{12, 12}), "12");
+  EXPECT_EQ(interval_text(program::Interval{0, 12}), "<= 12");
+  EXPECT_EQ(interval_text(program::Interval{0, network::kUnbounded}), "unknown");
+  EXPECT_EQ(interval_bytes_text(program::Interval{0, 2048}), "<= 2.00 KiB");
 }
 
 TEST(Concentration, OfTheHeaviestLayers) {
@@ -77,7 +77,7 @@ TEST(Concentration, OfTheHeaviestLayers) {
 }
 
 TEST(Concentration, OfNothing) {
-  const WeightConcentration c = concentration(estimate::Counts{});
+  const WeightConcentration c = concentration(program::Counts{});
   EXPECT_EQ(c.layers, 0u);
   EXPECT_EQ(c.share, 0);
 }

@@ -195,13 +195,13 @@ std::string does_not_fit_text(const Row& row) {
 namespace {
 
 std::string setting_line(const Measurement& m) {
-  const job::Setting& s = m.setting;
+  const network::Setting& s = m.setting;
   const bool training = s.mode == network::Mode::train;
   std::vector<std::string> parts = {fmt::format(
       "{} in {}", training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference",
       network::name(s.precision))};
   if (s.captured) parts.emplace_back("as a CUDA graph");
-  if (s.channels_last) parts.emplace_back("channels last");
+  if (s.layout == network::Layout::channels_last) parts.emplace_back("channels last");
   if (s.literal) parts.emplace_back("every operator by itself");
   if (s.fold) parts.emplace_back("BatchNorm folded");
   if (!s.frozen.empty()) parts.emplace_back("partly frozen");

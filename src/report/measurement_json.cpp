@@ -191,10 +191,10 @@ Json failure(const std::optional<Error>& e) {
 
 Json row_json(const Row& row, const Measurement& m) {
   const job::Memory* const memory = row.measured ? &row.measured->memory : nullptr;
-  const auto bytes = [memory](std::int64_t job::Memory::* member) {
+  const auto bytes = [memory](std::int64_t job::Memory::*member) {
     return memory == nullptr ? Json(nullptr) : Json(memory->*member);
   };
-  const auto bytes_if_any = [memory](std::optional<std::int64_t> job::Memory::* member) {
+  const auto bytes_if_any = [memory](std::optional<std::int64_t> job::Memory::*member) {
     return memory == nullptr ? Json(nullptr) : maybe(memory->*member);
   };
   Json out = {{"batch", row.batch},
@@ -245,18 +245,19 @@ Json engine(const Measurement& m) {
   return nullptr;
 }
 
-Json setting(const job::Setting& s) {
+Json setting(const Measurement& m) {
+  const network::Setting& s = m.setting;
   return {{"mode", network::name(s.mode)},
           {"precision", network::name(s.precision)},
           {"optimizer", s.mode == network::Mode::train ? Json(network::name(s.optimizer)) : Json(nullptr)},
           {"loss", s.mode == network::Mode::train ? Json(network::name(s.loss)) : Json(nullptr)},
           {"in_place", network::name(s.in_place)},
-          {"channels_last", s.channels_last},
+          {"channels_last", s.layout == network::Layout::channels_last},
           {"captured", s.captured},
           {"literal", s.literal},
           {"fold", s.fold},
           {"key_value_cache", s.key_value_cache},
-          {"seed", s.seed},
+          {"seed", m.execution.seed},
           {"frozen", texts(s.frozen)},
           {"checkpoints", texts(s.checkpoints)}};
 }
@@ -271,7 +272,7 @@ Json to_json(const Measurement& m) {
           {"device", printable(m.device)},
           {"measured", "Plimsoll's engine"},
           {"engine", engine(m)},
-          {"setting", setting(m.setting)},
+          {"setting", setting(m)},
           {"weights", m.weights},
           {"load",
            {{"seconds", load ? Json(load->seconds) : Json(nullptr)},

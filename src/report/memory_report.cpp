@@ -15,7 +15,7 @@ namespace plimsoll::report {
 namespace {
 
 using estimate::MemoryEstimate;
-using estimate::Purpose;
+using program::Purpose;
 
 constexpr std::size_t kLargestTensors = 10;
 /// The smallest capacity is known to about a thousandth; what saves less may save nothing.
@@ -28,16 +28,16 @@ struct Look {
 };
 /// From the left: what stays through all iterations, then what comes and goes. The colours are of nearly
 /// equal lightness and can be told apart on dark and light terminals.
-constexpr std::array<Look, estimate::kPurposes> kLooks = {{{Purpose::weight, '#', 33},
-                                                           {Purpose::optimizer, '@', 135},
-                                                           {Purpose::temporary, '$', 98},
-                                                           {Purpose::gradient, '%', 208},
-                                                           {Purpose::input, '-', 37},
-                                                           {Purpose::saved, '=', 71},
-                                                           {Purpose::activation, '+', 178},
-                                                           {Purpose::workspace, '~', 168},
-                                                           {Purpose::library, '*', 131},
-                                                           {Purpose::cache, '&', 109}}};
+constexpr std::array<Look, program::kPurposes> kLooks = {{{Purpose::weight, '#', 33},
+                                                          {Purpose::optimizer, '@', 135},
+                                                          {Purpose::temporary, '$', 98},
+                                                          {Purpose::gradient, '%', 208},
+                                                          {Purpose::input, '-', 37},
+                                                          {Purpose::saved, '=', 71},
+                                                          {Purpose::activation, '+', 178},
+                                                          {Purpose::workspace, '~', 168},
+                                                          {Purpose::library, '*', 131},
+                                                          {Purpose::cache, '&', 109}}};
 
 std::string device_title(const hardware::Device& device) {
   return printable(device.id.empty() ? device.name : fmt::format("{} ({})", device.name, device.id));
@@ -63,12 +63,12 @@ std::string verdict(const MemoryReport& r, const TextStyle& style) {
                      percent_used((need - *e.capacity) / *e.capacity));
 }
 
-std::string_view phase_text(estimate::Phase phase) {
+std::string_view phase_text(program::Phase phase) {
   switch (phase) {
-    case estimate::Phase::load: return "while loading";
-    case estimate::Phase::forward: return "in the forward pass";
-    case estimate::Phase::backward: return "in the backward pass";
-    case estimate::Phase::step: return "in the optimizer's step";
+    case program::Phase::load: return "while loading";
+    case program::Phase::forward: return "in the forward pass";
+    case program::Phase::backward: return "in the backward pass";
+    case program::Phase::step: return "in the optimizer's step";
   }
   return "";
 }
@@ -173,14 +173,14 @@ std::string need_share_text(double share) {
 }
 
 std::string setting_text(const MemoryReport& r) {
-  const estimate::MemorySetting& s = r.setting;
+  const network::Setting& s = r.setting;
   const bool training = s.mode == network::Mode::train;
   std::string out = training ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
   out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
   if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
   if (training && s.checkpoint) out += ", checkpointed";
   if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
-  if (s.gpus > 1) out += fmt::format(", on each of {} GPUs", s.gpus);
+  if (s.devices > 1) out += fmt::format(", on each of {} GPUs", s.devices);
   if (s.allocator.expandable_segments) out += ", expandable segments";
   return out;
 }
@@ -210,13 +210,13 @@ std::vector<std::string> memory_notes(const MemoryReport& r) {
   return notes;
 }
 
-Table measures_table(std::span<const estimate::Measure> measures, Bytes now) {
+Table measures_table(std::span<const estimate::Remedy> measures, Bytes now) {
   Table t{{{"What would lower it", Align::left, false, Importance::always, true},
            {"Needs", Align::right},
            {"Less by", Align::right},
            {"Fits", Align::right}},
           {}};
-  for (const estimate::Measure& m : measures)
+  for (const estimate::Remedy& m : measures)
     if ((now - m.minimum_device) / now >= kWorthSaying)
       t.rows.push_back({printable(m.what), text(m.minimum_device),
                         percent_used((now - m.minimum_device) / now), fits_word(m.fits)});

@@ -20,13 +20,13 @@ namespace plimsoll::report {
 /// What a network needs of one device's memory in one setting, ready to be shown. A view, as Inspection is.
 struct MemoryReport {
   Inspection inspection;
-  estimate::MemorySetting setting;
+  network::Setting setting;
   std::int64_t batch = 1;
   hardware::Device device;
   estimate::MemoryEstimate estimate;
   std::optional<estimate::LargestBatch> largest = {};
   std::optional<estimate::TimeEstimate> largest_time = {};  ///< of that batch, where the device has figures
-  std::vector<estimate::Measure> measures = {};
+  std::vector<estimate::Remedy> measures = {};
   std::vector<OtherUser> others = {};
 };
 
@@ -47,12 +47,12 @@ struct MemoryReport {
 [[nodiscard]] std::vector<std::string> memory_notes(const MemoryReport& report);
 
 /// The measures that need less than the setting does, in people's units.
-[[nodiscard]] Table measures_table(std::span<const estimate::Measure> measures, Bytes now);
+[[nodiscard]] Table measures_table(std::span<const estimate::Remedy> measures, Bytes now);
 
 [[nodiscard]] std::string memory_text(const MemoryReport& report, const TextStyle& style);
 
 /// The object `memory` of the machine-readable answer; what is not known is null.
 [[nodiscard]] nlohmann::ordered_json to_json(const MemoryReport& report);
-[[nodiscard]] nlohmann::ordered_json to_json(std::span<const estimate::Measure> measures);
+[[nodiscard]] nlohmann::ordered_json to_json(std::span<const estimate::Remedy> measures);
 
 }  // namespace plimsoll::report

@@ -54,9 +54,9 @@ Json parts_json(const estimate::MemoryEstimate& e) {
   return out;
 }
 
-Json to_json(std::span<const estimate::Measure> measures) {
+Json to_json(std::span<const estimate::Remedy> measures) {
   Json out = Json::array();
-  for (const estimate::Measure& m : measures)
+  for (const estimate::Remedy& m : measures)
     out.push_back({{"what", printable(m.what)},
                    {"minimum_device_bytes", m.minimum_device.count()},
                    {"fits", fits(m.fits)}});

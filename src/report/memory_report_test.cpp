@@ -12,7 +12,7 @@ namespace plimsoll::report {
 namespace {
 
 using estimate::MemoryEstimate;
-using estimate::Purpose;
+using program::Purpose;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -25,8 +25,8 @@ constexpr Bytes gib(std::int64_t n) {
 struct Held {
   network::Network network;
   network::Shapes shapes;
-  estimate::Counts counts;
-  estimate::Conventions conventions;
+  program::Counts counts;
+  program::Conventions conventions;
 
   Held() {
     network::Builder b("m");
@@ -35,11 +35,11 @@ struct Held {
                    {b.input("x", network::DataType::float32, {b.symbol("batch"), network::Dim::of(3)})}));
     network = std::move(b).finish();
     shapes = network::infer(network, network::bind(network, {}).value()).value();
-    counts = estimate::count(network, shapes, conventions);
+    counts = program::count(network, shapes, conventions);
   }
   [[nodiscard]] MemoryReport report(MemoryEstimate estimate, std::string model = "m") const {
     hardware::Device device{.id = "d16", .name = "Device 16"};
-    estimate::MemorySetting setting;
+    network::Setting setting;
     setting.mode = network::Mode::train;
     return {{std::move(model), network, shapes, counts, conventions, {}},
             setting,
@@ -62,7 +62,7 @@ MemoryEstimate thirteen(std::optional<Bytes> capacity) {
   e.context = gib(1);
   e.capacity = capacity;
   if (capacity) e.fits = e.minimum_device() <= *capacity;
-  e.peak_phase = estimate::Phase::backward;
+  e.peak_phase = program::Phase::backward;
   e.peak_operator = "Conv 'layer1'";
   e.by_purpose = {{Purpose::saved, gib(6)}, {Purpose::weight, gib(4)}};
   for (int i = 0; i < 60; ++i)

@@ -124,7 +124,7 @@ Json row_json(const SweepRow& row) {
 }  // namespace
 
 std::string sweep_title(const SweepReport& report) {
-  const estimate::MemorySetting& s = report.setting;
+  const network::Setting& s = report.setting;
   const std::string mode =
       training(report) ? fmt::format("training with {}", network::name(s.optimizer)) : "inference";
   const std::string batches = report.batches.size() == 1

@@ -22,7 +22,7 @@ struct SweepRow {
 /// A network over many batches on several devices, ready to be shown.
 struct SweepReport {
   std::string model;
-  estimate::MemorySetting setting;
+  network::Setting setting;
   std::vector<std::int64_t> batches;  ///< ascending
   std::vector<SweepRow> rows;
   std::vector<std::string> notes = {};

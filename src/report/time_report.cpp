@@ -29,8 +29,8 @@ std::string percent_around(Seconds value, Seconds low, Seconds high) {
 }
 
 std::string layer_name(const TimeReport& report, const LayerTime& layer) {
-  if (layer.op == estimate::kOptimizerCall) return "optimizer";
-  if (layer.op == estimate::kLossCall) return "loss and sums of gradients";
+  if (layer.op == program::kOptimizerCall) return "optimizer";
+  if (layer.op == program::kLossCall) return "loss and sums of gradients";
   return printable(network::describe(*report.network, report.network->main().operators[layer.op]));
 }
 

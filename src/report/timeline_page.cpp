@@ -16,9 +16,9 @@
 namespace plimsoll::report {
 namespace {
 
-using estimate::Purpose;
 using estimate::Timeline;
 using estimate::TimelinePoint;
+using program::Purpose;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostColumns = 1000;
@@ -27,11 +27,11 @@ constexpr int kUnits = 1000;  ///< the plot's height in its own units
 constexpr double kWidth = 1000, kHeight = 430, kLeft = 70, kRight = 990, kTop = 26, kBottom = 395;
 
 /// From the bottom: what stays, then what comes and goes.
-constexpr std::array<Purpose, estimate::kPurposes> kOrder = {
+constexpr std::array<Purpose, program::kPurposes> kOrder = {
     Purpose::weight, Purpose::optimizer, Purpose::library,    Purpose::input,     Purpose::gradient,
     Purpose::saved,  Purpose::cache,     Purpose::activation, Purpose::workspace, Purpose::temporary};
 /// Classes of the style sheet, by Purpose.
-constexpr std::array<std::string_view, estimate::kPurposes> kClasses = {
+constexpr std::array<std::string_view, program::kPurposes> kClasses = {
     "weight",    "input",     "activation", "saved", "gradient",
     "optimizer", "workspace", "library",    "cache", "temporary"};
 
@@ -57,7 +57,7 @@ std::vector<std::size_t> columns(const Timeline& timeline) {
 }
 
 struct Phases {
-  estimate::Phase phase;
+  program::Phase phase;
   std::size_t begin;  ///< point
 };
 std::vector<Phases> phases(const Timeline& timeline) {
@@ -262,7 +262,7 @@ Json spans_json(const Timeline& timeline, Texts& texts) {
 std::string data(const Timeline& timeline, const std::vector<std::size_t>& shown, std::size_t peak_column) {
   Texts texts;
   Json out = {{"spans", spans_json(timeline, texts)}, {"texts", texts.take()}, {"keys", kClasses}};
-  for (std::size_t i = 0; i < estimate::kPurposes; ++i)
+  for (std::size_t i = 0; i < program::kPurposes; ++i)
     out["purposes"].push_back(name(static_cast<Purpose>(i)));
   out["phases"] = Json::array();
   for (const Phases& p : phases(timeline))

@@ -9,9 +9,9 @@
 namespace plimsoll::report {
 namespace {
 
-using estimate::Phase;
-using estimate::Purpose;
 using estimate::Timeline;
+using program::Phase;
+using program::Purpose;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -20,7 +20,7 @@ Timeline pyramid(std::size_t tensors, const std::string& name = "tensor") {
   Timeline t;
   t.events = 2 * tensors;
   t.spans.push_back({"weight", "Conv 'a'", Purpose::weight, 1000, 0, t.events});
-  std::array<std::int64_t, estimate::kPurposes> now{};
+  std::array<std::int64_t, program::kPurposes> now{};
   now[static_cast<std::size_t>(Purpose::weight)] = 1000;
   for (std::size_t i = 0; i < tensors; ++i)
     t.spans.push_back({name + std::to_string(i), "Relu 'r'", Purpose::saved, 100, i, t.events - 1 - i});

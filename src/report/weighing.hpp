@@ -38,7 +38,7 @@ struct WeighedDevice {
   std::optional<GpuUse> use = {};  ///< of this machine's GPU
   std::optional<estimate::MemoryEstimate> memory = {};
   std::optional<estimate::LargestBatch> largest = {};  ///< absent where the device's memory is unknown
-  std::vector<estimate::Measure> measures = {};        ///< where it does not fit: what would lower it
+  std::vector<estimate::Remedy> measures = {};         ///< where it does not fit: what would lower it
   std::optional<estimate::TimeEstimate> time = {};
   std::string no_time = {};  ///< why there is none
   std::optional<WeighedCost> cost = {};
@@ -60,9 +60,7 @@ struct WeighedWork {
 /// The one-page answer of `plimsoll weigh`.
 struct Weighing {
   Inspection inspection;
-  network::Mode mode;
-  network::Precision precision;
-  network::Optimizer optimizer;
+  network::Setting setting;
   estimate::Needs needs;
   std::int64_t batch = 1;
   WeighedWork work = {};

@@ -97,7 +97,7 @@ Json use_json(const WeighedDevice& d) {
 
 Json measures_json(const WeighedDevice& d) {
   Json out = Json::array();
-  for (const estimate::Measure& m : d.measures)
+  for (const estimate::Remedy& m : d.measures)
     out.push_back({{"what", m.what}, {"needs_bytes", m.minimum_device.count()}, {"fits", value(m.fits)}});
   return out;
 }
@@ -119,7 +119,7 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
   row["time"] = nullptr;
   row["energy"] = nullptr;
   if (d.time) {
-    const TimeReport time{&w.inspection.network, &*d.time, w.batch, w.mode == network::Mode::train};
+    const TimeReport time{&w.inspection.network, &*d.time, w.batch, w.setting.mode == network::Mode::train};
     row["time"] = time_json(time);
     row["energy"] = energy_json(time);
   }
@@ -132,19 +132,19 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
 }  // namespace
 
 Json to_json(const Weighing& w) {
-  const estimate::Counts& c = w.inspection.counts;
+  const program::Counts& c = w.inspection.counts;
   Json dimensions = Json::array();
   for (const network::BoundSymbol& s : w.inspection.shapes.bound())
     dimensions.push_back({{"name", printable(s.name)}, {"value", s.value}, {"assumed", s.assumed}});
   Json out = {{"model", printable(w.inspection.model)},
-              {"mode", network::name(w.mode)},
-              {"precision", network::name(w.precision)},
+              {"mode", network::name(w.setting.mode)},
+              {"precision", network::name(w.setting.precision)},
               {"batch", w.batch},
               {"dimensions", dimensions},
               {"parameters", number(c.parameters)},
               {"weights_bytes", w.needs.weights.count()}};
-  if (w.mode == network::Mode::train) {
-    out["optimizer"] = network::name(w.optimizer);
+  if (w.setting.mode == network::Mode::train) {
+    out["optimizer"] = network::name(w.setting.optimizer);
     out["gradient_bytes"] = w.needs.gradients.count();
     out["optimizer_state_bytes"] = w.needs.optimizer_state.count();
   }

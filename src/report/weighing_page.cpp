@@ -103,7 +103,8 @@ std::string time_chart(const Weighing& w) {
   for (const WeighedDevice& d : w.devices)
     if (d.time) longest = std::max(longest, d.time->high.value());
   if (longest <= 0) return "";
-  Table t{{{"Device"}, {w.mode == network::Mode::train ? "Step" : "Pass", Align::right}, {"Fits"}}, {}};
+  Table t{{{"Device"}, {w.setting.mode == network::Mode::train ? "Step" : "Pass", Align::right}, {"Fits"}},
+          {}};
   std::vector<RowBar> bars;
   for (const WeighedDevice& d : w.devices) {
     if (!d.time) continue;
@@ -162,7 +163,7 @@ std::string slowest_layers(const WeighedDevice& d, const Weighing& w, std::strin
     return (layer->forward + layer->backward).value();
   };
   std::ranges::stable_sort(layers, std::ranges::greater{}, time_of);
-  const TimeReport report{&w.inspection.network, &*d.time, w.batch, w.mode == network::Mode::train};
+  const TimeReport report{&w.inspection.network, &*d.time, w.batch, w.setting.mode == network::Mode::train};
   std::vector<RowBar> bars;
   for (std::size_t i = 0; i < layers.size() && i < kLayers; ++i) {
     t.rows.push_back({layer_name(report, *layers[i]), text(Seconds(time_of(layers[i]))),

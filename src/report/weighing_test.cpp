@@ -25,8 +25,8 @@ constexpr Bytes gib(std::int64_t n) {
 struct Held {
   network::Network network;
   network::Shapes shapes;
-  estimate::Counts counts;
-  estimate::Conventions conventions;
+  program::Counts counts;
+  program::Conventions conventions;
 
   Held() {
     network::Builder b("m");
@@ -39,13 +39,11 @@ struct Held {
     network::BindingRequest request;
     request.batch = 8;
     shapes = network::infer(network, network::bind(network, request).value()).value();
-    counts = estimate::count(network, shapes, conventions);
+    counts = program::count(network, shapes, conventions);
   }
   [[nodiscard]] Weighing weighing(std::vector<WeighedDevice> devices) const {
     return {.inspection = {"m", network, shapes, counts, conventions, {}},
-            .mode = network::Mode::train,
-            .precision = network::Precision::fp32,
-            .optimizer = network::Optimizer::adam,
+            .setting = {.mode = network::Mode::train, .optimizer = network::Optimizer::adam},
             .needs = {},
             .batch = 8,
             .work = {1000, "1,000 steps"},
@@ -63,9 +61,9 @@ estimate::MemoryEstimate twelve_of(Bytes capacity) {
   e.context = gib(1);
   e.capacity = capacity;
   e.fits = e.minimum_device() <= capacity;
-  e.peak_phase = estimate::Phase::backward;
+  e.peak_phase = program::Phase::backward;
   e.peak_operator = "Conv 'layer1'";
-  e.by_purpose = {{estimate::Purpose::saved, gib(9)}, {estimate::Purpose::weight, gib(1)}};
+  e.by_purpose = {{program::Purpose::saved, gib(9)}, {program::Purpose::weight, gib(1)}};
   return e;
 }
 
@@ -211,8 +209,8 @@ TEST(WeighingPage, HasChartsAndPutsFirstWhatFitsAndIsQuick) {
                 small = device("small", gib(4), 0.001), unknown = device("unknown", gib(40), 0.1);
   unknown.time.reset();
   quick.in_full = true;
-  quick.memory->by_purpose = {{estimate::Purpose::weight, gib(2)}, {estimate::Purpose::saved, gib(3)}};
-  quick.memory->at_peak = {{"w1", estimate::Purpose::weight, gib(2)}};
+  quick.memory->by_purpose = {{program::Purpose::weight, gib(2)}, {program::Purpose::saved, gib(3)}};
+  quick.memory->at_peak = {{"w1", program::Purpose::weight, gib(2)}};
   const std::string page = weighing_page(held.weighing({unknown, small, slow, quick}));
   const std::string chart = page.substr(page.find("<h2>Time by device</h2>"));
   EXPECT_LT(chart.find(">quick<"), chart.find(">slow<"));
@@ -232,7 +230,7 @@ TEST(WeighingPage, StandsAloneAndKeepsHostileTextText) {
   d.device.name = d.device.id = evil;
   d.use->users[0].name = evil;
   d.memory->peak_operator = evil;
-  d.memory->at_peak = {{evil, estimate::Purpose::saved, gib(1)}};
+  d.memory->at_peak = {{evil, program::Purpose::saved, gib(1)}};
   d.notes = {evil};
   Weighing w = held.weighing({d});
   w.inspection.model = w.next = w.work.words = evil;

@@ -34,7 +34,7 @@ double half_width(double value, double low, double high) {
 }
 
 std::string step_word(const Weighing& w) {
-  return w.mode == network::Mode::train ? "step" : "pass";
+  return w.setting.mode == network::Mode::train ? "step" : "pass";
 }
 
 std::string samples_word(const Weighing& w) {
@@ -58,9 +58,9 @@ std::string largest_words(const estimate::LargestBatch& largest) {
 
 /// What would make it fit, most welcome first: less precision costs nothing but digits, a batch costs time.
 std::string remedy(const WeighedDevice& d) {
-  const estimate::Measure* best = nullptr;
+  const estimate::Remedy* best = nullptr;
   for (const std::string_view kind : {"--precision", "", "half"}) {
-    for (const estimate::Measure& measure : d.measures) {
+    for (const estimate::Remedy& measure : d.measures) {
       if (!measure.fits.value_or(false)) continue;
       const bool halved = measure.what.starts_with("half");
       if (kind == "half" ? halved : !halved && measure.what.starts_with(kind)) {
@@ -71,7 +71,7 @@ std::string remedy(const WeighedDevice& d) {
     if (best != nullptr) break;
   }
   // The first of a kind needs least; of precisions the mildest that fits is meant.
-  for (const estimate::Measure& measure : d.measures)
+  for (const estimate::Remedy& measure : d.measures)
     if (best != nullptr && best->what.starts_with("--precision") && measure.fits.value_or(false) &&
         measure.what.starts_with("--precision amp-"))
       best = &measure;
@@ -102,20 +102,20 @@ std::string_view sample_word(const Inspection& inspection) {
 }
 
 std::vector<std::string> setting_words(const Weighing& w) {
-  std::vector<std::string> out = {w.mode == network::Mode::train ? "training" : "inference"};
-  if (w.mode == network::Mode::train) out.emplace_back(network::name(w.optimizer));
+  std::vector<std::string> out = {w.setting.mode == network::Mode::train ? "training" : "inference"};
+  if (w.setting.mode == network::Mode::train) out.emplace_back(network::name(w.setting.optimizer));
   // What PyTorch does by default where the GPU can.
-  const bool tensor_float = w.precision == network::Precision::fp32 && has_convolutions(w) &&
+  const bool tensor_float = w.setting.precision == network::Precision::fp32 && has_convolutions(w) &&
                             std::ranges::any_of(w.devices, [](const auto& d) {
                               return d.in_full && d.device.kind == hardware::DeviceKind::gpu &&
                                      d.device.peak_of(hardware::Arithmetic::tf32).has_value();
                             });
-  out.push_back(fmt::format("{}{}", network::name(w.precision), tensor_float ? " (TF32)" : ""));
+  out.push_back(fmt::format("{}{}", network::name(w.setting.precision), tensor_float ? " (TF32)" : ""));
   return out;
 }
 
 std::vector<std::string> size_words(const Weighing& w) {
-  const estimate::Counts& c = w.inspection.counts;
+  const program::Counts& c = w.inspection.counts;
   std::vector<std::string> out = {fmt::format("{} parameters", plimsoll::count_text(c.parameters))};
   if (c.forward.macs.high != network::kUnbounded)
     out.push_back(fmt::format("{} per {}",
@@ -202,9 +202,9 @@ std::vector<std::string> peak_words(const WeighedDevice& d) {
         out.size() < kMost && share >= kWorthNaming)
       out.push_back(fmt::format("{} {}", part.label, need_share_text(share)));
   std::string where =
-      fmt::format("peak in {}", d.memory->peak_phase == estimate::Phase::step ? "the optimizer's step"
-                                                                              : name(d.memory->peak_phase));
-  if (!d.memory->peak_operator.empty() && d.memory->peak_phase != estimate::Phase::load)
+      fmt::format("peak in {}", d.memory->peak_phase == program::Phase::step ? "the optimizer's step"
+                                                                             : name(d.memory->peak_phase));
+  if (!d.memory->peak_operator.empty() && d.memory->peak_phase != program::Phase::load)
     where += fmt::format(" at {}", printable(d.memory->peak_operator, 60));
   out.push_back(std::move(where));
   return out;
@@ -366,7 +366,7 @@ std::string cost_basis(const Weighing& w) {
 
 std::vector<std::string> weighing_notes(const Weighing& w) {
   std::vector<std::string> out;
-  const estimate::Counts& c = w.inspection.counts;
+  const program::Counts& c = w.inspection.counts;
   if (c.counted < c.nodes)
     out.push_back(fmt::format("{} of {} operators are not counted: `plimsoll inspect` lists them",
                               c.nodes - c.counted, c.nodes));

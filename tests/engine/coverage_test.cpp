@@ -18,7 +18,7 @@ std::string obstacle(const network::Network& n, network::Mode mode, bool literal
   if (!binding) return binding.error().text();
   const auto shapes = network::infer(n, *binding);
   if (!shapes) return shapes.error().text();
-  job::Setting setting;
+  network::Setting setting;
   setting.mode = mode;
   setting.literal = literal;
   std::vector<engine::Unplanned> missing;

@@ -105,7 +105,7 @@ def test_lenet_learns_fashion_mnist_and_repeats_itself(tmp_path):
                 "test_labels": "test_labels", "epochs": epochs, "shuffle": True}
         answers = engine(tmp_path, str(tmp_path / "lenet.onnx"),
                          {"task": "train", "data": data,
-                          "setting": {"optimizer": "adam", "learning_rate": 0.002, "seed": 7}})
+                          "setting": {"optimizer": "adam"}, "execution": {"learning_rate": 0.002, "seed": 7}})
         return [a for a in answers if a["type"] == "epoch"]
 
     epochs = learn(5)

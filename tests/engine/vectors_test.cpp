@@ -121,7 +121,7 @@ Status compare(const Value& found, const Value& truth) {
 Status run_data(onnx::Model& model, DataSet data, bool literal) {
   const Result<network::Shapes> shapes = network::infer(model.network, data.binding, data.options);
   PLIMSOLL_TRY(shapes);
-  job::Setting setting;
+  network::Setting setting;
   setting.literal = literal;
   setting.mode = trains(model.network) ? network::Mode::train : network::Mode::infer;
   std::vector<engine::Unplanned> missing;

@@ -53,7 +53,7 @@ def computed(folder, model, inputs, output_names, folding, opset=OPSET):
     job = json.loads((folder / "job.json").read_text())
     job.update(task="compute", inputs_file=str(folder / "inputs.safetensors"),
                outputs_file=str(folder / "outputs.safetensors"))
-    job["setting"]["threads"] = THREADS
+    job["execution"]["threads"] = THREADS
     (folder / "job.json").write_text(json.dumps(job))
     run(PROGRAMS / "plimsoll-engine", folder / "job.json")
     return read_safetensors(folder / "outputs.safetensors")

@@ -11,12 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "estimate/count.hpp"
 #include "estimate/floor.hpp"
 #include "network/binding.hpp"
 #include "network/inference.hpp"
 #include "onnx/reader.hpp"
 #include "onnx/writer.hpp"
+#include "program/count.hpp"
 #include "report/inspection.hpp"
 #include "report/weighing.hpp"
 
@@ -55,13 +55,13 @@ void check_round_trip(const network::Network& network) {
   if (!(network == back->network)) broken("what was written reads as another network");
 }
 
-void check_work(const estimate::Work& work) {
-  for (const estimate::Interval i : {work.macs, work.flops, work.bytes_read, work.bytes_written})
+void check_work(const program::Work& work) {
+  for (const program::Interval i : {work.macs, work.flops, work.bytes_read, work.bytes_written})
     if (i.low < 0 || i.low > i.high) broken("a count's bounds are out of order");
 }
 
-void check_counts(const estimate::Counts& counts) {
-  for (const estimate::OperatorCount& row : counts.operators) {
+void check_counts(const program::Counts& counts) {
+  for (const program::OperatorCount& row : counts.operators) {
     check_work(counts.work_of(row));
     check_work(counts.backward_of(row));
     if (row.parameters < 0 || row.weight_bytes < 0 || row.activation_bytes < 0) broken("a count below zero");
@@ -81,8 +81,8 @@ void check_text(const std::string& text) {
 }
 
 void report(const onnx::Model& model, const network::Shapes& shapes,
-            const estimate::Conventions& conventions) {
-  const estimate::Counts counts = estimate::count(model.network, shapes, conventions);
+            const program::Conventions& conventions) {
+  const program::Counts counts = program::count(model.network, shapes, conventions);
   check_counts(counts);
   const report::Inspection inspection{"fuzz", model.network, shapes, counts, conventions, model.notes};
   (void)report::to_json(inspection).dump();

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "estimate/count.hpp"
 #include "network/binding.hpp"
 #include "network/inference.hpp"
 #include "network/zoo/zoo.hpp"
 #include "onnx/reader.hpp"
+#include "program/count.hpp"
 
 /// The path from a model to its counts that the commands take, without the commands.
 namespace plimsoll::integration {
@@ -24,16 +24,16 @@ inline std::filesystem::path shared() {
 struct Inspected {
   network::Network network;
   network::Shapes shapes;
-  estimate::Counts counts;
+  program::Counts counts;
 };
 
 inline Result<Inspected> inspect(network::Network network, const network::BindingRequest& request = {},
-                                 const estimate::Conventions& conventions = {}) {
+                                 const program::Conventions& conventions = {}) {
   const Result<network::Binding> binding = network::bind(network, request);
   if (!binding) return std::unexpected(binding.error());
   Result<network::Shapes> shapes = network::infer(network, *binding);
   if (!shapes) return std::unexpected(shapes.error());
-  estimate::Counts counts = estimate::count(network, *shapes, conventions);
+  program::Counts counts = program::count(network, *shapes, conventions);
   return Inspected{std::move(network), std::move(*shapes), std::move(counts)};
 }
 
@@ -46,7 +46,7 @@ inline Result<Inspected> inspect_file(const std::filesystem::path& path,
 
 inline Result<Inspected> inspect_zoo(std::string_view spec, network::Mode mode = network::Mode::infer,
                                      const network::BindingRequest& request = {},
-                                     const estimate::Conventions& conventions = {}) {
+                                     const program::Conventions& conventions = {}) {
   Result<network::Network> built = network::zoo::build(spec, mode);
   if (!built) return std::unexpected(built.error());
   return inspect(std::move(*built), request, conventions);

@@ -16,6 +16,7 @@
 #include "estimate/memory/memory.hpp"
 #include "hardware/this_machine.hpp"
 #include "inspected.hpp"
+#include "program/lowering.hpp"
 
 namespace plimsoll::integration {
 namespace {
@@ -62,7 +63,7 @@ Compared compare(const json& row) {
   request.batch = row.at("bs").get<std::int64_t>();
   const auto inspected = inspect_file(graph_of(model, training), request);
   EXPECT_TRUE(inspected) << model;
-  estimate::MemorySetting setting;
+  network::Setting setting;
   if (training) {
     setting.mode = network::Mode::train;
     setting.optimizer = row.at("opt") == "adam" ? network::Optimizer::adam : network::Optimizer::momentum;
@@ -70,7 +71,11 @@ Compared compare(const json& row) {
     if (is_language(model)) setting.loss = network::Loss::mean_square;
   }
   static const hardware::Device h200 = *hardware::device_named("h200");
-  const auto estimate = estimate::estimate_memory(inspected->network, inspected->shapes, setting, h200);
+  const estimate::Target target{&h200};
+  const auto program =
+      program::lower(inspected->network, inspected->shapes, setting, target.platform(setting));
+  EXPECT_TRUE(program) << model;
+  const auto estimate = estimate::estimate_memory(inspected->network, *program, setting, h200);
   EXPECT_TRUE(estimate) << model;
   const auto error = [](Bytes got, double want) {
     return std::abs(static_cast<double>(got.count()) / want - 1);
@@ -98,7 +103,8 @@ class PLIMSOLL_TRUTH_SUITE : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(shared() / "data/h200/memory.jsonl"))
-      GTEST_SKIP() << "no measurements in " << shared() / "data/h200" << "; PLIMSOLL_SHARED names the folder";
+      GTEST_SKIP() << "no measurements in " << shared() / "data/h200"
+                   << "; PLIMSOLL_SHARED names the folder";
   }
   static const std::vector<Compared>& rows() {
     static const std::vector<Compared> kRows = [] {

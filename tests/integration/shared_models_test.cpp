@@ -53,7 +53,8 @@ class SharedFacts : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(shared() / "facts/networks.md"))
-      GTEST_SKIP() << "no " << shared() / "facts/networks.md" << "; PLIMSOLL_SHARED names the folder";
+      GTEST_SKIP() << "no " << shared() / "facts/networks.md"
+                   << "; PLIMSOLL_SHARED names the folder";
     references = read_references(shared() / "facts/networks.md");
   }
   [[nodiscard]] const Reference& reference(const std::string& name) const {
@@ -224,7 +225,7 @@ TEST_F(SharedFacts, ParametersOfTheZooAreExact) {
 }
 
 TEST_F(SharedFacts, HalvedCausalAttentionOfGpt2) {
-  estimate::Conventions halved;
+  program::Conventions halved;
   halved.halve_causal = true;
   const Result<Inspected> i = inspect_zoo("gpt2", Mode::infer, one_sample(1024), halved);
   ASSERT_TRUE(i) << i.error().text();
@@ -235,7 +236,7 @@ double convolution_share(const char* name) {
   const Result<Inspected> i = inspect_zoo(name);
   if (!i) return -1;
   std::int64_t convolutions = 0;
-  for (const estimate::OperatorCount& row : i->counts.operators)
+  for (const program::OperatorCount& row : i->counts.operators)
     if (i->network.type_of(i->network.graph(row.graph).operators[row.index]) == "Conv")
       convolutions += i->counts.work_of(row).macs.high;
   return static_cast<double>(convolutions) / static_cast<double>(i->counts.forward.macs.high);

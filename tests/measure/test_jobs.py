@@ -28,9 +28,10 @@ def test_options_reach_the_engine(machine):
                            "--time-limit", "2.5", "--width", "0.05", "--confidence", "0.9", "--layers", "--energy", "0")
     job = machine.job()
     assert job["version"] == 1 and job["task"] == "measure" and job["device"] == "cpu" and job["random_weights"]
-    setting, protocol = job["setting"], job["protocol"]
+    setting, execution, protocol = job["setting"], job["execution"], job["protocol"]
     assert (setting["mode"], setting["optimizer"], setting["loss"], setting["precision"]) == ("train", "adamw", "mean-square", "bf16")
-    assert setting["seed"] == 7 and setting["channels_last"] and setting["literal"] and setting["threads"] == 3
+    assert execution["seed"] == 7 and execution["threads"] == 3
+    assert setting["layout"] == "channels-last" and setting["literal"]
     assert not setting["key_value_cache"]
     assert setting["frozen"] == ["layer1", "layer2"] and setting["checkpoints"] == ["layer3"] and setting["in_place"] == "never"
     assert (protocol["seconds"], protocol["relative_width"], protocol["confidence"], protocol["layers"]) == (2.5, 0.05, 0.9, True)

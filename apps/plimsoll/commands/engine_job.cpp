@@ -16,6 +16,7 @@ namespace {
 struct EngineJobRequest {
   std::string model, output;
   bool train = false;
+  network::Setting setting;
   measure::WeightsRequest weights;
   BindingOptions binding;
 };
@@ -34,7 +35,7 @@ Result<int> write_engine_job(const EngineJobRequest& request) {
     model = std::move(*read);
     job.network = model->network;
   }
-  Result<network::BindingRequest> wanted = request.binding.request(true);
+  Result<network::BindingRequest> wanted = request.binding.request(request.setting, true);
   if (!wanted) return std::unexpected(std::move(wanted).error());
   Result<network::Binding> bound = network::bind(job.network, *wanted);
   if (!bound) return std::unexpected(std::move(bound).error());
@@ -47,6 +48,7 @@ Result<int> write_engine_job(const EngineJobRequest& request) {
   job.files = std::move(weights->files);
   job.weights = std::move(weights->locations);
   job.random_weights = weights->random;
+  job.setting = request.setting;
   if (request.train) job.setting.mode = network::Mode::train;
   PLIMSOLL_TRY(write_file(request.output, job::write(job)));
   return 0;
@@ -64,7 +66,7 @@ void add_engine_job(CommandLine& app, Invocation& invocation) {
   command->add_flag("--train", request->train, "For training");
   command->add_option("--weights", request->weights.file, "Weights as safetensors");
   command->add_flag("--random-weights", request->weights.random, "Draw those that are missing");
-  request->binding.add_to(*command);
+  request->binding.add_to(*command, request->setting);
   command->callback(
       [&invocation, request] { invocation.run = [request] { return write_engine_job(*request); }; });
 }

@@ -15,6 +15,7 @@
 #include "estimate_target.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
+#include "program/lowering.hpp"
 #include "report/estimate_table.hpp"
 #include "report/memory_report.hpp"
 #include "report/paragraph.hpp"
@@ -28,7 +29,6 @@ namespace {
 struct EstimateOptions {
   std::string model;
   InspectOptions inspect;
-  MemoryOptions memory;
   std::vector<std::int64_t> batches;
   std::vector<std::string> devices;
   std::string timeline;
@@ -43,12 +43,13 @@ struct EstimateOptions {
 /// What a report looks at; it must outlive the report.
 struct Bound {
   network::Shapes shapes;
-  estimate::Counts counts;
+  program::Counts counts;
 };
 
-/// Memory and, where the device has figures for it, time.
+/// Memory and, where the device has figures for it, time: both of one program.
 struct Answer {
   report::MemoryReport memory;
+  program::Program program;
   std::optional<estimate::TimeEstimate> time = {};
   std::string no_time = {};  ///< why there is none
 
@@ -60,62 +61,63 @@ struct Answer {
   }
 };
 
-Result<estimate::TimeEstimate> time_of(const estimate::MemorySetting& setting, const Batches& batches,
-                                       const network::Shapes& shapes, const EstimateTarget& target) {
-  const estimate::TimeSetting asked{.lowering = estimate::lowering_options(setting, target.device()),
-                                    .optimizer = setting.optimizer};
-  return estimate::estimate_time(batches.network(), shapes, asked, target.device(), target.curves());
+Result<estimate::TimeEstimate> time_at(std::int64_t batch, const Batches& batches,
+                                       const network::Setting& setting, const estimate::Target& target) {
+  const Result<network::Shapes> shapes = batches.shapes(batch);
+  PLIMSOLL_TRY(shapes);
+  const Result<program::Program> program =
+      program::lower(batches.network(), *shapes, setting, target.platform(setting));
+  PLIMSOLL_TRY(program);
+  return estimate::estimate_time(*program, setting, target);
 }
 
-void add_time(Answer& answer, const Batches& batches, const network::Shapes& shapes,
-              const EstimateTarget& target) {
-  Result<estimate::TimeEstimate> time = time_of(answer.memory.setting, batches, shapes, target);
-  if (time)
-    answer.time = std::move(*time);
-  else
-    answer.no_time = time.error().text();
-}
-
-Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches,
-                          const EstimateTarget& target, std::int64_t batch, std::deque<Bound>& kept) {
+Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches, const EstimateTarget& on,
+                          std::int64_t batch, std::deque<Bound>& kept) {
+  const estimate::Target target = on.place();
+  network::Setting setting = options.inspect.setting;
   Result<network::Shapes> shapes = batches.shapes(batch);
   if (!shapes) return std::unexpected(std::move(shapes).error());
   const std::int64_t actual = batches.batch_in(*shapes);
-  estimate::MemorySetting setting = options.memory.setting;
-  setting.mode = options.inspect.mode;
-  setting.curves = target.curves();
+  setting.batch = actual;
+  const auto named = [&](Error error) { return std::unexpected(std::move(error).within(options.model)); };
+  Result<program::Program> program =
+      program::lower(batches.network(), *shapes, setting, target.platform(setting));
+  if (!program) return named(std::move(program).error());
   Result<estimate::MemoryEstimate> estimate =
-      estimate::estimate_memory(batches.network(), *shapes, setting, target.device());
-  if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
-  estimate::Counts counts = batches.count(*shapes);
+      estimate::estimate_memory(batches.network(), *program, setting, on.device());
+  if (!estimate) return named(std::move(estimate).error());
+  program::Counts counts = batches.count(*shapes);
   const Bound& bound = kept.emplace_back(std::move(*shapes), std::move(counts));
   Answer answer{.memory = {.inspection = batches.inspection(bound.shapes, bound.counts),
                            .setting = setting,
                            .batch = actual,
-                           .device = target.device(),
+                           .device = on.device(),
                            .estimate = std::move(*estimate),
-                           .others = target.others}};
-  add_time(answer, batches, bound.shapes, target);
+                           .others = on.others},
+                .program = *std::move(program)};
+  if (Result<estimate::TimeEstimate> time = estimate::estimate_time(answer.program, setting, target))
+    answer.time = std::move(*time);
+  else
+    answer.no_time = time.error().text();
   report::MemoryReport& report = answer.memory;
   const auto again = [&](std::int64_t n) { return batches.shapes(n == actual ? batch : n); };
   if (options.max_batch) {
     Result<estimate::LargestBatch> largest =
-        estimate::largest_batch(batches.network(), again, setting, target.device());
+        estimate::largest_batch(batches.network(), again, setting, target);
     if (!largest) return std::unexpected(std::move(largest).error());
     report.largest = *largest;
     if (largest->batch > 0 && answer.time) {
-      const Result<network::Shapes> at_largest = again(largest->batch);
-      PLIMSOLL_TRY(at_largest);
-      Result<estimate::TimeEstimate> time = time_of(setting, batches, *at_largest, target);
+      const std::int64_t found = largest->batch == actual ? batch : largest->batch;
+      Result<estimate::TimeEstimate> time = time_at(found, batches, setting, target);
       PLIMSOLL_TRY(time);
       report.largest_time = *std::move(time);
     }
   }
   if (options.advice || (!options.json && !report.estimate.fits.value_or(true))) {
-    Result<std::vector<estimate::Measure>> measures =
-        estimate::what_would_lower(batches.network(), again, actual, setting, target.device());
-    if (!measures) return std::unexpected(std::move(measures).error());
-    report.measures = std::move(*measures);
+    Result<std::vector<estimate::Remedy>> remedies =
+        estimate::remedies(batches.network(), again, actual, setting, target);
+    if (!remedies) return std::unexpected(std::move(remedies).error());
+    report.measures = std::move(*remedies);
   }
   return answer;
 }
@@ -166,17 +168,13 @@ void print_table(const std::vector<Answer>& answers, const report::TextStyle& st
       fmt::print("{}", report::wrap("note: " + printable(note), report::text_width(style), ""));
 }
 
-Status write_timeline(const EstimateOptions& options, const Batches& batches,
-                      const report::MemoryReport& report) {
-  const Result<network::Shapes> shapes =
-      batches.shapes(options.batches.empty() ? 0 : options.batches.front());
-  if (!shapes) return std::unexpected(shapes.error());
-  const Result<estimate::Timeline> timeline =
-      estimate::memory_timeline(batches.network(), *shapes, report.setting, report.device);
-  if (!timeline) return std::unexpected(timeline.error());
+Status write_timeline(const std::string& file, const Answer& answer) {
+  const report::MemoryReport& report = answer.memory;
+  const estimate::Timeline timeline =
+      estimate::memory_timeline(report.inspection.network, answer.program, report.setting, report.device);
   const std::string title = fmt::format("{}, batch {}, {}", report.inspection.model, report.batch,
                                         network::name(report.setting.mode));
-  return write_file(options.timeline, report::timeline_page(*timeline, title, report.estimate.capacity));
+  return write_file(file, report::timeline_page(timeline, title, report.estimate.capacity));
 }
 
 Result<int> run(const EstimateOptions& options, const report::TextStyle& style) {
@@ -185,9 +183,7 @@ Result<int> run(const EstimateOptions& options, const report::TextStyle& style) 
   const Result<Batches> batches = Batches::load(options.model, options.inspect);
   if (!batches) return std::unexpected(batches.error());
   if (!options.sweep.what.empty()) {
-    estimate::MemorySetting setting = options.memory.setting;
-    setting.mode = options.inspect.mode;
-    return run_sweep(options.sweep, *batches, setting, *targets, options.model,
+    return run_sweep(options.sweep, *batches, options.inspect.setting, *targets, options.model,
                      {.max_batch = options.max_batch, .json = options.json, .style = style});
   }
   std::deque<Bound> kept;
@@ -200,8 +196,7 @@ Result<int> run(const EstimateOptions& options, const report::TextStyle& style) 
       answers.push_back(std::move(*answer));
     }
   if (!options.timeline.empty()) {
-    if (const Status written = write_timeline(options, *batches, answers.front().memory); !written)
-      return std::unexpected(written.error());
+    PLIMSOLL_TRY(write_timeline(options.timeline, answers.front()));
   }
   if (options.json && answers.size() == 1) {
     print_json(to_json(answers.front(), options.layers));
@@ -228,13 +223,13 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
   command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
-  options->inspect.binding.add_to(*command, options->batches);
-  add_mode_option(*command, options->inspect.mode);
+  options->inspect.binding.add_to(*command, options->inspect.setting, options->batches);
+  add_mode_option(*command, options->inspect.setting.mode);
   command->add_flag("--allow-unknown", options->inspect.allow_unknown,
                     "Go on without operators that are unknown");
   add_devices_option(*command, options->devices,
                      "Ids from `plimsoll devices`, `this` (default), `cpu`, or a device file");
-  options->memory.add_to(*command);
+  add_setting_options(*command, options->inspect.setting);
   command->add_flag("--max-batch", options->max_batch, "Find the largest batch that fits");
   command->add_flag("--advice", options->advice,
                     "Say what would lower the memory, and by how much (default where it does not fit)");

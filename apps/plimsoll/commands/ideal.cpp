@@ -38,8 +38,8 @@ Json row_of(const hardware::Device& device, hardware::Arithmetic arithmetic, Flo
 Result<int> run(const IdealOptions& options, const report::TextStyle& style) {
   const Result<InspectedModel> model = inspect_model(options.model, options.inspect);
   PLIMSOLL_TRY(model);
-  estimate::Work all = model->counts.forward;
-  if (options.inspect.mode == network::Mode::train) all += model->counts.backward;
+  program::Work all = model->counts.forward;
+  if (options.inspect.setting.mode == network::Mode::train) all += model->counts.backward;
   const Flops work(static_cast<double>(options.inspect.conventions.flops_per_mac) *
                    static_cast<double>(all.macs.low));
   Json rows = Json::array();
@@ -57,11 +57,12 @@ Result<int> run(const IdealOptions& options, const report::TextStyle& style) {
                     {"rows", std::move(rows)}});
     return 0;
   }
-  fmt::print("{}\n", report::paragraph(
-                         fmt::format("{}: {} multiply-adds, {} of them in a {}", model->loaded.label,
-                                     count_text(static_cast<double>(all.macs.low)), text(work),
-                                     options.inspect.mode == network::Mode::train ? "training step" : "pass"),
-                         style));
+  fmt::print("{}\n",
+             report::paragraph(
+                 fmt::format("{}: {} multiply-adds, {} of them in a {}", model->loaded.label,
+                             count_text(static_cast<double>(all.macs.low)), text(work),
+                             options.inspect.setting.mode == network::Mode::train ? "training step" : "pass"),
+                 style));
   report::Table table{{{"Device"},
                        {"Arithmetic", report::Align::left, false, report::Importance::always},
                        {"Published peak", report::Align::right},

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
-#include "estimate/count.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
+#include "program/count.hpp"
 #include "report/difference.hpp"
 #include "report/inspection.hpp"
 

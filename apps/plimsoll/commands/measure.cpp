@@ -60,8 +60,8 @@ class Session {
           progress.begin_row(fmt::format("{} on {}, batch {}",
                                          std::filesystem::path(model.loaded.label).filename().string(),
                                          device, bound.batch));
-          auto row = measure::measure_row(job_for(model, bound, device, m.setting, m.protocol), bound.batch,
-                                          instruments);
+          auto row = measure::measure_row(job_for(model, bound, device, m.setting, m.execution, m.protocol),
+                                          bound.batch, instruments);
           if (!row) return out;
           progress.end_row();
           m.rows.push_back(std::move(*row));
@@ -77,6 +77,7 @@ class Session {
     measure::Measurement m{.model = model.loaded.label,
                            .device = device,
                            .setting = options_.setting,
+                           .execution = options_.execution,
                            .protocol = protocol_,
                            .weights = model.weights.source,
                            .scene = scene_,
@@ -150,8 +151,8 @@ Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
   if (options.json && options.csv) return fail("--json and --csv cannot be given together");
   std::vector<ReadyModel> models;
   for (const std::string& model : options.models) {
-    Result<ReadyModel> ready =
-        make_ready({model, options.binding, options.batches, options.setting, options.weights, *scene});
+    Result<ReadyModel> ready = make_ready({model, options.binding, options.batches, options.setting,
+                                           options.execution.seed, options.weights, *scene});
     if (!ready) return std::unexpected(std::move(ready).error());
     models.push_back(std::move(*ready));
   }

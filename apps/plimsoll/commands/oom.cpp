@@ -12,6 +12,7 @@
 #include "hardware/this_machine.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
+#include "program/lowering.hpp"
 #include "report/oom_report.hpp"
 #include "setting_options.hpp"
 
@@ -24,7 +25,6 @@ struct OomOptions {
   std::string file = "-";
   std::string model;
   InspectOptions inspect;
-  MemoryOptions memory;
   std::string device;
   bool json = false;
 };
@@ -54,17 +54,20 @@ Result<hardware::Device> device_of(const OomOptions& options, const estimate::Ou
 struct Simulated {
   Batches batches;
   network::Shapes shapes;
-  estimate::Counts counts;
+  program::Counts counts;
 };
 
 Result<report::MemoryReport> simulate(const OomOptions& options, const estimate::OutOfMemory& message,
                                       const Simulated& model) {
   Result<hardware::Device> device = device_of(options, message);
   if (!device) return std::unexpected(std::move(device).error());
-  estimate::MemorySetting setting = options.memory.setting;
-  setting.mode = options.inspect.mode;
+  const network::Setting& setting = options.inspect.setting;
+  const estimate::Target target{&*device};
+  const Result<program::Program> program =
+      program::lower(model.batches.network(), model.shapes, setting, target.platform(setting));
+  if (!program) return std::unexpected(Error(program.error()).within(options.model));
   const auto estimated = [&] {
-    return estimate::estimate_memory(model.batches.network(), model.shapes, setting, *device);
+    return estimate::estimate_memory(model.batches.network(), *program, setting, *device);
   };
   Result<estimate::MemoryEstimate> estimate = estimated();
   if (estimate)
@@ -79,7 +82,7 @@ Result<report::MemoryReport> simulate(const OomOptions& options, const estimate:
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
   const std::int64_t batch = model.batches.batch_in(model.shapes);
   const auto again = [&](std::int64_t n) { return model.batches.shapes(n == batch ? 0 : n); };
-  auto measures = estimate::what_would_lower(model.batches.network(), again, batch, setting, *device);
+  auto measures = estimate::remedies(model.batches.network(), again, batch, setting, target);
   if (!measures) return std::unexpected(std::move(measures).error());
   report::MemoryReport report{.inspection = model.batches.inspection(model.shapes, model.counts),
                               .setting = setting,
@@ -87,7 +90,7 @@ Result<report::MemoryReport> simulate(const OomOptions& options, const estimate:
                               .device = *device,
                               .estimate = std::move(*estimate),
                               .measures = std::move(*measures)};
-  if (auto largest = estimate::largest_batch(model.batches.network(), again, setting, *device))
+  if (auto largest = estimate::largest_batch(model.batches.network(), again, setting, target))
     report.largest = *largest;
   return report;
 }
@@ -102,7 +105,7 @@ Result<int> run(const OomOptions& options, const report::TextStyle& style) {
     if (!batches) return std::unexpected(std::move(batches).error());
     Result<network::Shapes> shapes = batches->shapes(0);
     if (!shapes) return std::unexpected(std::move(shapes).error());
-    estimate::Counts counts = batches->count(*shapes);
+    program::Counts counts = batches->count(*shapes);
     model = std::make_unique<Simulated>(std::move(*batches), std::move(*shapes), std::move(counts));
     Result<report::MemoryReport> simulated = simulate(options, report.message, *model);
     if (!simulated) return std::unexpected(std::move(simulated).error());
@@ -127,8 +130,8 @@ void add_oom(CommandLine& app, Invocation& invocation) {
   CommandLineOption* model = command->add_option(
       "--model", options->model, "Simulate the run, too, with this ONNX file, zoo name, or FILE.py:function");
   model->option_text("MODEL");
-  options->inspect.binding.add_to(*command);
-  add_mode_option(*command, options->inspect.mode);
+  options->inspect.binding.add_to(*command, options->inspect.setting);
+  add_mode_option(*command, options->inspect.setting.mode);
   command->add_flag("--allow-unknown", options->inspect.allow_unknown,
                     "Go on without operators that are unknown");
   command
@@ -136,7 +139,7 @@ void add_oom(CommandLine& app, Invocation& invocation) {
           "--device,-d", options->device,
           "The GPU, by its id in `plimsoll devices`; how much memory it has is taken from the message")
       ->option_text("DEVICE");
-  options->memory.add_to(*command);
+  add_setting_options(*command, options->inspect.setting);
   std::vector<CommandLineOption*> settings = command->options();
   std::erase_if(settings, [&](const CommandLineOption* o) { return o == model || o == file; });
   command->add_flag("--json", options->json, "Print one JSON document");

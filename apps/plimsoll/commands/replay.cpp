@@ -57,8 +57,8 @@ Result<int> run(const ReplayOptions& options, const report::TextStyle& style) {
   estimate::AllocatorSettings settings = settings_of(*trace);
   const estimate::TraceReplay as_recorded = replay(*trace, settings);
   const bool asked = options.expandable || options.max_split_mib > 0 || options.capacity_gib > 0;
-  if (options.expandable) settings.expandable_segments = true;
-  if (options.max_split_mib > 0) settings.max_split_size = options.max_split_mib << 20;
+  if (options.expandable) settings.options.expandable_segments = true;
+  if (options.max_split_mib > 0) settings.options.max_split_size = options.max_split_mib << 20;
   if (options.capacity_gib > 0) settings.capacity = static_cast<std::int64_t>(options.capacity_gib * 0x1p30);
   const estimate::TraceReplay result = asked ? replay(*trace, settings) : as_recorded;
 

@@ -162,7 +162,7 @@ Result<int> run_steps(const TrainingOptions& options, const report::TextStyle& s
   if (!options.precision.empty()) {
     const auto precision = network::precision_named(options.precision);
     if (!precision) return fail("--precision: {} is none", quote(options.precision));
-    model.precision = *precision;
+    model.inspect.setting.precision = *precision;
   }
   const auto device = estimated_device(model);
   PLIMSOLL_TRY(device);
@@ -186,8 +186,8 @@ void add_training(CommandLine& app, Invocation& invocation) {
       ->add_option("model", options->model.model,
                    "The network whose step is estimated: ONNX file, zoo name, or FILE.py:function")
       ->option_text("[MODEL]");
-  options->model.inspect.binding.add_shapes_to(*command);
-  add_optimizer_option(*command, options->model.optimizer);
+  options->model.inspect.binding.add_shapes_to(*command, options->model.inspect.setting);
+  add_optimizer_option(*command, options->model.inspect.setting.optimizer);
   const auto text = [&command](const char* name, std::string& target, const char* help, const char* unit) {
     return command->add_option(name, target, help)->option_text(unit)->group("By all its FLOPs");
   };

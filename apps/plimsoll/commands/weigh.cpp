@@ -21,17 +21,17 @@ namespace {
 /// The command to go on with: what helps most after this answer.
 std::string next_command(const report::Weighing& weighing, const WeighOptions& options) {
   const auto first = std::ranges::find_if(weighing.devices, &report::WeighedDevice::in_full);
-  const bool training = weighing.mode == network::Mode::train;
+  const network::Setting& asked = options.inspect.setting;
+  const bool training = asked.mode == network::Mode::train;
   std::string setting = fmt::format("{}{} --batch {}", printable(options.model),
                                     training ? " --mode train" : "", weighing.batch);
-  if (options.inspect.binding.sequence > 0)
-    setting += fmt::format(" --seq {}", options.inspect.binding.sequence);
-  if (options.precision != network::Precision::fp32)
-    setting += fmt::format(" --precision {}", network::name(options.precision));
+  if (asked.sequence) setting += fmt::format(" --seq {}", *asked.sequence);
+  if (asked.precision != network::Precision::fp32)
+    setting += fmt::format(" --precision {}", network::name(asked.precision));
   for (const std::string& shape : options.inspect.binding.inputs)
     setting += fmt::format(" --input {}", printable(shape));
-  if (training && options.optimizer != network::Optimizer::sgd)
-    setting += fmt::format(" --optimizer {}", network::name(options.optimizer));
+  if (training && asked.optimizer != network::Optimizer::sgd)
+    setting += fmt::format(" --optimizer {}", network::name(asked.optimizer));
   if (first != weighing.devices.end() && !first->fits().value_or(true))
     return fmt::format("plimsoll estimate {} --device {} --advice", setting,
                        first->here ? "this" : printable(first->device.id));
@@ -61,13 +61,10 @@ Result<int> run(const WeighOptions& options, const report::TextStyle& style) {
   PLIMSOLL_TRY(batches);
   const Result<network::Shapes> shapes = batches->shapes(0);
   PLIMSOLL_TRY(shapes);
-  const estimate::Counts counts = batches->count(*shapes);
+  const program::Counts counts = batches->count(*shapes);
   report::Weighing weighing{.inspection = batches->inspection(*shapes, counts),
-                            .mode = options.inspect.mode,
-                            .precision = options.precision,
-                            .optimizer = options.optimizer,
-                            .needs = estimate::needs(batches->network(), counts, options.inspect.mode,
-                                                     options.precision, options.optimizer),
+                            .setting = options.inspect.setting,
+                            .needs = estimate::needs(batches->network(), counts, options.inspect.setting),
                             .batch = batches->batch_in(*shapes)};
   Result<report::WeighedWork> work = weighed_work(options, weighing);
   PLIMSOLL_TRY(work);

@@ -8,9 +8,9 @@
 
 #include "base/text.hpp"
 #include "command.hpp"
-#include "estimate/count.hpp"
 #include "json_output.hpp"
 #include "network/inference.hpp"
+#include "program/count.hpp"
 #include "report/inspection.hpp"
 #include "report/paragraph.hpp"
 
@@ -26,7 +26,7 @@ struct ZooOptions {
 
 struct Row {
   const zoo::Entry* entry;
-  estimate::Counts counts;
+  program::Counts counts;
   std::string dimensions;  ///< what the MACs are for: "sequence 128"
 };
 
@@ -45,7 +45,7 @@ Result<Row> weigh_entry(const zoo::Entry& entry) {
   if (!binding) return std::unexpected(binding.error());
   const Result<network::Shapes> shapes = network::infer(*network, *binding);
   if (!shapes) return std::unexpected(shapes.error());
-  return Row{&entry, estimate::count(*network, *shapes, {}), std::move(dimensions)};
+  return Row{&entry, program::count(*network, *shapes, {}), std::move(dimensions)};
 }
 
 Result<int> list(const ZooOptions& options, const report::TextStyle& style) {

@@ -100,13 +100,13 @@ double launch_seconds(Device& device) {
 Status calibrate(Session& session, const Emit& emit) {
   const job::Job& job = session.job;
   session.phase = "context";
-  Result<std::unique_ptr<Device>> opened = open_device(job.device, job.setting.threads);
+  Result<std::unique_ptr<Device>> opened = open_device(job.device, job.execution.threads);
   if (!opened) return std::unexpected(std::move(opened).error());
   session.device = std::move(*opened);
   Device& device = *session.device;
   emit(device.describe());
   set_float32_arithmetic(network::Precision::fp32);
-  seed_generators(job.setting.seed);
+  seed_generators(job.execution.seed);
   session.phase = "running";
   const c10::NoGradGuard no_gradients;
   // All on the stream that captures: what libraries keep per stream is set up once.

@@ -56,7 +56,7 @@ struct OneOperator {
 
     const auto shapes = network::infer(n, *network::bind(n, {}));
     EXPECT_TRUE(shapes) << shapes.error().text();
-    job::Setting setting;
+    network::Setting setting;
     setting.mode = mode;
     setting.literal = true;
     std::vector<Unplanned> missing;

@@ -52,8 +52,8 @@ std::uint32_t CachingAllocator::find(Pool pool, std::int64_t size) {
   const auto it = blocks.lower_bound({size, 0, 0});
   if (it == blocks.end()) return kNone;
   // Blocks too large to be split are kept for requests of their kind, with some slack.
-  if (size < settings_.max_split_size && it->size >= settings_.max_split_size) return kNone;
-  if (size >= settings_.max_split_size && it->size >= size + kLargeSegment) return kNone;
+  if (size < settings_.options.max_split_size && it->size >= settings_.options.max_split_size) return kNone;
+  if (size >= settings_.options.max_split_size && it->size >= size + kLargeSegment) return kNone;
   const std::uint32_t index = it->block;
   blocks.erase(it);
   return index;
@@ -65,7 +65,7 @@ void CachingAllocator::took(std::int64_t segment_bytes) {
 }
 
 std::uint32_t CachingAllocator::new_segment(Pool pool, std::int64_t size) {
-  if (settings_.expandable_segments && settings_.caching) return grow_expandable(pool, size);
+  if (settings_.options.expandable_segments && settings_.caching) return grow_expandable(pool, size);
   const std::int64_t bytes = settings_.caching ? segment_size(size) : size;
   if (reserved_ > settings_.capacity - bytes) return kNone;
   std::uint64_t address = end_;
@@ -102,8 +102,8 @@ std::uint32_t CachingAllocator::grow_expandable(Pool pool, std::int64_t size) {
 
 bool CachingAllocator::should_split(const Block& block, std::int64_t size) const {
   const std::int64_t remaining = block.size - size;
-  if (block.pool == Pool::small || settings_.expandable_segments) return remaining >= kSmallest;
-  return size < settings_.max_split_size && remaining > kSmall;
+  if (block.pool == Pool::small || settings_.options.expandable_segments) return remaining >= kSmallest;
+  return size < settings_.options.max_split_size && remaining > kSmall;
 }
 
 void CachingAllocator::split(std::uint32_t index, std::int64_t size) {
@@ -177,7 +177,7 @@ void CachingAllocator::free(Handle handle) {
 void CachingAllocator::release_cached() {
   for (const Pool pool : {Pool::small, Pool::large}) {
     FreeBlocks& blocks = free_blocks(pool);
-    if (settings_.expandable_segments) {
+    if (settings_.options.expandable_segments) {
       // Pages are unmapped wherever they are whole; what matters for the capacity is the free end.
       std::uint32_t& tail = expandable_tail_[static_cast<std::size_t>(pool)];
       if (tail == kNone || blocks_[tail].allocated) continue;

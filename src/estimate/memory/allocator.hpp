@@ -6,13 +6,14 @@
 #include <span>
 #include <vector>
 
+#include "network/setting.hpp"
+
 namespace plimsoll::estimate {
 
-/// What can be set of PyTorch's caching allocator (PYTORCH_CUDA_ALLOC_CONF) and of the device behind it.
+/// PyTorch's caching allocator, as it was set, on a device.
 struct AllocatorSettings {
+  network::AllocatorOptions options = {};
   std::int64_t capacity = std::numeric_limits<std::int64_t>::max();  ///< bytes it may take from the device
-  std::int64_t max_split_size = std::numeric_limits<std::int64_t>::max();
-  bool expandable_segments = false;
   /// false: every tensor is an allocation of its own, as on a CPU; nothing is cached.
   bool caching = true;
   friend bool operator==(const AllocatorSettings&, const AllocatorSettings&) = default;

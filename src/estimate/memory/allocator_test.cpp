@@ -179,7 +179,7 @@ TEST(CachingAllocator, OutOfMemoryChangesNothing) {
 }
 
 TEST(CachingAllocator, BlocksAboveMaxSplitSizeAreKeptWhole) {
-  CachingAllocator a({.max_split_size = 32 * kMiB});
+  CachingAllocator a({.options = {.max_split_size = 32 * kMiB}});
   const Handle large = must(a, 64 * kMiB);
   a.free(large);
   (void)must(a, 16 * kMiB);  // below the limit: not from a block above it
@@ -192,7 +192,7 @@ TEST(CachingAllocator, BlocksAboveMaxSplitSizeAreKeptWhole) {
 
 TEST(CachingAllocator, ExpandableSegmentsFragmentLess) {
   const auto reserved = [](bool expandable) {
-    CachingAllocator a({.expandable_segments = expandable});
+    CachingAllocator a({.options = {.expandable_segments = expandable}});
     for (const std::int64_t size : {12, 14, 16, 18}) a.free(must(a, size * kMiB));
     return a.reserved();
   };
@@ -201,7 +201,7 @@ TEST(CachingAllocator, ExpandableSegmentsFragmentLess) {
 }
 
 TEST(CachingAllocator, ExpandableSegmentsGrowByPages) {
-  CachingAllocator a({.expandable_segments = true});
+  CachingAllocator a({.options = {.expandable_segments = true}});
   (void)must(a, 12 * kMiB);  // a page of 20; 8 are left at its end
   (void)must(a, 12 * kMiB);  // 4 more are missing: one more page
   EXPECT_EQ(a.reserved(), 40 * kMiB);
@@ -213,7 +213,7 @@ TEST(CachingAllocator, ExpandableSegmentsGrowByPages) {
 }
 
 TEST(CachingAllocator, ExpandableSegmentsGiveTheirEndBackUnderPressure) {
-  CachingAllocator a({.capacity = 62 * kMiB, .expandable_segments = true});
+  CachingAllocator a({.options = {.expandable_segments = true}, .capacity = 62 * kMiB});
   const Handle kept = must(a, 20 * kMiB), gone = must(a, 40 * kMiB);
   a.free(gone);
   (void)must(a, kMiB);
@@ -239,7 +239,7 @@ TEST(CachingAllocator, WithoutCachingReservedIsAllocated) {
 }
 
 TEST(CachingAllocator, WithoutCachingNothingIsExpandable) {
-  CachingAllocator a({.expandable_segments = true, .caching = false});
+  CachingAllocator a({.options = {.expandable_segments = true}, .caching = false});
   a.free(must(a, 1000));
   const Handle first = must(a, 512), second = must(a, 512);
   EXPECT_NE(first, second);
@@ -420,7 +420,7 @@ TEST(CachingAllocator, TwentyThousandRandomOperationsAsThePlainOne) {
 TEST(CachingAllocator, RandomOperationsOnExpandableSegments) {
   constexpr std::int64_t kCapacity = 400 * kMiB;
   std::mt19937 random(7);
-  CachingAllocator a({.capacity = kCapacity, .expandable_segments = true});
+  CachingAllocator a({.options = {.expandable_segments = true}, .capacity = kCapacity});
   std::vector<Live> live;
   std::int64_t sum = 0;
   for (int i = 0; i < 20'000; ++i) {

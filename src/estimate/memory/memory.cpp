@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <array>
 
-#include "estimate/memory/checkpoints.hpp"
-#include "estimate/memory/convolution_workspace.hpp"
-#include "estimate/saturating.hpp"
 #include "network/operators.hpp"
+#include "network/saturating.hpp"
+#include "program/checkpoints.hpp"
+#include "program/convolution_workspace.hpp"
+#include "program/lowering.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
 constexpr std::int64_t kMiB = 1 << 20;
+
+using program::Storage;
+using program::StorageId;
+using program::ValueId;
 
 bool is_gpu(const hardware::Device& device) {
   return device.kind == hardware::DeviceKind::gpu;
@@ -48,15 +53,15 @@ std::int64_t library_bytes(const hardware::Device& device) {
 
 struct Simulation {
   Program program;
-  Recording recording;
+  Allocations allocations;
 };
 
 Result<Simulation> simulate(const network::Network& network, const network::Shapes& shapes,
-                            const MemorySetting& setting, const hardware::Device& device) {
-  Result<Program> program = lower(network, shapes, lowering_options(setting, device));
-  if (!program) return std::unexpected(std::move(program).error());
-  Recording recording = record_run(*program, setting, library_bytes(device));
-  return Simulation{std::move(*program), std::move(recording)};
+                            const network::Setting& setting, const Target& target) {
+  Result<Program> program = program::lower(network, shapes, setting, target.platform(setting));
+  PLIMSOLL_TRY(program);
+  Allocations allocations = allocations_of(*program, setting, library_bytes(*target.device));
+  return Simulation{std::move(*program), std::move(allocations)};
 }
 
 std::string operator_name(const network::Network& network, const Program& program, std::uint32_t call) {
@@ -81,25 +86,25 @@ std::string tensor_name(const network::Network& network, const Program& program,
 }
 
 /// What is in memory after the event, by buffer.
-std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t event) {
-  std::vector<bool> live(recording.buffers.size(), false);
-  for (std::size_t i = 0; i <= event && i < recording.events.size(); ++i)
-    live[recording.events[i].buffer] = recording.events[i].kind != Event::Kind::free;
+std::vector<std::uint32_t> live_after(const Allocations& allocations, std::size_t event) {
+  std::vector<bool> live(allocations.buffers.size(), false);
+  for (std::size_t i = 0; i <= event && i < allocations.events.size(); ++i)
+    live[allocations.events[i].buffer] = allocations.events[i].kind != Event::Kind::free;
   std::vector<std::uint32_t> out;
   for (std::uint32_t i = 0; i < live.size(); ++i)
     if (live[i]) out.push_back(i);
   std::ranges::stable_sort(
-      out, [&](auto a, auto b) { return recording.buffers[a].bytes > recording.buffers[b].bytes; });
+      out, [&](auto a, auto b) { return allocations.buffers[a].bytes > allocations.buffers[b].bytes; });
   return out;
 }
 
 /// What was asked for and changes nothing, in words: a mistyped prefix must not look like an answer.
-void note_idle_options(const Program& program, const MemorySetting& setting,
+void note_idle_options(const Program& program, const network::Setting& setting,
                        std::vector<std::string>& notes) {
   const bool training = setting.mode == network::Mode::train;
-  if (setting.sharding != Sharding::none && (setting.gpus <= 1 || !training))
+  if (setting.sharding != network::Sharding::none && (setting.devices <= 1 || !training))
     notes.emplace_back("sharding changes nothing here: it divides training over several GPUs (--gpus)");
-  if (setting.gpus > 1 && setting.sharding == Sharding::none)
+  if (setting.devices > 1 && setting.sharding == network::Sharding::none)
     notes.emplace_back("several GPUs change nothing by themselves; --sharding says what they divide");
   if (setting.context > 0 && (training || program.cache_bytes_per_token == 0))
     notes.emplace_back("a context changes nothing here: it is for inference with causal attention");
@@ -110,14 +115,14 @@ void note_idle_options(const Program& program, const MemorySetting& setting,
     notes.emplace_back("no parameter's name begins with what --freeze names; all are trained");
 }
 
-/// The smallest capacity with which the recording runs, to 1/1000: segments fit or do not fit in steps.
-std::int64_t smallest_capacity(const Recording& recording, AllocatorSettings settings, const Replay& natural,
-                               const PeakBounds& bounds) {
+/// The smallest capacity with which the allocations succeed, to 1/1000: segments fit or do not fit in steps.
+std::int64_t smallest_capacity(const Allocations& allocations, AllocatorSettings settings,
+                               const Replay& natural, const PeakBounds& bounds) {
   // Libraries can do without workspaces; nothing else can be left out.
   std::int64_t low = bounds.low / 10 * 9, high = natural.peak_reserved;
   const auto runs = [&](std::int64_t capacity) {
     settings.capacity = capacity;
-    return !replay(recording, settings).failed;
+    return !replay(allocations, settings).failed;
   };
   while (high - low > std::max<std::int64_t>(natural.peak_reserved / 1000, 2 * kMiB)) {
     const std::int64_t middle = low + (high - low) / 2;
@@ -145,24 +150,6 @@ void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBo
 
 }  // namespace
 
-LoweringOptions lowering_options(const MemorySetting& setting, const hardware::Device& device) {
-  LoweringOptions options{.mode = setting.mode,
-                          .precision = setting.precision,
-                          .loss = setting.loss,
-                          .in_place = setting.in_place,
-                          .gpu = is_gpu(device),
-                          .key_value_cache = setting.key_value_cache,
-                          .frozen = setting.frozen,
-                          .curves = setting.curves};
-  // Only sums of gradients split over multiprocessors, and only beside measured workspaces it matters whose
-  // the rule is.
-  if (setting.mode == network::Mode::train && options.gpu)
-    options.multiprocessors =
-        device.multiprocessors ? static_cast<std::int64_t>(device.multiprocessors->value) : 108;
-  if (setting.curves != nullptr) options.rule_is_of_device = device.id == kDeviceOfWorkspaceRule;
-  return options;
-}
-
 MemoryRoom memory_room(const network::Network& network, const hardware::Device& device) {
   MemoryRoom room{.caching = is_gpu(device),
                   .library_bytes = library_bytes(device),
@@ -172,51 +159,20 @@ MemoryRoom memory_room(const network::Network& network, const hardware::Device& 
   return room;
 }
 
-Recording record_run(const Program& program, const MemorySetting& setting, std::int64_t library_bytes) {
-  RecordingOptions options{.mode = setting.mode,
-                           .optimizer = setting.optimizer,
-                           .iterations = setting.mode == network::Mode::train ? 3 : 2,
-                           .accumulate = setting.accumulate,
-                           .keep_gradients = setting.zero_grad == ZeroGrad::keep,
-                           .zero_grad_late = setting.zero_grad == ZeroGrad::before_backward,
-                           .fused_optimizer = setting.fused_optimizer,
-                           .library_bytes = library_bytes};
-  const std::int64_t gpus = std::max(setting.gpus, 1);
-  if (setting.mode == network::Mode::train) {
-    if (setting.sharding >= Sharding::zero1) options.shard_state = gpus;
-    if (setting.sharding >= Sharding::zero2) options.shard_gradients = gpus;
-    if (setting.sharding >= Sharding::zero3) options.shard_weights = gpus;
-    if (setting.sharding == Sharding::data_parallel && gpus > 1)
-      for (const ValueId id : program.parameters)
-        if (program.value(id).needs_gradient) options.gradient_buckets += program.value(id).bytes();
-    if (setting.checkpoint) options.checkpoints = checkpoints(program);
-  } else {
-    options.cache_bytes = product(program.cache_bytes_per_token, setting.context);
-  }
-  return record(program, options);
-}
-
-std::optional<bool> fits(const Recording& recording, const Replay& natural, const MemoryRoom& room,
-                         AllocatorSettings allocator) {
+std::optional<bool> fits(const Allocations& allocations, const Replay& natural, const MemoryRoom& room,
+                         const network::AllocatorOptions& allocator) {
   if (!room.capacity) return std::nullopt;
   const Bytes left = *room.capacity - room.context.value_or(Bytes());
   if (Bytes(room.caching ? natural.peak_reserved : natural.peak_allocated) <= left) return true;
   if (!room.caching || left <= Bytes()) return false;
-  allocator.caching = true;
-  allocator.capacity = left.count();
-  return !replay(recording, allocator).failed;
+  return !replay(allocations, {.options = allocator, .capacity = left.count()}).failed;
 }
 
-Result<MemoryEstimate> estimate_memory(const network::Network& network, const network::Shapes& shapes,
-                                       const MemorySetting& setting, const hardware::Device& device) {
-  if (setting.mode == network::Mode::train && setting.precision == network::Precision::int8)
-    return fail("int8 is for inference; no framework trains in it");
-  const Result<Simulation> simulation = simulate(network, shapes, setting, device);
-  if (!simulation) return std::unexpected(simulation.error());
-  const auto& [program, recording] = *simulation;
-  AllocatorSettings allocator = setting.allocator;
-  allocator.caching = is_gpu(device);
-  const Replay natural = replay(recording, allocator);
+Result<MemoryEstimate> estimate_memory(const network::Network& network, const Program& program,
+                                       const network::Setting& setting, const hardware::Device& device) {
+  const Allocations allocations = allocations_of(program, setting, library_bytes(device));
+  AllocatorSettings allocator{.options = setting.allocator, .caching = is_gpu(device)};
+  const Replay natural = replay(allocations, allocator);
   if (natural.failed) return fail("this needs more memory than can be counted: 2^63 bytes or more at once");
 
   MemoryEstimate out;
@@ -224,20 +180,20 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
     if (const Storage& s = program.storage(id); s.purpose == Purpose::weight) out.weights += Bytes(s.bytes);
   out.peak_allocated = Bytes(natural.peak_allocated);
   out.peak_reserved = Bytes(natural.peak_reserved);
-  const PeakBounds bounds = peak_bounds(recording);
-  out.minimum_reserved = Bytes(is_gpu(device) ? smallest_capacity(recording, allocator, natural, bounds)
+  const PeakBounds bounds = peak_bounds(allocations);
+  out.minimum_reserved = Bytes(is_gpu(device) ? smallest_capacity(allocations, allocator, natural, bounds)
                                               : natural.peak_allocated);
 
-  if (!recording.events.empty()) {
-    const Event& peak = recording.events[natural.peak_event];
+  if (!allocations.events.empty()) {
+    const Event& peak = allocations.events[natural.peak_event];
     out.peak_phase = peak.phase;
     // While loading and in the optimizer's step no operator of the network runs.
     if (peak.phase == Phase::forward || peak.phase == Phase::backward)
       out.peak_operator = operator_name(network, program, peak.call);
   }
-  std::array<Bytes, kPurposes> shares{};
-  for (const std::uint32_t id : live_after(recording, natural.peak_event)) {
-    const Buffer& buffer = recording.buffers[id];
+  std::array<Bytes, program::kPurposes> shares{};
+  for (const std::uint32_t id : live_after(allocations, natural.peak_event)) {
+    const Buffer& buffer = allocations.buffers[id];
     shares[static_cast<std::size_t>(buffer.purpose)] += Bytes(buffer.bytes);
     out.at_peak.push_back({tensor_name(network, program, buffer), buffer.purpose, Bytes(buffer.bytes)});
   }
@@ -266,23 +222,21 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const ne
   out.fits = out.minimum_reserved <= room;
   if (!*out.fits && is_gpu(device) && room > Bytes()) {
     allocator.capacity = room.count();
-    out.fits = !replay(recording, allocator).failed;
+    out.fits = !replay(allocations, allocator).failed;
     if (*out.fits) out.minimum_reserved = room;
   }
   return out;
 }
 
-Result<Timeline> memory_timeline(const network::Network& network, const network::Shapes& shapes,
-                                 const MemorySetting& setting, const hardware::Device& device) {
-  const Result<Simulation> simulation = simulate(network, shapes, setting, device);
-  if (!simulation) return std::unexpected(simulation.error());
-  const auto& [program, recording] = *simulation;
-  const auto last = recording.events.empty() ? 0 : recording.events.back().iteration;
+Timeline memory_timeline(const network::Network& network, const Program& program,
+                         const network::Setting& setting, const hardware::Device& device) {
+  const Allocations allocations = allocations_of(program, setting, library_bytes(device));
+  const auto last = allocations.events.empty() ? 0 : allocations.events.back().iteration;
   Timeline out;
-  std::array<std::int64_t, kPurposes> now{};
-  std::vector<std::size_t> span_of(recording.buffers.size(), static_cast<std::size_t>(-1));
-  for (const Event& event : recording.events) {
-    const Buffer& buffer = recording.buffers[event.buffer];
+  std::array<std::int64_t, program::kPurposes> now{};
+  std::vector<std::size_t> span_of(allocations.buffers.size(), static_cast<std::size_t>(-1));
+  for (const Event& event : allocations.events) {
+    const Buffer& buffer = allocations.buffers[event.buffer];
     const bool freed = event.kind == Event::Kind::free;
     now[static_cast<std::size_t>(buffer.purpose)] += freed ? -buffer.bytes : buffer.bytes;
     const bool shown = event.iteration == last;
@@ -302,12 +256,12 @@ Result<Timeline> memory_timeline(const network::Network& network, const network:
 }
 
 Result<LargestBatch> largest_batch(const network::Network& network, const ShapesForBatch& shapes,
-                                   const MemorySetting& setting, const hardware::Device& device) {
+                                   const network::Setting& setting, const Target& target) {
   constexpr std::int64_t kMost = 1 << 20;
+  const hardware::Device& device = *target.device;
   const std::optional<Bytes> capacity = hardware::capacity(device);
   if (!capacity) return fail("the memory of {} is not known", device.name);
-  AllocatorSettings allocator = setting.allocator;
-  allocator.caching = is_gpu(device);
+  AllocatorSettings allocator{.options = setting.allocator, .caching = is_gpu(device)};
   allocator.capacity =
       capacity->count() - (is_gpu(device) ? Bytes::rounded(context_of(network, device)).count() : 0);
   if (allocator.capacity <= 0) return LargestBatch{0, Bytes(), *capacity, true};
@@ -320,9 +274,9 @@ Result<LargestBatch> largest_batch(const network::Network& network, const Shapes
   const auto attempt = [&](std::int64_t batch) -> Result<Tried> {
     const Result<network::Shapes> inferred = shapes(batch);
     if (!inferred) return batch > 1 ? Result<Tried>(Tried()) : std::unexpected(inferred.error());
-    const Result<Simulation> simulation = simulate(network, *inferred, setting, device);
+    const Result<Simulation> simulation = simulate(network, *inferred, setting, target);
     if (!simulation) return batch > 1 ? Result<Tried>(Tried()) : std::unexpected(simulation.error());
-    const Replay result = replay(simulation->recording, allocator);
+    const Replay result = replay(simulation->allocations, allocator);
     return Tried{!result.failed, result.peak_allocated};
   };
   const Result<Tried> one = attempt(1);
@@ -351,18 +305,21 @@ Result<LargestBatch> largest_batch(const network::Network& network, const Shapes
   }
   const Result<network::Shapes> inferred = shapes(good);
   if (!inferred) return std::unexpected(inferred.error());
-  const Result<MemoryEstimate> estimate = estimate_memory(network, *inferred, setting, device);
+  const Result<Program> program = program::lower(network, *inferred, setting, target.platform(setting));
+  PLIMSOLL_TRY(program);
+  const Result<MemoryEstimate> estimate = estimate_memory(network, *program, setting, device);
   if (!estimate) return std::unexpected(estimate.error());
   return LargestBatch{good, estimate->minimum_device(), *capacity, good < kMost};
 }
 
-Result<std::vector<Measure>> what_would_lower(const network::Network& network, const ShapesForBatch& shapes,
-                                              std::int64_t batch, const MemorySetting& setting,
-                                              const hardware::Device& device) {
+Result<std::vector<Remedy>> remedies(const network::Network& network, const ShapesForBatch& shapes,
+                                     std::int64_t batch, const network::Setting& setting,
+                                     const Target& target) {
+  const hardware::Device& device = *target.device;
   struct Try {
     std::string what;
     std::int64_t batch;
-    MemorySetting setting;
+    network::Setting setting;
   };
   std::vector<Try> tries;
   const auto with = [&](std::string what, auto&& change) {
@@ -399,11 +356,13 @@ Result<std::vector<Measure>> what_would_lower(const network::Network& network, c
   }
   if (is_gpu(device))
     with("--expandable-segments", [](Try& t) { t.setting.allocator.expandable_segments = true; });
-  std::vector<Measure> out;
+  std::vector<Remedy> out;
   for (const Try& t : tries) {
     const Result<network::Shapes> inferred = shapes(t.batch);
     if (!inferred) continue;  // the graph's batch cannot be changed
-    const Result<MemoryEstimate> estimate = estimate_memory(network, *inferred, t.setting, device);
+    const Result<Program> program = program::lower(network, *inferred, t.setting, target.platform(t.setting));
+    PLIMSOLL_TRY(program);
+    const Result<MemoryEstimate> estimate = estimate_memory(network, *program, t.setting, device);
     if (!estimate) return std::unexpected(estimate.error());
     out.push_back({t.what, estimate->minimum_device(), estimate->fits});
   }

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "estimate/test_estimates.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/operator_curve.hpp"
 #include "network/test_network.hpp"
@@ -35,6 +36,11 @@ Device listed(std::string_view name) {
   const auto found = catalogue->find(name);
   EXPECT_TRUE(found) << found.error().text();
   return found ? **found : Device{};
+}
+
+Target on_h200() {
+  static const Device device = listed("h200");
+  return {&device};
 }
 
 Device with_memory(Device device, std::int64_t bytes) {
@@ -77,17 +83,17 @@ struct Model {
   [[nodiscard]] ShapesForBatch for_batch() const {
     return [this](std::int64_t batch) { return shapes(batch); };
   }
-  [[nodiscard]] MemoryEstimate estimate(std::int64_t batch, const MemorySetting& setting,
+  [[nodiscard]] MemoryEstimate estimate(std::int64_t batch, const network::Setting& setting,
                                         const Device& device) const {
     const auto inferred = shapes(batch);
     EXPECT_TRUE(inferred) << inferred.error().text();
-    const auto result = estimate_memory(network, *inferred, setting, device);
+    const auto result = memory_of(network, *inferred, setting, {&device});
     EXPECT_TRUE(result) << result.error().text();
     return result.value_or(MemoryEstimate{});
   }
 };
 
-MemorySetting training(Optimizer optimizer = Optimizer::sgd) {
+network::Setting training(Optimizer optimizer = Optimizer::sgd) {
   return {.mode = Mode::train, .optimizer = optimizer};
 }
 
@@ -145,17 +151,17 @@ TEST(EstimateMemory, OnACpuReservedIsAllocated) {
   EXPECT_LE(e.low, e.peak_allocated);
   EXPECT_LE(e.peak_allocated, e.high);
   // What can be set of a caching allocator changes nothing.
-  MemorySetting expandable = training();
+  network::Setting expandable = training();
   expandable.allocator.expandable_segments = true;
   EXPECT_EQ(model.estimate(8, expandable, processor()).peak_allocated, e.peak_allocated);
 }
 
 /// A calibration that saw the first convolution of a ResNet, at some batch, take a gibibyte.
 hardware::OperatorCurves with_large_workspace(std::int64_t batch, hardware::Arithmetic arithmetic) {
-  hardware::OperatorPoint point{{.operator_class = hardware::OperatorClass::convolution,
-                                 .direction = hardware::Direction::forward,
-                                 .arithmetic = arithmetic,
-                                 .extents = {batch, 3, 224, 224, 64, 7, 7, 2, 1}},
+  hardware::OperatorPoint point{hardware::completed({.operator_class = hardware::OperatorClass::convolution,
+                                                     .direction = hardware::Direction::forward,
+                                                     .arithmetic = arithmetic,
+                                                     .extents = {batch, 3, 224, 224, 64, 7, 7, 2, 1}}),
                                 1e-4};
   point.workspace = 1024.0 * kMiB;
   return hardware::OperatorCurves(std::span(&point, 1));
@@ -164,10 +170,9 @@ hardware::OperatorCurves with_large_workspace(std::int64_t batch, hardware::Arit
 TEST(EstimateMemory, WorkspacesAreTakenFromACalibrationThatHasTheShape) {
   const Model model("resnet18", Mode::infer);
   const auto peak = [&](const hardware::OperatorCurves* curves, const Device& device, Precision precision) {
-    MemorySetting setting;
+    network::Setting setting;
     setting.precision = precision;
-    setting.curves = curves;
-    const auto estimate = estimate_memory(model.network, *model.shapes(8), setting, device);
+    const auto estimate = memory_of(model.network, *model.shapes(8), setting, {&device, curves});
     EXPECT_TRUE(estimate);
     return estimate ? estimate->peak_allocated.count() / kMiB : 0;
   };
@@ -225,13 +230,13 @@ TEST(EstimateMemory, MinimumRunsAndLessDoesNot) {
   const MemoryEstimate e = model.estimate(8, training(), listed("h200"));
   const auto inferred = model.shapes(8);
   ASSERT_TRUE(inferred);
-  const auto program = lower(model.network, *inferred, {.mode = Mode::train});
+  const auto program = program::lower(model.network, *inferred, {.mode = Mode::train}, {});
   ASSERT_TRUE(program);
-  const Recording recording = record(*program, {.mode = Mode::train, .library_bytes = 32 * kMiB + 8192});
+  const Allocations allocations = allocations_of(*program, {.mode = Mode::train}, 32 * kMiB + 8192);
   const std::int64_t minimum = e.minimum_reserved.count();
   const std::int64_t slack = std::max(e.peak_reserved.count() / 1000, 2 * kMiB);
-  EXPECT_FALSE(replay(recording, {.capacity = minimum}).failed);
-  EXPECT_TRUE(replay(recording, {.capacity = minimum - 2 * slack}).failed);
+  EXPECT_FALSE(replay(allocations, {.capacity = minimum}).failed);
+  EXPECT_TRUE(replay(allocations, {.capacity = minimum - 2 * slack}).failed);
 }
 
 // ---- Sharding and the optimizer
@@ -239,25 +244,25 @@ TEST(EstimateMemory, MinimumRunsAndLessDoesNot) {
 TEST(EstimateMemory, ShardingLowersStepByStep) {
   // GPT-2 of a short text and small vocabulary: parameters are most of it, and Adam's step is the peak.
   const Model model("gpt2:vocabulary=1000", Mode::train, 32);
-  const auto peak = [&](Sharding sharding, int gpus) {
-    MemorySetting s = training(Optimizer::adam);
+  const auto peak = [&](network::Sharding sharding, int gpus) {
+    network::Setting s = training(Optimizer::adam);
     s.sharding = sharding;
-    s.gpus = gpus;
+    s.devices = gpus;
     return model.estimate(1, s, listed("h200")).peak_allocated;
   };
-  const Bytes alone = peak(Sharding::none, 1);
-  EXPECT_GT(peak(Sharding::data_parallel, 8), alone);  // buckets for the reductions
-  EXPECT_LT(peak(Sharding::zero1, 8), alone);
-  EXPECT_LT(peak(Sharding::zero2, 8), peak(Sharding::zero1, 8));
-  EXPECT_LT(peak(Sharding::zero3, 8), peak(Sharding::zero2, 8));
-  EXPECT_LT(peak(Sharding::zero3, 16), peak(Sharding::zero3, 8));
-  EXPECT_EQ(peak(Sharding::zero3, 1), alone);
-  EXPECT_EQ(peak(Sharding::data_parallel, 1), alone);
+  const Bytes alone = peak(network::Sharding::none, 1);
+  EXPECT_GT(peak(network::Sharding::data_parallel, 8), alone);  // buckets for the reductions
+  EXPECT_LT(peak(network::Sharding::zero1, 8), alone);
+  EXPECT_LT(peak(network::Sharding::zero2, 8), peak(network::Sharding::zero1, 8));
+  EXPECT_LT(peak(network::Sharding::zero3, 8), peak(network::Sharding::zero2, 8));
+  EXPECT_LT(peak(network::Sharding::zero3, 16), peak(network::Sharding::zero3, 8));
+  EXPECT_EQ(peak(network::Sharding::zero3, 1), alone);
+  EXPECT_EQ(peak(network::Sharding::data_parallel, 1), alone);
 }
 
 TEST(EstimateMemory, FrozenParametersLower) {
   const Model model("resnet18");
-  MemorySetting frozen = training(Optimizer::adam);
+  network::Setting frozen = training(Optimizer::adam);
   frozen.frozen = {"conv1", "bn1", "layer"};
   const MemoryEstimate e = model.estimate(8, frozen, listed("h200"));
   EXPECT_LT(e.peak_allocated, model.estimate(8, training(Optimizer::adam), listed("h200")).peak_allocated);
@@ -269,7 +274,7 @@ TEST(EstimateMemory, KeyValueCacheOfGpt2) {
   // Keys and values: 2 x 12 layers x tokens x width 768 x 4 B. 256 tokens are 18 MiB, a segment of its own.
   const Model model("gpt2", Mode::infer, 8);
   const auto peak = [&](std::int64_t batch, std::int64_t context, Precision precision) {
-    return model.estimate(batch, {.precision = precision, .context = context}, listed("h200"))
+    return model.estimate(batch, {.context = context, .precision = precision}, listed("h200"))
         .peak_allocated.count();
   };
   EXPECT_EQ(peak(1, 256, Precision::fp32) - peak(1, 0, Precision::fp32), 2 * 12 * 256 * 768 * 4);
@@ -295,8 +300,8 @@ Built through(std::string_view type) {
 
 TEST(EstimateMemory, OperatorsWithoutARuleWidenTheInterval) {
   const Built known = through("Neg"), unknown = through("Frobnicate");
-  const auto a = estimate_memory(known.network, known.shapes, {}, listed("h200"));
-  const auto b = estimate_memory(unknown.network, unknown.shapes, {}, listed("h200"));
+  const auto a = memory_of(known.network, known.shapes, {}, on_h200());
+  const auto b = memory_of(unknown.network, unknown.shapes, {}, on_h200());
   ASSERT_TRUE(a && b);
   EXPECT_THAT(a->unruled, IsEmpty());
   EXPECT_THAT(b->unruled, ElementsAre("Frobnicate"));
@@ -308,7 +313,7 @@ TEST(EstimateMemory, OperatorsWithoutARuleWidenTheInterval) {
 Result<MemoryEstimate> of_relu(std::initializer_list<std::int64_t> dims) {
   const Built b =
       built([&](Builder& builder) { return builder.add("Relu", "relu", {input(builder, "x", dims)}); });
-  return estimate_memory(b.network, b.shapes, {}, listed("h200"));
+  return memory_of(b.network, b.shapes, {}, on_h200());
 }
 
 TEST(EstimateMemory, TensorsBeyondAllMemoryAreRefused) {
@@ -325,7 +330,7 @@ TEST(EstimateMemory, ExtentsWithoutABoundAreRefused) {
     return builder.add("Relu", "relu",
                        {builder.input("x", network::DataType::int8, {n, n, network::Dim::of(64)})});
   });
-  EXPECT_FALSE(estimate_memory(b.network, b.shapes, {}, listed("h200")));
+  EXPECT_FALSE(memory_of(b.network, b.shapes, {}, on_h200()));
 }
 
 TEST(EstimateMemory, RunsBeyondAllMemoryAreRefused) {
@@ -335,7 +340,7 @@ TEST(EstimateMemory, RunsBeyondAllMemoryAreRefused) {
       parts.push_back(input(builder, "x" + std::to_string(i), {(std::int64_t{1} << 58) - 1}));
     return builder.add("Add", "sum", {parts[0], parts[1]});
   });
-  const auto e = estimate_memory(b.network, b.shapes, {}, listed("h200"));
+  const auto e = memory_of(b.network, b.shapes, {}, on_h200());
   ASSERT_FALSE(e);
   EXPECT_THAT(e.error().text(), HasSubstr("2^63"));
 }
@@ -344,7 +349,7 @@ TEST(EstimateMemory, AContextBeyondAllMemoryIsRefused) {
   const Model model("gpt2:layers=1", Mode::infer, 8);
   const auto inferred = model.shapes(1);
   ASSERT_TRUE(inferred);
-  EXPECT_FALSE(estimate_memory(model.network, *inferred, {.context = std::int64_t{1} << 61}, listed("h200")));
+  EXPECT_FALSE(memory_of(model.network, *inferred, {.context = std::int64_t{1} << 61}, on_h200()));
 }
 
 TEST(EstimateMemory, HugeButCountable) {
@@ -358,9 +363,10 @@ TEST(EstimateMemory, HugeButCountable) {
 }
 
 TEST(EstimateMemory, ANetworkOfNothing) {
-  const Built b =
-      built([](Builder& builder) { return builder.add("Constant", "three", {}, {{"value_int", 3}}); });
-  const auto e = estimate_memory(b.network, b.shapes, {}, listed("h200"));
+  const Built b = built([](Builder& builder) {
+    return builder.add("Constant", "three", {}, {{"value_int", 3}});
+  });
+  const auto e = memory_of(b.network, b.shapes, {}, on_h200());
   ASSERT_TRUE(e) << e.error().text();
   EXPECT_EQ(e->peak_allocated, Bytes());
   EXPECT_EQ(e->fits, true);
@@ -372,20 +378,22 @@ TEST(MemoryTimeline, PointsAreTheSumOfSpans) {
   const Model model("resnet18");
   const auto inferred = model.shapes(4);
   ASSERT_TRUE(inferred);
-  const auto timeline = memory_timeline(model.network, *inferred, training(Optimizer::adam), listed("h200"));
-  ASSERT_TRUE(timeline) << timeline.error().text();
-  ASSERT_EQ(timeline->points.size(), timeline->events);
-  std::vector<std::int64_t> change(timeline->events + 1, 0);
-  for (const auto& span : timeline->spans) {
+  const auto program = program::lower(model.network, *inferred, training(Optimizer::adam), {});
+  ASSERT_TRUE(program) << program.error().text();
+  const Timeline timeline =
+      memory_timeline(model.network, *program, training(Optimizer::adam), listed("h200"));
+  ASSERT_EQ(timeline.points.size(), timeline.events);
+  std::vector<std::int64_t> change(timeline.events + 1, 0);
+  for (const auto& span : timeline.spans) {
     ASSERT_LT(span.begin, span.end);
-    ASSERT_LE(span.end, timeline->events);
+    ASSERT_LE(span.end, timeline.events);
     change[span.begin] += span.bytes;
     change[span.end] -= span.bytes;
   }
   std::int64_t now = 0, most = 0;
-  for (std::size_t i = 0; i < timeline->events; ++i) {
+  for (std::size_t i = 0; i < timeline.events; ++i) {
     now += change[i];
-    const auto& bytes = timeline->points[i].bytes;
+    const auto& bytes = timeline.points[i].bytes;
     ASSERT_EQ(std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}), now) << i;
     most = std::max(most, now);
   }
@@ -400,7 +408,7 @@ TEST(MemoryTimeline, PointsAreTheSumOfSpans) {
 TEST(LargestBatch, FitsAndTheNextDoesNot) {
   const Model model("resnet18");
   const Device gpu = with_memory(listed("h200"), 3000 * kMiB);
-  const auto largest = largest_batch(model.network, model.for_batch(), training(Optimizer::momentum), gpu);
+  const auto largest = largest_batch(model.network, model.for_batch(), training(Optimizer::momentum), {&gpu});
   ASSERT_TRUE(largest) << largest.error().text();
   ASSERT_GT(largest->batch, 8);
   EXPECT_TRUE(largest->bounded);
@@ -418,7 +426,7 @@ TEST(LargestBatch, FitsAndTheNextDoesNot) {
 TEST(LargestBatch, OnACpu) {
   const Model model("resnet18", Mode::infer);
   const Device cpu = with_memory(processor(), 200 * kMiB);
-  const auto largest = largest_batch(model.network, model.for_batch(), {}, cpu);
+  const auto largest = largest_batch(model.network, model.for_batch(), {}, {&cpu});
   ASSERT_TRUE(largest) << largest.error().text();
   ASSERT_GT(largest->batch, 0);
   EXPECT_EQ(model.estimate(largest->batch, {}, cpu).fits, true);
@@ -429,8 +437,8 @@ TEST(LargestBatch, NoneWhereNotEvenOneFits) {
   const Model model("resnet18");
   for (const std::int64_t memory :
        {100 * kMiB, 800 * kMiB}) {  // less than the context; less than the weights beside it
-    const auto largest =
-        largest_batch(model.network, model.for_batch(), training(), with_memory(listed("h200"), memory));
+    const Device small = with_memory(listed("h200"), memory);
+    const auto largest = largest_batch(model.network, model.for_batch(), training(), {&small});
     ASSERT_TRUE(largest) << largest.error().text();
     EXPECT_EQ(largest->batch, 0);
     EXPECT_TRUE(largest->bounded);
@@ -445,7 +453,7 @@ TEST(LargestBatch, NotBoundedByMemory) {
                  {b.input("x", network::DataType::float32, {b.symbol("batch"), network::Dim::of(1)})}));
   Model model("resnet18");
   model.network = std::move(b).finish();
-  const auto largest = largest_batch(model.network, model.for_batch(), {}, listed("h200"));
+  const auto largest = largest_batch(model.network, model.for_batch(), {}, on_h200());
   ASSERT_TRUE(largest) << largest.error().text();
   EXPECT_FALSE(largest->bounded);
   EXPECT_EQ(largest->batch, 1 << 20);
@@ -454,7 +462,7 @@ TEST(LargestBatch, NotBoundedByMemory) {
 TEST(LargestBatch, NeedsTheDevicesMemory) {
   const Device unknown = of_unknown_memory();
   const Model model("resnet18");
-  const auto largest = largest_batch(model.network, model.for_batch(), training(), unknown);
+  const auto largest = largest_batch(model.network, model.for_batch(), training(), {&unknown});
   ASSERT_FALSE(largest);
   EXPECT_THAT(largest.error().text(), HasSubstr("not known"));
 }
@@ -464,19 +472,19 @@ TEST(LargestBatch, NeedsTheDevicesMemory) {
 TEST(WhatWouldLower, GivesWhatTheEstimateGives) {
   const Model model("resnet18");
   const Device gpu = with_memory(listed("h200"), 1300 * kMiB);
-  const MemorySetting setting = training(Optimizer::adam);
-  const auto measures = what_would_lower(model.network, model.for_batch(), 16, setting, gpu);
+  const network::Setting setting = training(Optimizer::adam);
+  const auto measures = remedies(model.network, model.for_batch(), 16, setting, {&gpu});
   ASSERT_TRUE(measures) << measures.error().text();
-  EXPECT_TRUE(std::ranges::is_sorted(*measures, std::less{}, &Measure::minimum_device));
-  const auto expect = [&](std::string_view what, std::int64_t batch, const MemorySetting& changed) {
-    const auto it = std::ranges::find(*measures, what, &Measure::what);
+  EXPECT_TRUE(std::ranges::is_sorted(*measures, std::less{}, &Remedy::minimum_device));
+  const auto expect = [&](std::string_view what, std::int64_t batch, const network::Setting& changed) {
+    const auto it = std::ranges::find(*measures, what, &Remedy::what);
     ASSERT_NE(it, measures->end()) << what;
     const MemoryEstimate e = model.estimate(batch, changed, gpu);
     EXPECT_EQ(it->minimum_device, e.minimum_device()) << what;
     EXPECT_EQ(it->fits, e.fits) << what;
   };
   expect("half the batch", 8, setting);
-  MemorySetting changed = setting;
+  network::Setting changed = setting;
   changed.precision = Precision::amp_bf16;
   expect("--precision amp-bf16", 16, changed);
   changed = setting;
@@ -501,12 +509,12 @@ TEST(WhatWouldLower, GivesWhatTheEstimateGives) {
 
 TEST(WhatWouldLower, OffersOnlyWhatChangesSomething) {
   const Model model("resnet18", Mode::infer);
-  const auto names = [&](std::int64_t batch, const MemorySetting& setting, const Device& device) {
+  const auto names = [&](std::int64_t batch, const network::Setting& setting, const Device& device) {
     std::vector<std::string> out;
-    const auto measures = what_would_lower(model.network, model.for_batch(), batch, setting, device);
+    const auto measures = remedies(model.network, model.for_batch(), batch, setting, {&device});
     EXPECT_TRUE(measures);
     if (measures)
-      for (const Measure& m : *measures) out.push_back(m.what);
+      for (const Remedy& m : *measures) out.push_back(m.what);
     return out;
   };
   EXPECT_THAT(names(1, {.precision = Precision::bf16}, processor()), IsEmpty());

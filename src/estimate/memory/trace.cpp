@@ -75,14 +75,14 @@ Result<AllocationTrace> read_trace(std::string_view contents) {
 
 AllocatorSettings settings_of(const AllocationTrace& trace) {
   AllocatorSettings settings;
-  settings.expandable_segments = trace.expandable_segments;
-  if (trace.max_split_size > 0) settings.max_split_size = trace.max_split_size;
+  settings.options.expandable_segments = trace.expandable_segments;
+  if (trace.max_split_size > 0) settings.options.max_split_size = trace.max_split_size;
   return settings;
 }
 
 TraceReplay replay(const AllocationTrace& trace, const AllocatorSettings& settings) {
   CachingAllocator allocator(settings);
-  if (!settings.expandable_segments) allocator.place_segments(trace.segments);
+  if (!settings.options.expandable_segments) allocator.place_segments(trace.segments);
   std::unordered_map<std::uint64_t, CachingAllocator::Handle> live;
   TraceReplay result;
   for (std::size_t i = 0; i < trace.events.size(); ++i) {

@@ -46,9 +46,9 @@ TEST(ReadTrace, WhatItHolds) {
   EXPECT_EQ(trace->torch, "2.11.0");
 
   const AllocatorSettings settings = settings_of(*trace);
-  EXPECT_TRUE(settings.expandable_segments);
+  EXPECT_TRUE(settings.options.expandable_segments);
   EXPECT_TRUE(settings.caching);
-  EXPECT_EQ(settings.max_split_size, 64 * kMiB);
+  EXPECT_EQ(settings.options.max_split_size, 64 * kMiB);
   EXPECT_EQ(settings.capacity, AllocatorSettings().capacity);
 }
 

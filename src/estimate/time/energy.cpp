@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "estimate/time/roofline.hpp"
+#include "estimate/profile/roofline.hpp"
 #include "hardware/ceilings.hpp"
 
 namespace plimsoll::estimate {
@@ -87,7 +87,7 @@ void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic,
   const double busy = (seconds - waiting - kernel_gap(device_)).value();
   if (busy <= 0) return;
   const Load& units = on_vector_units(arithmetic) ? vector_ : matrix_;
-  double watts = memory_.power_at(work.bytes / busy);
+  double watts = memory_.power_at(work.bytes() / busy);
   if (const auto rate = product_rate(arithmetic))
     watts += Load{units.watts, *rate}.power_at(work.flops / busy);
   if (most_) watts = std::min(watts, *most_ - *idle_);

@@ -48,25 +48,25 @@ TEST(EnergyMeter, DrawsIdlePowerWhereNothingIsDone) {
 }
 
 TEST(EnergyMeter, DrawsWhatTheLoadsDrewAtTheirRates) {
-  EXPECT_NEAR(watts(calibrated_board(), true, {.flops = 0, .bytes = 1e12}), 400, 0.1);
-  EXPECT_NEAR(watts(calibrated_board(), true, {.flops = 8e13, .bytes = 0}), 900, 0.1);
+  EXPECT_NEAR(watts(calibrated_board(), true, {.flops = 0, .bytes_read = 1e12}), 400, 0.1);
+  EXPECT_NEAR(watts(calibrated_board(), true, {.flops = 8e13, .bytes_read = 0}), 900, 0.1);
 }
 
 TEST(EnergyMeter, MostOfThePowerComesSoon) {
-  const double tenth = watts(calibrated_board(), true, {.flops = 8e12, .bytes = 0}) - 100;
+  const double tenth = watts(calibrated_board(), true, {.flops = 8e12, .bytes_read = 0}) - 100;
   EXPECT_GT(tenth, 0.3 * 800);
   EXPECT_LT(tenth, 0.5 * 800);
 }
 
 TEST(EnergyMeter, NeverMoreThanTheBoardsLimit) {
-  EXPECT_NEAR(watts(calibrated_board(), true, {.flops = 8e13, .bytes = 1e12}), 1000, 0.1);
-  EXPECT_LE(watts(board(), false, {.flops = 1e15, .bytes = 1e15}), 1000);
+  EXPECT_NEAR(watts(calibrated_board(), true, {.flops = 8e13, .bytes_read = 1e12}), 1000, 0.1);
+  EXPECT_LE(watts(board(), false, {.flops = 1e15, .bytes_read = 1e15}), 1000);
 }
 
 TEST(EnergyMeter, BetweenKernelsOnlyIdlePowerCounts) {
   const hardware::Device device = calibrated_board();
   EnergyMeter short_kernel(device, true);
-  short_kernel.add({.flops = 1e9, .bytes = 1e6}, Arithmetic::bf16, Seconds(1e-6));
+  short_kernel.add({.flops = 1e9, .bytes_read = 1e6}, Arithmetic::bf16, Seconds(1e-6));
   EXPECT_NEAR(short_kernel.joules()->value(), 100e-6, 1e-9);
 }
 
@@ -83,7 +83,7 @@ TEST(EnergyMeter, SharesOfTheLimitWithoutACalibration) {
   const double idle = watts(board(), false, {0, 0});
   EXPECT_GT(idle, 100);
   EXPECT_LT(idle, 250);
-  EXPECT_GT(watts(board(), false, {.flops = 7e13, .bytes = 0}), 900);
+  EXPECT_GT(watts(board(), false, {.flops = 7e13, .bytes_read = 0}), 900);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "estimate/time/time.hpp"
+#include "estimate/test_estimates.hpp"
 #include "network/builder.hpp"
 
 namespace plimsoll::estimate {
@@ -28,7 +28,8 @@ hardware::Device with_peaks() {
 Result<TimeEstimate> estimated(bool product, network::Precision precision) {
   const network::Network network = layer(product);
   const network::Shapes shapes = network::infer(network, network::bind(network, {}).value()).value();
-  return estimate_time(network, shapes, {.lowering = {.precision = precision}}, with_peaks());
+  const hardware::Device device = with_peaks();
+  return time_of(network, shapes, {.precision = precision}, {&device});
 }
 
 TEST(ShareOfPeak, IsTheProductsFlopsOverTimeAndPeakOfTheirArithmetic) {

@@ -6,37 +6,20 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
-#include "estimate/memory/lowering.hpp"
-#include "hardware/calibration.hpp"
-#include "hardware/device.hpp"
-#include "network/inference.hpp"
-#include "network/setting.hpp"
-
-namespace plimsoll::hardware {
-class OperatorCurves;
-}
+#include "estimate/profile/profile.hpp"
 
 namespace plimsoll::estimate {
-
-enum class Bottleneck : std::uint8_t { compute, memory, launch };
-[[nodiscard]] std::string_view name(Bottleneck bottleneck);
 
 /// The terms in which PALEO writes a layer's time (Qi, Sparks, Talwalkar, ICLR 2017): reading inputs,
 /// computing, writing results, at the rates that the device really reaches.
 struct LayerTime {
-  std::uint32_t op = 0;  ///< in the main graph's operators; kLossCall, kOptimizerCall
+  std::uint32_t op = 0;  ///< in the main graph's operators; program::kLossCall, program::kOptimizerCall
   Seconds forward = {}, backward = {};
   Seconds low = {}, high = {};  ///< of both together, 95 %
   Seconds read = {}, compute = {}, write = {};
   double flops = 0, bytes = 0;
   Bottleneck bottleneck = Bottleneck::memory;
   std::int64_t kernels = 0;
-};
-inline constexpr std::uint32_t kOptimizerCall = 0xfffffffe;
-
-struct TimeSetting {
-  LoweringOptions lowering = {};                           ///< `gpu` follows from the device
-  network::Optimizer optimizer = network::Optimizer::sgd;  ///< training
 };
 
 /// One pass, or one training step, of one batch.
@@ -52,21 +35,18 @@ struct TimeEstimate {
   Bottleneck bottleneck = Bottleneck::memory;
   std::optional<Joules> joules;
   std::optional<Seconds> load;  ///< weights from the host's memory onto the device
-  hardware::Provenance provenance = hardware::Provenance::datasheet;  ///< calibrated, or datasheet
-  std::vector<LayerTime> layers;
+  /// Calibrated where measured points tell most of the time; else the datasheet's.
+  hardware::Provenance provenance = hardware::Provenance::datasheet;
+  std::vector<LayerTime> layers;  ///< as the network runs them, then sums of gradients, then the step
   std::vector<std::string> notes;
 };
 
-/// Pure. With the curves of a calibration, or (null) by the datasheet and the efficiencies that classes of
-/// kernels usually reach. Fails where the device has too few figures to say anything.
-[[nodiscard]] Result<TimeEstimate> estimate_time(const Program& program, const TimeSetting& setting,
-                                                 const hardware::Device& device,
-                                                 const hardware::OperatorCurves* curves = nullptr);
+/// A profile of the program on the target, folded. Pure.
+[[nodiscard]] TimeEstimate estimate_time(const program::Program& program, const Profile& profile,
+                                         const Target& target);
 
-/// Lowers the network for the kind of device, and times that.
-[[nodiscard]] Result<TimeEstimate> estimate_time(const network::Network& network,
-                                                 const network::Shapes& shapes, const TimeSetting& setting,
-                                                 const hardware::Device& device,
-                                                 const hardware::OperatorCurves* curves = nullptr);
+/// Profiles the program first. Fails where the device has too few figures to say anything.
+[[nodiscard]] Result<TimeEstimate> estimate_time(const program::Program& program,
+                                                 const network::Setting& setting, const Target& target);
 
 }  // namespace plimsoll::estimate

@@ -5,7 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/time/roofline.hpp"
+#include "estimate/profile/roofline.hpp"
+#include "estimate/test_estimates.hpp"
 #include "hardware/operator_curve.hpp"
 #include "network/test_network.hpp"
 
@@ -47,10 +48,8 @@ TensorId two_layers(Builder& b) {
 
 Result<TimeEstimate> timed(const Built& net, network::Mode mode, const hardware::Device& device,
                            const hardware::OperatorCurves* curves = nullptr) {
-  TimeSetting setting;
-  setting.lowering.mode = mode;
-  setting.lowering.loss = network::Loss::mean_square;
-  return estimate_time(net.network, net.shapes, setting, device, curves);
+  return time_of(net.network, net.shapes, {.mode = mode, .loss = network::Loss::mean_square},
+                 {&device, curves});
 }
 
 TEST(EstimateTime, LayersAddUpToThePass) {
@@ -78,7 +77,7 @@ TEST(EstimateTime, LaunchesOfAGpuThatNobodyCalibratedAreAssumed) {
   EXPECT_EQ(time->eager_launch->provenance, hardware::Provenance::assumed);
   EXPECT_GE(time->eager.value(), 3 * time->eager_launch->value) << "three kernels, handed over one by one";
   // Two products follow other kernels: beside the roofline each waits as on the GPU that was measured.
-  const Result<Program> program = lower(net.network, net.shapes, {.gpu = true});
+  const Result<Program> program = program::lower(net.network, net.shapes, {}, {});
   ASSERT_TRUE(program) << program.error().text();
   double roofline = 0;
   for (const OperatorCase& c : program->kernels) roofline += roofline_time(c, gpu())->seconds.value();
@@ -144,21 +143,11 @@ TEST(EstimateTime, AChangeOfKernelsComesBeforeEachOfThem) {
   EXPECT_NEAR((with->seconds - without->seconds).value(), 2 * 2e-6 + 0.5e-6, 1e-12);
 }
 
-TEST(EstimateTime, TheTimeOfALoweredProgramIsTheSame) {
-  const Built net = built(two_layers);
-  TimeSetting setting;
-  const auto program = lower(net.network, net.shapes, setting.lowering);
-  ASSERT_TRUE(program);
-  const auto whole = estimate_time(net.network, net.shapes, setting, gpu());
-  const auto parts = estimate_time(*program, setting, gpu());
-  ASSERT_TRUE(whole && parts);
-  EXPECT_EQ(whole->seconds, parts->seconds);
-}
-
 // ---- Which kernels a network runs
 
-std::int64_t count(const Built& net, OperatorClass what, LoweringOptions options = {}) {
-  const auto program = lower(net.network, net.shapes, options);
+std::int64_t count(const Built& net, OperatorClass what, const network::Setting& setting = {},
+                   const program::Platform& platform = {}) {
+  const auto program = program::lower(net.network, net.shapes, setting, platform);
   EXPECT_TRUE(program);
   return std::ranges::count(program->kernels, what, &OperatorCase::operator_class);
 }
@@ -172,13 +161,13 @@ TensorId depthwise(Builder& b, bool moved) {
 }
 
 TEST(Kernels, DepthwiseConvolutionsKnowTheirLayout) {
-  const Built plain = built([](Builder& b) { return depthwise(b, false); }),
-              moved = built([](Builder& b) { return depthwise(b, true); });
+  const Built plain = built([](Builder&b) { return depthwise(b, false); }),
+              moved = built([](Builder&b) { return depthwise(b, true); });
   EXPECT_EQ(count(plain, OperatorClass::depthwise), 1);
   EXPECT_EQ(count(plain, OperatorClass::depthwise_channels_last), 0);
   EXPECT_EQ(count(moved, OperatorClass::depthwise), 0);
   EXPECT_EQ(count(moved, OperatorClass::depthwise_channels_last), 1);
-  EXPECT_EQ(count(moved, OperatorClass::depthwise, {.gpu = false}), 1);
+  EXPECT_EQ(count(moved, OperatorClass::depthwise, {}, {.gpu = false}), 1);
 }
 
 /// The joint projection of torch.nn.MultiheadAttention, unpacked, with rows in another order.
@@ -202,9 +191,7 @@ TEST(Kernels, AttentionsOwnWayOfInferenceCopiesNothing) {
   const Built net = built(unpacked_projection);
   EXPECT_EQ(count(net, OperatorClass::copy), 0);
   EXPECT_EQ(count(net, OperatorClass::copy, {.mode = network::Mode::train}), 1);
-  LoweringOptions autocast;
-  autocast.precision = network::Precision::amp_bf16;
-  EXPECT_GT(count(net, OperatorClass::copy, autocast), 0);
+  EXPECT_GT(count(net, OperatorClass::copy, {.precision = network::Precision::amp_bf16}), 0);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Written by bench/device/fit_workspace.py from measurements on an H200; not to be edited by hand.
-#include "estimate/memory/convolution_workspace_table.hpp"
+#include "program/convolution_workspace_table.hpp"
 
-namespace plimsoll::estimate {
+namespace plimsoll::program {
 namespace {
 
 using enum WorkspaceFeature;
@@ -395,4 +395,4 @@ WorkspaceTable workspace_table() {
   return {kTerms, kNodes, kRoots};
 }
 
-}  // namespace plimsoll::estimate
+}  // namespace plimsoll::program

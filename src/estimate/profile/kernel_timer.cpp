@@ -1,0 +1,93 @@
+#include "estimate/profile/kernel_timer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/operator_place.hpp"
+
+namespace plimsoll::estimate {
+namespace {
+
+using hardware::OperatorCase;
+using hardware::OperatorClass;
+using hardware::Prediction;
+
+constexpr double kNormal95 = 1.96;
+// What a product takes longer after a different kernel: of an H200, whose calibration has them; assumed for
+// every GPU that nobody has calibrated.
+constexpr double kProductChange = 1.185e-6, kHalfProductChange = 1.944e-6;  // s
+
+}  // namespace
+
+bool is_product(OperatorClass what) {
+  return hardware::is_matrix_product(what) || what == OperatorClass::depthwise ||
+         what == OperatorClass::depthwise_channels_last;
+}
+
+std::optional<KernelTime> KernelTimer::time(const OperatorCase& c) {
+  if (curves_ == nullptr) return by_datasheet(c);
+  const auto [entry, fresh] = known_.try_emplace(c);
+  if (fresh) entry->second = calibrated(c);
+  return entry->second;
+}
+
+/// Kernels of a GPU follow each other as on the GPU that was measured.
+std::optional<KernelTime> KernelTimer::by_datasheet(const OperatorCase& c) const {
+  std::optional<KernelTime> kernel = roofline_time(c, device_);
+  if (!kernel || device_.kind != hardware::DeviceKind::gpu || !is_product(c.operator_class)) return kernel;
+  kernel->change =
+      Seconds(format_of(c.arithmetic) == KernelFormat::half ? kHalfProductChange : kProductChange);
+  kernel->seconds += kernel->change;
+  return kernel;
+}
+
+std::optional<KernelTime> KernelTimer::calibrated(const OperatorCase& c) const {
+  const auto predicted = predict(c);
+  if (!predicted) return roofline_time(c, device_);
+  const Seconds change(change_before(c)), seconds = Seconds(predicted->seconds) + change;
+  return KernelTime{.seconds = seconds,
+                    .change = change,
+                    .log_error = predicted->log_error,
+                    .provenance = hardware::Provenance::calibrated,
+                    .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, seconds, device_)};
+}
+
+/// Points are timed one after another of the same kind; in a network others come between.
+double KernelTimer::change_before(const OperatorCase& c) const {
+  const bool half = format_of(c.arithmetic) == KernelFormat::half;
+  if (!device_.calibration) return 0;
+  for (const hardware::KernelChange& change : device_.calibration->changes)
+    if ((format_of(change.arithmetic) == KernelFormat::half) == half)
+      return is_product(c.operator_class) ? change.product : change.other;
+  return 0;
+}
+
+/// Libraries have better kernels for half precision where channels are the fastest: how much better nobody
+/// has timed, but no better than bandwidth allows.
+std::optional<Prediction> KernelTimer::between_layouts(std::optional<Prediction> other_layout,
+                                                       const OperatorCase& c) const {
+  if (!other_layout || format_of(c.arithmetic) != KernelFormat::half || !device_.memory_bandwidth)
+    return other_layout;
+  const double least =
+      kernel_gap(device_).value() + hardware::work_of(c).bytes() / device_.memory_bandwidth->value;
+  const double apart = std::max(std::log(other_layout->seconds / least), 0.0);
+  return Prediction{other_layout->seconds * std::exp(-apart / 2),
+                    std::hypot(apart / 2 / kNormal95, other_layout->log_error)};
+}
+
+/// Where nobody timed such kernels, by those that come closest; nothing where none does.
+std::optional<Prediction> KernelTimer::predict(OperatorCase c) const {
+  using hardware::Arithmetic;
+  const auto predicted = curves_->predict(c);
+  if (predicted) return predicted;
+  if (c.operator_class == OperatorClass::depthwise_channels_last) {
+    c.operator_class = OperatorClass::depthwise;
+    return between_layouts(curves_->predict(c), c);
+  }
+  // A boolean or a whole number takes as long as a float.
+  if (c.arithmetic != Arithmetic::int8 && c.arithmetic != Arithmetic::fp64) return std::nullopt;
+  c.arithmetic = Arithmetic::fp32;
+  return curves_->predict(c);
+}
+
+}  // namespace plimsoll::estimate

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+
+#include "network/symbols.hpp"
+
+namespace plimsoll::network {
+
+/// Counts are whole numbers. One that leaves 63 bits, or depends on an extent without a bound, sticks at
+/// kUnbounded, which is shown as "no bound known" and never as a number.
+
+[[nodiscard]] inline std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  return a == kUnbounded || b == kUnbounded || __builtin_add_overflow(a, b, &r) ? kUnbounded : r;
+}
+
+[[nodiscard]] inline std::int64_t product(std::int64_t a, std::int64_t b) {
+  if (a == 0 || b == 0) return 0;
+  std::int64_t r = 0;
+  return a == kUnbounded || b == kUnbounded || __builtin_mul_overflow(a, b, &r) ? kUnbounded : r;
+}
+
+[[nodiscard]] inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  return a == kUnbounded ? kUnbounded : b == 0 ? 0 : a / b;
+}
+
+}  // namespace plimsoll::network

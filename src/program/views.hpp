@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "program/program.hpp"
+
+namespace plimsoll::program {
+
+/// Strides of a tensor without gaps, the last dimension fastest.
+void set_contiguous(Value& value);
+/// The same elements under new extents without a copy, as torch.Tensor.view finds them; nullopt where the
+/// strides do not allow it, which is where reshape copies.
+[[nodiscard]] std::optional<Value> viewed(const Value& value, std::span<const std::int64_t> dims);
+[[nodiscard]] Value permuted(const Value& value, std::span<const std::int64_t> order);
+[[nodiscard]] Value expanded(const Value& value, std::span<const std::int64_t> dims);
+/// Each matrix of the last two dimensions can be read by a BLAS, and the dimensions before can be one.
+[[nodiscard]] bool is_batch_of_matrices(const Value& value);
+/// Dense, with the channels fastest: what cuDNN runs without converting.
+[[nodiscard]] bool is_channels_last(const Value& value);
+/// The last dimension stays together, and is a cache line or more: copied as fast as if all was contiguous.
+[[nodiscard]] bool rows_stay_whole(const Value& value);
+/// `result`, of the same extents as `like`, laid out as an element-wise kernel does: in the order of `like`.
+void set_layout_like(Value& result, const Value& like);
+
+}  // namespace plimsoll::program
