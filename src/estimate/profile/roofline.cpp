@@ -23,8 +23,8 @@ std::optional<double> rate_of(const Device& device, Arithmetic arithmetic) {
       {Arithmetic::fp64, Arithmetic::fp64, Arithmetic::fp64, Arithmetic::fp64},
       {Arithmetic::fp32, Arithmetic::fp32, Arithmetic::fp32, Arithmetic::fp32},
       {Arithmetic::tf32, Arithmetic::fp32, Arithmetic::fp32, Arithmetic::fp32},
-      {Arithmetic::fp16, Arithmetic::bf16, Arithmetic::fp32, Arithmetic::fp32},
-      {Arithmetic::bf16, Arithmetic::fp16, Arithmetic::fp32, Arithmetic::fp32},
+      {Arithmetic::fp16, Arithmetic::fp32, Arithmetic::bf16, Arithmetic::bf16},
+      {Arithmetic::bf16, Arithmetic::fp32, Arithmetic::fp16, Arithmetic::fp16},
       {Arithmetic::int8, Arithmetic::fp16, Arithmetic::fp32, Arithmetic::fp32},
       {Arithmetic::fp8, Arithmetic::fp16, Arithmetic::bf16, Arithmetic::fp32},
   }};
