@@ -1,4 +1,4 @@
-// Layers: convolutions, matrix products, attention, normalization, pooling, dropout, reductions.
+// Layers: convolutions, matrix products, pooling, dropout, reductions.
 #include <algorithm>
 
 #include "hardware/operator_curve.hpp"
@@ -17,10 +17,7 @@ using network::TensorId;
 using Saved = LoweringRule::Saved;
 using hardware::Direction;
 using hardware::OperatorClass;
-
-std::int64_t rounded_up(std::int64_t n, std::int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
+using network::product, network::sum;
 
 ConvolutionShape convolution_shape(Lowering& l, const Operator& op, const Value& x, const Value& w,
                                    const Value& y) {
@@ -40,12 +37,6 @@ ConvolutionShape convolution_shape(Lowering& l, const Operator& op, const Value&
     if (i < dilations.size()) s.dilation[i] = dilations[i];
   }
   return s;
-}
-
-std::int64_t positions(const Value& v) {
-  std::int64_t n = 1;
-  for (std::size_t i = 2; i < v.rank; ++i) n = network::product(n, std::max<std::int64_t>(v.dims[i], 1));
-  return n;
 }
 
 /// The convolution as calibrations know it. A single dimension is a row; of three the first counts as batch.
@@ -81,7 +72,8 @@ void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId
   if (channels_last && s.in_channels > s.groups)  // its weights are brought into the same order each time
     l.kernel(OperatorClass::transpose, type,
              {s.out_channels, s.in_channels / s.groups,
-              l.at(w).elements * s.groups / (s.out_channels * s.in_channels)});
+              network::product(l.at(w).elements, s.groups) /
+                  std::max<std::int64_t>(network::product(s.out_channels, s.in_channels), 1)});
   run(transposed ? Direction::backward_input : Direction::forward, false, x);
   run(transposed ? Direction::forward : Direction::backward_input, true, x);
   run(Direction::backward_weight, true, w);
@@ -148,98 +140,6 @@ void lower_convolution(Lowering& l, const Operator& op, const LoweringRule& rule
     l.backward_workspace(weight_gradient, copies);
   }
   l.backward_gradient(b);
-  l.end({y});
-}
-
-void lower_batch_norm(Lowering& l, const Operator& op, const LoweringRule&) {
-  const ValueId x = l.value(l.input(op, 0)), scale = l.value(l.input(op, 1)), shift = l.value(l.input(op, 2));
-  if (x == kNoValue) return;
-  const bool gradient = l.needs_gradient(x) || l.needs_gradient(scale);
-  l.begin();
-  const ValueId y = l.make(l.output(op, 0), l.at(x).type, gradient);
-  l.lay_out_like(y, x);
-  l.save(x);
-  l.save(scale);
-  // Exports by torch.export write BatchNorm as in evaluation; in a training step it still gathers statistics.
-  if (l.training()) {
-    const std::int64_t channels = l.at(x).rank > 1 ? l.at(x).dims[1] : 1;
-    l.save(l.make_hidden(channels, DataType::float32));
-    l.save(l.make_hidden(channels, DataType::float32));
-  }
-  const std::int64_t channels = l.at(x).rank > 1 ? std::max<std::int64_t>(l.at(x).dims[1], 1) : 1;
-  const Lowering::Extents extents = {l.at(x).dims[0], channels, positions(l.at(x))};
-  if (l.training()) {
-    l.kernel(OperatorClass::unary, DataType::int64, {1});  // how many batches it has seen
-    l.kernel(OperatorClass::batch_norm_training, l.at(x).type, extents);
-  } else {
-    l.kernel(OperatorClass::batch_norm, l.at(x).type, extents);
-  }
-  l.backward_kernel(l.needs_gradient(x) ? x : scale, OperatorClass::batch_norm_training,
-                    Direction::backward_input, l.at(x).type, extents);
-  l.backward_gradient(x);
-  l.backward_gradient(scale);
-  l.backward_gradient(shift);
-  l.end({y});
-}
-
-void lower_layer_norm_row(Lowering& l, const Operator& op, const LoweringRule&) {
-  lower_layer_norm(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
-}
-
-/// Statistics over each group of channels of a sample.
-void lower_group_norm(Lowering& l, const Operator& op, const LoweringRule&) {
-  ValueId x = l.value(l.input(op, 0));
-  const ValueId scale = l.value(l.input(op, 1)), shift = l.value(l.input(op, 2));
-  if (x == kNoValue) return;
-  x = l.cast(x, l.full_type(l.at(x).type));
-  x = l.contiguous(x);
-  l.begin();
-  const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x) || l.needs_gradient(scale));
-  const Value& v = l.at(x);
-  const std::int64_t batch = v.rank > 0 ? v.dims[0] : 1, channels = v.rank > 1 ? v.dims[1] : 1;
-  const std::int64_t groups = std::max<std::int64_t>(l.integer(op, "num_groups", 1), 1);
-  const Lowering::Extents extents = {batch, channels, positions(v), groups};
-  l.kernel(OperatorClass::group_norm, v.type, extents);
-  l.backward_kernel(l.needs_gradient(x) ? x : scale, OperatorClass::group_norm, Direction::backward_input,
-                    v.type, extents);
-  // The mean and the reciprocal deviation of each group.
-  const DataType type = v.type;
-  const ValueId mean = l.make_hidden(network::product(batch, groups), type),
-                deviation = l.make_hidden(network::product(batch, groups), type);
-  for (const ValueId kept : {x, scale, mean, deviation}) l.save(kept);
-  l.backward_gradient(x);
-  l.backward_gradient(scale);
-  l.backward_gradient(shift);
-  l.end({y});
-}
-
-/// Runs as BatchNorm with the statistics of this very pass, over one sample of batch x channels channels; its
-/// weights are repeated for each sample.
-void lower_instance_norm(Lowering& l, const Operator& op, const LoweringRule&) {
-  ValueId x = l.value(l.input(op, 0));
-  const ValueId scale = l.value(l.input(op, 1)), shift = l.value(l.input(op, 2));
-  if (x == kNoValue) return;
-  x = l.contiguous(x);
-  l.begin();
-  const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x) || l.needs_gradient(scale));
-  const Value v = l.at(x);
-  const std::int64_t channels =
-      network::product(v.rank > 0 ? v.dims[0] : 1, v.rank > 1 ? std::max<std::int64_t>(v.dims[1], 1) : 1);
-  const Lowering::Extents extents = {1, channels, positions(v)};
-  std::vector<ValueId> kept = {x};
-  for (const ValueId weight : {scale, shift})
-    if (weight != kNoValue) {
-      kept.push_back(l.make_hidden(channels, l.at(weight).type));
-      l.kernel(OperatorClass::copy, l.at(weight).type, {channels});
-    }
-  for (int i = 0; i < 2; ++i) kept.push_back(l.make_hidden(channels, DataType::float32));
-  l.kernel(OperatorClass::batch_norm_training, v.type, extents);
-  l.backward_kernel(l.needs_gradient(x) ? x : scale, OperatorClass::batch_norm_training,
-                    Direction::backward_input, v.type, extents);
-  for (const ValueId id : kept) l.save(id);
-  l.backward_gradient(x);
-  l.backward_gradient(scale);
-  l.backward_gradient(shift);
   l.end({y});
 }
 
@@ -377,7 +277,7 @@ void name_products(Lowering& l, ValueId a, ValueId b, const Value& y, DataType t
   const Value& v = l.at(known);
   const std::int64_t n = y.dims[y.rank - 1], m = y.rank > 1 ? y.dims[y.rank - 2] : 1;
   const std::int64_t k = v.rank == 0 ? 1 : v.dims[a != kNoValue || v.rank < 2 ? v.rank - 1 : v.rank - 2];
-  const std::int64_t batch = y.elements / std::max<std::int64_t>(m * n, 1);
+  const std::int64_t batch = y.elements / std::max<std::int64_t>(product(m, n), 1);
   l.kernel(OperatorClass::batched, type, {batch, m, n, k});
   l.backward_kernel(a, OperatorClass::batched, Direction::forward, type, {batch, m, k, n});
   l.backward_kernel(b, OperatorClass::batched, Direction::forward, type, {batch, k, n, m});
@@ -405,14 +305,8 @@ void lower_mat_mul(Lowering& l, const Operator& op, const LoweringRule&) {
   l.end({y});
 }
 
-void lower_attention_row(Lowering& l, const Operator& op, const LoweringRule&) {
-  lower_attention(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
-}
-
 constexpr LoweringRule kLayerRules[] = {
-    {"Attention", lower_attention_row},
     {"AveragePool", lower_pool, CastPolicy::natural, Saved::input},
-    {"BatchNormalization", lower_batch_norm},
     {"Conv", lower_convolution, CastPolicy::low},
     {"ConvTranspose", lower_convolution, CastPolicy::low},
     {"CumSum", lower_reduction, CastPolicy::full},
@@ -420,14 +314,10 @@ constexpr LoweringRule kLayerRules[] = {
     {"Gemm", lower_gemm, CastPolicy::low},
     {"GlobalAveragePool", lower_pool},
     {"GlobalMaxPool", lower_max_pool},
-    {"GroupNormalization", lower_group_norm, CastPolicy::full},
-    {"InstanceNormalization", lower_instance_norm},
     {"LRN", lower_softmax, CastPolicy::natural, Saved::input},
-    {"LayerNormalization", lower_layer_norm_row, CastPolicy::full},
     {"LogSoftmax", lower_softmax, CastPolicy::full, Saved::result},
     {"MatMul", lower_mat_mul, CastPolicy::low},
     {"MaxPool", lower_max_pool},
-    {"RMSNormalization", lower_layer_norm_row, CastPolicy::full},
     {"ReduceL1", lower_reduction, CastPolicy::full, Saved::input},
     {"ReduceL2", lower_reduction, CastPolicy::full, Saved::input},
     {"ReduceLogSumExp", lower_reduction, CastPolicy::full, Saved::input},
@@ -466,144 +356,6 @@ void lower_linear(Lowering& l, TensorId input, TensorId weight, TensorId bias, T
   l.backward_gradient(x);
   l.backward_gradient(w);
   if (b != kNoValue) l.backward_sum(y, b);
-  l.end({y});
-}
-
-void lower_layer_norm(Lowering& l, TensorId input, TensorId scale, TensorId shift, TensorId output) {
-  ValueId x = l.value(input);
-  const ValueId g = l.value(scale), b = l.value(shift);
-  if (x == kNoValue) return;
-  x = l.cast(x, l.full_type(l.at(x).type));
-  x = l.contiguous(x);
-  l.begin();
-  const ValueId y = l.make(output, l.at(x).type, l.needs_gradient(x) || l.needs_gradient(g));
-  if (l.training()) {
-    const std::int64_t width = g == kNoValue ? 1 : std::max<std::int64_t>(l.at(g).elements, 1);
-    const std::int64_t rows = l.at(x).elements / width;
-    l.save(l.make_hidden(rows, DataType::float32));
-    l.save(l.make_hidden(rows, DataType::float32));
-  }
-  const std::int64_t scale_width = g == kNoValue ? 1 : std::max<std::int64_t>(l.at(g).elements, 1);
-  const Lowering::Extents extents = {l.at(x).elements / scale_width, scale_width};
-  l.kernel(OperatorClass::layer_norm, l.at(x).type, extents);
-  l.backward_kernel(l.needs_gradient(x) ? x : g, OperatorClass::layer_norm, Direction::backward_input,
-                    l.at(x).type, extents);
-  l.save(x);
-  l.save(g);
-  l.backward_gradient(x);
-  l.backward_gradient(g);
-  l.backward_gradient(b);
-  l.end({y});
-}
-
-/// With a mask that it is given PyTorch takes attention apart and computes it in fp32 (seen in its profiler
-/// under capture, where nobody may look whether the mask allows everything).
-void name_unfused_attention(Lowering& l, ValueId q, std::int64_t batches, std::int64_t heads,
-                            std::int64_t queries, std::int64_t keys, std::int64_t width, DataType type) {
-  const std::int64_t products = batches * heads, scores = products * queries * keys;
-  const std::int64_t rows = products * queries * width, others = products * keys * width;
-  const DataType full = DataType::float32;
-  const bool half = type != full;
-  for (const std::int64_t tokens : {queries, keys, keys}) {  // heads side by side, and wider
-    l.kernel(OperatorClass::transpose, full, {batches * tokens, heads, width});
-    if (half) l.kernel(OperatorClass::transpose, type, {batches * tokens, heads, width});
-  }
-  l.kernel(OperatorClass::unary, full, {rows});  // the scale's root for query and key
-  l.kernel(OperatorClass::unary, full, {others});
-  l.kernel(OperatorClass::batched, full, {products, queries, keys, width});
-  l.kernel(OperatorClass::unary, type, {batches * queries * keys});
-  l.kernel(OperatorClass::broadcast, full, {1, batches * queries * keys, heads});
-  l.kernel(OperatorClass::softmax, full, {products * queries, keys});
-  l.kernel(OperatorClass::row_sum, DataType::boolean,
-           {products * queries, keys});  // rows that are masked wholly
-  l.kernel(OperatorClass::unary, DataType::boolean, {scores});
-  l.kernel(OperatorClass::binary, full, {scores});
-  l.kernel(OperatorClass::batched, full, {products, queries, width, keys});
-  if (half) l.kernel(OperatorClass::copy, full, {rows});
-  const Direction d = Direction::forward;
-  for (int i = 0; i < 2; ++i) {
-    l.backward_kernel(q, OperatorClass::batched, d, full, {products, queries, keys, width});
-    l.backward_kernel(q, OperatorClass::batched, d, full, {products, queries, width, keys});
-    l.backward_kernel(q, OperatorClass::unary, d, full, {rows});
-  }
-  l.backward_kernel(q, OperatorClass::softmax, Direction::backward_input, full, {products * queries, keys});
-  l.backward_kernel(q, OperatorClass::binary, d, full, {scores});
-}
-
-void name_attention(Lowering& l, ValueId q, ValueId k, const Value& result, DataType type) {
-  const Value &query = l.at(q), &key = l.at(k);
-  if (query.rank < 2 || key.rank < 2 || result.rank < 2) return;
-  const std::int64_t width = query.dims[query.rank - 1], queries = query.dims[query.rank - 2];
-  const std::int64_t keys = key.dims[key.rank - 2];
-  const std::int64_t heads = result.rank > 2 ? result.dims[result.rank - 3] : 1;
-  const std::int64_t batch =
-      result.elements / std::max<std::int64_t>(heads * queries * result.dims[result.rank - 1], 1);
-  if (!l.is_causal() && l.is_masked() && l.platform().gpu)
-    return name_unfused_attention(l, q, batch, heads, queries, keys, width, type);
-  const Lowering::Extents extents = {batch, heads, queries, keys, width, l.is_causal() ? 1 : 0};
-  l.kernel(OperatorClass::attention, type, extents);
-  l.backward_kernel(q, OperatorClass::attention, Direction::backward_input, type, extents);
-}
-
-// Fused attention: query, key, value, result and the logarithms of the sums are kept, never the scores.
-// float32 takes the memory-efficient kernel, which accumulates the query's gradient in a buffer of its own;
-// half precision on a current GPU takes cuDNN's.
-void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, TensorId output) {
-  ValueId q = l.value(query), k = l.value(key), v = l.value(value);
-  if (q == kNoValue || k == kNoValue || v == kNoValue) return;
-  const DataType type = l.low_type(l.natural_type({q, k, v}));
-  q = l.cast(q, type);
-  k = l.cast(k, type);
-  v = l.cast(v, type);
-  const ValueId first_k = l.value(l.before_repetition(key)), first_v = l.value(l.before_repetition(value));
-  if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
-    // Grouped queries share a head's key and value: the cache holds each once.
-    const bool repeated = l.at(first_k).elements < l.at(k).elements;
-    const ValueId kept_k = l.cached(repeated ? l.cast(first_k, type) : k),
-                  kept_v = l.cached(repeated ? l.cast(first_v, type) : v);
-    if (!repeated) {
-      k = kept_k;
-      v = kept_v;
-    }
-  }
-  l.begin();
-  const ValueId y = l.make(output, type, l.needs_gradient(q) || l.needs_gradient(k) || l.needs_gradient(v));
-  const bool half = network::bits(type) == 16;
-  if (half)
-    l.lay_out_like(y, q);
-  else
-    l.lay_out_tokens_first(y);
-  const Value& result = l.at(y);
-  const std::int64_t width = result.rank > 0 ? std::max<std::int64_t>(result.dims[result.rank - 1], 1) : 1;
-  const std::int64_t tokens = result.rank > 1 ? std::max<std::int64_t>(result.dims[result.rank - 2], 1) : 1;
-  const std::int64_t rows = result.elements / width, heads = rows / tokens;
-  const std::int64_t bytes = result.bytes();
-  name_attention(l, q, k, result, type);
-  if (l.training()) {
-    l.save(l.make_hidden(half ? rows : heads * rounded_up(tokens, 32), DataType::float32));
-    l.save(q);
-    l.save(k);
-    l.save(v);
-    l.save(y);
-  }
-  if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
-    const Value& keys = l.at(k);
-    const std::int64_t key_tokens = keys.rank > 1 ? std::max<std::int64_t>(keys.dims[keys.rank - 2], 1) : 1;
-    const std::int64_t bits = network::bits(type);
-    l.add_cache((l.at(first_k).elements + l.at(first_v).elements) / key_tokens * bits / 8);
-  }
-  l.backward_gradient(q);
-  l.backward_gradient(k);
-  l.backward_gradient(v);
-  if (half) {
-    const std::int64_t workspace = 2 * bytes + rows * 4;
-    l.backward_workspace(workspace, workspace);
-  } else {
-    l.backward_scratch(bytes);  // gradient times result, summed by row
-    l.backward_drop();
-    l.backward_scratch(bytes / tokens * rounded_up(tokens, 64));
-    l.backward_drop();
-  }
   l.end({y});
 }
 

@@ -13,6 +13,7 @@ namespace {
 using network::DataType;
 using network::kNoTensor;
 using network::Operator;
+using network::product;
 using network::TensorId;
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 60, kMostElements = std::int64_t{1} << 62;
@@ -337,13 +338,15 @@ void Lowering::lay_out_like(ValueId result, ValueId input) {
 void Lowering::lay_out_channels_last(ValueId result) {
   Value& v = program_.values[static_cast<std::size_t>(result)];
   if (v.rank != 4 || !v.strided) return;
-  v.strides = {v.dims[1] * v.dims[2] * v.dims[3], 1, v.dims[3] * v.dims[1], v.dims[1]};
+  const auto [n, c, h, w] = std::array{v.dims[0], v.dims[1], v.dims[2], v.dims[3]};
+  v.strides = {product(product(c, h), w), 1, product(w, c), c};
 }
 
 void Lowering::lay_out_tokens_first(ValueId result) {
   Value& v = program_.values[static_cast<std::size_t>(result)];
   if (v.rank != 4 || !v.strided) return;
-  v.strides = {v.dims[1] * v.dims[2] * v.dims[3], v.dims[3], v.dims[1] * v.dims[3], 1};
+  const auto [n, heads, tokens, width] = std::array{v.dims[0], v.dims[1], v.dims[2], v.dims[3]};
+  v.strides = {product(product(heads, tokens), width), width, product(heads, width), 1};
 }
 
 void Lowering::bind_view(TensorId tensor, ValueId of, Value view) {
@@ -579,7 +582,8 @@ Result<Program> lower(const network::Network& network, const network::Shapes& sh
 const LoweringRule* lowering_rule(network::OperatorKind kind) {
   static const std::vector<const LoweringRule*> rules = [] {
     std::vector<const LoweringRule*> table(network::operator_table().size(), nullptr);
-    for (const auto rows : {elementwise_rules(), view_rules(), layer_rules()})
+    for (const auto rows :
+         {elementwise_rules(), view_rules(), layer_rules(), normalization_rules(), attention_rules()})
       for (const LoweringRule& row : rows) {
         const auto found = network::find_operator("", row.name);
         if (found != network::kUnknownKind) table[static_cast<std::size_t>(found)] = &row;

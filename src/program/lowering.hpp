@@ -182,6 +182,8 @@ struct LoweringRule {
 [[nodiscard]] std::span<const LoweringRule> elementwise_rules();
 [[nodiscard]] std::span<const LoweringRule> view_rules();
 [[nodiscard]] std::span<const LoweringRule> layer_rules();
+[[nodiscard]] std::span<const LoweringRule> normalization_rules();
+[[nodiscard]] std::span<const LoweringRule> attention_rules();
 
 // Kernels that several rows and the fusions share.
 void lower_unary(Lowering& l, const network::Operator& op, const LoweringRule& rule);

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "network/saturating.hpp"
+
 namespace plimsoll::program {
 namespace {
+
+using network::product;
 
 constexpr std::int64_t kFurthest = std::int64_t{1}
                                    << 62;  // between elements of a tensor that is too large anyway
@@ -56,11 +60,12 @@ std::optional<Value> viewed(const Value& value, std::span<const std::int64_t> di
   std::int64_t chunk_stride = value.strides[value.rank - 1];
   std::int64_t old_elements = 1, new_elements = 1;
   for (std::size_t i = value.rank; i-- > 0;) {
-    old_elements *= value.dims[i];
-    if (i != 0 && (value.dims[i - 1] == 1 || value.strides[i - 1] == old_elements * chunk_stride)) continue;
+    old_elements = product(old_elements, value.dims[i]);
+    if (i != 0 && (value.dims[i - 1] == 1 || value.strides[i - 1] == product(old_elements, chunk_stride)))
+      continue;
     while (view >= 0 && (new_elements < old_elements || dims[static_cast<std::size_t>(view)] == 1)) {
-      result.strides[static_cast<std::size_t>(view)] = new_elements * chunk_stride;
-      new_elements *= dims[static_cast<std::size_t>(view)];
+      result.strides[static_cast<std::size_t>(view)] = product(new_elements, chunk_stride);
+      new_elements = product(new_elements, dims[static_cast<std::size_t>(view)]);
       --view;
     }
     if (new_elements != old_elements) return std::nullopt;
@@ -117,7 +122,8 @@ bool is_channels_last(const Value& value) {
   const auto& [n, c, h, w] = std::tie(value.dims[0], value.dims[1], value.dims[2], value.dims[3]);
   if (h == 1 && w == 1) return false;
   return value.strides[1] == 1 && (w == 1 || value.strides[3] == c) &&
-         (h == 1 || value.strides[2] == c * w) && (n == 1 || value.strides[0] == c * h * w);
+         (h == 1 || value.strides[2] == product(c, w)) &&
+         (n == 1 || value.strides[0] == product(product(c, h), w));
 }
 
 bool rows_stay_whole(const Value& value) {
@@ -142,6 +148,12 @@ void set_layout_like(Value& result, const Value& like) {
     result.strides[order[i]] = stride;
     stride *= std::max<std::int64_t>(like.dims[order[i]], 1);
   }
+}
+
+std::int64_t positions(const Value& v) {
+  std::int64_t n = 1;
+  for (std::size_t i = 2; i < v.rank; ++i) n = network::product(n, std::max<std::int64_t>(v.dims[i], 1));
+  return n;
 }
 
 }  // namespace plimsoll::program

@@ -23,4 +23,7 @@ void set_contiguous(Value& value);
 /// `result`, of the same extents as `like`, laid out as an element-wise kernel does: in the order of `like`.
 void set_layout_like(Value& result, const Value& like);
 
+/// Positions of a map of channels: the extents behind the second.
+[[nodiscard]] std::int64_t positions(const Value& v);
+
 }  // namespace plimsoll::program

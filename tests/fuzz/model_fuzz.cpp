@@ -12,11 +12,15 @@
 #include <unistd.h>
 
 #include "estimate/floor.hpp"
+#include "estimate/memory/memory.hpp"
+#include "estimate/time/time.hpp"
+#include "hardware/catalogue.hpp"
 #include "network/binding.hpp"
 #include "network/inference.hpp"
 #include "onnx/reader.hpp"
 #include "onnx/writer.hpp"
 #include "program/count.hpp"
+#include "program/lowering.hpp"
 #include "report/inspection.hpp"
 #include "report/weighing.hpp"
 
@@ -94,17 +98,40 @@ void report(const onnx::Model& model, const network::Shapes& shapes,
   check_text(report::to_csv(layers));
   check_text(report::to_markdown(layers));
 
-  const auto precision = network::Precision::amp_bf16;
-  const auto optimizer = network::Optimizer::adamw;
-  const report::Weighing weighing{
-      inspection,
-      network::Mode::train,
-      precision,
-      optimizer,
-      estimate::needs(model.network, counts, network::Mode::train, precision, optimizer),
-      {}};
+  const network::Setting setting{.mode = network::Mode::train,
+                                 .precision = network::Precision::amp_bf16,
+                                 .optimizer = network::Optimizer::adamw};
+  const report::Weighing weighing{inspection, setting, estimate::needs(model.network, counts, setting), {}};
   (void)report::to_json(weighing).dump();
   check_text(report::weighing_text(weighing, style));
+}
+
+/// Lowered, allocated and timed as on a GPU and as on a CPU: figures in order, or one Error.
+void estimate_all(const network::Network& network, const network::Shapes& shapes) {
+  static const hardware::Device kGpu = **hardware::built_in_catalogue()->find("t4");
+  static const hardware::Device kCpu{.id = "cpu", .name = "CPU", .kind = hardware::DeviceKind::cpu};
+  for (const network::Setting& setting :
+       {network::Setting{.context = 5}, network::Setting{.precision = network::Precision::amp_bf16},
+        network::Setting{.mode = network::Mode::train,
+        .precision = network::Precision::amp_fp16,
+        .optimizer = network::Optimizer::adam,
+        .checkpoint = true,
+        .accumulate = 2},
+        network::Setting{.mode = network::Mode::train, .loss = network::Loss::mean_square}})
+    for (const hardware::Device* device : {&kGpu, &kCpu}) {
+      const estimate::Target target{device};
+      const Result<program::Program> program =
+          program::lower(network, shapes, setting, target.platform(setting));
+      if (!program) {
+        if (program.error().text().empty()) broken("lowering fails without a word");
+        continue;
+      }
+      if (const auto memory = estimate::estimate_memory(network, *program, setting, *device))
+        if (memory->low > memory->high || memory->peak_allocated < Bytes()) broken("memory is out of order");
+      if (const auto time = estimate::estimate_time(*program, setting, target))
+        if (!(time->low <= time->seconds && time->seconds <= time->high && time->seconds <= time->eager))
+          broken("time is out of order");
+    }
 }
 
 void infer_and_report(const onnx::Model& model, const network::BindingRequest& request) {
@@ -120,6 +147,9 @@ void infer_and_report(const onnx::Model& model, const network::BindingRequest& r
     if (shapes.error().text().empty()) broken("inference fails without a word");
     return;
   }
+  // A file may ask for more work than there is time: large graphs are counted, not simulated.
+  constexpr std::size_t kMostSimulated = 200;
+  if (model.network.main().operators.size() <= kMostSimulated) estimate_all(model.network, *shapes);
   report(model, *shapes, {});
   report(model, *shapes, {.flops_per_mac = 1, .bias = false, .batch_norm = false, .halve_causal = true});
 }
