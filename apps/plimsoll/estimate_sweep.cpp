@@ -79,7 +79,7 @@ void SweepOptions::add_to(CommandLine& command) {
           .add_option("--sweep", what,
                       "Estimate many batches at once: batch=1..256, or batch=1..256x2 for 1, 2, 4 … 256")
           ->option_text("batch=RANGE");
-  for (const char* of_one : {"--batch", "--advice", "--timeline", "--layers"})
+  for (const char* of_one : {"--batch", "--advice", "--timeline", "--layers", "--kernels", "--kernel-page"})
     sweep->excludes(command.get_option(of_one));
   command.add_option("--html", html, "Write a page with latency and throughput against batch; with --sweep")
       ->option_text("FILE")

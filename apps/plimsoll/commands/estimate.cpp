@@ -17,6 +17,7 @@
 #include "json_output.hpp"
 #include "program/lowering.hpp"
 #include "report/estimate_table.hpp"
+#include "report/kernel_page.hpp"
 #include "report/memory_report.hpp"
 #include "report/paragraph.hpp"
 #include "report/time_report.hpp"
@@ -31,13 +32,15 @@ struct EstimateOptions {
   InspectOptions inspect;
   std::vector<std::int64_t> batches;
   std::vector<std::string> devices;
-  std::string timeline;
+  std::string timeline, kernel_page;
   std::string calibration;
   SweepOptions sweep;
-  bool layers = false;
+  bool layers = false, kernels = false;
   bool max_batch = false;
   bool advice = false;
   bool json = false;
+
+  [[nodiscard]] bool wants_kernels() const { return kernels || !kernel_page.empty(); }
 };
 
 /// What a report looks at; it must outlive the report.
@@ -50,6 +53,8 @@ struct Bound {
 struct Answer {
   report::MemoryReport memory;
   program::Program program;
+  std::optional<estimate::Profile> profile = {};
+  std::optional<estimate::ProfileDemand> demand = {};  ///< where it is asked for, of a GPU
   std::optional<estimate::TimeEstimate> time = {};
   std::string no_time = {};  ///< why there is none
 
@@ -58,6 +63,13 @@ struct Answer {
             .estimate = &*time,
             .batch = memory.batch,
             .training = memory.setting.mode == network::Mode::train};
+  }
+  [[nodiscard]] report::KernelReport kernel_report() const {
+    return {.network = &memory.inspection.network,
+            .program = &program,
+            .profile = &*profile,
+            .demand = demand ? &*demand : nullptr,
+            .captured = true};
   }
 };
 
@@ -95,10 +107,13 @@ Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches
                            .estimate = std::move(*estimate),
                            .others = on.others},
                 .program = *std::move(program)};
-  if (Result<estimate::TimeEstimate> time = estimate::estimate_time(answer.program, setting, target))
-    answer.time = std::move(*time);
-  else
-    answer.no_time = time.error().text();
+  if (Result<estimate::Profile> profile = estimate::profile(answer.program, setting, target)) {
+    answer.time = estimate::estimate_time(answer.program, *profile, target);
+    if (options.wants_kernels()) answer.demand = estimate::demand_of(*profile, answer.program, on.device());
+    answer.profile = std::move(*profile);
+  } else {
+    answer.no_time = profile.error().text();
+  }
   report::MemoryReport& report = answer.memory;
   const auto again = [&](std::int64_t n) { return batches.shapes(n == actual ? batch : n); };
   if (options.max_batch) {
@@ -122,7 +137,7 @@ Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches
   return answer;
 }
 
-nlohmann::ordered_json to_json(const Answer& answer, bool layers) {
+nlohmann::ordered_json to_json(const Answer& answer, const EstimateOptions& options) {
   const report::MemoryReport& report = answer.memory;
   nlohmann::ordered_json out;
   out["model"] = report.inspection.model;
@@ -138,11 +153,15 @@ nlohmann::ordered_json to_json(const Answer& answer, bool layers) {
   if (!answer.time) return out;
   out["time"] = report::time_json(answer.time_report());
   out["energy"] = report::energy_json(answer.time_report());
-  if (layers) out["layers"] = report::layer_times_json(answer.time_report());
+  if (options.layers) out["layers"] = report::layer_times_json(answer.time_report());
+  if (options.kernels) {
+    out["activity"] = report::activity_json(answer.kernel_report());
+    out["kernels"] = report::kernels_json(answer.kernel_report());
+  }
   return out;
 }
 
-void print_text(const Answer& answer, bool layers, const report::TextStyle& style) {
+void print_text(const Answer& answer, const EstimateOptions& options, const report::TextStyle& style) {
   fmt::print("{}", report::memory_text(answer.memory, style));
   if (answer.time)
     fmt::print("\n{}", report::time_text(answer.time_report(), style));
@@ -152,7 +171,9 @@ void print_text(const Answer& answer, bool layers, const report::TextStyle& styl
                                                    "on the machine itself",
                                                    answer.no_time),
                                        style));
-  if (layers && answer.time) fmt::print("\n{}", report::layer_times_text(answer.time_report(), style));
+  if (options.layers && answer.time)
+    fmt::print("\n{}", report::layer_times_text(answer.time_report(), style));
+  if (options.kernels && answer.time) fmt::print("\n{}", report::kernels_text(answer.kernel_report(), style));
 }
 
 void print_table(const std::vector<Answer>& answers, const report::TextStyle& style) {
@@ -177,6 +198,15 @@ Status write_timeline(const std::string& file, const Answer& answer) {
   return write_file(file, report::timeline_page(timeline, title, report.estimate.capacity));
 }
 
+Status write_kernel_page(const std::string& file, const Answer& answer) {
+  const report::MemoryReport& report = answer.memory;
+  if (!answer.profile) return fail("there are no times to draw: {}", answer.no_time);
+  const std::string title = fmt::format("{}, batch {}, {} in {} on {}", report.inspection.model, report.batch,
+                                        network::name(report.setting.mode),
+                                        network::name(report.setting.precision), report.device.name);
+  return write_file(file, report::kernel_page(answer.kernel_report(), title));
+}
+
 Result<int> run(const EstimateOptions& options, const report::TextStyle& style) {
   const Result<std::vector<EstimateTarget>> targets = estimate_targets(options.devices, options.calibration);
   PLIMSOLL_TRY(targets);
@@ -198,14 +228,15 @@ Result<int> run(const EstimateOptions& options, const report::TextStyle& style) 
   if (!options.timeline.empty()) {
     PLIMSOLL_TRY(write_timeline(options.timeline, answers.front()));
   }
+  if (!options.kernel_page.empty()) PLIMSOLL_TRY(write_kernel_page(options.kernel_page, answers.front()));
   if (options.json && answers.size() == 1) {
-    print_json(to_json(answers.front(), options.layers));
+    print_json(to_json(answers.front(), options));
   } else if (options.json) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const Answer& answer : answers) rows.push_back(to_json(answer, options.layers));
+    for (const Answer& answer : answers) rows.push_back(to_json(answer, options));
     print_json(nlohmann::ordered_json{{"estimates", std::move(rows)}});
   } else if (answers.size() == 1) {
-    print_text(answers.front(), options.layers, style);
+    print_text(answers.front(), options, style);
   } else {
     print_table(answers, style);
   }
@@ -241,6 +272,12 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
                    "device's own calibration)")
       ->option_text("FILE");
   command->add_flag("--layers", options->layers, "Show the time of every layer, too");
+  command->add_flag("--kernels", options->kernels,
+                    "Show every kernel in the order in which they run, and what it asks of the GPU");
+  command
+      ->add_option("--kernel-page", options->kernel_page,
+                   "Write a page with the kernels of one pass over time, coloured by what binds them")
+      ->option_text("FILE");
   options->sweep.add_to(*command);
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
@@ -249,6 +286,7 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
       "  plimsoll estimate gpt2 --seq 1024 --mode train --batch 8,16,32 --device a100-80-sxm,h200\n"
       "  plimsoll estimate model.onnx --mode train --device h200 --max-batch\n"
       "  plimsoll estimate resnet50 --device h200,l4,t4 --sweep batch=1..256 --html sweep.html\n"
+      "  plimsoll estimate bert-base --device h200 --batch 8 --kernels --kernel-page kernels.html\n"
       "Exit code 1: it fits on none of the devices.");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };

@@ -65,10 +65,11 @@ double busy_part(double launches, double idle_each, double seconds) {
 CountedDemand law_of(const CountedKernel& k) {
   const double share = std::max(k.sm_share, 1e-6);
   const double fill = std::min(1.0, share / busy_part(k.launches, kIdlePerCountedLaunch, k.seconds));
-  const double bytes = hardware::work_of(k.what).bytes;
+  const OperatorCase what = completed(k.what);
+  const double bytes = hardware::work_of(what).bytes();
   return {.counted = &k,
-          .place = hardware::place_of(k.what),
-          .work = parallel_work(k.what),
+          .place = hardware::place_of(what),
+          .work = parallel_work(what),
           .fill = fill / reached(k.blocks, kCountedMultiprocessors),
           .packing = k.occupancy / share /
                      packed(k.blocks, k.blocks_per_sm, k.warps_per_block, kCountedMultiprocessors,
@@ -186,7 +187,7 @@ Launch launch_of(const CountedDemand& law, double work, double units, double mos
 }
 
 double dram_bytes_of(const OperatorCase& c, const Neighbours& large, const hardware::Device& device) {
-  const double bytes = hardware::work_of(c).bytes, cold = cold_bytes(c);
+  const double bytes = hardware::work_of(c).bytes(), cold = cold_bytes(c);
   const double cache = device.l2_cache ? device.l2_cache->value : 0;
   const double missed =
       cache > 0 ? std::clamp((bytes / cache - kWholeInCache) / (kNoneInCache - kWholeInCache), 0.0, 1.0) : 1;
@@ -213,6 +214,11 @@ std::optional<Demand> demand_of(const OperatorCase& asked, Seconds duration, con
   // A contiguous copy is left to the driver, and a cast is one of the element-wise kernels, as most copies
   // are.
   if (c.operator_class == OperatorClass::copy) c.operator_class = OperatorClass::unary;
+  // Of what is only counted: as if its bytes went through an element-wise kernel.
+  if (c.operator_class == OperatorClass::counted) {
+    c = {.operator_class = OperatorClass::unary, .arithmetic = Arithmetic::fp32};
+    c.extents[0] = std::max<std::int64_t>(asked.extents[1] / 8 + asked.extents[2] / 8, 1);
+  }
   const Alike near = alike(c);
   if (near.kernels.first() == nullptr) return std::nullopt;
   const double units = device.multiprocessors->value, most = most_warps(device), work = parallel_work(c);

@@ -33,28 +33,23 @@ class Sizes {
 double weight_elements(const Sizes& e) {
   return e[4] * e[1] / e[8] * e[5] * e[6];
 }
-double window_outputs(double in, double kernel, double padding, double stride) {
-  return std::max(1.0, std::floor((in + 2 * padding - kernel) / stride) + 1);
-}
-
 /// A thread for each value that is written: of a pool or of a depthwise convolution.
-double window_work(const Sizes& e, bool backward, double kernel_height, double kernel_width, double stride,
-                   double padding_height, double padding_width) {
-  const double planes = e[0] * e[1];
-  return backward ? planes * e[2] * e[3]
-                  : planes * window_outputs(e[2], kernel_height, padding_height, stride) *
-                        window_outputs(e[3], kernel_width, padding_width, stride);
-}
-
 double pool_work(const Sizes& e, bool backward) {
-  const double padding = std::floor((e[4] - 1) / 2);
-  return window_work(e, backward, e[4], e[4], e[5], padding, padding);
+  using namespace hardware;
+  const double planes = e[pool::batch] * e[pool::channels];
+  return planes * (backward ? e[pool::height] * e[pool::width] : e[pool::out_height] * e[pool::out_width]);
 }
 
 double depthwise_work(const Sizes& e, Direction direction) {
-  if (direction == Direction::backward_weight) return e[4] * e[5] * e[6];
-  return window_work(e, direction == Direction::backward_input, e[5], e[6], e[7], std::floor(e[5] / 2),
-                     std::floor(e[6] / 2));
+  using namespace hardware;
+  const double planes = e[conv::batch] * e[conv::out_channels];
+  switch (direction) {
+    case Direction::forward: break;
+    case Direction::backward_input: return planes * e[conv::height] * e[conv::width];
+    case Direction::backward_weight:
+      return e[conv::out_channels] * e[conv::kernel_height] * e[conv::kernel_width];
+  }
+  return planes * e[conv::out_height] * e[conv::out_width];
 }
 
 /// Of an operator with a weight: all that the kernel before did not write.
@@ -79,7 +74,8 @@ double parallel_work(const OperatorCase& c) {
     case OperatorClass::column_sum:
     case OperatorClass::optimizer_sgd:
     case OperatorClass::optimizer_momentum:
-    case OperatorClass::optimizer_adam: return 0;
+    case OperatorClass::optimizer_adam:
+    case OperatorClass::counted: return 0;
     case OperatorClass::depthwise: return depthwise_work(e, c.direction);
     case OperatorClass::batched: return e.product(3);
     case OperatorClass::attention: return e[0] * e[1] * std::ceil(e[2] / kQueryTile);
@@ -105,7 +101,7 @@ double parallel_work(const OperatorCase& c) {
 
 double cold_bytes(const OperatorCase& c) {
   const Sizes e(c);
-  const double all = hardware::work_of(c).bytes;
+  const double all = hardware::work_of(c).bytes();
   const bool backward = c.direction != Direction::forward;
   switch (c.operator_class) {
     case OperatorClass::convolution:
