@@ -23,7 +23,7 @@ set(PLIMSOLL_JSON_ROOMS job hardware report run)
 set(PLIMSOLL_TORCH_ROOMS engine)
 
 # Rooms that read, write and print, and compute next to nothing: optimizing them fully takes half as long again.
-set(PLIMSOLL_LIGHT_ROOMS cuda forward hardware job measure plan report run)
+set(PLIMSOLL_LIGHT_ROOMS cuda diagnose forward hardware job measure plan report run)
 
 # plimsoll_together(TARGET): where PLIMSOLL_TOGETHER is on, sources whose names begin alike are compiled together, in five
 # groups: each header is read and each template made once for them, so that all takes half the time from scratch. Two files

@@ -13,6 +13,21 @@
 namespace plimsoll::report {
 namespace {
 
+using diagnose::find_series;
+using diagnose::GpuFigures;
+using diagnose::is_own_metric;
+using diagnose::kLongestLabel;
+using diagnose::known_series;
+using diagnose::KnownSeries;
+using diagnose::RunFigures;
+using diagnose::Sample;
+using diagnose::Series;
+using diagnose::series_number;
+using diagnose::SeriesGroup;
+using diagnose::SeriesKind;
+using diagnose::Shown;
+using diagnose::Span;
+
 constexpr std::size_t kMostShown = 2000;
 constexpr std::size_t kRunsInFull = 4;
 /// Clocks held down by power or heat, as NVML numbers the reasons; the others are idleness and settings.

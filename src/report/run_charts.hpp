@@ -6,8 +6,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "diagnose/series_catalogue.hpp"
 #include "report/run_report.hpp"
-#include "report/series_catalogue.hpp"
 
 namespace plimsoll::report {
 
@@ -29,7 +29,7 @@ struct ChartLine {
   std::string label;
   bool secondary = false;
   LineShape shape = LineShape::straight;
-  Series series;  ///< within the report's span, and reduced
+  diagnose::Series series;  ///< within the report's span, and reduced
 };
 
 /// A line across, such as the device's memory.
@@ -39,9 +39,9 @@ struct ChartLimit {
 };
 
 struct Chart {
-  SeriesGroup group = SeriesGroup::metric;
+  diagnose::SeriesGroup group = diagnose::SeriesGroup::metric;
   std::string title;
-  Shown shown = Shown::plain;
+  diagnose::Shown shown = diagnose::Shown::plain;
   std::string unit = {};
   std::vector<ChartLine> lines;
   std::vector<ChartLimit> limits = {};
@@ -62,16 +62,16 @@ struct Chart {
 [[nodiscard]] bool share_series(const RunReport& one, const RunReport& other, const std::string& metric);
 /// Adds to a line what another run saw of the same after the line's end; `shift`: seconds from the line's
 /// clock to the other's.
-void extend(Series& line, const Series& more, double shift);
+void extend(diagnose::Series& line, const diagnose::Series& more, double shift);
 
 /// Rules of style for the colours from kSheetColors up to `count`; may be empty.
 [[nodiscard]] std::string color_styles(std::size_t count);
 
 /// The stretch of time that all charts show.
-[[nodiscard]] Span shown_span(std::span<const RunReport> reports);
+[[nodiscard]] diagnose::Span shown_span(std::span<const RunReport> reports);
 
 /// A chart as an SVG element for readers without scripts; the page's script draws over it.
-[[nodiscard]] std::string chart_svg(const Chart& chart, Span span);
+[[nodiscard]] std::string chart_svg(const Chart& chart, diagnose::Span span);
 
 /// The charts as a part of the page, with what chooses among them.
 [[nodiscard]] std::string charts_html(const std::vector<Chart>& charts, std::span<const RunReport> reports);

@@ -7,9 +7,14 @@
 
 #include "base/printable.hpp"
 #include "report/run_charts.hpp"
+#include "report/run_title.hpp"
 
 namespace plimsoll::report {
 namespace {
+
+using diagnose::Sample;
+using diagnose::SeriesKind;
+using diagnose::Span;
 
 using Json = nlohmann::ordered_json;
 
@@ -83,7 +88,7 @@ Json charts_json(std::span<const Chart> charts, std::span<const RunReport> repor
   out["runs"] = Json::array();
   for (const RunReport& report : reports)
     out["runs"].push_back({{"id", short_id(report.recording.run)},
-                           {"title", run_title(report.recording)},
+                           {"title", run_title(report.recording.run)},
                            {"from", short_number(report.span.from)},
                            {"to", short_number(report.span.to)}});
   out["charts"] = Json::array();

@@ -8,6 +8,12 @@
 namespace plimsoll::report {
 namespace {
 
+using diagnose::is_of_machine;
+using diagnose::Sample;
+using diagnose::Series;
+using diagnose::series_number;
+using diagnose::SeriesKind;
+
 /// Runs whose starts are further apart than this share of the shorter one stand beside each other on an axis
 /// of time since the start: then what they share is not drawn over itself.
 constexpr double kTogether = 0.05;

@@ -11,6 +11,12 @@
 namespace plimsoll::report {
 namespace {
 
+using diagnose::Sample;
+using diagnose::Series;
+using diagnose::SeriesKind;
+using diagnose::Shown;
+using diagnose::Span;
+
 /// Of the drawing, as in run.js.
 constexpr double kWidth = 600, kHeight = 190, kRight = 592, kTop = 8, kBottom = 168;
 constexpr double kLetter = 7.2;           ///< of the labels, on average and with some room

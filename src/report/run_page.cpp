@@ -10,9 +10,19 @@
 #include "base/text.hpp"
 #include "report/html.hpp"
 #include "report/run_charts.hpp"
+#include "report/run_title.hpp"
 
 namespace plimsoll::report {
 namespace {
+
+using diagnose::AverageRow;
+using diagnose::Evidence;
+using diagnose::Finding;
+using diagnose::Recording;
+using diagnose::Sample;
+using diagnose::Steps;
+using diagnose::Threshold;
+using diagnose::thresholds;
 
 constexpr std::size_t kMostTail = 8000;  ///< bytes of the last lines
 
@@ -131,7 +141,7 @@ std::string verdict_html(const RunReport& report) {
 std::string one_run_html(const RunReport& report) {
   return fmt::format(
       "<header><h1>{} {}</h1></header>\n<main>\n<div class=\"one\">\n<div>\n{}{}</div>\n{}</div>\n",
-      escape_html(run_title(report.recording)), outcome_html(report.recording), verdict_html(report),
+      escape_html(run_title(report.recording.run)), outcome_html(report.recording), verdict_html(report),
       findings_html(report), facts_html(report));
 }
 
@@ -245,7 +255,7 @@ std::string run_page(std::span<const RunReport> reports) {
   std::size_t colors = reports.size();
   for (const Chart& chart : charts)
     for (const ChartLine& line : chart.lines) colors = std::max(colors, line.color + 1);
-  std::string out = page_head(reports.size() == 1 ? run_title(reports.front().recording) + " – Plimsoll"
+  std::string out = page_head(reports.size() == 1 ? run_title(reports.front().recording.run) + " – Plimsoll"
                                                   : several_title(reports) + " – Plimsoll",
                               "run.css", color_styles(colors));
   out += reports.size() == 1 ? one_run_html(reports.front()) : several_runs_html(reports);

@@ -4,9 +4,13 @@
 
 #include "report/html.hpp"
 #include "report/run_charts.hpp"
+#include "report/run_title.hpp"
 
 namespace plimsoll::report {
 namespace {
+
+using diagnose::SeriesGroup;
+using diagnose::Span;
 
 std::string run_choice(std::span<const RunReport> reports) {
   std::string out = "<fieldset><legend>Runs</legend>";
@@ -104,8 +108,8 @@ std::string run_key(std::size_t run) {
 }
 
 std::string title_among(std::span<const RunReport> reports, std::size_t run) {
-  const std::string title = run_title(reports[run].recording);
-  const auto same = [&](const RunReport& other) { return run_title(other.recording) == title; };
+  const std::string title = run_title(reports[run].recording.run);
+  const auto same = [&](const RunReport& other) { return run_title(other.recording.run) == title; };
   return std::ranges::count_if(reports, same) > 1
              ? fmt::format("{} ({})", title, short_id(reports[run].recording.run))
              : title;

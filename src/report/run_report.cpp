@@ -6,62 +6,27 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "report/series_catalogue.hpp"
+#include "diagnose/series_catalogue.hpp"
+#include "report/run_title.hpp"
 
 namespace plimsoll::report {
 namespace {
 
+using diagnose::GpuFigures;
+using diagnose::kLongestLabel;
+using diagnose::Recording;
+using diagnose::RunFigures;
+using diagnose::Shown;
+using diagnose::Step;
+using diagnose::Steps;
+
 constexpr std::size_t kLongestFact = 400;
 constexpr std::string_view kUnknown = "–";
-
-AverageRow row_of(const std::string& metric, const Series& series, const Average& over) {
-  AverageRow row{metric, printable(metric, kLongestLabel), Shown::plain, series.unit, series.source, over};
-  const KnownSeries* known = find_series(metric);
-  if (!known) return row;
-  row.label = known->label;
-  row.shown = known->shown;
-  return row;
-}
-
-/// The command's own come first: they are what the run was for.
-std::vector<AverageRow> averages_of(const Recording& recording, Span told, Span sampled) {
-  const bool several = gpus_of(recording).size() > 1;
-  std::vector<AverageRow> out;
-  const auto add = [&](const std::string& metric, const Series& series, Span span) {
-    const std::optional<Average> over = average(series, span);
-    if (!over) return;
-    AverageRow row = row_of(metric, series, *over);
-    if (const std::optional<unsigned> number = series_number(metric);
-        number && several && metric.contains("gpu/"))
-      row.label += fmt::format(", GPU {}", *number);
-    if (series.kind == SeriesKind::counter)
-      if (const std::optional<Growth> grown = growth(series, span)) row.total = grown->amount;
-    out.push_back(std::move(row));
-  };
-  for (const auto& [metric, series] : recording.series)
-    if (is_own_metric(metric) && metric != "epoch") add(metric, series, told);
-  // A pattern's series stand together in the map: its names differ only in the number.
-  for (const KnownSeries& known : known_series()) {
-    if (!known.in_averages) continue;
-    for (const auto& [metric, series] : recording.series)
-      if (find_series(metric) == &known) add(metric, series, sampled);
-  }
-  return out;
-}
 
 /// The command's words as a person would type them; other text as it is.
 std::optional<std::string> command_text(const Recording& recording) {
   const std::vector<std::string> words = command_words(recording.run);
   return words.empty() ? recording.tag("plimsoll.command") : command_line(words);
-}
-
-/// When the command told the last of its own metrics.
-double last_told(const Recording& recording) {
-  double last = 0;
-  for (const auto& [metric, series] : recording.series)
-    if (series.kind == SeriesKind::own && !series.samples.empty())
-      last = std::max(last, series.samples.back().span.to);
-  return last;
 }
 
 std::string gpu_fact(const GpuFigures& gpu, bool several) {
@@ -81,7 +46,7 @@ std::string cell(const std::optional<double>& value, Shown shown) {
 }
 
 /// Nothing where one of them does not know.
-std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::* what) {
+std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::*what) {
   double sum = 0;
   for (const GpuFigures& gpu : figures.gpus) {
     if (!(gpu.*what)) return std::nullopt;
@@ -159,14 +124,14 @@ Table comparison_table(std::span<const RunReport> reports) {
                {"Bottleneck", Align::left, false, telling}},
               {}};
   for (const RunReport& report : reports)
-    table.rows.push_back({fmt::format("{} ({})", run_title(report.recording), short_id(report.recording.run)),
-                          outcome_of(report.recording), text(Seconds(report.recording.seconds)),
-                          cell(mean_over_gpus(report.figures, &GpuFigures::mean_sm_activity), Shown::share),
-                          cell(mean_over_gpus(report.figures, &GpuFigures::mean_utilization), Shown::share),
-                          cell(report.verdict.waste.joules, Shown::joules),
-                          cell(report.verdict.waste.idle_seconds, Shown::seconds),
-                          cell(report.figures.host.cpu, Shown::cores),
-                          std::string(name(report.verdict.bottleneck))});
+    table.rows.push_back(
+        {fmt::format("{} ({})", run_title(report.recording.run), short_id(report.recording.run)),
+         outcome_of(report.recording), text(Seconds(report.recording.seconds)),
+         cell(mean_over_gpus(report.figures, &GpuFigures::mean_sm_activity), Shown::share),
+         cell(mean_over_gpus(report.figures, &GpuFigures::mean_utilization), Shown::share),
+         cell(report.verdict.waste.joules, Shown::joules),
+         cell(report.verdict.waste.idle_seconds, Shown::seconds), cell(report.figures.host.cpu, Shown::cores),
+         std::string(name(report.verdict.bottleneck))});
   drop_unknown_columns(table);
   return table;
 }

@@ -8,6 +8,18 @@
 namespace plimsoll::report {
 namespace {
 
+using diagnose::AverageRow;
+using diagnose::Evidence;
+using diagnose::Finding;
+using diagnose::GpuFigures;
+using diagnose::Recording;
+using diagnose::Step;
+using diagnose::Steps;
+using diagnose::Threshold;
+using diagnose::thresholds;
+using diagnose::Verdict;
+using diagnose::Waste;
+
 using Json = nlohmann::ordered_json;
 
 /// What is unknown, or no number, is null.

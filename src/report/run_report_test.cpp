@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/test_runs.hpp"
+#include "diagnose/test_runs.hpp"
 
 namespace plimsoll::report {
 namespace {
+
+using diagnose::made_up_run;
+using diagnose::MadeUp;
+using diagnose::Span;
+using diagnose::TestRecording;
 
 using ::testing::HasSubstr;
 using ::testing::Not;

@@ -6,9 +6,16 @@
 #include "base/text.hpp"
 #include "report/paragraph.hpp"
 #include "report/run_report.hpp"
+#include "report/run_title.hpp"
 
 namespace plimsoll::report {
 namespace {
+
+using diagnose::AverageRow;
+using diagnose::Finding;
+using diagnose::Recording;
+using diagnose::Shown;
+using diagnose::Steps;
 
 constexpr std::size_t kMostStepRows = 20;
 constexpr std::size_t kMostReason = 2000;  ///< bytes of the last lines of a run that failed
@@ -81,7 +88,7 @@ std::string one_text(const RunReport& report, const TextStyle& style) {
   const std::size_t width = text_width(style);
   const Recording& r = report.recording;
   const std::string outcome = outcome_text(r);
-  std::string out = paragraph(fmt::format("{} ({}): {}", bold(run_title(r), style), short_id(r.run),
+  std::string out = paragraph(fmt::format("{} ({}): {}", bold(run_title(r.run), style), short_id(r.run),
                                           succeeded(r) ? green(outcome, style)
                                           : r.ended    ? red(outcome, style)
                                                        : outcome),

@@ -5,21 +5,21 @@
 #include <utility>
 #include <vector>
 
+#include "diagnose/test_runs.hpp"
 #include "report/run_report.hpp"
-#include "report/test_runs.hpp"
 
 namespace plimsoll::report {
 
-inline RunReport reported(TestRecording made) {
+inline RunReport reported(diagnose::TestRecording made) {
   return report_of(made.take(), {});
 }
 
 /// Four of a workload, each on a GPU of its own and with another trouble.
 inline std::vector<RunReport> workload() {
   std::vector<RunReport> out;
-  const auto add = [&](const MadeUp& m, const std::string& name, const std::string& id,
+  const auto add = [&](const diagnose::MadeUp& m, const std::string& name, const std::string& id,
                        const std::string& outcome) {
-    TestRecording made = made_up_run(m, name);
+    diagnose::TestRecording made = diagnose::made_up_run(m, name);
     made.id(id + "00000000000000000000000000")
         .tag("plimsoll.workload", "sweep")
         .tag("plimsoll.device.0.uuid", "GPU-" + id)
@@ -42,8 +42,8 @@ inline std::vector<RunReport> workload() {
 
 /// Three hours on two GPUs with a pause for evaluation every half hour, and half an hour that was not
 /// sampled.
-inline TestRecording for_hours() {
-  TestRecording made(3 * 3600, "gpt2 on two GPUs");
+inline diagnose::TestRecording for_hours() {
+  diagnose::TestRecording made(3 * 3600, "gpt2 on two GPUs");
   std::uint32_t noise = 1;
   const auto random = [&noise] {
     noise = noise * 1664525 + 1013904223;
@@ -59,7 +59,7 @@ inline TestRecording for_hours() {
     made.tag(tagged + ".name", "NVIDIA A100-SXM4-80GB").tag(tagged + ".memory_bytes", "85899345920");
     const auto sampled = [&](std::string_view what, double value, double idle, double swing) {
       made.sampled(
-          gpu_series(gpu, what),
+          diagnose::gpu_series(gpu, what),
           [&](double t) {
             return missing(t) ? std::nan("") : (pauses(t) ? idle : value * (1 + swing * (random() - 0.5)));
           },
@@ -70,9 +70,11 @@ inline TestRecording for_hours() {
     sampled("graphics_activity", 0.95, 0.1, 0.05);
     sampled("memory_used", 61e9, 61e9, 0);
     sampled("power", 340 - 30 * gpu, 90, 0.2);
-    made.sampled(gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
+    made.sampled(
+        diagnose::gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
   }
-  made.sampled("system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
+  made.sampled(
+      "system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
   std::vector<std::pair<double, double>> loss;
   for (int i = 1; i <= 20000; ++i)
     loss.emplace_back(60 + i * 0.53, 3 + 7 * std::exp(-i / 3000.0) + 0.4 * random());

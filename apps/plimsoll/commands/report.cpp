@@ -8,11 +8,12 @@
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
+#include "diagnose/recording_reader.hpp"
 #include "json_output.hpp"
 #include "named_runs.hpp"
-#include "report/recording_reader.hpp"
 #include "report/run_page.hpp"
 #include "report/run_report.hpp"
+#include "report/run_title.hpp"
 #include "store/store.hpp"
 
 namespace plimsoll {
@@ -85,12 +86,12 @@ Status check_moments(const ReportOptions& options) {
   return {};
 }
 
-Status check_span(const ReportOptions& options, const report::Recording& recording) {
+Status check_span(const ReportOptions& options, const diagnose::Recording& recording) {
   const double from = options.from.value_or(0), to = options.to.value_or(recording.seconds);
   if (from < to || (!options.from && !options.to)) return {};
-  return std::unexpected(
-      Error{fmt::format("there is nothing between {:g} s and {:g} s", from, to), report::run_title(recording),
-            fmt::format("The run took {:g} s; --from and --to count from its start.", recording.seconds)});
+  return std::unexpected(Error{
+      fmt::format("there is nothing between {:g} s and {:g} s", from, to), report::run_title(recording.run),
+      fmt::format("The run took {:g} s; --from and --to count from its start.", recording.seconds)});
 }
 
 Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
@@ -104,11 +105,11 @@ Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
   if (!store) return std::unexpected(std::move(store).error());
   Result<std::vector<store::Run>> chosen = chosen_runs(**store, options);
   if (!chosen) return std::unexpected(std::move(chosen).error());
-  report::ReadLimits limits;
+  diagnose::ReadLimits limits;
   limits.samples = std::min(limits.samples, kSamplesInAll / chosen->size());
   std::vector<report::RunReport> reports;
   for (store::Run& one : *chosen) {
-    Result<report::Recording> recording = report::read_recording(**store, std::move(one), limits);
+    Result<diagnose::Recording> recording = diagnose::read_recording(**store, std::move(one), limits);
     if (!recording) return std::unexpected(std::move(recording).error());
     PLIMSOLL_TRY(check_span(options, *recording));
     reports.push_back(report::report_of(std::move(*recording), {.from = options.from, .to = options.to}));

@@ -1,4 +1,4 @@
-#include "report/series.hpp"
+#include "diagnose/series.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 using ::testing::DoubleEq;
@@ -184,4 +184,4 @@ TEST(Series, OfNothingAndOfOne) {
 }
 
 }  // namespace
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

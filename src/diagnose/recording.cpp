@@ -1,4 +1,4 @@
-#include "report/recording.hpp"
+#include "diagnose/recording.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "report/series_catalogue.hpp"
+#include "diagnose/series_catalogue.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 constexpr std::size_t kMostGaps = 10000;
@@ -86,10 +86,6 @@ std::string run_gpu_series(unsigned gpu, std::string_view what) {
   return fmt::format("system/run/gpu/{}/{}", gpu, what);
 }
 
-std::string run_title(const Recording& recording) {
-  return run_title(recording.run);
-}
-
 std::string outcome_of(const Recording& recording) {
   if (const std::optional<std::string> outcome = recording.tag("plimsoll.outcome"))
     return printable(*outcome, kLongestName);
@@ -143,4 +139,4 @@ void set_extent(Recording& recording) {
       recording.ended ? on_clock(static_cast<double>(*recording.run.end), recording.run.start) : last;
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

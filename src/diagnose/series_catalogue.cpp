@@ -1,4 +1,4 @@
-#include "report/series_catalogue.hpp"
+#include "diagnose/series_catalogue.hpp"
 
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 constexpr std::array<std::string_view, 12> kShownNames = {
@@ -188,4 +188,4 @@ bool is_own_metric(std::string_view metric) {
   return !metric.starts_with("system/") && !metric.starts_with("summary/");
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

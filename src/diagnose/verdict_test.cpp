@@ -1,4 +1,4 @@
-#include "report/verdict.hpp"
+#include "diagnose/verdict.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/test_runs.hpp"
+#include "diagnose/test_runs.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 using ::testing::Contains;
@@ -230,4 +230,4 @@ TEST(Verdict, EveryLineHasItsReason) {
 }
 
 }  // namespace
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -7,11 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "report/run_title.hpp"
-#include "report/series.hpp"
+#include "diagnose/series.hpp"
 #include "store/run.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// A run with its histories on its own clock: what reports are made of.
 struct Recording {
@@ -36,8 +35,6 @@ struct Recording {
 [[nodiscard]] std::string gpu_series(unsigned gpu, std::string_view what);
 [[nodiscard]] std::string run_gpu_series(unsigned gpu, std::string_view what);
 
-/// As run_title of its run.
-[[nodiscard]] std::string run_title(const Recording& recording);
 /// How it ended, or that it runs: the outcome where Plimsoll ran it, else MLflow's status. Printable.
 [[nodiscard]] std::string outcome_of(const Recording& recording);
 [[nodiscard]] bool succeeded(const Recording& recording);
@@ -52,4 +49,4 @@ void add_history(Recording& recording, const std::string& metric, std::span<cons
 /// Sets what follows from the run itself and the series that were added.
 void set_extent(Recording& recording);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -8,7 +8,7 @@
 
 #include "store/run.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// A stretch of time, in seconds since the run's start.
 struct Span {
@@ -101,4 +101,4 @@ struct Growth {
 [[nodiscard]] std::vector<Span> spans_from(const Series& series, double limit, Span within);
 [[nodiscard]] double seconds(std::span<const Span> spans);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

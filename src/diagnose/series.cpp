@@ -1,11 +1,11 @@
-#include "report/series.hpp"
+#include "diagnose/series.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 /// Two samples further apart than this many usual periods have a gap between them: a single frame that came
@@ -305,4 +305,4 @@ double seconds(std::span<const Span> spans) {
   return sum;
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -1,4 +1,4 @@
-#include "report/verdict_findings.hpp"
+#include "diagnose/verdict_findings.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 using Figure = std::optional<double>;
@@ -302,7 +302,7 @@ std::vector<Finding> findings_of(const Recording& recording, const RunFigures& f
 
 Waste waste_of(const RunFigures& figures) {
   Waste out;
-  const auto seconds_of = [&](Idle GpuFigures::* part) {
+  const auto seconds_of = [&](Idle GpuFigures::*part) {
     return sum_over(figures,
                     [part](const GpuFigures& g) { return g.busy_by.empty() ? Figure() : (g.*part).seconds; });
   };
@@ -359,4 +359,4 @@ std::optional<Finding> utilization_finding(const RunFigures& figures) {
       {{"utilization, mean", said, Shown::share}, {"SM activity, mean", was, Shown::share}}};
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

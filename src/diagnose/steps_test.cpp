@@ -1,4 +1,4 @@
-#include "report/steps.hpp"
+#include "diagnose/steps.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/test_recording.hpp"
+#include "diagnose/test_recording.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 using ::testing::DoubleNear;
@@ -154,4 +154,4 @@ TEST(Epochs, WhatCountsNoEpochsGivesNone) {
 }
 
 }  // namespace
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

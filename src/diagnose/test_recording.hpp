@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/recording.hpp"
+#include "diagnose/recording.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// Builds the recording of a made-up run: series as functions of the seconds since its start.
 class TestRecording {
@@ -41,7 +41,8 @@ class TestRecording {
     return add(metric, points);
   }
   TestRecording& sampled(const std::string& metric, double value, double rate = 10) {
-    return sampled(metric, [value](double) { return value; }, rate);
+    return sampled(
+        metric, [value](double) { return value; }, rate);
   }
   /// One point of the command's own metric at each time, steps from 0.
   TestRecording& own(const std::string& metric, const std::vector<std::pair<double, double>>& values) {
@@ -73,4 +74,4 @@ class TestRecording {
   Recording recording_;
 };
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -2,10 +2,10 @@
 #include <cstddef>
 
 #include "base/error.hpp"
-#include "report/recording.hpp"
+#include "diagnose/recording.hpp"
 #include "store/store.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// What one run may take of memory while it is read.
 struct ReadLimits {
@@ -17,4 +17,4 @@ struct ReadLimits {
 /// stored.
 [[nodiscard]] Result<Recording> read_recording(store::Store& store, store::Run run, const ReadLimits& limits);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "report/recording.hpp"
+#include "diagnose/recording.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// What the hardware did during one step or epoch, or during several that were joined to one row. Absent is
 /// not known: nothing was sampled then.
@@ -46,4 +46,4 @@ struct Steps {
 /// end if the last point is near the run's end, and as its beginning otherwise.
 [[nodiscard]] Steps epochs(const Recording& recording, std::size_t most_rows);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

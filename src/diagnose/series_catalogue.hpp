@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "report/series.hpp"
+#include "diagnose/series.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// A metric's name where it is shown: as long as the store takes.
 inline constexpr std::size_t kLongestLabel = 250;
@@ -57,4 +57,4 @@ struct KnownSeries {
 /// Whether the watched command gave it, rather than Plimsoll.
 [[nodiscard]] bool is_own_metric(std::string_view metric);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -1,11 +1,11 @@
-#include "report/recording_reader.hpp"
+#include "diagnose/recording_reader.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 using ::testing::DoubleEq;
@@ -114,4 +114,4 @@ TEST_F(RecordingReader, TagsThatAreNoNumbersAreUnknown) {
 }
 
 }  // namespace
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

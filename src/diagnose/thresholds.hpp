@@ -2,7 +2,7 @@
 #include <span>
 #include <string_view>
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// Where a verdict draws a line, and why there.
 struct Threshold {
@@ -71,4 +71,4 @@ inline constexpr Threshold kCarries{
 
 [[nodiscard]] std::span<const Threshold> thresholds();
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

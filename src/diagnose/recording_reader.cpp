@@ -1,12 +1,12 @@
-#include "report/recording_reader.hpp"
+#include "diagnose/recording_reader.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <vector>
 
-#include "report/series_catalogue.hpp"
+#include "diagnose/series_catalogue.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 constexpr std::size_t kMostSamplesOfOne = 50000;
@@ -64,4 +64,4 @@ Result<Recording> read_recording(store::Store& store, store::Run run, const Read
   return out;
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

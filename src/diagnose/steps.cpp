@@ -1,12 +1,12 @@
-#include "report/steps.hpp"
+#include "diagnose/steps.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/text.hpp"
-#include "report/series_catalogue.hpp"
+#include "diagnose/series_catalogue.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 constexpr std::string_view kEpoch = "epoch";
@@ -180,4 +180,4 @@ Steps epochs(const Recording& recording, std::size_t most_rows) {
   return rows_between(recording, kEpoch, at_ends ? 0 : firsts.front()->span.to, ends, most_rows);
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "report/test_recording.hpp"
+#include "diagnose/test_recording.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// The steady values of a made-up training on one GPU of 80 GiB and 16 cores.
 struct MadeUp {
@@ -75,4 +75,4 @@ inline TestRecording made_up_run(const MadeUp& m, const std::string& name = "mad
   return std::move(made.own("loss", loss).own("epoch", epoch));
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

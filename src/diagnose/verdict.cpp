@@ -1,4 +1,4 @@
-#include "report/verdict.hpp"
+#include "diagnose/verdict.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "report/verdict_findings.hpp"
+#include "diagnose/verdict_findings.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 using Figure = std::optional<double>;
@@ -44,7 +44,7 @@ std::string cores(double count) {
 }
 
 /// The mean over the GPUs that worked; unknown where one of them does not say.
-Figure over_gpus(const RunFigures& figures, Figure GpuFigures::* what) {
+Figure over_gpus(const RunFigures& figures, Figure GpuFigures::*what) {
   double sum = 0, count = 0;
   for (const GpuFigures& gpu : figures.gpus) {
     if (!gpu.work) continue;
@@ -345,4 +345,4 @@ Verdict verdict_of(const Recording& recording, const RunFigures& figures) {
   return out;
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "report/recording.hpp"
+#include "diagnose/recording.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// Time in which a GPU did next to nothing, and what it took meanwhile.
 struct Idle {
@@ -63,4 +63,4 @@ struct RunFigures {
 
 [[nodiscard]] RunFigures figures_of(const Recording& recording, Span span);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

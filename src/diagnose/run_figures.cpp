@@ -1,4 +1,4 @@
-#include "report/run_figures.hpp"
+#include "diagnose/run_figures.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
-#include "report/thresholds.hpp"
+#include "diagnose/thresholds.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 namespace {
 
 /// As NVML numbers the reasons for which clocks are held down.
@@ -189,4 +189,4 @@ RunFigures figures_of(const Recording& recording, Span span) {
   return out;
 }
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

@@ -4,12 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "report/recording.hpp"
-#include "report/run_figures.hpp"
-#include "report/series_catalogue.hpp"
-#include "report/thresholds.hpp"
+#include "diagnose/recording.hpp"
+#include "diagnose/run_figures.hpp"
+#include "diagnose/series_catalogue.hpp"
+#include "diagnose/thresholds.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// What kept the run from being quicker.
 enum class Bottleneck {
@@ -69,4 +69,4 @@ struct Verdict {
 
 [[nodiscard]] Verdict verdict_of(const Recording& recording, const RunFigures& figures);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose

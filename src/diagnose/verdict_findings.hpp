@@ -2,9 +2,9 @@
 #include <optional>
 #include <vector>
 
-#include "report/verdict.hpp"
+#include "diagnose/verdict.hpp"
 
-namespace plimsoll::report {
+namespace plimsoll::diagnose {
 
 /// The parts of a verdict beside the bottleneck.
 [[nodiscard]] std::optional<Finding> outcome_finding(const Recording& recording, const RunFigures& figures);
@@ -12,4 +12,4 @@ namespace plimsoll::report {
 [[nodiscard]] Waste waste_of(const RunFigures& figures);
 [[nodiscard]] std::optional<Finding> utilization_finding(const RunFigures& figures);
 
-}  // namespace plimsoll::report
+}  // namespace plimsoll::diagnose
