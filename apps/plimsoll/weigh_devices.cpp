@@ -114,7 +114,7 @@ Status Scales::add_room(report::WeighedDevice& row, const estimate::Target& targ
   if (fits) return {};
   auto remedies = estimate::remedies(batches_.network(), again, batch, setting, target);
   PLIMSOLL_TRY(remedies);
-  row.measures = *std::move(remedies);
+  row.remedies = *std::move(remedies);
   return {};
 }
 

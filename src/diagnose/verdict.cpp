@@ -55,7 +55,7 @@ Figure over_gpus(const RunFigures& figures, Figure GpuFigures::*what) {
   return count > 0 ? Figure(sum / count) : std::nullopt;
 }
 
-/// What a bottleneck is decided by: means of the run's working GPUs, and its host while they waited.
+/// What a limiter is decided by: means of the run's working GPUs, and its host while they waited.
 struct Situation {
   Figure sm, kernels, dram, tensor, fp32;
   HostFigures host;
@@ -90,29 +90,29 @@ Situation situation_of(const RunFigures& f) {
           over_gpus(f, &GpuFigures::fp32),        f.host};
 }
 
-Bottleneck gpu_bottleneck(const Situation& s) {
-  if (!s.sm && !s.kernels) return Bottleneck::unknown;
+Limiter gpu_limiter(const Situation& s) {
+  if (!s.sm && !s.kernels) return Limiter::unknown;
   if (s.kernels && 1 - *s.kernels >= kWaits.value) {
-    if (s.storage_waits()) return Bottleneck::input_storage;
+    if (s.storage_waits()) return Limiter::input_storage;
     // One core in all, and that one busy: more workers are not to be had, but it is the same limit.
-    if (s.cores_full()) return Bottleneck::input_processor;
-    if (s.one_core()) return Bottleneck::one_thread;
-    return Bottleneck::waits;
+    if (s.cores_full()) return Limiter::input_processor;
+    if (s.one_core()) return Limiter::one_thread;
+    return Limiter::waits;
   }
-  if (s.dram && *s.dram >= kBandwidthFull.value) return Bottleneck::gpu_bandwidth;
-  if (s.sm && *s.sm >= kSmFull.value) return Bottleneck::gpu_compute;
+  if (s.dram && *s.dram >= kBandwidthFull.value) return Limiter::gpu_bandwidth;
+  if (s.sm && *s.sm >= kSmFull.value) return Limiter::gpu_compute;
   if (s.sm && s.kernels && *s.sm < kSparse.value)
-    return s.launching() ? Bottleneck::launches : Bottleneck::small_kernels;
+    return s.launching() ? Limiter::launches : Limiter::small_kernels;
   // "Some kernel ran" alone says nothing about how full the device was.
-  return s.sm ? Bottleneck::mixed : Bottleneck::unknown;
+  return s.sm ? Limiter::mixed : Limiter::unknown;
 }
 
-Bottleneck host_bottleneck(const Situation& s) {
-  if (s.host.memory_pressure && *s.host.memory_pressure >= kMemoryWaits.value) return Bottleneck::host_memory;
-  if (s.storage_waits()) return Bottleneck::storage;
-  if (s.cores_full()) return Bottleneck::processor;
-  if (s.one_core()) return Bottleneck::one_thread;
-  return s.cpu() && s.host.cores ? Bottleneck::mixed : Bottleneck::unknown;
+Limiter host_limiter(const Situation& s) {
+  if (s.host.memory_pressure && *s.host.memory_pressure >= kMemoryWaits.value) return Limiter::host_memory;
+  if (s.storage_waits()) return Limiter::storage;
+  if (s.cores_full()) return Limiter::processor;
+  if (s.one_core()) return Limiter::one_thread;
+  return s.cpu() && s.host.cores ? Limiter::mixed : Limiter::unknown;
 }
 
 void add(std::vector<Evidence>& evidence, std::string label, const Figure& value, Shown shown,
@@ -162,45 +162,45 @@ std::string tensor_text(const Situation& s) {
   return s.tensor ? fmt::format(", tensor cores for {}", share_text(*s.tensor)) : "";
 }
 
-std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
-  switch (bottleneck) {
-    case Bottleneck::input_processor:
+std::string gpu_text(Limiter limiter, const Situation& s) {
+  switch (limiter) {
+    case Limiter::input_processor:
       return fmt::format("{}, while the run used {}: the processor cannot prepare the input fast enough.",
                          waiting_text(s), of_cores(s));
-    case Bottleneck::input_storage:
+    case Limiter::input_storage:
       return fmt::format(
           "{}, while processes waited for storage for {} of it: the data does not come fast enough.",
           waiting_text(s), share_text(*s.host.io_pressure));
-    case Bottleneck::one_thread:
+    case Limiter::one_thread:
       return fmt::format(
           "{}, while the run kept {} busy: one thread prepares the input or launches the kernels, and "
           "the GPU waits for it.",
           waiting_text(s), of_cores(s));
-    case Bottleneck::waits:
+    case Limiter::waits:
       return fmt::format(
           "{}. {}: what it waited for (network, locks, other processes, saving) was not sampled.",
           waiting_text(s),
           s.cpu() ? fmt::format("The run used {} meanwhile, and storage was not the reason", of_cores(s))
                   : "The processor was not sampled");
-    case Bottleneck::launches:
+    case Limiter::launches:
       return fmt::format(
           "Kernels ran for {} of the time, but the SMs were busy for only {}, while one core was busy "
           "({}): many small kernels, launched one after the other.",
           share_text(*s.kernels), share_text(*s.sm), cores(*s.host.cpu_while_working));
-    case Bottleneck::small_kernels:
+    case Limiter::small_kernels:
       return fmt::format(
           "Kernels ran for {} of the time, but the SMs were busy for only {}: each kernel fills a part "
           "of the device.",
           share_text(*s.kernels), share_text(*s.sm));
-    case Bottleneck::gpu_bandwidth:
+    case Limiter::gpu_bandwidth:
       return fmt::format(
           "The GPU's memory was busy for {} of the time{}: moving data is the limit, not arithmetic{}.",
           share_text(*s.dram), s.sm ? fmt::format(", the SMs for {}", share_text(*s.sm)) : "",
           tensor_text(s));
-    case Bottleneck::gpu_compute:
+    case Limiter::gpu_compute:
       return fmt::format("The SMs were busy for {} of the time{}: the GPU itself is the limit.",
                          share_text(*s.sm), tensor_text(s));
-    case Bottleneck::mixed:
+    case Limiter::mixed:
       return fmt::format(
           "SM activity {}{}{}: neither input, nor launches, nor one part of the GPU limits alone.",
           share_text(*s.sm),
@@ -216,19 +216,19 @@ std::string gpu_text(Bottleneck bottleneck, const Situation& s) {
              : "The GPU's activity was not sampled.";
 }
 
-std::string host_text(Bottleneck bottleneck, const Situation& s) {
-  switch (bottleneck) {
-    case Bottleneck::processor:
+std::string host_text(Limiter limiter, const Situation& s) {
+  switch (limiter) {
+    case Limiter::processor:
       return fmt::format("The run used {}: there were no more to be had.", of_cores(s));
-    case Bottleneck::one_thread:
+    case Limiter::one_thread:
       return fmt::format("The run kept {} busy: one thread did the work, the other cores rested.",
                          of_cores(s));
-    case Bottleneck::storage:
+    case Limiter::storage:
       return fmt::format("Processes waited for storage for {} of the time.", share_text(*s.host.io_pressure));
-    case Bottleneck::host_memory:
+    case Limiter::host_memory:
       return fmt::format("Processes waited for memory for {} of the time: it was reclaimed or swapped.",
                          share_text(*s.host.memory_pressure));
-    case Bottleneck::mixed:
+    case Limiter::mixed:
       return fmt::format("The run used {}; it neither filled them nor waited for storage or memory for long.",
                          of_cores(s));
     default: break;
@@ -238,20 +238,20 @@ std::string host_text(Bottleneck bottleneck, const Situation& s) {
 }
 
 /// What usually helps, the most effective first.
-std::vector<std::string> advice_of(Bottleneck bottleneck, const Situation& s, bool on_gpu) {
-  switch (bottleneck) {
-    case Bottleneck::gpu_unused:
+std::vector<std::string> advice_of(Limiter limiter, const Situation& s, bool on_gpu) {
+  switch (limiter) {
+    case Limiter::gpu_unused:
       return {"Check that the program finds CUDA (torch.cuda.is_available()) and moves the model there."};
-    case Bottleneck::input_processor:
+    case Limiter::input_processor:
       return {"Prepare the data once and keep it, or do it on the GPU (decoding, augmentation).",
               "Give the run more cores, or fewer runs to these cores.",
               "Use a faster decoder (Pillow-SIMD, TurboJPEG, DALI), smaller images, cached tensors."};
-    case Bottleneck::input_storage:
+    case Limiter::input_storage:
       return {"Keep the data in memory or on a local disk.",
               "Pack many small files into few large ones (shards), and "
               "read them in order.",
               "More loader workers and prefetching hide waits for storage."};
-    case Bottleneck::one_thread:
+    case Limiter::one_thread:
       if (!on_gpu) return {"More threads (OMP_NUM_THREADS, torch.set_num_threads) or more processes."};
       return {
           "DataLoader(num_workers=N, pin_memory=True, persistent_workers=True): the input then has threads "
@@ -259,39 +259,39 @@ std::vector<std::string> advice_of(Bottleneck bottleneck, const Situation& s, bo
           "own.",
           "If the input is ready already, the launches are the limit: torch.compile or CUDA graphs.",
           "A larger batch needs fewer steps of the host for the same work."};
-    case Bottleneck::waits:
+    case Limiter::waits:
       return {
           "Look at what the program does between steps: saving, logging, .item() and other synchronisation, "
           "the "
           "network."};
-    case Bottleneck::launches:
+    case Limiter::launches:
       return {"A larger batch makes each kernel larger.",
               "torch.compile or CUDA graphs launch many kernels at once.",
               "Fused optimizers and fused layers (fused=True, channels_last) make fewer kernels."};
-    case Bottleneck::small_kernels:
+    case Limiter::small_kernels:
       return {"A larger batch makes each kernel larger.", "torch.compile joins small kernels.",
               "Run several trainings on this GPU at once."};
-    case Bottleneck::gpu_bandwidth:
+    case Limiter::gpu_bandwidth:
       return {"Lower precision moves fewer bytes: autocast to bfloat16.",
               "torch.compile joins element-wise operations, so "
               "that tensors are read once.",
               "Channels-last layouts and fused optimizers move less."};
-    case Bottleneck::gpu_compute:
+    case Limiter::gpu_compute:
       return {
           s.tensor && *s.tensor < kTensorUnused.value
               ? "The tensor cores are not in use: autocast to bfloat16, or allow TF32."
               : "Lower precision (bfloat16, FP8 where it is accurate enough) is what makes it faster here.",
           "More GPUs, or fewer operations: a smaller network, fewer epochs."};
-    case Bottleneck::processor: return {"More cores, or a GPU.", "Vectorised libraries and lower precision."};
-    case Bottleneck::storage:
+    case Limiter::processor: return {"More cores, or a GPU.", "Vectorised libraries and lower precision."};
+    case Limiter::storage:
       return {"Keep the data in memory or on a local disk.", "Read ahead in other threads."};
-    case Bottleneck::host_memory:
+    case Limiter::host_memory:
       return {"Fewer workers or smaller batches; memory-mapped data.", "More memory."};
-    case Bottleneck::mixed:
+    case Limiter::mixed:
       if (!on_gpu) return {"A profile says where the time goes."};
       return {
           "A larger batch usually raises SM activity; a profile (torch.profiler) says where the time goes."};
-    case Bottleneck::unknown: return {};
+    case Limiter::unknown: return {};
   }
   return {};
 }
@@ -301,7 +301,7 @@ Finding unused_gpu(const RunFigures& figures) {
   for (const GpuFigures& gpu : figures.gpus)
     most = std::max(most, gpu.mean_sm_activity.value_or(gpu.mean_utilization.value_or(0)));
   Finding out{"gpu-unused",
-              std::string(title(Bottleneck::gpu_unused)),
+              std::string(title(Limiter::gpu_unused)),
               fmt::format("{} never rose above {}.",
                           figures.gpus.size() == 1 ? "The GPU's activity" : "The activity of no GPU",
                           share_text(kNearIdle.value)),
@@ -315,12 +315,12 @@ std::span<const Threshold> thresholds() {
   return kThresholds;
 }
 
-std::string_view name(Bottleneck bottleneck) {
-  return kWords[static_cast<std::size_t>(bottleneck)].name;
+std::string_view name(Limiter limiter) {
+  return kWords[static_cast<std::size_t>(limiter)].name;
 }
 
-std::string_view title(Bottleneck bottleneck) {
-  return kWords[static_cast<std::size_t>(bottleneck)].title;
+std::string_view title(Limiter limiter) {
+  return kWords[static_cast<std::size_t>(limiter)].title;
 }
 
 Verdict verdict_of(const Recording& recording, const RunFigures& figures) {
@@ -330,14 +330,14 @@ Verdict verdict_of(const Recording& recording, const RunFigures& figures) {
       std::ranges::any_of(figures.gpus, [](const GpuFigures& g) { return !g.busy_by.empty(); });
   const bool used = std::ranges::any_of(figures.gpus, [](const GpuFigures& g) { return g.work.has_value(); });
   if (on_gpu && !used) {
-    out.bottleneck = Bottleneck::gpu_unused;
+    out.limiter = Limiter::gpu_unused;
     out.main = unused_gpu(figures);
   } else {
-    out.bottleneck = on_gpu ? gpu_bottleneck(s) : host_bottleneck(s);
-    out.main = {std::string(name(out.bottleneck)), std::string(title(out.bottleneck)),
-                on_gpu ? gpu_text(out.bottleneck, s) : host_text(out.bottleneck, s), evidence_of(s, on_gpu)};
+    out.limiter = on_gpu ? gpu_limiter(s) : host_limiter(s);
+    out.main = {std::string(name(out.limiter)), std::string(title(out.limiter)),
+                on_gpu ? gpu_text(out.limiter, s) : host_text(out.limiter, s), evidence_of(s, on_gpu)};
   }
-  out.main.advice = advice_of(out.bottleneck, s, on_gpu);
+  out.main.advice = advice_of(out.limiter, s, on_gpu);
   out.outcome = outcome_finding(recording, figures);
   out.findings = findings_of(recording, figures);
   out.waste = waste_of(figures);

@@ -12,7 +12,7 @@
 namespace plimsoll::diagnose {
 
 /// What kept the run from being quicker.
-enum class Bottleneck {
+enum class Limiter {
   unknown,          ///< too little was sampled to say
   gpu_unused,       ///< it had a GPU and did not use it
   input_processor,  ///< the GPU waits for the processor's cores, all busy
@@ -28,8 +28,8 @@ enum class Bottleneck {
   storage,          ///< without a GPU: storage
   host_memory,      ///< without a GPU: memory is short
 };
-[[nodiscard]] std::string_view name(Bottleneck bottleneck);   ///< "input-processor"
-[[nodiscard]] std::string_view title(Bottleneck bottleneck);  ///< "Bound by its input: the processor"
+[[nodiscard]] std::string_view name(Limiter limiter);   ///< "input-processor"
+[[nodiscard]] std::string_view title(Limiter limiter);  ///< "Bound by its input: the processor"
 
 /// A figure that a statement rests on, and the line that it is held against.
 struct Evidence {
@@ -58,7 +58,7 @@ struct Waste {
 };
 
 struct Verdict {
-  Bottleneck bottleneck = Bottleneck::unknown;
+  Limiter limiter = Limiter::unknown;
   std::optional<Finding> outcome = {};  ///< why it ended, where that was before its time
   Finding main;
   std::vector<Finding> findings = {};  ///< what else is worth knowing

@@ -33,7 +33,7 @@ auto has_finding(const char* id) {
 
 TEST(Verdict, InputBoundByTheProcessor) {
   const Verdict v = judge(MadeUp{.sm = 0.3, .kernels = 0.4, .cpu = 15.6});
-  EXPECT_EQ(v.bottleneck, Bottleneck::input_processor);
+  EXPECT_EQ(v.limiter, Limiter::input_processor);
   EXPECT_THAT(v.main.text, HasSubstr("No kernel ran for 60 % of the working time"));
   EXPECT_THAT(v.main.text, HasSubstr("cores of 16"));
   EXPECT_THAT(v.main.advice, Not(IsEmpty()));
@@ -44,7 +44,7 @@ TEST(Verdict, ACgroupsLimitIsALimitToo) {
   TestRecording made = made_up_run({.sm = 0.3, .kernels = 0.4, .cpu = 4});
   made.sampled("system/host/cgroup_throttled", 0.8, 1);
   const Verdict v = judge(made.take());
-  EXPECT_EQ(v.bottleneck, Bottleneck::input_processor);
+  EXPECT_EQ(v.limiter, Limiter::input_processor);
   EXPECT_THAT(v.main.text, HasSubstr("held back by its cgroup's limit"));
 }
 
@@ -52,7 +52,7 @@ TEST(Verdict, OthersMayHaveTheCores) {
   TestRecording made = made_up_run({.sm = 0.3, .kernels = 0.4, .cpu = 0.3});
   made.sampled("system/host/cpu", 15.8, 1);
   const Verdict v = judge(made.take());
-  EXPECT_EQ(v.bottleneck, Bottleneck::input_processor);
+  EXPECT_EQ(v.limiter, Limiter::input_processor);
   EXPECT_THAT(v.main.text, HasSubstr("others the rest of the machine's 16"));
 }
 
@@ -64,44 +64,44 @@ TEST(Verdict, LaunchingIsWhatTheProcessorDoesWhileKernelsRun) {
   });
   made.sampled("system/run/cpu", [=](double t) { return pauses(t) ? 8.0 : 1.0; });
   const Verdict v = judge(made.take());
-  EXPECT_EQ(v.bottleneck, Bottleneck::launches);
+  EXPECT_EQ(v.limiter, Limiter::launches);
   EXPECT_THAT(v.main.text, HasSubstr("one core was busy (1.00 cores)"));
 }
 
 TEST(Verdict, InputBoundByStorage) {
   const Verdict v = judge(MadeUp{.sm = 0.3, .kernels = 0.4, .cpu = 3, .io_pressure = 0.4});
-  EXPECT_EQ(v.bottleneck, Bottleneck::input_storage);
+  EXPECT_EQ(v.limiter, Limiter::input_storage);
   EXPECT_THAT(v.main.text, HasSubstr("waited for storage for 40 %"));
 }
 
 TEST(Verdict, OneThreadHoldsTheGpuUp) {
-  EXPECT_EQ(judge(MadeUp{.sm = 0.3, .kernels = 0.4, .cpu = 1}).bottleneck, Bottleneck::one_thread);
+  EXPECT_EQ(judge(MadeUp{.sm = 0.3, .kernels = 0.4, .cpu = 1}).limiter, Limiter::one_thread);
 }
 
 TEST(Verdict, WaitsForWhatWasNotSampled) {
   const Verdict v = judge(MadeUp{.sm = 0.3, .kernels = 0.4, .cpu = 0.2});
-  EXPECT_EQ(v.bottleneck, Bottleneck::waits);
+  EXPECT_EQ(v.limiter, Limiter::waits);
   EXPECT_THAT(v.main.text, HasSubstr("was not sampled"));
 }
 
 TEST(Verdict, LaunchBoundAndSmallKernels) {
   const Verdict v = judge(MadeUp{.sm = 0.2, .kernels = 0.95, .cpu = 1.1});
-  EXPECT_EQ(v.bottleneck, Bottleneck::launches);
+  EXPECT_EQ(v.limiter, Limiter::launches);
   EXPECT_THAT(v.main.text, HasSubstr("SMs were busy for only 20 %"));
-  EXPECT_EQ(judge(MadeUp{.sm = 0.2, .kernels = 0.95, .cpu = 6}).bottleneck, Bottleneck::small_kernels);
+  EXPECT_EQ(judge(MadeUp{.sm = 0.2, .kernels = 0.95, .cpu = 6}).limiter, Limiter::small_kernels);
 }
 
 TEST(Verdict, BoundByTheGpu) {
-  EXPECT_EQ(judge(MadeUp{.sm = 0.9, .kernels = 0.99, .dram = 0.75}).bottleneck, Bottleneck::gpu_bandwidth);
+  EXPECT_EQ(judge(MadeUp{.sm = 0.9, .kernels = 0.99, .dram = 0.75}).limiter, Limiter::gpu_bandwidth);
   const Verdict v = judge(MadeUp{.sm = 0.9, .kernels = 0.99, .tensor = 0.55});
-  EXPECT_EQ(v.bottleneck, Bottleneck::gpu_compute);
+  EXPECT_EQ(v.limiter, Limiter::gpu_compute);
   EXPECT_THAT(v.main.text, HasSubstr("tensor cores for 55 %"));
-  EXPECT_EQ(judge(MadeUp{.sm = 0.55, .kernels = 0.95}).bottleneck, Bottleneck::mixed);
+  EXPECT_EQ(judge(MadeUp{.sm = 0.55, .kernels = 0.95}).limiter, Limiter::mixed);
 }
 
 TEST(Verdict, TheStartAndTheEndDoNotCountAsWaits) {
   const Verdict v = judge(MadeUp{.load = 60, .save = 20, .sm = 0.9, .kernels = 0.99});
-  EXPECT_EQ(v.bottleneck, Bottleneck::gpu_compute);
+  EXPECT_EQ(v.limiter, Limiter::gpu_compute);
   EXPECT_THAT(v.findings, has_finding("idle-start"));
   EXPECT_THAT(v.findings, has_finding("idle-end"));
   EXPECT_THAT(judge(MadeUp{.load = 5, .save = 5}).findings, Not(has_finding("idle-start")));
@@ -155,9 +155,9 @@ TEST(Verdict, RoomForOthersNamesWhatLimits) {
 }
 
 TEST(Verdict, UnknownIsUnknown) {
-  EXPECT_EQ(judge(TestRecording(10).take()).bottleneck, Bottleneck::unknown);
+  EXPECT_EQ(judge(TestRecording(10).take()).limiter, Limiter::unknown);
   const Verdict v = judge(TestRecording(10).sampled("system/gpu/0/utilization", 0.95, 2).take());
-  EXPECT_EQ(v.bottleneck, Bottleneck::unknown);
+  EXPECT_EQ(v.limiter, Limiter::unknown);
   EXPECT_THAT(v.main.text, HasSubstr("how full the SMs were was not sampled"));
   EXPECT_EQ(v.utilization, std::nullopt);
   EXPECT_EQ(v.waste.joules, std::nullopt);
@@ -168,12 +168,12 @@ TEST(Verdict, UnknownIsUnknown) {
 
 TEST(Verdict, AGpuThatWasNotUsed) {
   const Verdict v = judge(TestRecording(10).sampled("system/gpu/0/sm_activity", 0.001).take());
-  EXPECT_EQ(v.bottleneck, Bottleneck::gpu_unused);
+  EXPECT_EQ(v.limiter, Limiter::gpu_unused);
   EXPECT_THAT(v.waste.idle_seconds, Optional(DoubleNear(10, 0.1)));
   TestRecording two = made_up_run({});
   two.tag("plimsoll.devices", "0,1").sampled("system/gpu/1/sm_activity", 0);
   const Verdict other = judge(two.take());
-  EXPECT_EQ(other.bottleneck, Bottleneck::mixed);
+  EXPECT_EQ(other.limiter, Limiter::mixed);
   EXPECT_THAT(other.findings, has_finding("gpu-unused"));
 }
 
@@ -186,11 +186,11 @@ TEST(Verdict, WithoutAGpu) {
                      .sampled("system/host/memory_pressure", memory, 1)
                      .take());
   };
-  EXPECT_EQ(on_host(7.8, 0, 0).bottleneck, Bottleneck::processor);
-  EXPECT_EQ(on_host(1, 0, 0).bottleneck, Bottleneck::one_thread);
-  EXPECT_EQ(on_host(2, 0.5, 0).bottleneck, Bottleneck::storage);
-  EXPECT_EQ(on_host(2, 0.5, 0.2).bottleneck, Bottleneck::host_memory);
-  EXPECT_EQ(on_host(3, 0, 0).bottleneck, Bottleneck::mixed);
+  EXPECT_EQ(on_host(7.8, 0, 0).limiter, Limiter::processor);
+  EXPECT_EQ(on_host(1, 0, 0).limiter, Limiter::one_thread);
+  EXPECT_EQ(on_host(2, 0.5, 0).limiter, Limiter::storage);
+  EXPECT_EQ(on_host(2, 0.5, 0.2).limiter, Limiter::host_memory);
+  EXPECT_EQ(on_host(3, 0, 0).limiter, Limiter::mixed);
   EXPECT_THAT(on_host(7.8, 0, 0).waste.text, HasSubstr("No GPU"));
 }
 
@@ -218,8 +218,8 @@ TEST(Verdict, GapsAreTold) {
 
 TEST(Verdict, OfAPartOfTheRun) {
   const Recording run = made_up_run({.load = 60, .sm = 0.9, .kernels = 0.99}).take();
-  EXPECT_EQ(verdict_of(run, figures_of(run, {0, 50})).bottleneck, Bottleneck::gpu_unused);
-  EXPECT_EQ(verdict_of(run, figures_of(run, {70, 100})).bottleneck, Bottleneck::gpu_compute);
+  EXPECT_EQ(verdict_of(run, figures_of(run, {0, 50})).limiter, Limiter::gpu_unused);
+  EXPECT_EQ(verdict_of(run, figures_of(run, {70, 100})).limiter, Limiter::gpu_compute);
 }
 
 TEST(Verdict, EveryLineHasItsReason) {

@@ -39,9 +39,9 @@ Error error_of(const job::Unsupported& unsupported) {
 }
 
 /// Gathers what the engine says into a row, and looks at the machine at the right moments.
-class Recording {
+class RowScribe {
  public:
-  Recording(const job::Job& job, std::int64_t batch, const Instruments& instruments)
+  RowScribe(const job::Job& job, std::int64_t batch, const Instruments& instruments)
       : job_(job), instruments_(instruments), watch_(instruments.nvml) {
     row_.batch = batch;
     if (job.device == "cpu") counter_ = cpu_counter();
@@ -170,15 +170,15 @@ class Recording {
 }  // namespace
 
 std::optional<Row> measure_row(const job::Job& job, std::int64_t batch, const Instruments& instruments) {
-  Recording recording(job, batch, instruments);
+  RowScribe scribe(job, batch, instruments);
   const Result<EngineEnd> end =
       run_engine(instruments.engine, job, instruments.limits,
-                 {.on_answer = [&](const job::Answer& answer) { recording.hear(answer); },
-                  .on_turn = [&] { recording.turn(); },
+                 {.on_answer = [&](const job::Answer& answer) { scribe.hear(answer); },
+                  .on_turn = [&] { scribe.turn(); },
                   .interrupted = instruments.interrupted});
   if (end && *end == EngineEnd::interrupted) return std::nullopt;
-  if (!end) recording.fail_with(end.error());
-  return recording.finish();
+  if (!end) scribe.fail_with(end.error());
+  return scribe.finish();
 }
 
 bool energy_can_be_read(std::string_view device, const nvml::Library* library) {

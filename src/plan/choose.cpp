@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "plan/checks.hpp"
 #include "plan/evidence.hpp"
 #include "plan/front.hpp"
-#include "plan/verdicts.hpp"
 
 namespace plimsoll::plan {
 namespace {
@@ -43,7 +43,7 @@ const ImageTime* telling(const std::vector<ImageTime>& times, const std::optiona
   if (times.empty()) return nullptr;
   if (limit)
     for (const ImageTime& time : times)
-      if (at_most(time.image, limit->value()) != Verdict::unknown) return &time;
+      if (at_most(time.image, limit->value()) != Standing::unknown) return &time;
   return &times.front();
 }
 
@@ -61,15 +61,15 @@ auto rank(const Candidate& c) {
   constexpr double worst = 1e300;
   const double time = c.image ? c.image->high : worst;
   // Where something fails anyway, the form that comes nearest is shown, not the most accurate one.
-  const bool fails = c.count(Verdict::failed) > 0;
-  return std::tuple(c.count(Verdict::failed), c.count(Verdict::unknown), fails ? time : 0,
+  const bool fails = c.count(Standing::failed) > 0;
+  return std::tuple(c.count(Standing::failed), c.count(Standing::unknown), fails ? time : 0,
                     c.accuracy ? -c.accuracy->figure.value : 0, c.energy ? c.energy->high : worst, time);
 }
 
 }  // namespace
 
-std::size_t Candidate::count(Verdict verdict) const {
-  return static_cast<std::size_t>(std::ranges::count(findings, verdict, &Finding::verdict));
+std::size_t Candidate::count(Standing standing) const {
+  return static_cast<std::size_t>(std::ranges::count(checks, standing, &Check::standing));
 }
 
 Choice choose(const Question& question, std::span<const Device* const> devices,
@@ -82,17 +82,17 @@ Choice choose(const Question& question, std::span<const Device* const> devices,
         Candidate candidate{.device = device, .variant = variant, .arithmetic = arithmetic};
         candidate.batch = batch_for(*device, question.patches);
         candidate.accuracy = accuracy_of(question.variants[variant], arithmetic);
-        if (runs(*device, arithmetic) != Verdict::failed)
+        if (runs(*device, arithmetic) != Standing::failed)
           add_time(candidate, image_times(question, variant, *device, arithmetic, catalogue, estimators),
                    question.limits);
-        candidate.findings = findings_of(candidate, question, offers, estimators);
+        candidate.checks = checks_of(candidate, question, offers, estimators);
         choice.candidates.push_back(std::move(candidate));
       }
   mark_front(choice.candidates);
   choice.ranked.resize(choice.candidates.size());
   std::iota(choice.ranked.begin(), choice.ranked.end(), std::size_t{0});
   std::ranges::stable_sort(choice.ranked, {}, [&](std::size_t i) { return rank(choice.candidates[i]); });
-  if (!choice.ranked.empty() && choice.candidates[choice.ranked.front()].count(Verdict::failed) == 0)
+  if (!choice.ranked.empty() && choice.candidates[choice.ranked.front()].count(Standing::failed) == 0)
     choice.recommended = choice.ranked.front();
   choice.reason = reason_of(choice, question);
   return choice;
@@ -102,8 +102,8 @@ std::optional<Aspect> ruled_out_by(const Candidate& candidate) {
   constexpr Aspect kOfTheDevice[] = {Aspect::power, Aspect::mass, Aspect::size,
                                      Aspect::price, Aspect::boot, Aspect::updates};
   for (const Aspect aspect : kOfTheDevice)
-    for (const Finding& finding : candidate.findings)
-      if (finding.aspect == aspect && finding.verdict == Verdict::failed) return aspect;
+    for (const Check& check : candidate.checks)
+      if (check.aspect == aspect && check.standing == Standing::failed) return aspect;
   return std::nullopt;
 }
 

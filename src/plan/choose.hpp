@@ -84,9 +84,9 @@ enum class Aspect : std::uint8_t {
 [[nodiscard]] std::string_view name(Aspect aspect);
 
 /// One limit on one candidate.
-struct Finding {
+struct Check {
   Aspect aspect = Aspect::latency;
-  Verdict verdict = Verdict::unknown;
+  Standing standing = Standing::unknown;
   std::optional<Known> figure = {};   ///< what the device has; the longest side for a size
   std::optional<double> limit = {};   ///< in the figure's unit; absent where it is none of numbers
   std::optional<double> excess = {};  ///< by how much it fails, at least
@@ -103,10 +103,10 @@ struct Candidate {
   std::optional<Known> image = {};   ///< s: all its patches
   std::optional<Known> energy = {};  ///< J per image
   std::optional<Known> accuracy = {};
-  std::vector<Finding> findings = {};
+  std::vector<Check> checks = {};
   bool on_front = false;  ///< fails nothing, and none that fails nothing is better in all that is known
 
-  [[nodiscard]] std::size_t count(Verdict verdict) const;
+  [[nodiscard]] std::size_t count(Standing standing) const;
 };
 
 struct Choice {
@@ -116,11 +116,11 @@ struct Choice {
   std::optional<std::size_t> recommended = {};  ///< fails nothing, and leaves least unknown
   std::string reason;
   [[nodiscard]] bool certain() const {  ///< the recommended one is known to meet every limit
-    return recommended && candidates[*recommended].count(Verdict::unknown) == 0;
+    return recommended && candidates[*recommended].count(Standing::unknown) == 0;
   }
 };
 
-/// Pure. A figure that is missing makes a verdict unknown, never met. Measured times are taken before
+/// Pure. A figure that is missing makes a standing unknown, never met. Measured times are taken before
 /// estimates; equal cores scale with their clocks and say so.
 [[nodiscard]] Choice choose(const Question& question, std::span<const hardware::Device* const> devices,
                             std::span<const hardware::Device> catalogue,

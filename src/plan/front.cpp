@@ -50,19 +50,19 @@ std::string list(std::vector<std::string_view> names) {
   return names.empty() ? std::string(last) : fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
-std::string list(const Candidate& candidate, Verdict verdict) {
+std::string list(const Candidate& candidate, Standing standing) {
   std::vector<std::string_view> names;
-  for (const Finding& finding : candidate.findings)
-    if (finding.verdict == verdict) names.push_back(name(finding.aspect));
+  for (const Check& check : candidate.checks)
+    if (check.standing == standing) names.push_back(name(check.aspect));
   return list(std::move(names));
 }
 
 /// "; mass and size are unknown: no figure is published": what is missing, and what a range leaves open.
 std::string open_questions(const Candidate& candidate) {
   std::vector<std::string_view> missing, undecided;
-  for (const Finding& finding : candidate.findings)
-    if (finding.verdict == Verdict::unknown)
-      (finding.figure ? undecided : missing).push_back(name(finding.aspect));
+  for (const Check& check : candidate.checks)
+    if (check.standing == Standing::unknown)
+      (check.figure ? undecided : missing).push_back(name(check.aspect));
   const auto are = [](const auto& names) { return names.size() == 1 ? "is" : "are"; };
   std::string out;
   if (!undecided.empty())
@@ -75,7 +75,7 @@ std::string open_questions(const Candidate& candidate) {
 
 bool as_good(const Candidate& a, const Candidate& b) {
   const auto value = [](const std::optional<Known>& known) { return known ? known->figure.value : -1; };
-  return a.count(Verdict::failed) == 0 && a.count(Verdict::unknown) == b.count(Verdict::unknown) &&
+  return a.count(Standing::failed) == 0 && a.count(Standing::unknown) == b.count(Standing::unknown) &&
          value(a.accuracy) == value(b.accuracy) && value(a.energy) == value(b.energy) &&
          value(a.image) == value(b.image);
 }
@@ -84,8 +84,8 @@ bool as_good(const Candidate& a, const Candidate& b) {
 std::string hardest(const Choice& choice) {
   std::vector<std::size_t> failures(static_cast<std::size_t>(Aspect::updates) + 1);
   for (const Candidate& candidate : choice.candidates)
-    for (const Finding& finding : candidate.findings)
-      if (finding.verdict == Verdict::failed) ++failures[static_cast<std::size_t>(finding.aspect)];
+    for (const Check& check : candidate.checks)
+      if (check.standing == Standing::failed) ++failures[static_cast<std::size_t>(check.aspect)];
   const auto most = std::ranges::max_element(failures);
   return fmt::format("{}, which {} of {} fail", name(static_cast<Aspect>(most - failures.begin())), *most,
                      choice.candidates.size());
@@ -96,7 +96,7 @@ std::string hardest(const Choice& choice) {
 void mark_front(std::span<Candidate> candidates) {
   std::vector<Candidate*> passing;
   for (Candidate& candidate : candidates)
-    if (candidate.count(Verdict::failed) == 0) passing.push_back(&candidate);
+    if (candidate.count(Standing::failed) == 0) passing.push_back(&candidate);
   for (Candidate* candidate : passing)
     candidate->on_front =
         std::ranges::none_of(passing, [&](const Candidate* other) { return dominates(*other, *candidate); });
@@ -110,13 +110,13 @@ std::string reason_of(const Choice& choice, const Question& question) {
   const Candidate& best = choice.candidates[*choice.recommended];
   std::string out = fmt::format("{} with {} in {} ", best.device->id, question.variants[best.variant].name,
                                 name(best.arithmetic));
-  if (best.count(Verdict::unknown) == 0)
-    out += fmt::format("meets every limit: {}", list(best, Verdict::met));
+  if (best.count(Standing::unknown) == 0)
+    out += fmt::format("meets every limit: {}", list(best, Standing::met));
   else
-    out += fmt::format("fails no limit: it meets {}{}", list(best, Verdict::met), open_questions(best));
+    out += fmt::format("fails no limit: it meets {}{}", list(best, Standing::met), open_questions(best));
   std::set<std::string> alike;  // devices, in whichever form
   for (const Candidate& c : choice.candidates)
-    if (c.count(Verdict::failed) == 0 && c.count(Verdict::unknown) == best.count(Verdict::unknown))
+    if (c.count(Standing::failed) == 0 && c.count(Standing::unknown) == best.count(Standing::unknown))
       alike.insert(c.device->id);
   if (alike.size() > 1) {
     out += fmt::format(". Of the {} devices that do, it is ", alike.size());

@@ -33,23 +33,23 @@ Known times(const Known& known, double factor, std::string_view derivation) {
   return out;
 }
 
-std::string_view name(Verdict verdict) {
+std::string_view name(Standing standing) {
   constexpr std::array<std::string_view, 3> kNames = {"met", "failed", "unknown"};
-  return kNames[static_cast<std::size_t>(verdict)];
+  return kNames[static_cast<std::size_t>(standing)];
 }
 
-Verdict at_most(const std::optional<Known>& known, double limit) {
-  if (!known) return Verdict::unknown;
+Standing at_most(const std::optional<Known>& known, double limit) {
+  if (!known) return Standing::unknown;
   // Budgets are written with a few digits: 4.42 s over 400 patches must not fail by a rounding error.
   const double slack = std::abs(limit) * 1e-12;
-  if (known->high <= limit + slack) return Verdict::met;
-  return known->low > limit ? Verdict::failed : Verdict::unknown;
+  if (known->high <= limit + slack) return Standing::met;
+  return known->low > limit ? Standing::failed : Standing::unknown;
 }
 
-Verdict at_least(const std::optional<Known>& known, double limit) {
-  if (!known) return Verdict::unknown;
-  if (known->low >= limit) return Verdict::met;
-  return known->high < limit ? Verdict::failed : Verdict::unknown;
+Standing at_least(const std::optional<Known>& known, double limit) {
+  if (!known) return Standing::unknown;
+  if (known->low >= limit) return Standing::met;
+  return known->high < limit ? Standing::failed : Standing::unknown;
 }
 
 }  // namespace plimsoll::plan

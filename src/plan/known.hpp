@@ -20,15 +20,16 @@ struct Known {
 /// A figure and its range times a number, with the derivation added to the source.
 [[nodiscard]] Known times(const Known& known, double factor, std::string_view derivation = {});
 
-enum class Verdict : std::uint8_t {
+/// How a figure stands to a limit.
+enum class Standing : std::uint8_t {
   met,
   failed,
   unknown,  ///< no figure, or one whose range holds the limit
 };
-[[nodiscard]] std::string_view name(Verdict verdict);
+[[nodiscard]] std::string_view name(Standing standing);
 
 /// Against a limit from above.
-[[nodiscard]] Verdict at_most(const std::optional<Known>& known, double limit);
-[[nodiscard]] Verdict at_least(const std::optional<Known>& known, double limit);
+[[nodiscard]] Standing at_most(const std::optional<Known>& known, double limit);
+[[nodiscard]] Standing at_least(const std::optional<Known>& known, double limit);
 
 }  // namespace plimsoll::plan

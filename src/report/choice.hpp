@@ -16,7 +16,7 @@ struct ChoiceReport {
   const plan::Imaging& imaging;
   const plan::Choice& choice;
   bool all = false;    ///< every form on every device; else the best of each device that is not ruled out
-  bool why = false;    ///< every verdict with its figures and sources; else the recommended one's
+  bool why = false;    ///< every standing with its figures and sources; else the recommended one's
   bool named = false;  ///< the devices were named: each is shown, also one that its own figures rule out
 };
 

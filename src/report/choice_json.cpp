@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using plan::Aspect;
 using plan::Candidate;
-using plan::Finding;
+using plan::Check;
 using plan::Known;
 
 Json finite(double value) {
@@ -39,19 +39,19 @@ Json number(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json to_json(const Finding& finding) {
-  return {{"limit", plan::name(finding.aspect)},
-          {"verdict", plan::name(finding.verdict)},
-          {"figure", to_json(finding.figure, aspect_unit(finding.aspect))},
-          {"bar", number(finding.limit)},
-          {"fails_by", number(finding.excess)},
-          {"unit", aspect_unit(finding.aspect)},
-          {"note", finding.note.empty() ? Json(nullptr) : Json(printable(finding.note))}};
+Json to_json(const Check& check) {
+  return {{"limit", plan::name(check.aspect)},
+          {"verdict", plan::name(check.standing)},
+          {"figure", to_json(check.figure, aspect_unit(check.aspect))},
+          {"bar", number(check.limit)},
+          {"fails_by", number(check.excess)},
+          {"unit", aspect_unit(check.aspect)},
+          {"note", check.note.empty() ? Json(nullptr) : Json(printable(check.note))}};
 }
 
 Json to_json(const Candidate& c, const plan::Question& question) {
-  Json findings = Json::array();
-  for (const Finding& finding : c.findings) findings.push_back(to_json(finding));
+  Json checks = Json::array();
+  for (const Check& check : c.checks) checks.push_back(to_json(check));
   return {{"device", c.device->id},
           {"device_name", printable(c.device->name)},
           {"network", printable(question.variants[c.variant].name)},
@@ -62,11 +62,11 @@ Json to_json(const Candidate& c, const plan::Question& question) {
           {"image", to_json(c.image, "s")},
           {"energy", to_json(c.energy, "J")},
           {"accuracy", to_json(c.accuracy, "1")},
-          {"meets", c.count(plan::Verdict::met)},
-          {"fails", c.count(plan::Verdict::failed)},
-          {"unknown", c.count(plan::Verdict::unknown)},
+          {"meets", c.count(plan::Standing::met)},
+          {"fails", c.count(plan::Standing::failed)},
+          {"unknown", c.count(plan::Standing::unknown)},
           {"front", c.on_front},
-          {"limits", std::move(findings)}};
+          {"limits", std::move(checks)}};
 }
 
 Json to_json(const std::optional<plan::Transfer>& transfer) {
@@ -89,7 +89,7 @@ Json imaging_json(const plan::Imaging& imaging) {
   return out;
 }
 
-std::string plain(const std::optional<Known>& known, double Known::* end) {
+std::string plain(const std::optional<Known>& known, double Known::*end) {
   return known && std::isfinite((*known).*end) ? fmt::format("{}", (*known).*end) : "";
 }
 
@@ -141,9 +141,9 @@ std::string choice_csv(const ChoiceReport& report) {
                {"front"}},
               {}};
   if (!report.choice.candidates.empty())
-    for (const Finding& finding : report.choice.candidates.front().findings)
+    for (const Check& check : report.choice.candidates.front().checks)
       for (const char* part : {"_verdict", "_fails_by"})
-        table.columns.push_back({fmt::format("{}{}", plan::name(finding.aspect), part)});
+        table.columns.push_back({fmt::format("{}{}", plan::name(check.aspect), part)});
   for (const std::size_t i : report.choice.ranked) {
     const Candidate& c = report.choice.candidates[i];
     std::vector<std::string> row = {printable(c.device->id),
@@ -156,9 +156,9 @@ std::string choice_csv(const ChoiceReport& report) {
                                     plain(c.energy, &Known::high),
                                     plain(c.accuracy, &Known::low),
                                     c.on_front ? "yes" : "no"};
-    for (const Finding& finding : c.findings) {
-      row.emplace_back(plan::name(finding.verdict));
-      row.push_back(finding.excess ? fmt::format("{}", *finding.excess) : "");
+    for (const Check& check : c.checks) {
+      row.emplace_back(plan::name(check.standing));
+      row.push_back(check.excess ? fmt::format("{}", *check.excess) : "");
     }
     table.rows.push_back(std::move(row));
   }

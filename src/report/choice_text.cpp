@@ -14,9 +14,9 @@ namespace {
 
 using plan::Aspect;
 using plan::Candidate;
-using plan::Finding;
+using plan::Check;
 using plan::Known;
-using plan::Verdict;
+using plan::Standing;
 
 std::string_view bound_mark(const Known& known) {
   switch (known.figure.bound) {
@@ -57,32 +57,32 @@ bool has_range(const Known& known) {
 }
 
 /// "fails latency by at least 13.8 ms (33.8–95.4 ms)".
-std::string failure_words(const Finding& finding) {
-  const std::string_view aspect = name(finding.aspect);
-  if (!finding.figure) return fmt::format("fails {}", aspect);
-  const Known& figure = *finding.figure;
+std::string failure_words(const Check& check) {
+  const std::string_view aspect = name(check.aspect);
+  if (!check.figure) return fmt::format("fails {}", aspect);
+  const Known& figure = *check.figure;
   if (figure.figure.bound == hardware::Bound::more_than)
-    return fmt::format("fails {}: {}", aspect, aspect_text(finding.aspect, figure));
-  const std::string excess = aspect_text(finding.aspect, finding.excess.value_or(0));
+    return fmt::format("fails {}: {}", aspect, aspect_text(check.aspect, figure));
+  const std::string excess = aspect_text(check.aspect, check.excess.value_or(0));
   if (!has_range(figure)) return fmt::format("fails {} by {}", aspect, excess);
   return fmt::format("fails {} by at least {} ({})", aspect, excess,
-                     range_text(finding.aspect, figure.low, figure.high));
+                     range_text(check.aspect, figure.low, figure.high));
 }
 
-/// All verdicts of a candidate in one cell; what is met needs no words where something is not.
-std::string verdict_cell(const Candidate& c) {
+/// All standings of a candidate in one cell; what is met needs no words where something is not.
+std::string standing_cell(const Candidate& c) {
   std::vector<std::string> parts, undecided;
   std::vector<std::string_view> unknown;
-  for (const Finding& finding : c.findings) {
-    if (finding.verdict == Verdict::failed) parts.push_back(failure_words(finding));
-    if (finding.verdict != Verdict::unknown) continue;
-    if (finding.figure && has_range(*finding.figure))
-      undecided.push_back(fmt::format("{} ({})", name(finding.aspect),
-                                      range_text(finding.aspect, finding.figure->low, finding.figure->high)));
-    else if (finding.figure)
-      undecided.emplace_back(name(finding.aspect));
+  for (const Check& check : c.checks) {
+    if (check.standing == Standing::failed) parts.push_back(failure_words(check));
+    if (check.standing != Standing::unknown) continue;
+    if (check.figure && has_range(*check.figure))
+      undecided.push_back(fmt::format("{} ({})", name(check.aspect),
+                                      range_text(check.aspect, check.figure->low, check.figure->high)));
+    else if (check.figure)
+      undecided.emplace_back(name(check.aspect));
     else
-      unknown.push_back(name(finding.aspect));
+      unknown.push_back(name(check.aspect));
   }
   if (!undecided.empty()) parts.push_back(fmt::format("undecided: {}", fmt::join(undecided, ", ")));
   if (!unknown.empty()) parts.push_back(fmt::format("unknown: {}", fmt::join(unknown, ", ")));
@@ -99,7 +99,7 @@ Table choice_table(const ChoiceReport& report, const std::vector<std::size_t>& r
   const bool several = report.question.variants.size() > 1;
   const bool accurate = any([](const Candidate& c) { return c.accuracy.has_value(); });
   const bool beaten = any([](const Candidate& c) { return c.on_front; }) &&
-                      any([](const Candidate& c) { return c.count(Verdict::failed) == 0 && !c.on_front; });
+                      any([](const Candidate& c) { return c.count(Standing::failed) == 0 && !c.on_front; });
   Table table{{{"Device", Align::left, true}}, {}};
   if (several) table.columns.push_back({"Network", Align::left, true, always});
   table.columns.push_back({"Precision", Align::left});
@@ -120,7 +120,7 @@ Table choice_table(const ChoiceReport& report, const std::vector<std::size_t>& r
     row.push_back(cell(c.energy, joules));
     if (accurate) row.push_back(cell(c.accuracy, percent_hundredths));
     if (beaten) row.emplace_back(c.on_front ? "yes" : "");
-    row.push_back(verdict_cell(c));
+    row.push_back(standing_cell(c));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -175,24 +175,24 @@ RuledOut without_ruled_out(const ChoiceReport& report, const std::vector<std::si
 
 /// "87.4 s against 4.42 s, by 83.0 s"; of an estimate "56.8 ms (95 %: 33.8–95.4 ms) against 20 ms, by at
 /// least 13.8 ms".
-std::string figures_of(const Finding& finding) {
-  if (!finding.figure) return {};
-  const Known& figure = *finding.figure;
+std::string figures_of(const Check& check) {
+  if (!check.figure) return {};
+  const Known& figure = *check.figure;
   const bool range = has_range(figure);
-  std::string out = aspect_text(finding.aspect, figure);
-  if (range) out += fmt::format(" (95 %: {})", range_text(finding.aspect, figure.low, figure.high));
-  if (finding.limit) out += " against " + aspect_text(finding.aspect, *finding.limit);
-  if (finding.excess && figure.figure.bound == hardware::Bound::exact)
-    out += fmt::format(", by {}{}", range ? "at least " : "", aspect_text(finding.aspect, *finding.excess));
+  std::string out = aspect_text(check.aspect, figure);
+  if (range) out += fmt::format(" (95 %: {})", range_text(check.aspect, figure.low, figure.high));
+  if (check.limit) out += " against " + aspect_text(check.aspect, *check.limit);
+  if (check.excess && figure.figure.bound == hardware::Bound::exact)
+    out += fmt::format(", by {}{}", range ? "at least " : "", aspect_text(check.aspect, *check.excess));
   return out;
 }
 
-std::string source_of(const Finding& finding) {
-  if (!finding.figure) return finding.note;
-  const hardware::Figure& figure = finding.figure->figure;
+std::string source_of(const Check& check) {
+  if (!check.figure) return check.note;
+  const hardware::Figure& figure = check.figure->figure;
   std::string out = fmt::format("{}: {}", name(figure.provenance), figure.source);
   if (!figure.date.empty()) out += ", " + figure.date;
-  if (!finding.note.empty()) out += "; " + finding.note;
+  if (!check.note.empty()) out += "; " + check.note;
   return out;
 }
 
@@ -203,12 +203,12 @@ std::string reasons(const ChoiceReport& report, const Candidate& c, const TextSt
                                  printable(report.question.variants[c.variant].name), name(c.arithmetic)),
                      style),
            style));
-  for (const Finding& finding : c.findings) {
-    if (finding.aspect == Aspect::precision && finding.verdict == Verdict::met) continue;
-    const std::string figures = figures_of(finding);
-    const std::string_view verdict = finding.verdict == Verdict::failed ? "fails" : name(finding.verdict);
-    const std::string source = printable(source_of(finding));
-    const std::string label = fmt::format("  {:<9} {:<7}  ", name(finding.aspect), verdict);
+  for (const Check& check : c.checks) {
+    if (check.aspect == Aspect::precision && check.standing == Standing::met) continue;
+    const std::string figures = figures_of(check);
+    const std::string_view standing = check.standing == Standing::failed ? "fails" : name(check.standing);
+    const std::string source = printable(source_of(check));
+    const std::string label = fmt::format("  {:<9} {:<7}  ", name(check.aspect), standing);
     out += hanging(label, figures.empty() ? source : figures, style);
     if (!figures.empty() && !source.empty()) out += hanging(std::string(label.size(), ' '), source, style);
   }

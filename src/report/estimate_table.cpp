@@ -7,7 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -88,7 +88,7 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
       const TimeEstimate& e = *row.time;
       cells.push_back(text(e.seconds));
       cells.push_back(interval_cell(e));
-      cells.push_back(rate_text(static_cast<double>(memory.batch) / e.seconds.value()));
+      cells.push_back(throughput_text(static_cast<double>(memory.batch) / e.seconds.value()));
       cells.push_back(e.joules ? text(*e.joules) : "unknown");
       cells.emplace_back(name(e.bottleneck));
       cells.emplace_back(hardware::name(e.provenance));

@@ -7,7 +7,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/paragraph.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -143,7 +143,7 @@ Table latencies_table(const Measurement& measurement) {
     table.columns.push_back(
         {fmt::format("Batch {}", row.batch), Align::right, false, Importance::ordinary, true});
     table.rows[0].push_back(std::to_string(l.seconds.size()));
-    table.rows[1].push_back(l.elapsed > 0 ? rate_text(static_cast<double>(l.samples) / l.elapsed)
+    table.rows[1].push_back(l.elapsed > 0 ? throughput_text(static_cast<double>(l.samples) / l.elapsed)
                                           : "unknown");
     auto line = table.rows.begin() + 2;
     for (const measure::Percentile& percentile :

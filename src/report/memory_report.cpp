@@ -48,7 +48,7 @@ std::string percent_used(double share) {
 }
 
 /// One sentence: fits or not, how much of how much, the margin.
-std::string verdict(const MemoryReport& r, const TextStyle& style) {
+std::string fit_sentence(const MemoryReport& r, const TextStyle& style) {
   const MemoryEstimate& e = r.estimate;
   const std::string model = bold(printable(r.inspection.model), style), device = device_title(r.device);
   const Bytes need = e.minimum_device();
@@ -210,13 +210,13 @@ std::vector<std::string> memory_notes(const MemoryReport& r) {
   return notes;
 }
 
-Table measures_table(std::span<const estimate::Remedy> measures, Bytes now) {
+Table remedies_table(std::span<const estimate::Remedy> remedies, Bytes now) {
   Table t{{{"What would lower it", Align::left, false, Importance::always, true},
            {"Needs", Align::right},
            {"Less by", Align::right},
            {"Fits", Align::right}},
           {}};
-  for (const estimate::Remedy& m : measures)
+  for (const estimate::Remedy& m : remedies)
     if ((now - m.minimum_device) / now >= kWorthSaying)
       t.rows.push_back({printable(m.what), text(m.minimum_device),
                         percent_used((now - m.minimum_device) / now), fits_word(m.fits)});
@@ -224,12 +224,12 @@ Table measures_table(std::span<const estimate::Remedy> measures, Bytes now) {
 }
 
 std::string memory_text(const MemoryReport& r, const TextStyle& style) {
-  std::string out = wrap(verdict(r, style), text_width(style), "");
+  std::string out = wrap(fit_sentence(r, style), text_width(style), "");
   out += paragraph(setting_text(r), style) + '\n';
   out += memory_bar(memory_parts(r.estimate), r.estimate.capacity, style) + '\n';
   out += figures(r, style) + largest_tensors(r.estimate, style);
-  if (const Table measures = measures_table(r.measures, r.estimate.minimum_device()); !measures.rows.empty())
-    out += '\n' + colour_fits(to_text(measures, style), style);
+  if (const Table remedies = remedies_table(r.remedies, r.estimate.minimum_device()); !remedies.rows.empty())
+    out += '\n' + colour_fits(to_text(remedies, style), style);
   const std::vector<std::string> notes = memory_notes(r);
   if (!notes.empty()) out += '\n';
   for (const std::string& note : notes) out += wrap("note: " + note, text_width(style), "");

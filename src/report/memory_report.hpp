@@ -26,7 +26,7 @@ struct MemoryReport {
   estimate::MemoryEstimate estimate;
   std::optional<estimate::LargestBatch> largest = {};
   std::optional<estimate::TimeEstimate> largest_time = {};  ///< of that batch, where the device has figures
-  std::vector<estimate::Remedy> measures = {};
+  std::vector<estimate::Remedy> remedies = {};
   std::vector<OtherUser> others = {};
 };
 
@@ -46,13 +46,13 @@ struct MemoryReport {
 /// What the figures rest on: assumed dimensions, a context measured elsewhere, operators without a rule, …
 [[nodiscard]] std::vector<std::string> memory_notes(const MemoryReport& report);
 
-/// The measures that need less than the setting does, in people's units.
-[[nodiscard]] Table measures_table(std::span<const estimate::Remedy> measures, Bytes now);
+/// The remedies that need less than the setting does, in people's units.
+[[nodiscard]] Table remedies_table(std::span<const estimate::Remedy> remedies, Bytes now);
 
 [[nodiscard]] std::string memory_text(const MemoryReport& report, const TextStyle& style);
 
 /// The object `memory` of the machine-readable answer; what is not known is null.
 [[nodiscard]] nlohmann::ordered_json to_json(const MemoryReport& report);
-[[nodiscard]] nlohmann::ordered_json to_json(std::span<const estimate::Remedy> measures);
+[[nodiscard]] nlohmann::ordered_json to_json(std::span<const estimate::Remedy> remedies);
 
 }  // namespace plimsoll::report

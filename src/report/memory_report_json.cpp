@@ -54,9 +54,9 @@ Json parts_json(const estimate::MemoryEstimate& e) {
   return out;
 }
 
-Json to_json(std::span<const estimate::Remedy> measures) {
+Json to_json(std::span<const estimate::Remedy> remedies) {
   Json out = Json::array();
-  for (const estimate::Remedy& m : measures)
+  for (const estimate::Remedy& m : remedies)
     out.push_back({{"what", printable(m.what)},
                    {"minimum_device_bytes", m.minimum_device.count()},
                    {"fits", fits(m.fits)}});
@@ -86,7 +86,7 @@ Json to_json(const MemoryReport& r) {
   out["unruled"] = Json::array();
   for (const std::string& kind : e.unruled) out["unruled"].push_back(printable(kind));
   out["largest_batch"] = largest(r);
-  out["measures"] = to_json(r.measures);
+  out["remedies"] = to_json(r.remedies);
   out["others"] = Json::array();
   for (const OtherUser& o : r.others)
     out["others"].push_back({{"pid", o.pid}, {"name", printable(o.name)}, {"bytes", json_bytes(o.bytes)}});

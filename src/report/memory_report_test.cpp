@@ -76,7 +76,7 @@ std::string line_of(const std::string& text, std::size_t n) {
   return text.substr(at, text.find('\n', at) - at);
 }
 
-TEST(MemoryText, BeginsWithTheVerdict) {
+TEST(MemoryText, BeginsWithWhetherItFits) {
   const Held held;
   EXPECT_EQ(line_of(memory_text(held.report(thirteen(gib(16))), {}), 0),
             "m fits on Device 16 (d16): needs 12.0 GiB of 16.0 GiB, 4.00 GiB (25 %) to spare");
@@ -150,7 +150,7 @@ TEST(MemoryText, FitsTheTerminalAndColoursOnlyThere) {
   MemoryReport report = held.report(thirteen(gib(16)));
   report.estimate.at_peak[0].tensor = std::string(300, 'x');
   report.largest = estimate::LargestBatch{12, gib(15), gib(16), true};
-  report.measures = {{"--precision bf16", gib(6), true}, {"no use", gib(13), true}};
+  report.remedies = {{"--precision bf16", gib(6), true}, {"no use", gib(13), true}};
   for (const int width : {50, 80, 120}) {
     const std::string text = memory_text(report, {.width = width});
     for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
@@ -167,7 +167,7 @@ TEST(MemoryText, SaysTheFiguresTheMeasuresAndTheNotes) {
   report.estimate.context_assumed = true;
   report.estimate.unruled = {"Mystery"};
   report.largest = estimate::LargestBatch{0, {}, gib(8), true};
-  report.measures = {
+  report.remedies = {
       {"--precision bf16", gib(6), true}, {"--checkpoint", gib(9), false}, {"no use", gib(13), false}};
   report.others = {{4711, "python", gib(3)}, {12, "", {}}};
   const std::string text = memory_text(report, {.width = 200});
@@ -245,7 +245,7 @@ TEST(EstimateTable, LeavesColumnsOutWhereTheTerminalIsNarrow) {
   EXPECT_THAT(estimate_table(rows, {.width = 80}), HasSubstr("calibrated"));
 }
 
-TEST(EstimateTable, NeitherHidesALittleNorRoundsTheVerdictAway) {
+TEST(EstimateTable, NeitherHidesALittleNorRoundsTheAnswerAway) {
   const Held held;
   MemoryEstimate tight = thirteen(gib(12));
   tight.minimum_reserved = gib(11) + Bytes(1);
@@ -259,7 +259,7 @@ TEST(EstimateTable, NeitherHidesALittleNorRoundsTheVerdictAway) {
 TEST(MemoryJson, IsTheContract) {
   const Held held;
   MemoryReport report = held.report(thirteen(gib(16)));
-  report.measures = {{"half the batch", gib(6), {}}};
+  report.remedies = {{"half the batch", gib(6), {}}};
   const auto json = to_json(report);
   EXPECT_EQ(json.at("weights_bytes"), gib(4).count());
   EXPECT_EQ(json.at("peak_allocated_bytes"), gib(10).count());
@@ -275,7 +275,7 @@ TEST(MemoryJson, IsTheContract) {
   EXPECT_EQ(json.at("by_purpose").at("weights"), gib(4).count());
   EXPECT_EQ(json.at("peak").at("phase"), "backward");
   EXPECT_TRUE(json.at("largest_batch").is_null());
-  EXPECT_TRUE(json.at("measures").at(0).at("fits").is_null());
+  EXPECT_TRUE(json.at("remedies").at(0).at("fits").is_null());
   EXPECT_EQ(json.at("notes").size(), 1u);  // the batch
 
   MemoryEstimate unknown = thirteen({});

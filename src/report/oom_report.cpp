@@ -96,7 +96,7 @@ std::string comparison(const OutOfMemory& m, const MemoryReport& r, const TextSt
                              text(*e.capacity),
                              e.fits.value_or(false) ? green("fits", style) : red("does not fit", style)));
   if (r.largest && r.largest->batch > 0) line("largest batch", grouped(r.largest->batch));
-  if (const Table t = measures_table(r.measures, e.minimum_device()); !t.rows.empty())
+  if (const Table t = remedies_table(r.remedies, e.minimum_device()); !t.rows.empty())
     out += '\n' + to_text(t, style);
   const std::vector<std::string> notes = memory_notes(r);
   if (!notes.empty()) out += '\n';

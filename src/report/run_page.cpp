@@ -18,9 +18,9 @@ namespace {
 using diagnose::AverageRow;
 using diagnose::Evidence;
 using diagnose::Finding;
+using diagnose::Laps;
 using diagnose::Recording;
 using diagnose::Sample;
-using diagnose::Steps;
 using diagnose::Threshold;
 using diagnose::thresholds;
 
@@ -207,13 +207,13 @@ std::string averages_html(std::span<const RunReport> reports) {
   return out + "</tbody></table></div>\n</section>\n";
 }
 
-std::string steps_html(std::span<const RunReport> reports, std::size_t run, const Steps& steps,
-                       std::string_view what, bool open) {
-  if (steps.rows.empty()) return "";
+std::string laps_html(std::span<const RunReport> reports, std::size_t run, const Laps& laps,
+                      std::string_view what, bool open) {
+  if (laps.rows.empty()) return "";
   return fmt::format("<details{}><summary>{}{}: {} {}{}</summary>\n", open ? " open" : "", run_key(run),
-                     escape_html(title_among(reports, run)), steps.count, lower_case(what),
-                     steps.count == 1 ? "" : "s") +
-         paragraph(step_notes(steps, lower_case(what)), "note") + table_html(step_table(steps, what)) +
+                     escape_html(title_among(reports, run)), laps.count, lower_case(what),
+                     laps.count == 1 ? "" : "s") +
+         paragraph(lap_notes(laps, lower_case(what)), "note") + table_html(lap_table(laps, what)) +
          "</details>\n";
 }
 
@@ -221,8 +221,8 @@ std::string all_steps_html(std::span<const RunReport> reports) {
   std::string out;
   for (std::size_t run = 0; run < reports.size(); ++run) {
     const bool open = reports.size() == 1;
-    out += steps_html(reports, run, reports[run].epochs, "Epoch", open);
-    out += steps_html(reports, run, reports[run].steps, "Step", false);
+    out += laps_html(reports, run, reports[run].epochs, "Epoch", open);
+    out += laps_html(reports, run, reports[run].steps, "Step", false);
   }
   return out.empty() ? out : "<section>\n<h2>Epochs and steps</h2>\n" + out + "</section>\n";
 }

@@ -14,11 +14,11 @@ namespace {
 
 using diagnose::GpuFigures;
 using diagnose::kLongestLabel;
+using diagnose::Lap;
+using diagnose::Laps;
 using diagnose::Recording;
 using diagnose::RunFigures;
 using diagnose::Shown;
-using diagnose::Step;
-using diagnose::Steps;
 
 constexpr std::size_t kLongestFact = 400;
 constexpr std::string_view kUnknown = "–";
@@ -36,9 +36,8 @@ std::string gpu_fact(const GpuFigures& gpu, bool several) {
   return out;
 }
 
-std::string number_range(const Step& step) {
-  return step.first == step.last ? fmt::format("{}", step.first)
-                                 : fmt::format("{}–{}", step.first, step.last);
+std::string number_range(const Lap& lap) {
+  return lap.first == lap.last ? fmt::format("{}", lap.first) : fmt::format("{}–{}", lap.first, lap.last);
 }
 
 std::string cell(const std::optional<double>& value, Shown shown) {
@@ -73,9 +72,9 @@ RunReport report_of(Recording recording, const ReportOptions& options) {
   out.figures = figures_of(recording, {from, options.to.value_or(recording.seconds)});
   out.verdict = verdict_of(recording, out.figures);
   out.averages = averages_of(recording, out.span, out.figures.span);
-  out.epochs = epochs(recording, options.most_rows);
+  out.epochs = epoch_laps(recording, options.most_rows);
   if (const std::optional<std::string> metric = step_metric(recording))
-    out.steps = steps(recording, *metric, options.most_rows);
+    out.steps = step_laps(recording, *metric, options.most_rows);
   out.recording = std::move(recording);
   return out;
 }
@@ -131,30 +130,30 @@ Table comparison_table(std::span<const RunReport> reports) {
          cell(mean_over_gpus(report.figures, &GpuFigures::mean_utilization), Shown::share),
          cell(report.verdict.waste.joules, Shown::joules),
          cell(report.verdict.waste.idle_seconds, Shown::seconds), cell(report.figures.host.cpu, Shown::cores),
-         std::string(name(report.verdict.bottleneck))});
+         std::string(name(report.verdict.limiter))});
   drop_unknown_columns(table);
   return table;
 }
 
-Table step_table(const Steps& steps, std::string_view what) {
+Table lap_table(const Laps& laps, std::string_view what) {
   Table out;
-  const auto any = [&](auto of) { return std::ranges::any_of(steps.rows, of); };
-  const bool renumbered = any([](const Step& s) { return s.recorded && *s.recorded != s.last; });
-  const bool valued = any([](const Step& s) { return s.value.has_value(); });
-  const bool active = any([](const Step& s) { return s.sm_activity.has_value(); });
-  const bool counted = any([](const Step& s) { return s.joules.has_value(); });
-  const bool held = any([](const Step& s) { return s.gpu_memory.has_value(); });
-  const bool ran = any([](const Step& s) { return s.cpu.has_value(); });
+  const auto any = [&](auto of) { return std::ranges::any_of(laps.rows, of); };
+  const bool renumbered = any([](const Lap& s) { return s.recorded && *s.recorded != s.last; });
+  const bool valued = any([](const Lap& s) { return s.value.has_value(); });
+  const bool active = any([](const Lap& s) { return s.sm_activity.has_value(); });
+  const bool counted = any([](const Lap& s) { return s.joules.has_value(); });
+  const bool held = any([](const Lap& s) { return s.gpu_memory.has_value(); });
+  const bool ran = any([](const Lap& s) { return s.cpu.has_value(); });
   out.columns.push_back({std::string(what), Align::right});
   if (renumbered) out.columns.push_back({"Recorded as", Align::right});
   out.columns.push_back({"Begins", Align::right});
   out.columns.push_back({"Takes", Align::right});
-  if (valued) out.columns.push_back({printable(steps.metric, kLongestLabel), Align::right, true});
+  if (valued) out.columns.push_back({printable(laps.metric, kLongestLabel), Align::right, true});
   if (active) out.columns.push_back({"SM activity", Align::right});
   if (counted) out.columns.push_back({"Energy", Align::right});
   if (held) out.columns.push_back({"GPU memory", Align::right});
   if (ran) out.columns.push_back({"Processor", Align::right});
-  for (const Step& s : steps.rows) {
+  for (const Lap& s : laps.rows) {
     std::vector<std::string> row = {number_range(s)};
     if (renumbered) row.push_back(s.recorded ? fmt::format("{}", *s.recorded) : "–");
     row.push_back(text(Seconds(s.span.from)));
@@ -170,18 +169,18 @@ Table step_table(const Steps& steps, std::string_view what) {
   return out;
 }
 
-std::string step_notes(const Steps& steps, std::string_view what) {
+std::string lap_notes(const Laps& laps, std::string_view what) {
   std::string out;
-  if (static_cast<std::int64_t>(steps.rows.size()) < steps.count)
-    out += fmt::format("{} {}s, joined to {} rows. ", steps.count, what, steps.rows.size());
-  const auto any = [&](auto of) { return std::ranges::any_of(steps.rows, of); };
-  if (any([](const Step& s) { return s.coarse; }))
+  if (static_cast<std::int64_t>(laps.rows.size()) < laps.count)
+    out += fmt::format("{} {}s, joined to {} rows. ", laps.count, what, laps.rows.size());
+  const auto any = [&](auto of) { return std::ranges::any_of(laps.rows, of); };
+  if (any([](const Lap& s) { return s.coarse; }))
     out +=
         "≈: shorter than the time between two samples; the figures are averages over the samples around it. ";
-  if (any([](const Step& s) { return !s.coarse && s.covered > 0 && s.covered < 0.9; }))
+  if (any([](const Lap& s) { return !s.coarse && s.covered > 0 && s.covered < 0.9; }))
     out += "part: not all of it was sampled. ";
-  if (any([](const Step& s) { return !s.sm_activity && !s.joules && !s.cpu; })) out += "–: not sampled. ";
-  if (steps.of_run) out += "Activity, energy and memory are this run's part of its GPUs. ";
+  if (any([](const Lap& s) { return !s.sm_activity && !s.joules && !s.cpu; })) out += "–: not sampled. ";
+  if (laps.of_run) out += "Activity, energy and memory are this run's part of its GPUs. ";
   if (!out.empty()) out.pop_back();
   return out;
 }

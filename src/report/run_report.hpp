@@ -7,9 +7,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "diagnose/averages.hpp"
+#include "diagnose/laps.hpp"
 #include "diagnose/recording.hpp"
 #include "diagnose/run_figures.hpp"
-#include "diagnose/steps.hpp"
 #include "diagnose/verdict.hpp"
 #include "report/table.hpp"
 
@@ -24,8 +24,8 @@ struct RunReport {
   diagnose::RunFigures figures;
   diagnose::Verdict verdict;
   std::vector<diagnose::AverageRow> averages;
-  diagnose::Steps epochs;
-  diagnose::Steps steps;
+  diagnose::Laps epochs;
+  diagnose::Laps steps;
 };
 
 struct ReportOptions {
@@ -50,9 +50,9 @@ struct Fact {
 [[nodiscard]] Table comparison_table(std::span<const RunReport> reports);
 
 /// The rows of a table of steps or epochs for people, without columns of which nothing is known.
-[[nodiscard]] Table step_table(const diagnose::Steps& steps, std::string_view what);
+[[nodiscard]] Table lap_table(const diagnose::Laps& laps, std::string_view what);
 /// What has to be said about them: joined rows, marks, whose figures. Sentences; may be empty.
-[[nodiscard]] std::string step_notes(const diagnose::Steps& steps, std::string_view what);
+[[nodiscard]] std::string lap_notes(const diagnose::Laps& laps, std::string_view what);
 
 [[nodiscard]] std::string run_report_text(std::span<const RunReport> reports, const TextStyle& style);
 [[nodiscard]] nlohmann::ordered_json to_json(std::span<const RunReport> reports);

@@ -12,9 +12,9 @@ using diagnose::AverageRow;
 using diagnose::Evidence;
 using diagnose::Finding;
 using diagnose::GpuFigures;
+using diagnose::Lap;
+using diagnose::Laps;
 using diagnose::Recording;
-using diagnose::Step;
-using diagnose::Steps;
 using diagnose::Threshold;
 using diagnose::thresholds;
 using diagnose::Verdict;
@@ -41,7 +41,7 @@ Json to_json(const Finding& finding) {
 }
 
 Json to_json(const Verdict& verdict) {
-  Json out = {{"bottleneck", name(verdict.bottleneck)}};
+  Json out = {{"bottleneck", name(verdict.limiter)}};
   out.update(to_json(verdict.main));
   out["outcome"] = verdict.outcome ? to_json(*verdict.outcome) : Json();
   out["findings"] = Json::array();
@@ -77,9 +77,9 @@ Json to_json(const GpuFigures& gpu) {
           {"run_sm_share", number(gpu.sm_share)}};
 }
 
-Json to_json(const Steps& steps) {
+Json to_json(const Laps& laps) {
   Json rows = Json::array();
-  for (const Step& s : steps.rows)
+  for (const Lap& s : laps.rows)
     rows.push_back({{"first", s.first},
                     {"last", s.last},
                     {"recorded", s.recorded ? Json(*s.recorded) : Json()},
@@ -92,9 +92,9 @@ Json to_json(const Steps& steps) {
                     {"cpu_cores", number(s.cpu)},
                     {"covered", number(s.covered)},
                     {"coarse", s.coarse}});
-  return {{"metric", printable(steps.metric)},
-          {"count", steps.count},
-          {"of_run", steps.of_run},
+  return {{"metric", printable(laps.metric)},
+          {"count", laps.count},
+          {"of_run", laps.of_run},
           {"rows", std::move(rows)}};
 }
 

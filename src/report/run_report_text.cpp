@@ -13,9 +13,9 @@ namespace {
 
 using diagnose::AverageRow;
 using diagnose::Finding;
+using diagnose::Laps;
 using diagnose::Recording;
 using diagnose::Shown;
-using diagnose::Steps;
 
 constexpr std::size_t kMostStepRows = 20;
 constexpr std::size_t kMostReason = 2000;  ///< bytes of the last lines of a run that failed
@@ -61,10 +61,10 @@ std::string averages_text(const RunReport& report, const TextStyle& style) {
          to_text(table, style) + (zero.empty() ? "" : wrap(zero + ".", text_width(style), ""));
 }
 
-std::string steps_text(const Steps& steps, std::string_view what, const TextStyle& style) {
-  if (steps.rows.empty()) return "";
-  std::string out = "\n" + to_text(step_table(steps, what), style);
-  const std::string notes = step_notes(steps, lower_case(what));
+std::string laps_text(const Laps& laps, std::string_view what, const TextStyle& style) {
+  if (laps.rows.empty()) return "";
+  std::string out = "\n" + to_text(lap_table(laps, what), style);
+  const std::string notes = lap_notes(laps, lower_case(what));
   return notes.empty() ? out : out + wrap(notes, text_width(style), "");
 }
 
@@ -102,17 +102,17 @@ std::string one_text(const RunReport& report, const TextStyle& style) {
   out += fmt::format("\n{}\n", bold("What was wasted", style)) + wrap(report.verdict.waste.text, width, "  ");
   if (report.verdict.utilization) out += "\n" + finding_text(*report.verdict.utilization, width, style);
   out += averages_text(report, style);
-  out += steps_text(report.epochs.rows.size() > 1 ? report.epochs : report.steps,
-                    report.epochs.rows.size() > 1 ? "Epoch" : "Step", style);
+  out += laps_text(report.epochs.rows.size() > 1 ? report.epochs : report.steps,
+                   report.epochs.rows.size() > 1 ? "Epoch" : "Step", style);
   if (r.metrics_left_out > 0) out += fmt::format("\n{} metrics more were left out.\n", r.metrics_left_out);
   return out;
 }
 
 RunReport with_few_rows(const RunReport& report) {
   RunReport out = report;
-  if (out.epochs.rows.size() > kMostStepRows) out.epochs = epochs(out.recording, kMostStepRows);
+  if (out.epochs.rows.size() > kMostStepRows) out.epochs = epoch_laps(out.recording, kMostStepRows);
   if (out.steps.rows.size() > kMostStepRows)
-    out.steps = steps(out.recording, out.steps.metric, kMostStepRows);
+    out.steps = step_laps(out.recording, out.steps.metric, kMostStepRows);
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -45,7 +45,7 @@ Table scaling_table(std::span<const ParallelStep> rows) {
     table.rows.push_back({fmt::format("{}", row.devices), fmt::format("{:g}", row.local_batch),
                           fmt::format("{:g}", row.global_batch), text(row.compute), text(row.bubble),
                           text(row.inner), text(row.communication), text(row.exposed), text(row.step),
-                          rate_text(row.samples_per_second), fmt::format("{:.2f}", row.speedup),
+                          throughput_text(row.samples_per_second), fmt::format("{:.2f}", row.speedup),
                           fmt::format("{:.1f} %", 100 * row.efficiency)});
   // What never happens here needs no column of noughts.
   const std::string never = text(Seconds());

@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "report/estimate_table.hpp"
 #include "report/paragraph.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -64,7 +64,7 @@ std::vector<std::string> cells(const SweepRow& row) {
   out.push_back(fmt::format("{}{}", knee == &first && first.batch > 1 ? "≤" : "", knee->batch));
   out.push_back(pass_cell(knee));
   out.push_back(std::to_string(best->batch));
-  out.push_back(rate_text(*best->samples_per_second()));
+  out.push_back(throughput_text(*best->samples_per_second()));
   out.push_back(energy_cell(*best));
   out.emplace_back(name(best->time->bottleneck));
   out.emplace_back(name(best->time->provenance));

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "report/paragraph.hpp"
 #include "report/probe_words.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -41,7 +41,7 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
       hanging("time     ",
               fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", text(e.seconds),
                           report.training ? "step" : "pass", percent_around(e.seconds, e.low, e.high),
-                          rate_text(static_cast<double>(report.batch) / e.seconds.value()),
+                          throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
                           name(e.bottleneck), hardware::name(e.provenance)),
               style);
   if (report.training)

@@ -89,7 +89,7 @@ std::string bar(const WeighedDevice& d, const TextStyle& style) {
   return fmt::format("{}{}{}┆", used, painted, std::string(kBar - columns, ' '));
 }
 
-std::string verdict(const WeighedDevice& d, const TextStyle& style) {
+std::string coloured_fit(const WeighedDevice& d, const TextStyle& style) {
   std::string words = fit_words(d);
   if (!d.fits()) return words;
   return *d.fits() ? green(words, style) : red(words, style);
@@ -105,7 +105,7 @@ std::string memory_lines(const WeighedDevice& d, const Weighing& w, std::size_t 
                          const TextStyle& style) {
   const std::string amount = memory_words(d);
   std::string line = labelled("  memory", amount);
-  std::string rest = verdict(d, style);
+  std::string rest = coloured_fit(d, style);
   if (const std::string room = room_words(d, w); !room.empty()) rest += "; " + room;
   const std::string drawn = bar(d, style);
   constexpr std::size_t kAmount = 16;

@@ -18,8 +18,8 @@ std::string largest_text(const std::optional<estimate::LargestBatch>& largest) {
   return fmt::format("{}{}", largest->bounded ? "" : "> ", grouped(largest->batch));
 }
 
-/// Colours the verdicts after the table was laid out, so that widths are not disturbed.
-std::string colour_verdicts(std::string table, const TextStyle& style) {
+/// Colours the answers after the table was laid out, so that widths are not disturbed.
+std::string colour_answers(std::string table, const TextStyle& style) {
   if (!style.color) return table;
   std::string out;
   for (std::size_t at = 0; at < table.size();) {
@@ -64,7 +64,7 @@ Table floor_table(const Weighing& w) {
 }
 
 std::string floors_text(const Weighing& w, const TextStyle& style) {
-  return "\n" + colour_verdicts(to_text(floor_table(w), style), style) + "\n" +
+  return "\n" + colour_answers(to_text(floor_table(w), style), style) + "\n" +
          wrap(
              "Memory is an estimate of what PyTorch needs at least, with the CUDA context on a GPU; "
              "`plimsoll "

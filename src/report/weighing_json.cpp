@@ -95,9 +95,9 @@ Json use_json(const WeighedDevice& d) {
           {"processes", std::move(users)}};
 }
 
-Json measures_json(const WeighedDevice& d) {
+Json remedies_json(const WeighedDevice& d) {
   Json out = Json::array();
-  for (const estimate::Remedy& m : d.measures)
+  for (const estimate::Remedy& m : d.remedies)
     out.push_back({{"what", m.what}, {"needs_bytes", m.minimum_device.count()}, {"fits", value(m.fits)}});
   return out;
 }
@@ -125,7 +125,7 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
   }
   row["cost"] = cost_json(d, w);
   row["measured"] = measured_json(d);
-  if (!d.measures.empty()) row["measures"] = measures_json(d);
+  if (!d.remedies.empty()) row["remedies"] = remedies_json(d);
   return row;
 }
 

@@ -8,7 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/html.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 #include "report/time_report.hpp"
 #include "report/weighing_charts.hpp"
 #include "report/weighing_words.hpp"
@@ -47,7 +47,7 @@ std::string gauge_html(const WeighedDevice& d) {
       others, need);
 }
 
-std::string verdict_class(const WeighedDevice& d) {
+std::string fit_class(const WeighedDevice& d) {
   return !d.fits() ? "open" : *d.fits() ? "good" : "bad";
 }
 
@@ -61,9 +61,8 @@ std::string block(const WeighedDevice& d, const Weighing& w) {
     if (!html.empty()) out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", label, html);
   };
   const std::string room = room_words(d, w);
-  row("Memory",
-      fmt::format("{}, <span class=\"{}\">{}</span>{}", escape_html(memory_words(d)), verdict_class(d),
-                  escape_html(fit_words(d)), room.empty() ? "" : "; " + escape_html(room)));
+  row("Memory", fmt::format("{}, <span class=\"{}\">{}</span>{}", escape_html(memory_words(d)), fit_class(d),
+                            escape_html(fit_words(d)), room.empty() ? "" : "; " + escape_html(room)));
   row("At the peak", joined_html(peak_words(d)));
   const std::string basis = basis_words(d);
   row("Time",
@@ -132,14 +131,15 @@ Table time_table(const Weighing& w) {
     t.columns.push_back({fmt::format("CO2e in {}", printable(w.country, 40)), Align::right});
   for (const WeighedDevice& d : w.devices) {
     const bool known = d.time.has_value();
-    t.rows.push_back({device_title(d), fit_words(d), seconds_cell(d.time),
-                      known ? rate_text(static_cast<double>(w.batch) / d.time->seconds.value()) : "unknown",
-                      known && d.time->joules ? text(*d.time->joules) : "unknown",
-                      known ? std::string(name(d.time->bottleneck)) : "", basis_words(d),
-                      d.cost ? text(d.cost->money) : "",
-                      d.cost ? fmt::format("{}{}", d.cost->offer,
-                                           d.cost->devices > 1 ? fmt::format(" / {}", d.cost->devices) : "")
-                             : ""});
+    t.rows.push_back(
+        {device_title(d), fit_words(d), seconds_cell(d.time),
+         known ? throughput_text(static_cast<double>(w.batch) / d.time->seconds.value()) : "unknown",
+         known && d.time->joules ? text(*d.time->joules) : "unknown",
+         known ? std::string(name(d.time->bottleneck)) : "", basis_words(d),
+         d.cost ? text(d.cost->money) : "",
+         d.cost ? fmt::format("{}{}", d.cost->offer,
+                              d.cost->devices > 1 ? fmt::format(" / {}", d.cost->devices) : "")
+                : ""});
     const bool emits = d.cost && d.cost->footprint && d.cost->footprint->carbon;
     if (!w.country.empty())
       t.rows.back().push_back(emits ? si_text(d.cost->footprint->carbon->value() * 1000, "g") : "");

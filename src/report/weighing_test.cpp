@@ -124,7 +124,7 @@ TEST(WeighingText, KeepsToTheTerminalsWidth) {
   const Held held;
   WeighedDevice there = device("t24", gib(24), 0.1);
   WeighedDevice small = device("t8", gib(8), 0.2);
-  small.measures = {{"--precision bf16", gib(5), true}, {"--precision amp-bf16", gib(7), true}};
+  small.remedies = {{"--precision bf16", gib(5), true}, {"--precision amp-bf16", gib(7), true}};
   Weighing w = held.weighing({shared_gpu(), there, small});
   for (const int width : {60, 80, 100})
     for (const std::string& line : lines(weighing_text(w, {.width = width})))
@@ -135,7 +135,7 @@ TEST(WeighingText, OthersInShort) {
   const Held held;
   WeighedDevice fits = device("wide", gib(40), 0.1), tight = device("tight", gib(13), 0.05);
   WeighedDevice small = device("small", gib(8), 0.2), none = device("none", gib(4), 0.2);
-  small.measures = {{"--precision bf16", gib(5), true}, {"--precision amp-bf16", gib(7), true}};
+  small.remedies = {{"--precision bf16", gib(5), true}, {"--precision amp-bf16", gib(7), true}};
   none.largest->batch = 0;
   const Elsewhere e = elsewhere(held.weighing({fits, tight, small, none}));
   EXPECT_THAT(e.fits, ElementsAre("wide 100 ms*"));

@@ -10,7 +10,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/memory_report.hpp"
-#include "report/rate.hpp"
+#include "report/throughput.hpp"
 #include "report/time_report.hpp"
 
 namespace plimsoll::report {
@@ -57,24 +57,24 @@ std::string largest_words(const estimate::LargestBatch& largest) {
 }
 
 /// What would make it fit, most welcome first: less precision costs nothing but digits, a batch costs time.
-std::string remedy(const WeighedDevice& d) {
+std::string best_remedy(const WeighedDevice& d) {
   const estimate::Remedy* best = nullptr;
   for (const std::string_view kind : {"--precision", "", "half"}) {
-    for (const estimate::Remedy& measure : d.measures) {
-      if (!measure.fits.value_or(false)) continue;
-      const bool halved = measure.what.starts_with("half");
-      if (kind == "half" ? halved : !halved && measure.what.starts_with(kind)) {
-        best = &measure;
+    for (const estimate::Remedy& remedy : d.remedies) {
+      if (!remedy.fits.value_or(false)) continue;
+      const bool halved = remedy.what.starts_with("half");
+      if (kind == "half" ? halved : !halved && remedy.what.starts_with(kind)) {
+        best = &remedy;
         break;
       }
     }
     if (best != nullptr) break;
   }
   // The first of a kind needs least; of precisions the mildest that fits is meant.
-  for (const estimate::Remedy& measure : d.measures)
-    if (best != nullptr && best->what.starts_with("--precision") && measure.fits.value_or(false) &&
-        measure.what.starts_with("--precision amp-"))
-      best = &measure;
+  for (const estimate::Remedy& remedy : d.remedies)
+    if (best != nullptr && best->what.starts_with("--precision") && remedy.fits.value_or(false) &&
+        remedy.what.starts_with("--precision amp-"))
+      best = &remedy;
   if (best != nullptr) {
     const std::string_view what = best->what;
     return fmt::format("{} does", what.starts_with("--precision ") ? what.substr(12) : what);
@@ -185,7 +185,7 @@ std::string fit_words(const WeighedDevice& d) {
 std::string room_words(const WeighedDevice& d, const Weighing&) {
   if (d.fits().value_or(true)) return d.largest ? largest_words(*d.largest) : "";
   std::string out = d.largest ? largest_words(*d.largest) : "";
-  const std::string way = remedy(d);
+  const std::string way = best_remedy(d);
   if (way.empty()) return out;
   return fmt::format("{}{}→ {}", out, out.empty() ? "" : " ", way);
 }
@@ -215,7 +215,8 @@ std::vector<std::string> time_words(const WeighedDevice& d, const Weighing& w) {
   const TimeEstimate& t = *d.time;
   std::vector<std::string> out = {
       fmt::format("{} a {}", text(t.seconds), step_word(w)),
-      fmt::format("{} {}/s", rate_text(static_cast<double>(w.batch) / t.seconds.value()), samples_word(w))};
+      fmt::format("{} {}/s", throughput_text(static_cast<double>(w.batch) / t.seconds.value()),
+                  samples_word(w))};
   if (t.joules) out.push_back(fmt::format("{} a {}", text(*t.joules), step_word(w)));
   out.push_back(fmt::format("bound by {}", name(t.bottleneck)));
   if (t.eager > t.seconds * 1.02) out.push_back(fmt::format("{} eager", text(t.eager)));

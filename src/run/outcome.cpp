@@ -96,7 +96,7 @@ store::RunStatus status_of(Outcome outcome) {
   }
 }
 
-Verdict judge(const Evidence& evidence) {
+Ending judge(const Evidence& evidence) {
   const std::string_view tail = evidence.output_tail;
   if (evidence.stopped) {
     switch (*evidence.stopped) {

@@ -36,13 +36,14 @@ struct Evidence {
   std::string output_tail = {};   ///< the last lines of both streams
 };
 
-struct Verdict {
+/// How it ended, and why.
+struct Ending {
   Outcome outcome = Outcome::finished;
   std::string reason = {};  ///< the last lines that say why; empty where it finished
 };
 
 /// By evidence rather than by exit code alone. A command that finds no GPU memory, catches that and ends well
 /// has finished; one that exits with 1 after such a message ran out of memory.
-[[nodiscard]] Verdict judge(const Evidence& evidence);
+[[nodiscard]] Ending judge(const Evidence& evidence);
 
 }  // namespace plimsoll::running

@@ -16,9 +16,9 @@ constexpr const char* kTorchMessage =
     "allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB of which 3.00 MiB is free.\n";
 
 TEST(Outcome, OutOfMemoryIsReadFromTheMessageNotFromTheCode) {
-  const Verdict verdict = judge({.exit_code = 1, .output_tail = kTorchMessage});
-  EXPECT_EQ(verdict.outcome, Outcome::cuda_out_of_memory);
-  EXPECT_THAT(verdict.reason, HasSubstr("Tried to allocate 20.00 MiB"));
+  const Ending ending = judge({.exit_code = 1, .output_tail = kTorchMessage});
+  EXPECT_EQ(ending.outcome, Outcome::cuda_out_of_memory);
+  EXPECT_THAT(ending.reason, HasSubstr("Tried to allocate 20.00 MiB"));
   EXPECT_EQ(judge({.exit_code = 1, .output_tail = "E CUDA_ERROR_OUT_OF_MEMORY: x\n"}).outcome,
             Outcome::cuda_out_of_memory);
   EXPECT_EQ(judge({.exit_code = 0, .output_tail = kTorchMessage}).outcome, Outcome::finished)
@@ -43,9 +43,9 @@ TEST(Outcome, WhatPlimsollEndedSaysSo) {
 }
 
 TEST(Outcome, ReasonsAreTheLastLinesThatMatter) {
-  const Verdict verdict =
+  const Ending ending =
       judge({.exit_code = 3, .output_tail = "a\n\nb\nplimsoll: metric loss 1\nValueError: no\n"});
-  EXPECT_EQ(verdict.reason, "exited with code 3\na\nb\nValueError: no");
+  EXPECT_EQ(ending.reason, "exited with code 3\na\nb\nValueError: no");
   EXPECT_THAT(judge({.signal = SIGSEGV}).reason, HasSubstr("signal 11"));
   EXPECT_THAT(judge({.exit_code = 1, .mps_daemon_ended = true}).reason, HasSubstr("MPS daemon"));
 }

@@ -489,11 +489,11 @@ class Session {
   void end(int number, Running& running) {
     const Watch& watch = *running.watch;
     const Evidence evidence = watch.evidence();
-    Verdict verdict = judge(evidence);
+    Ending ending = judge(evidence);
     Ended ended{.job = running.launch.job,
                 .run = watch.place().id,
-                .outcome = verdict.outcome,
-                .reason = std::move(verdict.reason),
+                .outcome = ending.outcome,
+                .reason = std::move(ending.reason),
                 .exit_code = evidence.exit_code,
                 .signal = evidence.signal,
                 .elapsed = Seconds(std::chrono::duration<double>(Clock::now() - running.started).count()),

@@ -268,7 +268,7 @@ check(oom, OOM, 'oom')
 expect(sum(oom[key] for key in ('reserved_bytes', 'context_bytes', 'others_bytes', 'free_bytes')) == oom['total_bytes'],
        'oom: reserved, context, others and free make up the GPU')
 simulated = ask('oom', 'oom.log', '--model', 'tiny.onnx', '--batch', '4', '--mode', 'train', '--json')
-check(simulated, {**OOM, 'model': text, 'batch': integer, 'memory': {'peak_allocated_bytes': integer, 'measures': [dict]}},
+check(simulated, {**OOM, 'model': text, 'batch': integer, 'memory': {'peak_allocated_bytes': integer, 'remedies': [dict]}},
       'oom --model')
 expect(simulated['beyond_estimate_bytes'] > 12 * 2**30, 'oom: a tiny model does not explain 12 GiB')
 

@@ -123,42 +123,42 @@ Result<Declared> read_declared(std::string_view model) {
   return out;
 }
 
-enum class Verdict { exact, within_bounds, wrong };
+enum class Agreement { exact, within_bounds, wrong };
 
-Verdict worse(Verdict a, Verdict b) {
+Agreement worse(Agreement a, Agreement b) {
   return std::max(a, b);
 }
 
-Verdict compare(const Symbols& symbols, Dim found, std::int64_t truth) {
-  if (found.exact()) return found.value() == truth ? Verdict::exact : Verdict::wrong;
+Agreement compare(const Symbols& symbols, Dim found, std::int64_t truth) {
+  if (found.exact()) return found.value() == truth ? Agreement::exact : Agreement::wrong;
   const Interval bounds = symbols.bounds(found);
-  return bounds.low <= truth && truth <= bounds.high ? Verdict::within_bounds : Verdict::wrong;
+  return bounds.low <= truth && truth <= bounds.high ? Agreement::within_bounds : Agreement::wrong;
 }
 
-Verdict compare(const Shapes& shapes, TensorId id, const Value::Part& truth) {
+Agreement compare(const Shapes& shapes, TensorId id, const Value::Part& truth) {
   if (shapes.type(id) != truth.type || !shapes.ranked(id) || shapes.dims(id).size() != truth.dims.size())
-    return Verdict::wrong;
-  Verdict verdict = Verdict::exact;
+    return Agreement::wrong;
+  Agreement agreement = Agreement::exact;
   for (std::size_t i = 0; i < truth.dims.size(); ++i)
-    verdict = worse(verdict, compare(shapes.symbols(), shapes.dims(id)[i], truth.dims[i]));
-  return verdict;
+    agreement = worse(agreement, compare(shapes.symbols(), shapes.dims(id)[i], truth.dims[i]));
+  return agreement;
 }
 
-Verdict compare(const Shapes& shapes, TensorId id, const Value& truth) {
+Agreement compare(const Shapes& shapes, TensorId id, const Value& truth) {
   const Shapes::Entry& entry = shapes.at(id);
-  if (entry.kind != truth.kind) return Verdict::wrong;
+  if (entry.kind != truth.kind) return Agreement::wrong;
   if (truth.kind == ValueKind::tensor) return compare(shapes, id, truth.parts.front());
-  Verdict verdict = Verdict::exact;
+  Agreement agreement = Agreement::exact;
   if (truth.kind == ValueKind::sequence)
-    verdict = compare(shapes.symbols(), entry.length, static_cast<std::int64_t>(truth.parts.size()));
-  if (truth.parts.empty()) return verdict;
+    agreement = compare(shapes.symbols(), entry.length, static_cast<std::int64_t>(truth.parts.size()));
+  if (truth.parts.empty()) return agreement;
   // Elements that differ have a type in common and no shape, or one whose bounds hold each of them.
   if (!entry.ranked)
-    return entry.type != truth.parts.front().type ? Verdict::wrong
-           : truth.alike()                        ? worse(verdict, Verdict::within_bounds)
-                                                  : verdict;
-  for (const Value::Part& part : truth.parts) verdict = worse(verdict, compare(shapes, id, part));
-  return verdict;
+    return entry.type != truth.parts.front().type ? Agreement::wrong
+           : truth.alike()                        ? worse(agreement, Agreement::within_bounds)
+                                                  : agreement;
+  for (const Value::Part& part : truth.parts) agreement = worse(agreement, compare(shapes, id, part));
+  return agreement;
 }
 
 std::string show(const Shapes& shapes, TensorId id) {
@@ -189,7 +189,7 @@ std::set<std::string> without_rule(const Network& n) {
 }
 
 struct Outcome {
-  Verdict verdict = Verdict::wrong;
+  Agreement agreement = Agreement::wrong;
   std::string reason;
   std::set<std::string> without_rule;
 };
@@ -231,7 +231,7 @@ Status feed(const Declared& declared, const std::filesystem::path& data, const N
 Outcome run_case(const std::filesystem::path& folder) {
   Outcome out;
   const auto wrong = [&out](const Error& error) {
-    out.verdict = Verdict::wrong;
+    out.agreement = Agreement::wrong;
     out.reason = error.text();
     return out;
   };
@@ -250,7 +250,7 @@ Outcome run_case(const std::filesystem::path& folder) {
   const Result<Shapes> shapes = infer(n, *binding, options);
   if (!shapes) return wrong(shapes.error());
 
-  out.verdict = Verdict::exact;
+  out.agreement = Agreement::exact;
   std::size_t compared = 0;
   for (std::size_t i = 0; i < declared->outputs.size(); ++i) {
     const std::filesystem::path file = data / fmt::format("output_{}.pb", i);
@@ -258,10 +258,10 @@ Outcome run_case(const std::filesystem::path& folder) {
     const Result<Value> truth = read_value(file, declared->outputs[i]);
     if (!truth) return wrong(truth.error());
     const TensorId id = n.main().outputs[i];
-    const Verdict verdict = compare(*shapes, id, *truth);
-    if (verdict == Verdict::wrong)
+    const Agreement agreement = compare(*shapes, id, *truth);
+    if (agreement == Agreement::wrong)
       out.reason += fmt::format("output {}: found {}, is {}; ", i, show(*shapes, id), show(*truth));
-    out.verdict = worse(out.verdict, verdict);
+    out.agreement = worse(out.agreement, agreement);
     ++compared;
   }
   if (compared == 0) return wrong(Error{"there is no output to compare with"});
@@ -281,9 +281,9 @@ TEST(OnnxVectors, ShapesAndTypesOfEveryNodeCase) {
   std::map<std::string, std::string> wrong;
   for (const auto& folder : folders) {
     const Outcome outcome = run_case(folder);
-    if (outcome.verdict == Verdict::exact) {
+    if (outcome.agreement == Agreement::exact) {
       ++exact;
-    } else if (outcome.verdict == Verdict::within_bounds) {
+    } else if (outcome.agreement == Agreement::within_bounds) {
       ++within;
       bounded.push_back(folder.filename().string());
     } else if (!outcome.without_rule.empty()) {

@@ -132,7 +132,7 @@ Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches
     Result<std::vector<estimate::Remedy>> remedies =
         estimate::remedies(batches.network(), again, actual, setting, target);
     if (!remedies) return std::unexpected(std::move(remedies).error());
-    report.measures = std::move(*remedies);
+    report.remedies = std::move(*remedies);
   }
   return answer;
 }

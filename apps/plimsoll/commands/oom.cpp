@@ -82,14 +82,14 @@ Result<report::MemoryReport> simulate(const OomOptions& options, const estimate:
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));
   const std::int64_t batch = model.batches.batch_in(model.shapes);
   const auto again = [&](std::int64_t n) { return model.batches.shapes(n == batch ? 0 : n); };
-  auto measures = estimate::remedies(model.batches.network(), again, batch, setting, target);
-  if (!measures) return std::unexpected(std::move(measures).error());
+  auto remedies = estimate::remedies(model.batches.network(), again, batch, setting, target);
+  if (!remedies) return std::unexpected(std::move(remedies).error());
   report::MemoryReport report{.inspection = model.batches.inspection(model.shapes, model.counts),
                               .setting = setting,
                               .batch = batch,
                               .device = *device,
                               .estimate = std::move(*estimate),
-                              .measures = std::move(*measures)};
+                              .remedies = std::move(*remedies)};
   if (auto largest = estimate::largest_batch(model.batches.network(), again, setting, target))
     report.largest = *largest;
   return report;

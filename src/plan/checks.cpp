@@ -1,4 +1,4 @@
-#include "plan/verdicts.hpp"
+#include "plan/checks.hpp"
 
 #include <algorithm>
 
@@ -15,9 +15,9 @@ using hardware::Device;
 using hardware::DeviceKind;
 using hardware::Figure;
 
-Finding below(Aspect aspect, const std::optional<Known>& figure, double limit, std::string note = {}) {
-  Finding out{aspect, at_most(figure, limit), figure, limit, {}, std::move(note)};
-  if (out.verdict == Verdict::failed) out.excess = figure->low - limit;
+Check below(Aspect aspect, const std::optional<Known>& figure, double limit, std::string note = {}) {
+  Check out{aspect, at_most(figure, limit), figure, limit, {}, std::move(note)};
+  if (out.standing == Standing::failed) out.excess = figure->low - limit;
   if (!figure && out.note.empty()) out.note = "no source gives this figure";
   return out;
 }
@@ -26,9 +26,9 @@ std::optional<Known> known_figure(const std::optional<Figure>& figure) {
   return figure ? std::optional(known(*figure)) : std::nullopt;
 }
 
-Finding precision_finding(const Candidate& candidate) {
-  Finding out{.aspect = Aspect::precision, .verdict = runs(*candidate.device, candidate.arithmetic)};
-  if (out.verdict != Verdict::failed) return out;
+Check precision_check(const Candidate& candidate) {
+  Check out{.aspect = Aspect::precision, .standing = runs(*candidate.device, candidate.arithmetic)};
+  if (out.standing != Standing::failed) return out;
   std::vector<std::string_view> names;
   for (const Arithmetic a : candidate.device->board->precisions) names.push_back(name(a));
   out.note = fmt::format("runs {} only", fmt::join(names, ", "));
@@ -36,8 +36,7 @@ Finding precision_finding(const Candidate& candidate) {
 }
 
 /// A microcontroller executes from flash: its memory holds activations and the runtime alone.
-Finding small_memory(const Candidate& candidate, const Variant& variant, const Memory& need,
-                     double capacity) {
+Check small_memory(const Candidate& candidate, const Variant& variant, const Memory& need, double capacity) {
   for (const hardware::MemoryNeed& measured : variant.memories)
     if (measured.arithmetic == candidate.arithmetic)
       return below(Aspect::memory, known(measured.ram), capacity);
@@ -49,7 +48,7 @@ Finding small_memory(const Candidate& candidate, const Variant& variant, const M
   return below(Aspect::memory, known(std::move(floor)), capacity, "its runtime's need is not known");
 }
 
-Finding memory_finding(const Candidate& candidate, const Question& question, const Estimators& estimators) {
+Check memory_check(const Candidate& candidate, const Question& question, const Estimators& estimators) {
   const Device& device = *candidate.device;
   const auto capacity = hardware::capacity(device);
   if (!capacity) return {.aspect = Aspect::memory, .note = "the device's memory has no figure"};
@@ -73,37 +72,37 @@ Finding memory_finding(const Candidate& candidate, const Question& question, con
   return below(Aspect::memory, known(std::move(floor)), limit);
 }
 
-Finding power_finding(const Device& device, Watts limit) {
+Check power_check(const Device& device, Watts limit) {
   const bool card_alone = !(device.board && device.board->peak_power) && device.kind == DeviceKind::gpu;
   return below(Aspect::power, peak_power(device), limit.value(),
                card_alone && device.power ? "the card's limit; its host comes on top" : "");
 }
 
 /// Any of its sides along any of the room's: longest along longest is the best that can be done.
-Finding size_finding(const Device& device, std::array<double, 3> room) {
+Check size_check(const Device& device, std::array<double, 3> room) {
   std::ranges::sort(room, std::greater<>());
-  Finding out{.aspect = Aspect::size, .limit = room[0]};
+  Check out{.aspect = Aspect::size, .limit = room[0]};
   if (!device.board || !device.board->size) {
     out.note = "no source gives this figure";
     return out;
   }
-  out.verdict = Verdict::met;
+  out.standing = Standing::met;
   for (std::size_t side = 0; side < 3; ++side) {
     const Known length = known((*device.board->size)[side]);
-    const Verdict verdict = at_most(length, room[side]);
-    if (verdict == Verdict::failed && length.low - room[side] > out.excess.value_or(0)) {
+    const Standing standing = at_most(length, room[side]);
+    if (standing == Standing::failed && length.low - room[side] > out.excess.value_or(0)) {
       out.excess = length.low - room[side];
       out.limit = room[side];
       out.figure = length;
     }
-    if (verdict == Verdict::failed || (verdict == Verdict::unknown && out.verdict == Verdict::met))
-      out.verdict = verdict;
+    if (standing == Standing::failed || (standing == Standing::unknown && out.standing == Standing::met))
+      out.standing = standing;
     if (!out.figure) out.figure = length;
   }
   return out;
 }
 
-Finding price_finding(const Device& device, MoneyPerHour limit, std::span<const hardware::Offer> offers) {
+Check price_check(const Device& device, MoneyPerHour limit, std::span<const hardware::Offer> offers) {
   const hardware::Offer* best = nullptr;
   for (const hardware::Offer& offer : offers)
     if (offer.device == device.id && offer.per_hour && (best == nullptr || *offer.per_hour < *best->per_hour))
@@ -116,48 +115,48 @@ Finding price_finding(const Device& device, MoneyPerHour limit, std::span<const 
   return below(Aspect::price, known(std::move(figure)), limit.value());
 }
 
-Finding accuracy_finding(const Candidate& candidate, double limit) {
-  Finding out{Aspect::accuracy, at_least(candidate.accuracy, limit), candidate.accuracy, limit, {}, {}};
-  if (out.verdict == Verdict::failed) out.excess = limit - candidate.accuracy->high;
+Check accuracy_check(const Candidate& candidate, double limit) {
+  Check out{Aspect::accuracy, at_least(candidate.accuracy, limit), candidate.accuracy, limit, {}, {}};
+  if (out.standing == Standing::failed) out.excess = limit - candidate.accuracy->high;
   if (!candidate.accuracy) out.note = "it was not measured in this precision; give it with --accuracy";
   return out;
 }
 
-Finding updates_finding(const Device& device) {
-  Finding out{.aspect = Aspect::updates, .note = "it is not known"};
+Check updates_check(const Device& device) {
+  Check out{.aspect = Aspect::updates, .note = "it is not known"};
   if (!device.board || !device.board->updates_in_place) return out;
   const hardware::Claim& claim = *device.board->updates_in_place;
-  out.verdict = claim.holds ? Verdict::met : Verdict::failed;
+  out.standing = claim.holds ? Standing::met : Standing::failed;
   out.note = claim.source;
   return out;
 }
 
 }  // namespace
 
-Verdict runs(const Device& device, Arithmetic arithmetic) {
+Standing runs(const Device& device, Arithmetic arithmetic) {
   if (!device.board || device.board->precisions.empty())
-    return device.peak_of(arithmetic) ? Verdict::met : Verdict::unknown;
+    return device.peak_of(arithmetic) ? Standing::met : Standing::unknown;
   const auto& precisions = device.board->precisions;
-  return std::ranges::find(precisions, arithmetic) != precisions.end() ? Verdict::met : Verdict::failed;
+  return std::ranges::find(precisions, arithmetic) != precisions.end() ? Standing::met : Standing::failed;
 }
 
-std::vector<Finding> findings_of(const Candidate& candidate, const Question& question,
-                                 std::span<const hardware::Offer> offers, const Estimators& estimators) {
+std::vector<Check> checks_of(const Candidate& candidate, const Question& question,
+                             std::span<const hardware::Offer> offers, const Estimators& estimators) {
   const Device& device = *candidate.device;
   const Limits& limits = question.limits;
-  const auto board = [&](std::optional<Figure> hardware::Board::* field) {
+  const auto board = [&](std::optional<Figure> hardware::Board::*field) {
     return device.board ? known_figure((*device.board).*field) : std::nullopt;
   };
-  std::vector<Finding> out{precision_finding(candidate), memory_finding(candidate, question, estimators)};
+  std::vector<Check> out{precision_check(candidate), memory_check(candidate, question, estimators)};
   if (limits.latency) out.push_back(below(Aspect::latency, candidate.image, limits.latency->value()));
-  if (limits.power) out.push_back(power_finding(device, *limits.power));
+  if (limits.power) out.push_back(power_check(device, *limits.power));
   if (limits.mass) out.push_back(below(Aspect::mass, board(&hardware::Board::mass), *limits.mass));
-  if (limits.size) out.push_back(size_finding(device, *limits.size));
-  if (limits.price_per_hour) out.push_back(price_finding(device, *limits.price_per_hour, offers));
-  if (limits.accuracy) out.push_back(accuracy_finding(candidate, *limits.accuracy));
+  if (limits.size) out.push_back(size_check(device, *limits.size));
+  if (limits.price_per_hour) out.push_back(price_check(device, *limits.price_per_hour, offers));
+  if (limits.accuracy) out.push_back(accuracy_check(candidate, *limits.accuracy));
   if (limits.boot)
     out.push_back(below(Aspect::boot, board(&hardware::Board::boot_time), limits.boot->value()));
-  if (limits.updates_in_place) out.push_back(updates_finding(device));
+  if (limits.updates_in_place) out.push_back(updates_check(device));
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "diagnose/steps.hpp"
+#include "diagnose/laps.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,35 +41,35 @@ class Hardware {
   }
   [[nodiscard]] bool of_run() const { return of_run_; }
 
-  void look(Step& step) const {
+  void look(Lap& lap) const {
     double activity = 0, joules = 0, covered = 0;
     bool all_active = !activity_.empty(), all_counted = !energy_.empty();
     for (std::size_t gpu = 0; gpu < activity_.size(); ++gpu) {
-      const std::optional<Average> mean = mean_of(activity_[gpu], step);
+      const std::optional<Average> mean = mean_of(activity_[gpu], lap);
       all_active = all_active && mean;
       if (mean) activity += mean->mean, covered += mean->seconds;
-      const std::optional<double> grown = energy_[gpu] ? increase(*energy_[gpu], step.span) : std::nullopt;
+      const std::optional<double> grown = energy_[gpu] ? increase(*energy_[gpu], lap.span) : std::nullopt;
       all_counted = all_counted && grown;
       joules += grown.value_or(0);
-      if (const std::optional<Average> memory = mean_of(memory_[gpu], step))
-        step.gpu_memory = std::max(step.gpu_memory.value_or(0), memory->high);
+      if (const std::optional<Average> memory = mean_of(memory_[gpu], lap))
+        lap.gpu_memory = std::max(lap.gpu_memory.value_or(0), memory->high);
     }
     const auto gpus = static_cast<double>(std::max<std::size_t>(activity_.size(), 1));
-    if (all_active) step.sm_activity = activity / gpus;
-    if (all_counted) step.joules = joules;
-    if (const std::optional<Average> cpu = mean_of(cpu_, step)) {
-      step.cpu = cpu->mean;
+    if (all_active) lap.sm_activity = activity / gpus;
+    if (all_counted) lap.joules = joules;
+    if (const std::optional<Average> cpu = mean_of(cpu_, lap)) {
+      lap.cpu = cpu->mean;
       if (activity_.empty()) covered = cpu->seconds;
     }
-    const double length = step.span.seconds();
-    step.covered = length > 0 ? std::min(1.0, covered / gpus / length) : 0;
+    const double length = lap.span.seconds();
+    lap.covered = length > 0 ? std::min(1.0, covered / gpus / length) : 0;
     const Series* slowest = activity_.empty() ? cpu_ : activity_.front();
-    step.coarse = slowest && length < slowest->period;
+    lap.coarse = slowest && length < slowest->period;
   }
 
  private:
-  static std::optional<Average> mean_of(const Series* series, const Step& step) {
-    return series ? average(*series, step.span) : std::nullopt;
+  static std::optional<Average> mean_of(const Series* series, const Lap& lap) {
+    return series ? average(*series, lap.span) : std::nullopt;
   }
 
   std::vector<const Series*> activity_, energy_, memory_;  // by GPU; null: unknown
@@ -77,24 +77,24 @@ class Hardware {
   bool of_run_ = false;
 };
 
-Steps rows_between(const Recording& recording, std::string_view metric, double begin,
-                   const std::vector<End>& ends, std::size_t most_rows) {
+Laps rows_between(const Recording& recording, std::string_view metric, double begin,
+                  const std::vector<End>& ends, std::size_t most_rows) {
   const Hardware hardware(recording);
-  Steps out{std::string(metric), 0, {}, hardware.of_run()};
+  Laps out{std::string(metric), 0, {}, hardware.of_run()};
   const std::size_t together = (ends.size() + most_rows - 1) / std::max<std::size_t>(most_rows, 1);
   double from = begin;
   for (std::size_t i = 0; i < ends.size();) {
-    Step step;
-    step.first = out.count + 1;
+    Lap lap;
+    lap.first = out.count + 1;
     const std::size_t stop = std::min(ends.size(), i + std::max<std::size_t>(together, 1));
     for (; i < stop; ++i) out.count += ends[i].points;
-    step.last = out.count;
-    step.recorded = ends[i - 1].recorded;
-    step.value = ends[i - 1].value;
-    step.span = {from, ends[i - 1].time};
-    from = step.span.to;
-    hardware.look(step);
-    out.rows.push_back(step);
+    lap.last = out.count;
+    lap.recorded = ends[i - 1].recorded;
+    lap.value = ends[i - 1].value;
+    lap.span = {from, ends[i - 1].time};
+    from = lap.span.to;
+    hardware.look(lap);
+    out.rows.push_back(lap);
   }
   return out;
 }
@@ -154,7 +154,7 @@ std::optional<std::string> step_metric(const Recording& recording) {
   return best ? std::optional(*best) : std::nullopt;
 }
 
-Steps steps(const Recording& recording, const std::string& metric, std::size_t most_rows) {
+Laps step_laps(const Recording& recording, const std::string& metric, std::size_t most_rows) {
   std::vector<End> ends;
   if (const Series* series = recording.find(metric))
     for (const Sample& sample : series->samples)
@@ -162,7 +162,7 @@ Steps steps(const Recording& recording, const std::string& metric, std::size_t m
   return rows_between(recording, metric, 0, ends, most_rows);
 }
 
-Steps epochs(const Recording& recording, std::size_t most_rows) {
+Laps epoch_laps(const Recording& recording, std::size_t most_rows) {
   const Series* series = recording.find(std::string(kEpoch));
   const auto counts = [](const Sample& s) { return s.value >= 0 && s.value < kMostEpochs; };
   if (!series || !std::ranges::all_of(series->samples, counts)) return {std::string(kEpoch)};

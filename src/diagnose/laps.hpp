@@ -11,7 +11,7 @@ namespace plimsoll::diagnose {
 
 /// What the hardware did during one step or epoch, or during several that were joined to one row. Absent is
 /// not known: nothing was sampled then.
-struct Step {
+struct Lap {
   std::int64_t first = 1;  ///< counted from 1
   std::int64_t last = 1;
   std::optional<std::int64_t> recorded = {};  ///< the number that the command itself gave to the last
@@ -26,10 +26,10 @@ struct Step {
   double covered = 0;  ///< the share of it for which there are samples
 };
 
-struct Steps {
+struct Laps {
   std::string metric;  ///< whose points end the steps
   std::int64_t count = 0;
-  std::vector<Step> rows = {};
+  std::vector<Lap> rows = {};
   bool of_run = false;  ///< activity, energy and memory are the run's own part, not all of its GPUs'
 };
 
@@ -39,11 +39,11 @@ struct Steps {
 
 /// One row for each point of the metric, from the point before it; the first from the run's start, so that
 /// it holds the time to load. More than `most_rows` are joined, equally many to each row.
-[[nodiscard]] Steps steps(const Recording& recording, const std::string& metric, std::size_t most_rows);
+[[nodiscard]] Laps step_laps(const Recording& recording, const std::string& metric, std::size_t most_rows);
 
 /// The same for the `epoch` metric: an epoch is the time in which it has one value, or, where it counts in
 /// fractions, grows by one. Empty where there is none. Where every epoch has one point, that is taken as its
 /// end if the last point is near the run's end, and as its beginning otherwise.
-[[nodiscard]] Steps epochs(const Recording& recording, std::size_t most_rows);
+[[nodiscard]] Laps epoch_laps(const Recording& recording, std::size_t most_rows);
 
 }  // namespace plimsoll::diagnose
