@@ -71,9 +71,12 @@ struct Situation {
     return host.machine_cpu && host.cores && *host.machine_cpu >= kCoresFull.value * *host.cores;
   }
   [[nodiscard]] bool held_back() const { return host.held_back && *host.held_back >= kHeldBack.value; }
-  [[nodiscard]] bool cores_full() const {
-    return held_back() || machine_full() || (cores_used() && *cores_used() >= kCoresFull.value);
+  /// The run has no more cores to be had. `others`: also where it is others who have them.
+  [[nodiscard]] bool cores_full(bool others) const {
+    return held_back() || (others && machine_full()) || (cores_used() && *cores_used() >= kCoresFull.value);
   }
+  /// At least one of its threads works without a rest: then cores that others have are missing to it.
+  [[nodiscard]] bool works() const { return cpu() && *cpu() >= kOneCoreLow.value; }
   [[nodiscard]] bool storage_waits() const {
     return host.io_pressure && *host.io_pressure >= kStorageWaits.value;
   }
@@ -95,7 +98,7 @@ Limiter gpu_limiter(const Situation& s) {
   if (s.kernels && 1 - *s.kernels >= kWaits.value) {
     if (s.storage_waits()) return Limiter::input_storage;
     // One core in all, and that one busy: more workers are not to be had, but it is the same limit.
-    if (s.cores_full()) return Limiter::input_processor;
+    if (s.cores_full(true)) return Limiter::input_processor;
     if (s.one_core()) return Limiter::one_thread;
     return Limiter::waits;
   }
@@ -110,7 +113,8 @@ Limiter gpu_limiter(const Situation& s) {
 Limiter host_limiter(const Situation& s) {
   if (s.host.memory_pressure && *s.host.memory_pressure >= kMemoryWaits.value) return Limiter::host_memory;
   if (s.storage_waits()) return Limiter::storage;
-  if (s.cores_full()) return Limiter::processor;
+  // Without a GPU that waits nothing says that a run which rests would work if it could.
+  if (s.cores_full(s.works())) return Limiter::processor;
   if (s.one_core()) return Limiter::one_thread;
   return s.cpu() && s.host.cores ? Limiter::mixed : Limiter::unknown;
 }

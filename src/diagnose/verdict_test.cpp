@@ -194,6 +194,21 @@ TEST(Verdict, WithoutAGpu) {
   EXPECT_THAT(on_host(7.8, 0, 0).waste.text, HasSubstr("No GPU"));
 }
 
+TEST(Verdict, WhatOthersTakeOfTheMachineIsNotTheRunsUse) {
+  const auto beside_others = [](double cpu) {
+    return judge(TestRecording(10)
+                     .tag("plimsoll.host.cores", "8")
+                     .sampled("system/run/cpu", cpu)
+                     .sampled("system/host/cpu", 7.9, 1)
+                     .take());
+  };
+  const Verdict asleep = beside_others(0.01);
+  EXPECT_EQ(asleep.limiter, Limiter::mixed);
+  EXPECT_THAT(asleep.main.text, HasSubstr("others the rest of the machine's 8; it neither filled them"));
+  EXPECT_EQ(beside_others(1).limiter, Limiter::processor)
+      << "it works, and there are no more cores to be had";
+}
+
 TEST(Verdict, OutcomesAndALossThatIsNoNumber) {
   TestRecording made = made_up_run({});
   made.tag("plimsoll.outcome", "cuda-out-of-memory");
