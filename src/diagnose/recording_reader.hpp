@@ -17,4 +17,8 @@ struct ReadLimits {
 /// stored.
 [[nodiscard]] Result<Recording> read_recording(store::Store& store, store::Run run, const ReadLimits& limits);
 
+/// Sets how many points the command's own metrics have, without those that were sent twice, which the store
+/// counts until it joins them.
+[[nodiscard]] Status count_points(store::Store& store, store::Run& run);
+
 }  // namespace plimsoll::diagnose

@@ -72,6 +72,17 @@ TEST_F(RecordingReader, AnEndedRunHasItsOwnLength) {
   EXPECT_EQ(outcome_of(recording), "finished");
 }
 
+TEST_F(RecordingReader, APointThatWasLoggedTwiceIsOne) {
+  const std::string run = create({});
+  append(run, "loss", "", 3, 1);
+  append(run, "loss", "", 3, 1);
+  append(run, "loss", "", 4, 1);
+  Result<store::Run> found = store_->find(run);
+  ASSERT_TRUE(found);
+  ASSERT_TRUE(count_points(*store_, *found));
+  EXPECT_EQ(found->metrics.at("loss").points, 4);
+}
+
 TEST_F(RecordingReader, StaysWithinItsLimits) {
   const std::string run = create({});
   append(run, "system/gpu/0/power", "W", 5000, 300);
