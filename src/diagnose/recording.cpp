@@ -137,6 +137,11 @@ void set_extent(Recording& recording) {
     if (!series.samples.empty()) last = std::max(last, series.samples.back().span.to);
   recording.seconds =
       recording.ended ? on_clock(static_cast<double>(*recording.run.end), recording.run.start) : last;
+  if (!recording.ended) return;
+  for (auto& [metric, series] : recording.series)
+    // Processes are counted when some come or go: then the last count is of a time that began long before.
+    if (const KnownSeries* known = find_series(metric); known && known->shown != Shown::count)
+      series.run_end = recording.seconds;
 }
 
 }  // namespace plimsoll::diagnose

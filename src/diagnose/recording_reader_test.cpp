@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "diagnose/run_figures.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -81,6 +82,29 @@ TEST_F(RecordingReader, APointThatWasLoggedTwiceIsOne) {
   ASSERT_TRUE(found);
   ASSERT_TRUE(count_points(*store_, *found));
   EXPECT_EQ(found->metrics.at("loss").points, 4);
+}
+
+/// The sampler reads once more after the command has ended: by then the GPU rests.
+TEST_F(RecordingReader, WhatWasReadAfterTheEndIsNotTheRuns) {
+  const auto powered = [&](const std::vector<std::pair<double, double>>& values) {
+    const std::string run = create({});
+    store::Batch batch{run, "system/gpu/0/power", {"W", "a test"}, {}};
+    for (const auto& [seconds, watts] : values)
+      batch.points.push_back({kStart + static_cast<store::Time>(seconds * 1e6), 0, watts});
+    EXPECT_TRUE(store_->append(std::span(&batch, 1)));
+    EXPECT_TRUE(store_->change(run, {.status = store::RunStatus::finished, .end = kStart + 4'000'000}));
+    return read(run);
+  };
+  const Recording usual = powered({{0.5, 400}, {1.5, 400}, {2.5, 400}, {3.5, 400}, {4.5, 60}});
+  const std::optional<Average> mean = average(usual.series.at("system/gpu/0/power"), usual.whole());
+  ASSERT_TRUE(mean);
+  EXPECT_DOUBLE_EQ(mean->mean, 400);
+  EXPECT_EQ(mean->low, 400);
+  EXPECT_DOUBLE_EQ(mean->seconds, 3.5);
+  EXPECT_EQ(figures_of(usual, usual.whole()).gpus.at(0).watts, 400);
+  EXPECT_TRUE(spans_below(usual.series.at("system/gpu/0/power"), 100, usual.whole()).empty());
+  const Recording brief = powered({{4.2, 300}, {5.2, 60}});
+  EXPECT_TRUE(average(brief.series.at("system/gpu/0/power"), brief.whole())) << "it is all that is known";
 }
 
 TEST_F(RecordingReader, StaysWithinItsLimits) {

@@ -45,7 +45,7 @@ std::optional<double> grown(const Series* counter, Span span) {
 std::optional<double> flagged(const Series* flags, std::uint64_t bits, Span span) {
   if (!flags) return std::nullopt;
   double with = 0, known = 0;
-  for (const Sample& sample : flags->samples) {
+  for (const Sample& sample : samples_of_run(*flags)) {
     const double part = std::min(sample.span.to, span.to) - std::max(sample.span.from, span.from);
     if (part <= 0 || !(sample.value >= 0 && sample.value < 0x1p53)) continue;
     known += part;

@@ -129,9 +129,14 @@ bool follows(const Sample& before, const Sample& after) {
   return after.span.from <= before.span.to;
 }
 
-/// The first sample that ends after `time`.
-auto first_after(const Series& series, double time) {
-  return std::ranges::upper_bound(series.samples, time, {}, [](const Sample& s) { return s.span.to; });
+double end_of(const Sample& sample) {
+  return sample.span.to;
+}
+
+/// The samples of the run from the first that ends after `time`.
+std::span<const Sample> samples_after(const Series& series, double time) {
+  const std::span<const Sample> samples = samples_of_run(series);
+  return {std::ranges::upper_bound(samples, time, {}, end_of), samples.end()};
 }
 
 /// Gathers what samples say about the time that they share with spans.
@@ -188,10 +193,10 @@ std::optional<double> value_at(const Series& counter, double time) {
 
 std::vector<Span> spans_where(const Series& series, Span within, const std::function<bool(double)>& holds) {
   std::vector<Span> out;
-  for (auto s = first_after(series, within.from); s != series.samples.end() && s->span.from < within.to;
-       ++s) {
-    if (std::isnan(s->value) || !holds(s->value)) continue;
-    const Span part{std::max(s->span.from, within.from), std::min(s->span.to, within.to)};
+  for (const Sample& s : samples_after(series, within.from)) {
+    if (s.span.from >= within.to) break;
+    if (std::isnan(s.value) || !holds(s.value)) continue;
+    const Span part{std::max(s.span.from, within.from), std::min(s.span.to, within.to)};
     if (part.seconds() <= 0) continue;
     if (!out.empty() && part.from <= out.back().to)
       out.back().to = part.to;
@@ -226,7 +231,7 @@ Series make_series(std::span<const store::Point> points, const SeriesOptions& op
 
 Series reduced(const Series& series, std::size_t most) {
   if (series.samples.size() <= most || most == 0) return series;
-  Series out{series.kind, series.unit, series.source, {}, series.points, series.period};
+  Series out{series.kind, series.unit, series.source, {}, series.points, series.period, series.run_end};
   out.samples.reserve(most);
   // A stretch that a gap cuts gives two samples: fewer stretches leave room for those.
   std::size_t cuts = 0;
@@ -250,6 +255,15 @@ Series reduced(const Series& series, std::size_t most) {
   return out;
 }
 
+std::span<const Sample> samples_of_run(const Series& series) {
+  const std::span<const Sample> all = series.samples;
+  if (!series.run_end) return all;
+  const std::span<const Sample> within(all.begin(),
+                                       std::ranges::upper_bound(all, *series.run_end, {}, end_of));
+  const auto stands_for_time = [](const Sample& s) { return s.span.seconds() > 0; };
+  return std::ranges::any_of(within, stands_for_time) ? within : all;
+}
+
 std::optional<Average> average(const Series& series, Span span) {
   return average(series, std::span(&span, 1));
 }
@@ -264,8 +278,10 @@ std::optional<Average> average(const Series& series, std::span<const Span> spans
     return gathered.take();
   }
   for (const Span& span : spans)
-    for (auto s = first_after(series, span.from); s != series.samples.end() && s->span.from < span.to; ++s)
-      gathered.add(*s, std::min(s->span.to, span.to) - std::max(s->span.from, span.from));
+    for (const Sample& s : samples_after(series, span.from)) {
+      if (s.span.from >= span.to) break;
+      gathered.add(s, std::min(s.span.to, span.to) - std::max(s.span.from, span.from));
+    }
   return gathered.take();
 }
 

@@ -47,6 +47,8 @@ struct Series {
   std::vector<Sample> samples = {};  ///< in the order of time
   std::int64_t points = 0;           ///< of which they were made; more than samples where some were joined
   double period = 0;                 ///< usual seconds between two; 0 where there are fewer than two
+  /// Of what is sampled, once the run has ended: what was read later is of a machine without the run.
+  std::optional<double> run_end = {};
   friend bool operator==(const Series&, const Series&) = default;
 };
 
@@ -79,6 +81,10 @@ struct Average {
   std::int64_t points = 0;  ///< of which it was made, those joined to one counted each
   friend bool operator==(const Average&, const Average&) = default;
 };
+
+/// The samples that say something about the run: without those that were read after its end, unless there are
+/// no others.
+[[nodiscard]] std::span<const Sample> samples_of_run(const Series& series);
 
 /// Nothing where no sample stands for any time in it; of the command's own metrics, which stand for a moment,
 /// where no point lies in it, its ends included.
