@@ -71,7 +71,7 @@ void count_on(std::vector<Sample>& samples) {
 /// One sample out of several that follow each other without a gap.
 class Joined {
  public:
-  explicit Joined(SeriesKind kind) : kind_(kind) {}
+  explicit Joined(const Series& series) : kind_(series.kind), counts_(series.counts) {}
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] const Sample& now() const { return sample_; }
 
@@ -96,7 +96,7 @@ class Joined {
 
  private:
   void join_value(const Sample& next) {
-    if (kind_ == SeriesKind::counter) {
+    if (kind_ == SeriesKind::counter || counts_) {
       sample_.value = next.value;
       return;
     }
@@ -120,10 +120,16 @@ class Joined {
   }
 
   SeriesKind kind_;
+  bool counts_;
   Sample sample_;
   double weight_ = 0;
   std::size_t count_ = 0;
 };
+
+bool counts_up(std::span<const Sample> samples) {
+  const auto whole = [](const Sample& s) { return std::isfinite(s.value) && s.value == std::floor(s.value); };
+  return std::ranges::all_of(samples, whole) && std::ranges::is_sorted(samples, {}, &Sample::value);
+}
 
 bool follows(const Sample& before, const Sample& after) {
   return after.span.from <= before.span.to;
@@ -226,12 +232,14 @@ Series make_series(std::span<const store::Point> points, const SeriesOptions& op
   series.period = usual_period(series.samples);
   set_beginnings(series, options.gaps, options.irregular);
   if (series.kind == SeriesKind::counter) count_on(series.samples);
+  series.counts = series.kind == SeriesKind::own && counts_up(series.samples);
   return reduced(series, options.most_samples);
 }
 
 Series reduced(const Series& series, std::size_t most) {
   if (series.samples.size() <= most || most == 0) return series;
-  Series out{series.kind, series.unit, series.source, {}, series.points, series.period, series.run_end};
+  Series out{series.kind,   series.unit,   series.source, {},
+             series.points, series.period, series.counts, series.run_end};
   out.samples.reserve(most);
   // A stretch that a gap cuts gives two samples: fewer stretches leave room for those.
   std::size_t cuts = 0;
@@ -240,7 +248,7 @@ Series reduced(const Series& series, std::size_t most) {
   const std::size_t stretches = std::max({most / 2, most - std::min(most, cuts), std::size_t{1}});
   const double begin = series.samples.front().span.to, end = series.samples.back().span.to;
   const double width = std::max(end - begin, kMicrosecond) / static_cast<double>(stretches);
-  Joined joined(series.kind);
+  Joined joined(series);
   double stretch = 0;
   for (const Sample& sample : series.samples) {
     const double now =

@@ -47,6 +47,8 @@ struct Series {
   std::vector<Sample> samples = {};  ///< in the order of time
   std::int64_t points = 0;           ///< of which they were made; more than samples where some were joined
   double period = 0;                 ///< usual seconds between two; 0 where there are fewer than two
+  /// Of the command's own: whole numbers that never go back, such as epochs. Joined to the last of them.
+  bool counts = false;
   /// Of what is sampled, once the run has ended: what was read later is of a machine without the run.
   std::optional<double> run_end = {};
   friend bool operator==(const Series&, const Series&) = default;

@@ -69,6 +69,19 @@ TEST(Series, JoiningOwnPointsKeepsTheirMean) {
   EXPECT_EQ(mean->high, 999);
 }
 
+/// Epochs and the like are steps: between 1 and 2 there is nothing.
+TEST(Series, JoiningWhatCountsUpKeepsWholeNumbers) {
+  std::vector<store::Point> points;
+  for (int i = 0; i < 1000; ++i) points.push_back({std::int64_t{i} * 1000, i, 1.0 + i / 300});
+  const Series epochs = make_series(points, {.kind = SeriesKind::own, .most_samples = 70});
+  EXPECT_LE(epochs.samples.size(), 70u);
+  for (const Sample& sample : epochs.samples) EXPECT_EQ(sample.value, std::floor(sample.value));
+  EXPECT_EQ(epochs.samples.back().value, 4);
+  EXPECT_TRUE(epochs.counts);
+  EXPECT_FALSE(
+      make_series(std::vector<store::Point>{{0, 0, 2}, {1, 1, 1}}, {.kind = SeriesKind::own}).counts);
+}
+
 TEST(Series, AGapIsNotKnown) {
   // Seconds 5 to 9 are missing: longer than one lost sample or two would make it.
   const Series series = every_second({1, 1, 1, 1, kNone, kNone, kNone, kNone, kNone, 9, 9});

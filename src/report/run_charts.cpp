@@ -58,16 +58,9 @@ void count_from_zero(Series& series, double first) {
   for (Sample& s : series.samples) s.value -= first, s.low -= first, s.high -= first;
 }
 
-/// Whole numbers that never go back: epochs, steps, things seen.
-bool counts_up(const Series& series) {
-  const auto whole = [](const Sample& s) { return std::isfinite(s.value) && s.value == std::floor(s.value); };
-  return std::ranges::all_of(series.samples, whole) &&
-         std::ranges::is_sorted(series.samples, {}, &Sample::value);
-}
-
 LineShape shape_of(const Series& series, const KnownSeries* known) {
   if (series.kind == SeriesKind::counter) return LineShape::after;
-  if (series.kind == SeriesKind::own) return counts_up(series) ? LineShape::after : LineShape::straight;
+  if (series.kind == SeriesKind::own) return series.counts ? LineShape::after : LineShape::straight;
   return series.kind == SeriesKind::flags || (known && known->shown == Shown::count) ? LineShape::before
                                                                                      : LineShape::straight;
 }

@@ -1,5 +1,6 @@
 #include "report/run_page.hpp"
 
+#include <cmath>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -169,6 +170,17 @@ TEST(RunPage, CountersAreDrawnAsSteps) {
   const std::string still = page.substr(figure, page.find("</svg>", figure) - figure);
   EXPECT_TRUE(has(still.substr(still.find("<path")), "H")) << still;
   EXPECT_FALSE(has(still.substr(still.find("<path")), "L")) << still;
+}
+
+TEST(RunPage, AnEpochIsNeverAveragedWithTheNext) {
+  TestRecording made(1000);
+  std::vector<std::pair<double, double>> told;
+  for (int i = 1; i <= 9000; ++i) told.emplace_back(i / 9.0, 1 + i / 2500);
+  made.own("epoch", told);
+  const auto charts = data_of(run_page(std::vector<RunReport>{reported(std::move(made))})).at("charts");
+  const auto values = chart_named(charts, "epoch").at("lines").at(0).at("v");
+  ASSERT_LE(values.size(), 2000u);
+  for (const auto& value : values) EXPECT_EQ(value.get<double>(), std::floor(value.get<double>()));
 }
 
 TEST(RunPage, ACounterOfTheMachineIsDrawnFromTheRunsStart) {

@@ -178,7 +178,7 @@ function visible(line, by, from, to) {
 function isHidden(line) {
   return line.runs.every((run) => state.hidden.has(run));
 }
-// One point for each column of pixels: mean, lowest and highest; a gap ends a piece.
+// One point for each column of pixels: mean (of what counts up the last), lowest and highest; a gap ends a piece.
 function columns(line, by, from, to, width) {
   const pieces = [];
   let piece = [], now = null;
@@ -196,7 +196,9 @@ function columns(line, by, from, to, width) {
     if (!now && piece.length === 0 && by === 'time' && (line.kind === 'gauge' || line.kind === 'flags'))
       piece.push({ x: (beginOf(line, i) - from) / (to - from) * width, sum: value, count: 1, low, high });
     if (!now) now = { column, x, sum: 0, count: 0, low: Infinity, high: -Infinity };
-    now.sum += value; now.count += 1; now.x = x;
+    if (line.shape === 'after') { now.sum = value; now.count = 1; }  // a count: between two of its values there is none
+    else { now.sum += value; now.count += 1; }
+    now.x = x;
     now.low = Math.min(now.low, low); now.high = Math.max(now.high, high);
   }
   cut();
