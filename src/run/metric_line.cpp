@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include <re2/re2.h>
@@ -10,6 +11,8 @@
 
 namespace plimsoll::running {
 namespace {
+
+constexpr std::size_t kLongestStatement = 16384;
 
 std::string_view take_word(std::string_view& text) {
   const auto begin = text.find_first_not_of(" \t");
@@ -30,7 +33,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// The whole word as a number; "nan" and "inf" are values that trainings really have.
+/// The whole word as a number; "nan" and "inf" are values that trainings really have. What is too small for
+/// any number is nothing but 0; what is too large is not infinity.
 template <class Number>
 std::optional<Number> number(std::string_view word) {
   if (word.starts_with('+')) word.remove_prefix(1);
@@ -38,12 +42,18 @@ std::optional<Number> number(std::string_view word) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error == std::errc::result_out_of_range) {
     if constexpr (std::is_same_v<Number, double>)
-      return word.starts_with('-') ? -HUGE_VAL : HUGE_VAL;
-    else
-      return {};
+      if (end == word.data() + word.size() && std::abs(std::strtod(std::string(word).c_str(), nullptr)) < 1)
+        return 0;
+    return {};
   }
   if (error != std::errc() || end != word.data() + word.size() || word.empty()) return {};
   return value;
+}
+
+/// Whether it is written as a number, of whatever size.
+bool is_digits(std::string_view word) {
+  static const RE2 kNumber(R"([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)");
+  return RE2::FullMatch(re2::StringPiece(word.data(), word.size()), kNumber);
 }
 
 bool is_metric_name(std::string_view name) {
@@ -59,6 +69,8 @@ Result<Statement> parse_metric(std::string_view rest) {
     return fail("'{}' cannot be a metric's name", printable(line.name.substr(0, 60)));
   const std::string_view value = take_word(rest);
   const auto parsed = number<double>(value);
+  if (!parsed && is_digits(value))
+    return fail("'{}' is too large for a number that can be kept", printable(value.substr(0, 60)));
   if (!parsed) return fail("'{}' is not a number", printable(value.substr(0, 60)));
   line.value = *parsed;
   for (auto word = take_word(rest); !word.empty(); word = take_word(rest)) {
@@ -97,10 +109,19 @@ Result<Statement> parse_statement(std::string_view text) {
 }
 
 std::optional<Statement> statement_in(std::string_view line) {
-  if (!line.starts_with(kStatementPrefix) || line.size() > 16384) return {};
+  if (!line.starts_with(kStatementPrefix) || line.size() > kLongestStatement) return {};
   if (Result<Statement> statement = parse_statement(line.substr(kStatementPrefix.size())))
     return *std::move(statement);
   return {};
+}
+
+std::optional<std::string> unreadable_metric(std::string_view line) {
+  if (!line.starts_with(kStatementPrefix)) return {};
+  std::string_view rest = line.substr(kStatementPrefix.size());
+  if (take_word(rest) != "metric") return {};
+  if (line.size() > kLongestStatement) return "the line is too long";
+  const Result<Statement> statement = parse_metric(trimmed(rest));
+  return statement ? std::nullopt : std::optional(statement.error().message);
 }
 
 struct MetricPattern::Compiled {

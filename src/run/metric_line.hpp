@@ -48,6 +48,10 @@ inline constexpr std::size_t kLongestMetricName = 250;  // MLflow's limit
 /// where it cannot be understood: output is not ours to refuse.
 [[nodiscard]] std::optional<Statement> statement_in(std::string_view line);
 
+/// What is wrong with a line that states a metric, so that it is told: a value that is no number, or one
+/// larger than any that can be kept. Nothing for every other line.
+[[nodiscard]] std::optional<std::string> unreadable_metric(std::string_view line);
+
 /// Finds a metric in lines of a form that the user describes by a regular expression (RE2: linear time):
 /// `loss=(?P<value>[0-9.]+)` with NAME, or groups `name`, `value`, `step`, `epoch`; without a group `value`
 /// the first group without a name is it.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,9 +26,25 @@ TEST(MetricLine, KeepsWhatTrainingsReallyPrint) {
   const auto nan = statement_in("plimsoll: metric loss nan step 1");
   ASSERT_TRUE(nan);
   EXPECT_TRUE(std::isnan(std::get<MetricLine>(*nan).value));
-  const auto large = statement_in("plimsoll: metric loss 1e999");
-  ASSERT_TRUE(large);
-  EXPECT_TRUE(std::isinf(std::get<MetricLine>(*large).value));
+  const auto infinite = statement_in("plimsoll: metric loss -inf");
+  ASSERT_TRUE(infinite);
+  EXPECT_TRUE(std::isinf(std::get<MetricLine>(*infinite).value));
+  EXPECT_EQ(statement_in("plimsoll: metric loss 1e-999"),
+            Statement(MetricLine{"loss", 0, std::nullopt, std::nullopt}));
+}
+
+/// A finite number that none of ours can hold is not infinity, and does not vanish.
+TEST(MetricLine, TellsOfAValueThatCannotBeKept) {
+  for (const char* value : {"1e400", "-1e999", "1,5", "0x10", "", "12abc"}) {
+    const std::string line = fmt::format("plimsoll: metric loss {}", value);
+    EXPECT_EQ(statement_in(line), std::nullopt) << line;
+    EXPECT_THAT(unreadable_metric(line), testing::Optional(HasSubstr(fmt::format("'{}'", value)))) << line;
+  }
+  EXPECT_THAT(unreadable_metric("plimsoll: metric loss 1e400"), testing::Optional(HasSubstr("too large")));
+  EXPECT_EQ(unreadable_metric("plimsoll: metric loss 1 step 3"), std::nullopt);
+  EXPECT_EQ(unreadable_metric("plimsoll: dance 3"), std::nullopt);
+  EXPECT_EQ(unreadable_metric("INFO plimsoll: metric loss 1e400"), std::nullopt);
+  EXPECT_FALSE(parse_statement("metric loss 1e400")) << "nor by the socket";
 }
 
 /// What a program prints of its data is not what it says.

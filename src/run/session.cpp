@@ -399,6 +399,8 @@ class Session {
     change.params = watch.params();
     if (watch.metrics_dropped() > 0)
       change.tags["plimsoll.metrics_dropped"] = fmt::format("{}", watch.metrics_dropped());
+    if (watch.metrics_unreadable() > 0)
+      change.tags["plimsoll.metrics_unreadable"] = fmt::format("{}", watch.metrics_unreadable());
     if (watch.log_failed()) change.tags["plimsoll.log"] = "incomplete: the disk did not take all of it";
     return change;
   }
@@ -509,6 +511,11 @@ class Session {
                       milliseconds(static_cast<int>(1200 / options_.rate) + 20));
     for (const std::string& trouble : keep_files(watch.job(), watch.artifacts(), watch.place().artifacts))
       warn(trouble);
+    if (const std::uint64_t count = watch.metrics_unreadable(); count > 0)
+      warn(
+          fmt::format("{} metric{} that the command printed could not be read and {} not in the record; {}{}",
+                      count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
+                      count == 1 ? "" : "the first: ", watch.first_unreadable()));
     running.ended = std::move(ended);
   }
 

@@ -107,6 +107,10 @@ void Watch::take_line(std::string_view line) {
     take_statement(*statement, kFromOutput);
     return;
   }
+  if (std::optional<std::string> wrong = unreadable_metric(line)) {
+    if (metrics_unreadable_++ == 0) first_unreadable_ = *std::move(wrong);
+    return;
+  }
   for (const MetricPattern& pattern : patterns_)
     if (const auto metric = pattern.match(line)) take_metric(*metric, kFromOutput);
 }

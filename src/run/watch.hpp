@@ -74,6 +74,9 @@ class Watch {
   [[nodiscard]] bool log_failed() const { return log_failed_; }
   [[nodiscard]] std::uint64_t metrics() const { return metrics_; }
   [[nodiscard]] std::uint64_t metrics_dropped() const { return metrics_dropped_; }
+  /// Metrics in the output that could not be read, and what was wrong with the first.
+  [[nodiscard]] std::uint64_t metrics_unreadable() const { return metrics_unreadable_; }
+  [[nodiscard]] const std::string& first_unreadable() const { return first_unreadable_; }
   /// Processes of the run that live although the command has ended; adopted by the caller's sampler.
   [[nodiscard]] std::vector<pid_t> take_orphans();
 
@@ -116,6 +119,8 @@ class Watch {
   std::vector<std::string> artifacts_;
   std::uint64_t metrics_ = 0;
   std::uint64_t metrics_dropped_ = 0;
+  std::uint64_t metrics_unreadable_ = 0;
+  std::string first_unreadable_;
   std::int64_t last_step_ = 0;
   std::int64_t kernel_kills_before_ = 0;
 };

@@ -51,6 +51,18 @@ def test_metrics_of_the_output(machine):
     assert run["params"]["lr"] == "0.1"
 
 
+def test_a_metric_that_cannot_be_read_is_told(machine):
+    done = machine.run("--", "sh", "-c", "echo 'plimsoll: metric loss 1e400 step 1'; echo 'plimsoll: metric loss 0,5';"
+                       "echo 'plimsoll: metric accuracy 0.5'")
+    assert done.code == 0
+    assert "2 metrics that the command printed could not be read" in done.err
+    assert "1e400" in done.err
+    run = machine.last()
+    assert "loss" not in run["metrics"]
+    assert run["metrics"]["accuracy"]["value"] == 0.5
+    assert run["tags"]["plimsoll.metrics_unreadable"] == "2"
+
+
 def test_metrics_by_the_socket_are_acknowledged(machine):
     client = machine.script("""
 import os, socket
