@@ -298,7 +298,7 @@ Elsewhere elsewhere(const Weighing& w) {
     if (!fits) {
       out.unknown.push_back(std::move(words));
     } else if (!*fits) {
-      const std::string way = remedy(*d);
+      const std::string way = best_remedy(*d);
       out.too_small.push_back(way.empty() ? printable(d->device.id, 40)
                                           : fmt::format("{} → {}", printable(d->device.id, 40), way));
     } else if (is_tight(*d)) {
