@@ -169,9 +169,8 @@ Status ChooseOptions::add_accuracies(std::vector<plan::Variant>& variants) const
                                    "--accuracy", "Write it as 0.25:int8=84.33%."});
     for (plan::Variant& variant : variants)
       if (begin == 0 || variant.depth == depth)
-        variant.accuracies.insert(
-            variant.accuracies.begin(),
-            {*arithmetic, {*share, hardware::Provenance::measured, "given by --accuracy"}});
+        variant.accuracies.insert(variant.accuracies.begin(),
+                                  {*arithmetic, {*share, Provenance::measured, "given by --accuracy"}});
   }
   return {};
 }

@@ -62,9 +62,8 @@ void GpuWatch::add_activity(GpuUse& use) {
 
 void leave_to_users(hardware::Device& device, const GpuUse& use) {
   if (use.free)
-    device.usable_memory =
-        hardware::Figure{static_cast<double>(use.free->count()), hardware::Provenance::measured,
-                         "free at this moment, by the driver"};
+    device.usable_memory = hardware::DeviceFigure{static_cast<double>(use.free->count()),
+                                                  Provenance::measured, "free at this moment, by the driver"};
 }
 
 }  // namespace plimsoll

@@ -27,7 +27,7 @@ std::optional<Rate> rate_of(const hardware::Offer& offer) {
   rate.basis += fmt::format(", {}", name(offer.terms));
   if (offer.years > 0) {
     rate.basis += fmt::format(" for {} years, spread over every hour of them", offer.years);
-    rate.provenance = hardware::Provenance::assumed;
+    rate.provenance = Provenance::assumed;
   }
   if (!offer.region.empty()) rate.basis += ", " + offer.region;
   return rate;

@@ -19,7 +19,7 @@ struct Rate {
   std::string basis;  ///< "p5en.48xlarge / 8, on-demand, us-east, Linux"
   std::string source;
   std::string date;
-  hardware::Provenance provenance = hardware::Provenance::datasheet;
+  Provenance provenance = Provenance::datasheet;
 };
 
 /// Of one device of an offer: its share of the machine, whether the others have work or not. Absent where

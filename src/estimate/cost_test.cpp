@@ -42,7 +42,7 @@ TEST(Cost, ATermIsSpreadAndSaysSo) {
   ASSERT_TRUE(rate);
   EXPECT_NEAR(rate->per_device.value(), 35029.0 / (3 * 8766), 1e-9);
   EXPECT_THAT(rate->basis, HasSubstr("3 years"));
-  EXPECT_EQ(rate->provenance, hardware::Provenance::assumed);
+  EXPECT_EQ(rate->provenance, Provenance::assumed);
   const auto dgx = hardware::find_offer(offers(), "DGX-1V");
   ASSERT_TRUE(dgx);
   EXPECT_FALSE(rate_of(**dgx));

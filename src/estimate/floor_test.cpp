@@ -16,11 +16,11 @@ using network::Precision;
 /// 100 FLOP/s in fp32, 1000 in tf32, 2000 in fp16, 50 B/s, 10,000 B.
 hardware::Device device() {
   hardware::Device d{.id = "d", .name = "D"};
-  d.peak[static_cast<std::size_t>(Arithmetic::fp32)] = hardware::Figure{100};
-  d.peak[static_cast<std::size_t>(Arithmetic::tf32)] = hardware::Figure{1000};
-  d.peak[static_cast<std::size_t>(Arithmetic::fp16)] = hardware::Figure{2000};
-  d.memory_bandwidth = hardware::Figure{50};
-  d.memory = hardware::Figure{10000};
+  d.peak[static_cast<std::size_t>(Arithmetic::fp32)] = hardware::DeviceFigure{100};
+  d.peak[static_cast<std::size_t>(Arithmetic::tf32)] = hardware::DeviceFigure{1000};
+  d.peak[static_cast<std::size_t>(Arithmetic::fp16)] = hardware::DeviceFigure{2000};
+  d.memory_bandwidth = hardware::DeviceFigure{50};
+  d.memory = hardware::DeviceFigure{10000};
   return d;
 }
 
@@ -115,7 +115,7 @@ TEST(Floor, WhatTheDeviceLacksIsSaid) {
 TEST(Floor, DoesNotFitIsAnAnswer) {
   const Counted c = one_product();
   hardware::Device small = device();
-  small.memory = hardware::Figure{59};
+  small.memory = hardware::DeviceFigure{59};
   const Needs n = needs(c.network, c.counts,
                         {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::sgd});
   EXPECT_FALSE(*floors(n, small, Precision::fp32).fits);

@@ -57,7 +57,7 @@ TEST_P(SweepAgainstSingles, GivesTheSameFigures) {
   const Model model(GetParam());
   const hardware::OperatorCurves curves = some_curves();
   Device processor{.id = "cpu", .name = "A CPU", .kind = hardware::DeviceKind::cpu};
-  processor.memory = hardware::Figure{0.3e9};
+  processor.memory = hardware::DeviceFigure{0.3e9};
   const std::vector<Device> devices = {listed("h200"), listed("t4"), listed("a100-40-sxm"), processor};
   const std::vector<Target> targets = {{&devices[0], &curves}, {&devices[1]}, {&devices[2]}, {&devices[3]}};
   network::Setting setting;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hardware/arithmetic.hpp"
-#include "hardware/figure.hpp"
+#include "hardware/device_figure.hpp"
 
 namespace plimsoll::hardware {
 
@@ -141,8 +141,8 @@ struct OperatorPoint {
 /// A ceiling that a probe measured.
 struct Ceiling {
   std::string
-      name;       ///< "memory-read", "product-bf16", "copy-to-device-pinned", "launch-kernel", "idle-power"
-  Figure figure;  ///< in SI base units
+      name;  ///< "memory-read", "product-bf16", "copy-to-device-pinned", "launch-kernel", "idle-power"
+  DeviceFigure figure;            ///< in SI base units
   std::string unit;               ///< "B/s", "FLOP/s", "s", "W", "J/B"
   double spread = 0;              ///< half of the median's 95 % interval, as a share of it
   std::optional<double> at = {};  ///< working set or size of copy in B, where the figure depends on it
@@ -179,7 +179,7 @@ struct Calibration {
   std::vector<Ceiling> ceilings = {};
   std::vector<OperatorPoint> points = {};  ///< sorted by case
   std::vector<ClassFit> fits = {};
-  std::optional<Figure> eager_launch = {};  ///< s that the host needs per operator, run eagerly
+  std::optional<DeviceFigure> eager_launch = {};  ///< s that the host needs per operator, run eagerly
   std::vector<KernelChange> changes = {};
   friend bool operator==(const Calibration&, const Calibration&) = default;
 };

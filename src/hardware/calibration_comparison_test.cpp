@@ -11,8 +11,8 @@ Calibration with(double factor) {
     calibration.points.push_back({{OperatorClass::unary, Direction::forward, Arithmetic::fp32, {n}},
                                   factor * (1e-6 + 1e-12 * static_cast<double>(n)),
                                   0.01});
-  calibration.ceilings = {{"memory-read", Figure{4e12 / factor}, "B/s", 0.01, 1e9},
-                          {"launch-kernel", Figure{2e-6}, "s", 0.01}};
+  calibration.ceilings = {{"memory-read", DeviceFigure{4e12 / factor}, "B/s", 0.01, 1e9},
+                          {"launch-kernel", DeviceFigure{2e-6}, "s", 0.01}};
   return calibration;
 }
 

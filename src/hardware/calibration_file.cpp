@@ -40,7 +40,7 @@ const Json::array_t& items(JsonSection& section, const std::string& key, std::si
   return kNone;
 }
 
-Figure measured(double value, std::string source, const std::string& date) {
+DeviceFigure measured(double value, std::string source, const std::string& date) {
   return {value, Provenance::measured, std::move(source), date};
 }
 

@@ -16,17 +16,20 @@ Device small_device() {
   device.id = "own";
   device.name = "My \"own\" device";
   device.vendor = "me";
-  device.memory = Figure{8e9, Provenance::datasheet, "its box", "2024"};
-  device.peak[static_cast<std::size_t>(Arithmetic::int8)] = Figure{1e12, Provenance::assumed, "a guess", ""};
+  device.memory = DeviceFigure{8e9, Provenance::datasheet, "its box", "2024"};
+  device.peak[static_cast<std::size_t>(Arithmetic::int8)] =
+      DeviceFigure{1e12, Provenance::assumed, "a guess", ""};
   Calibration calibration;
   calibration.date = "2026-11-15";
   calibration.versions = {"PyTorch 2.11", "CUDA 13.0"};
   calibration.remarks = {"clocks moved by 8 %"};
-  calibration.eager_launch = Figure{4.5e-6, Provenance::measured, "host's time per operator", "2026-11-15"};
+  calibration.eager_launch =
+      DeviceFigure{4.5e-6, Provenance::measured, "host's time per operator", "2026-11-15"};
   calibration.changes = {{Arithmetic::fp32, 1.25e-6, 2.5e-7}, {Arithmetic::bf16, 1.5e-6, 0}};
-  calibration.ceilings = {{"memory-read", Figure{4.1e12, Provenance::measured, "plimsoll-cuda", "2026-11-15"},
-                           "B/s", 0.01, 1e9, 0.85},
-                          {"launch-kernel", Figure{2e-6, Provenance::measured, "", "2026-11-14"}, "s", 0.02}};
+  calibration.ceilings = {
+      {"memory-read", DeviceFigure{4.1e12, Provenance::measured, "plimsoll-cuda", "2026-11-15"}, "B/s", 0.01,
+       1e9, 0.85},
+      {"launch-kernel", DeviceFigure{2e-6, Provenance::measured, "", "2026-11-14"}, "s", 0.02}};
   const OperatorCase product{OperatorClass::matrix, Direction::forward, Arithmetic::bf16, {64, 128, 256, 1}};
   const OperatorCase window = completed({OperatorClass::convolution,
                                          Direction::backward_weight,
@@ -55,7 +58,7 @@ TEST(DeviceFile, WhatIsClaimedOfABoardComesBack) {
   Device device = small_device();
   device.board.emplace();
   device.board->updates_in_place = Claim{true, Provenance::datasheet, "manual", "2024"};
-  device.board->clock = Figure{123456789, Provenance::measured, "seen"};
+  device.board->clock = DeviceFigure{123456789, Provenance::measured, "seen"};
   const auto again = parse_device(write_device(device), "own.json");
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(again->board, device.board);

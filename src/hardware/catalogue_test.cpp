@@ -68,7 +68,7 @@ constexpr Row kRows[] = {
 };
 
 TEST(Catalogue, FiguresAreThoseOfTheTable) {
-  const auto value = [](const std::optional<Figure>& figure) { return figure ? figure->value : 0; };
+  const auto value = [](const std::optional<DeviceFigure>& figure) { return figure ? figure->value : 0; };
   for (const Row& row : kRows) {
     SCOPED_TRACE(row.id);
     const Device& d = device(row.id);

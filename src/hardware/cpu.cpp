@@ -25,16 +25,16 @@ constexpr WideCore kTwoWideUnits[] = {
     {"AuthenticAMD", 26, 2, "Zen 5 server"},
 };
 
-Figure seen(double value, std::string source) {
+DeviceFigure seen(double value, std::string source) {
   return {value, Provenance::measured, std::move(source)};
 }
 
 /// Sums over the cores and says how; nullopt as soon as one core's rate is unknown.
-std::optional<Figure> derived_peak(const Cpu& cpu) {
+std::optional<DeviceFigure> derived_peak(const Cpu& cpu) {
   if (cpu.cores.empty()) return std::nullopt;
   std::map<CpuCore, int, std::greater<>> alike;
   for (const CpuCore& core : cpu.cores) ++alike[core];
-  Figure peak{.provenance = Provenance::assumed};
+  DeviceFigure peak{.provenance = Provenance::assumed};
   for (const auto& [core, count] : alike) {
     const auto rate = flops_per_cycle(cpu, core);
     if (!rate || !core.hertz) return std::nullopt;

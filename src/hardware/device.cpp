@@ -7,22 +7,18 @@
 namespace plimsoll::hardware {
 namespace {
 
-constexpr std::array<std::string_view, 4> kProvenances = {"measured", "calibrated", "datasheet", "assumed"};
 constexpr std::array<std::string_view, 3> kBounds = {"exact", "at-most", "more-than"};
 constexpr std::array<std::string_view, 4> kKinds = {"gpu", "cpu", "edge-accelerator", "microcontroller"};
 constexpr std::array<std::string_view, kArithmetics> kArithmeticNames = {"fp64", "fp32", "tf32", "fp16",
                                                                          "bf16", "int8", "fp8"};
 
 template <class Unit>
-std::optional<Unit> with_unit(const std::optional<Figure>& figure) {
+std::optional<Unit> with_unit(const std::optional<DeviceFigure>& figure) {
   return figure ? std::optional(Unit(figure->value)) : std::nullopt;
 }
 
 }  // namespace
 
-std::string_view name(Provenance provenance) {
-  return kProvenances[static_cast<std::size_t>(provenance)];
-}
 std::string_view name(Bound bound) {
   return kBounds[static_cast<std::size_t>(bound)];
 }
@@ -31,9 +27,6 @@ std::string_view name(DeviceKind kind) {
 }
 std::string_view name(Arithmetic arithmetic) {
   return kArithmeticNames[static_cast<std::size_t>(arithmetic)];
-}
-std::optional<Provenance> provenance_named(std::string_view name) {
-  return named<Provenance>(name, kProvenances);
 }
 std::optional<Bound> bound_named(std::string_view name) {
   return named<Bound>(name, kBounds);
@@ -59,7 +52,7 @@ std::optional<Watts> power(const Device& device) {
 }
 
 std::optional<Bytes> capacity(const Device& device) {
-  const std::optional<Figure>& figure = device.usable_memory ? device.usable_memory : device.memory;
+  const std::optional<DeviceFigure>& figure = device.usable_memory ? device.usable_memory : device.memory;
   return figure ? std::optional(Bytes::rounded(figure->value)) : std::nullopt;
 }
 

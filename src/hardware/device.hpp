@@ -9,7 +9,7 @@
 #include "base/units.hpp"
 #include "hardware/arithmetic.hpp"
 #include "hardware/calibration.hpp"
-#include "hardware/figure.hpp"
+#include "hardware/device_figure.hpp"
 #include "nvml/library.hpp"
 
 namespace plimsoll::hardware {
@@ -23,20 +23,20 @@ struct Latency {
   std::string network;
   Arithmetic arithmetic = Arithmetic::int8;
   std::int64_t batch = 1;
-  Figure seconds;
+  DeviceFigure seconds;
   std::string conditions = {};  ///< what differs from the device as listed: host, bus, clock
   friend bool operator==(const Latency&, const Latency&) = default;
 };
 
 /// What counts where a board is built into something: a satellite, a camera.
 struct Board {
-  std::optional<Figure> mass = {};                 ///< kg
-  std::optional<std::array<Figure, 3>> size = {};  ///< m, the longest side first
-  std::optional<Figure> peak_power = {};           ///< W of the whole board under load
-  std::optional<Figure> boot_time = {};            ///< s
-  std::optional<Claim> updates_in_place = {};      ///< programs can be replaced where it is, in orbit too
+  std::optional<DeviceFigure> mass = {};                 ///< kg
+  std::optional<std::array<DeviceFigure, 3>> size = {};  ///< m, the longest side first
+  std::optional<DeviceFigure> peak_power = {};           ///< W of the whole board under load
+  std::optional<DeviceFigure> boot_time = {};            ///< s
+  std::optional<Claim> updates_in_place = {};  ///< programs can be replaced where it is, in orbit too
   std::string core = {};  ///< what executes networks ("Cortex-M7"): equal cores scale with their clocks
-  std::optional<Figure> clock = {};  ///< Hz of that core
+  std::optional<DeviceFigure> clock = {};  ///< Hz of that core
   std::string framework = {};
   std::vector<Arithmetic> precisions = {};        ///< those the framework runs there
   std::optional<std::int64_t> most_at_once = {};  ///< largest batch, or requests in flight; 1: no batching
@@ -57,23 +57,23 @@ struct Device {
   bool well_known = false;
   std::vector<std::string> notes = {};
 
-  std::optional<Figure> memory = {};               ///< B; nominal: of a GPU a datasheet's GB is 2^30 B
-  std::optional<Figure> usable_memory = {};        ///< B that programs can have, where somebody has looked
-  std::optional<Figure> memory_bandwidth = {};     ///< B/s
-  std::optional<Figure> l2_cache = {};             ///< B
-  std::optional<Figure> context_memory = {};       ///< B that a program's CUDA context takes
-  std::optional<Figure> matrix_kernels = {};       ///< B more, once kernels of matrix products are loaded
-  std::optional<Figure> convolution_kernels = {};  ///< B more, once those of convolutions are
-  std::optional<Figure> link_bandwidth = {};       ///< B/s to other devices, both directions together
-  std::string link = {};                           ///< "NVLink", "PCIe 4.0"
-  std::optional<Figure> power = {};                ///< W: the board's limit (TDP)
-  std::optional<Figure> multiprocessors = {};      ///< SMs, compute units, or physical cores of a CPU
+  std::optional<DeviceFigure> memory = {};            ///< B; nominal: of a GPU a datasheet's GB is 2^30 B
+  std::optional<DeviceFigure> usable_memory = {};     ///< B that programs can have, where somebody has looked
+  std::optional<DeviceFigure> memory_bandwidth = {};  ///< B/s
+  std::optional<DeviceFigure> l2_cache = {};          ///< B
+  std::optional<DeviceFigure> context_memory = {};    ///< B that a program's CUDA context takes
+  std::optional<DeviceFigure> matrix_kernels = {};    ///< B more, once kernels of matrix products are loaded
+  std::optional<DeviceFigure> convolution_kernels = {};  ///< B more, once those of convolutions are
+  std::optional<DeviceFigure> link_bandwidth = {};       ///< B/s to other devices, both directions together
+  std::string link = {};                                 ///< "NVLink", "PCIe 4.0"
+  std::optional<DeviceFigure> power = {};                ///< W: the board's limit (TDP)
+  std::optional<DeviceFigure> multiprocessors = {};      ///< SMs, compute units, or physical cores of a CPU
   std::optional<nvml::ComputeCapability> compute_capability = {};
-  std::array<std::optional<Figure>, kArithmetics> peak = {};  ///< FLOP/s (int8: op/s), by Arithmetic
+  std::array<std::optional<DeviceFigure>, kArithmetics> peak = {};  ///< FLOP/s (int8: op/s), by Arithmetic
   std::optional<Board> board = {};
   std::optional<Calibration> calibration = {};  ///< in a file that `plimsoll probe --calibrate` wrote
 
-  [[nodiscard]] const std::optional<Figure>& peak_of(Arithmetic arithmetic) const {
+  [[nodiscard]] const std::optional<DeviceFigure>& peak_of(Arithmetic arithmetic) const {
     return peak[static_cast<std::size_t>(arithmetic)];
   }
   friend bool operator==(const Device&, const Device&) = default;

@@ -77,7 +77,7 @@ std::string units_of(Dimension dimension) {
 
 enum class Bounds : bool { refused, allowed };
 
-const Figure* declared_source(Section& section, const Sources& sources) {
+const DeviceFigure* declared_source(Section& section, const Sources& sources) {
   const std::string source = section.required_text("source");
   if (const auto found = sources.find(source); found != sources.end()) return &found->second;
   section.complain("source", fmt::format("\"{}\" is not declared", source), "declare it under \"sources\"");
@@ -99,7 +99,7 @@ double checked_value(Section& section, const Json& value, const Unit* unit) {
 
 /// The source, date, bound and unit that stand beside a value or a list of values.
 struct Frame {
-  Figure figure;
+  DeviceFigure figure;
   const Unit* unit = nullptr;
   const Json* value = nullptr;
 };
@@ -113,15 +113,15 @@ Frame read_frame(Section& section, Dimension dimension, const Sources& sources, 
   if (frame.unit == nullptr)
     section.complain("unit", fmt::format("\"{}\" does not fit", unit),
                      "units that do: " + units_of(dimension));
-  if (const Figure* source = declared_source(section, sources)) frame.figure = *source;
+  if (const DeviceFigure* source = declared_source(section, sources)) frame.figure = *source;
   if (bounds == Bounds::allowed)
     if (const std::string bound = section.text("bound"); !bound.empty())
       frame.figure.bound = section.choice("bound", bound, &bound_named, Bound::exact);
   return frame;
 }
 
-std::optional<Figure> read_figure(Section& parent, const std::string& key, Dimension dimension,
-                                  const Sources& sources, Bounds bounds = Bounds::refused) {
+std::optional<DeviceFigure> read_figure(Section& parent, const std::string& key, Dimension dimension,
+                                        const Sources& sources, Bounds bounds = Bounds::refused) {
   const Json* object = parent.take(key);
   if (object == nullptr || parent.error()) return std::nullopt;
   Section section(*object, parent.place(key), parent.error());
@@ -141,7 +141,7 @@ std::optional<Claim> read_claim(Section& parent, const std::string& key, const S
     section.complain("value", "is neither true nor false", "leave an unknown fact out");
   else
     claim.holds = value->get<bool>();
-  const Figure* source = declared_source(section, sources);
+  const DeviceFigure* source = declared_source(section, sources);
   section.done();
   if (source == nullptr || parent.error()) return std::nullopt;
   claim.provenance = source->provenance;
@@ -150,7 +150,7 @@ std::optional<Claim> read_claim(Section& parent, const std::string& key, const S
   return claim;
 }
 
-std::optional<std::array<Figure, 3>> read_size(Section& parent, const Sources& sources) {
+std::optional<std::array<DeviceFigure, 3>> read_size(Section& parent, const Sources& sources) {
   const Json* object = parent.take("size");
   if (object == nullptr || parent.error()) return std::nullopt;
   Section section(*object, parent.place("size"), parent.error());
@@ -159,9 +159,9 @@ std::optional<std::array<Figure, 3>> read_size(Section& parent, const Sources& s
   if (!parent.error() && (!frame.value->is_array() || frame.value->size() != 3))
     section.complain("value", "is not a list of three lengths");
   if (parent.error()) return std::nullopt;
-  std::array<Figure, 3> size = {frame.figure, frame.figure, frame.figure};
+  std::array<DeviceFigure, 3> size = {frame.figure, frame.figure, frame.figure};
   for (std::size_t i = 0; i < 3; ++i) size[i].value = checked_value(section, (*frame.value)[i], frame.unit);
-  std::ranges::sort(size, std::greater<>(), &Figure::value);
+  std::ranges::sort(size, std::greater<>(), &DeviceFigure::value);
   return size;
 }
 

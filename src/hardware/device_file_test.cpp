@@ -32,7 +32,7 @@ TEST(DeviceFile, ReadsFiguresInBaseUnits) {
                                        "source": "sheet"}}]})"),
       "own.json");
   ASSERT_TRUE(device) << device.error().text();
-  EXPECT_EQ(device->memory, (Figure{24 * 0x1p30, Provenance::datasheet, "a sheet", "2024"}));
+  EXPECT_EQ(device->memory, (DeviceFigure{24 * 0x1p30, Provenance::datasheet, "a sheet", "2024"}));
   EXPECT_EQ(capacity(*device), 24 * kGiB);
   EXPECT_EQ(peak_rate(*device, Arithmetic::int8), FlopsPerSecond(4e12));
   EXPECT_EQ(peak_rate(*device, Arithmetic::fp32), std::nullopt) << "absent is unknown";

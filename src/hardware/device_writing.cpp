@@ -11,7 +11,7 @@ using OrderedJson = nlohmann::ordered_json;
 /// Figures with their sources, each of which is declared once.
 class WrittenSources {
  public:
-  OrderedJson figure(const Figure& figure, std::string_view unit) {
+  OrderedJson figure(const DeviceFigure& figure, std::string_view unit) {
     OrderedJson out = {{"value", figure.value}, {"unit", unit}, {"source", key_of(figure)}};
     if (figure.bound != Bound::exact) out["bound"] = name(figure.bound);
     return out;
@@ -20,7 +20,7 @@ class WrittenSources {
     return {{"value", claim.holds}, {"source", key_of({0, claim.provenance, claim.source, claim.date})}};
   }
   [[nodiscard]] const OrderedJson& declared() const { return declared_; }
-  std::string key_of(const Figure& figure) {
+  std::string key_of(const DeviceFigure& figure) {
     OrderedJson source = {{"provenance", name(figure.provenance)}, {"source", figure.source}};
     if (!figure.date.empty()) source["date"] = figure.date;
     for (const auto& [key, value] : declared_.items())
@@ -63,7 +63,7 @@ OrderedJson board_json(const Board& board, WrittenSources& sources) {
 OrderedJson figures_json(const Device& d, WrittenSources& sources) {
   struct Row {
     const char* key;
-    const std::optional<Figure>* figure;
+    const std::optional<DeviceFigure>* figure;
     const char* unit;
   };
   const Row rows[] = {{"memory", &d.memory, "B"},

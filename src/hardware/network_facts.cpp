@@ -21,11 +21,11 @@ double within(JsonSection& section, const std::string& key, double most) {
   return 0;
 }
 
-Figure sourced(JsonSection& section, const Sources& sources, double value) {
+DeviceFigure sourced(JsonSection& section, const Sources& sources, double value) {
   const std::string source = section.required_text("source");
   const auto found = sources.find(source);
-  if (found == sources.end()) return section.complain("source", "is not declared"), Figure();
-  Figure figure = found->second;
+  if (found == sources.end()) return section.complain("source", "is not declared"), DeviceFigure();
+  DeviceFigure figure = found->second;
   figure.value = value;
   return figure;
 }

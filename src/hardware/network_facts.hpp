@@ -19,7 +19,7 @@ namespace plimsoll::hardware {
 /// How often a network was right, on some data and in some arithmetic.
 struct Accuracy {
   Arithmetic arithmetic = Arithmetic::fp32;
-  Figure share;  ///< 0 to 1
+  DeviceFigure share;  ///< 0 to 1
   std::string data = {};
   friend bool operator==(const Accuracy&, const Accuracy&) = default;
 };
@@ -27,7 +27,7 @@ struct Accuracy {
 /// What a microcontroller's runtime needs to execute it.
 struct MemoryNeed {
   Arithmetic arithmetic = Arithmetic::int8;
-  Figure ram;  ///< B in all, with the runtime's own
+  DeviceFigure ram;  ///< B in all, with the runtime's own
   friend bool operator==(const MemoryNeed&, const MemoryNeed&) = default;
 };
 

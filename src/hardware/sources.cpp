@@ -17,7 +17,7 @@ Sources read_sources(JsonSection& top, Declared declared) {
     return top.complain("sources", "is not an object"), sources;
   for (const auto& [key, value] : object->items()) {
     JsonSection section(value, "sources." + printable(key, 80), top.error());
-    Figure figure;
+    DeviceFigure figure;
     figure.provenance = section.choice("provenance", section.required_text("provenance"), &provenance_named,
                                        Provenance::assumed);
     figure.source = section.required_text("source");

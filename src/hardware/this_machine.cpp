@@ -41,7 +41,9 @@ Device describe_gpu(const Catalogue& catalogue, const nvml::Library& library, un
   const std::string name = printable(library.name(index).value_or("NVIDIA GPU"), 96);
   const Device* listed = catalogue.reported_as(name);
   Device device = listed != nullptr ? *listed : unlisted(catalogue, name);
-  const auto seen = [](double value, const char* what) { return Figure{value, Provenance::measured, what}; };
+  const auto seen = [](double value, const char* what) {
+    return DeviceFigure{value, Provenance::measured, what};
+  };
   if (const auto memory = library.memory(index); memory && memory->total > Bytes(0)) {
     const Bytes reserved = memory->reserved.value_or(Bytes(0));
     device.memory = seen(static_cast<double>(memory->total.count()), "NVML, total");

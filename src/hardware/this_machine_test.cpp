@@ -44,7 +44,7 @@ std::string x86_cpu(int number, int core, std::string_view flags, std::string_vi
       number, model, name, mhz.empty() ? "" : fmt::format("cpu MHz\t\t: {}\n", mhz), core, flags);
 }
 
-const Figure& fp32(const Device& device) {
+const DeviceFigure& fp32(const Device& device) {
   return device.peak_of(Arithmetic::fp32).value();
 }
 

@@ -12,8 +12,8 @@ namespace {
 using hardware::Arithmetic;
 using hardware::Bound;
 using hardware::Device;
+using hardware::DeviceFigure;
 using hardware::DeviceKind;
-using hardware::Figure;
 
 Check below(Aspect aspect, const std::optional<Known>& figure, double limit, std::string note = {}) {
   Check out{aspect, at_most(figure, limit), figure, limit, {}, std::move(note)};
@@ -22,7 +22,7 @@ Check below(Aspect aspect, const std::optional<Known>& figure, double limit, std
   return out;
 }
 
-std::optional<Known> known_figure(const std::optional<Figure>& figure) {
+std::optional<Known> known_figure(const std::optional<DeviceFigure>& figure) {
   return figure ? std::optional(known(*figure)) : std::nullopt;
 }
 
@@ -40,11 +40,11 @@ Check small_memory(const Candidate& candidate, const Variant& variant, const Mem
   for (const hardware::MemoryNeed& measured : variant.memories)
     if (measured.arithmetic == candidate.arithmetic)
       return below(Aspect::memory, known(measured.ram), capacity);
-  Figure floor{static_cast<double>(need.largest_tensor.count()),
-               hardware::Provenance::assumed,
-               "floor: the largest tensor alone, which must be held whole",
-               {},
-               Bound::more_than};
+  DeviceFigure floor{static_cast<double>(need.largest_tensor.count()),
+                     Provenance::assumed,
+                     "floor: the largest tensor alone, which must be held whole",
+                     {},
+                     Bound::more_than};
   return below(Aspect::memory, known(std::move(floor)), capacity, "its runtime's need is not known");
 }
 
@@ -60,15 +60,14 @@ Check memory_check(const Candidate& candidate, const Question& question, const E
   if (device.kind == DeviceKind::microcontroller)
     return small_memory(candidate, question.variants[candidate.variant], *need, limit);
   if (need->whole)
-    return below(
-        Aspect::memory,
-        known({static_cast<double>(need->whole->count()), hardware::Provenance::assumed, need->source}),
-        limit, device.kind == DeviceKind::gpu ? "" : "the operating system comes on top");
-  Figure floor{static_cast<double>((need->weights + need->largest_tensor).count()),
-               hardware::Provenance::assumed,
-               "floor: weights and the largest tensor",
-               {},
-               Bound::more_than};
+    return below(Aspect::memory,
+                 known({static_cast<double>(need->whole->count()), Provenance::assumed, need->source}), limit,
+                 device.kind == DeviceKind::gpu ? "" : "the operating system comes on top");
+  DeviceFigure floor{static_cast<double>((need->weights + need->largest_tensor).count()),
+                     Provenance::assumed,
+                     "floor: weights and the largest tensor",
+                     {},
+                     Bound::more_than};
   return below(Aspect::memory, known(std::move(floor)), limit);
 }
 
@@ -109,9 +108,9 @@ Check price_check(const Device& device, MoneyPerHour limit, std::span<const hard
       best = &offer;
   if (best == nullptr)
     return {.aspect = Aspect::price, .limit = limit.value(), .note = "it is in none of the price lists"};
-  Figure figure{best->per_hour->value(), hardware::Provenance::datasheet,
-                fmt::format("{}, whole machine of {}: {}", best->name, best->devices, best->source),
-                best->date};
+  DeviceFigure figure{best->per_hour->value(), Provenance::datasheet,
+                      fmt::format("{}, whole machine of {}: {}", best->name, best->devices, best->source),
+                      best->date};
   return below(Aspect::price, known(std::move(figure)), limit.value());
 }
 
@@ -144,7 +143,7 @@ std::vector<Check> checks_of(const Candidate& candidate, const Question& questio
                              std::span<const hardware::Offer> offers, const Estimators& estimators) {
   const Device& device = *candidate.device;
   const Limits& limits = question.limits;
-  const auto board = [&](std::optional<Figure> hardware::Board::*field) {
+  const auto board = [&](std::optional<DeviceFigure> hardware::Board::*field) {
     return device.board ? known_figure((*device.board).*field) : std::nullopt;
   };
   std::vector<Check> out{precision_check(candidate), memory_check(candidate, question, estimators)};

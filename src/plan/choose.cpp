@@ -31,7 +31,7 @@ std::vector<Arithmetic> arithmetics_for(const Device& device, const std::vector<
 std::optional<Known> accuracy_of(const Variant& variant, Arithmetic arithmetic) {
   for (const hardware::Accuracy& accuracy : variant.accuracies)
     if (accuracy.arithmetic == arithmetic) {
-      hardware::Figure figure = accuracy.share;
+      hardware::DeviceFigure figure = accuracy.share;
       if (!accuracy.data.empty()) figure.source += ", on " + accuracy.data;
       return known(std::move(figure));
     }

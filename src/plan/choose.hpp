@@ -40,7 +40,7 @@ struct Variant {
 struct Pass {
   Seconds time, low, high;
   std::optional<Joules> energy = {};
-  hardware::Provenance provenance = hardware::Provenance::datasheet;
+  Provenance provenance = Provenance::datasheet;
   std::string source = {};
 };
 /// What a form of the network needs of memory at a batch.

@@ -13,8 +13,7 @@ namespace {
 using hardware::Arithmetic;
 using hardware::Bound;
 using hardware::Device;
-using hardware::Figure;
-using hardware::Provenance;
+using hardware::DeviceFigure;
 using testing::HasSubstr;
 
 /// MobileNet v1 at three depths on a satellite's images of 400 patches, within 5 W.
@@ -212,7 +211,7 @@ TEST(Choose, ABoardTurnsToFit) {
   Device own{.id = "own", .name = "own"};
   own.board = hardware::Board{};
   const auto side = [](double metres, Bound bound = Bound::exact) {
-    return Figure{metres, Provenance::datasheet, "sheet", {}, bound};
+    return DeviceFigure{metres, Provenance::datasheet, "sheet", {}, bound};
   };
   const Device* devices[] = {&own};
   Question question = satellite(Seconds(1));

@@ -13,9 +13,8 @@ namespace {
 using hardware::Arithmetic;
 using hardware::Bound;
 using hardware::Device;
-using hardware::Figure;
+using hardware::DeviceFigure;
 using hardware::Latency;
-using hardware::Provenance;
 
 /// Patches that a large GPU is given at once where nothing limits it; more changes its time per patch little.
 constexpr std::int64_t kManyAtOnce = 64;
@@ -31,8 +30,8 @@ bool is_of(const Latency& latency, const std::string& network, Arithmetic arithm
   return latency.network == network && latency.arithmetic == arithmetic;
 }
 
-Figure with_conditions(const Latency& latency) {
-  Figure figure = latency.seconds;
+DeviceFigure with_conditions(const Latency& latency) {
+  DeviceFigure figure = latency.seconds;
   if (!latency.conditions.empty()) figure.source += " (" + latency.conditions + ")";
   return figure;
 }
@@ -50,7 +49,7 @@ std::optional<ImageTime> scaled(const Question& question, const std::string& net
       if (!is_of(latency, network, arithmetic) || latency.seconds.bound != Bound::exact) continue;
       const double theirs = other.board->clock->value;
       const double ours = device.board->clock->value;
-      Figure figure = latency.seconds;
+      DeviceFigure figure = latency.seconds;
       figure.value *= theirs / ours;
       figure.provenance = Provenance::assumed;
       figure.source =
@@ -68,7 +67,7 @@ std::optional<ImageTime> estimated(const Question& question, std::size_t variant
   const std::int64_t batch = batch_for(device, question.patches);
   const Result<Pass> pass = estimators.pass(variant, device, arithmetic, batch);
   if (!pass) return std::nullopt;
-  Figure figure{pass->time.value(), pass->provenance, pass->source};
+  DeviceFigure figure{pass->time.value(), pass->provenance, pass->source};
   ImageTime out =
       of_image(known(std::move(figure), pass->low.value(), pass->high.value()), batch, question.patches);
   if (pass->energy) {
@@ -82,10 +81,11 @@ std::optional<ImageTime> floor_of(const Question& question, std::size_t variant,
                                   Arithmetic arithmetic, const Estimators& estimators) {
   const auto peak = hardware::peak_rate(device, arithmetic);
   if (!peak || !estimators.work) return std::nullopt;
-  const Figure& sheet = *device.peak_of(arithmetic);
-  Figure figure{(estimators.work(variant) / *peak).value(), sheet.provenance,
-                fmt::format("floor: its operations at the peak rate of {} ({})", text(*peak), sheet.source),
-                sheet.date, Bound::more_than};
+  const DeviceFigure& sheet = *device.peak_of(arithmetic);
+  DeviceFigure figure{
+      (estimators.work(variant) / *peak).value(), sheet.provenance,
+      fmt::format("floor: its operations at the peak rate of {} ({})", text(*peak), sheet.source), sheet.date,
+      Bound::more_than};
   return of_image(known(std::move(figure)), 1, question.patches);
 }
 

@@ -8,7 +8,7 @@
 
 namespace plimsoll::plan {
 
-Known known(hardware::Figure figure) {
+Known known(hardware::DeviceFigure figure) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double low = figure.value;
   double high = figure.value;
@@ -20,7 +20,7 @@ Known known(hardware::Figure figure) {
   return {std::move(figure), low, high};
 }
 
-Known known(hardware::Figure figure, double low, double high) {
+Known known(hardware::DeviceFigure figure, double low, double high) {
   return {std::move(figure), low, high};
 }
 

@@ -3,20 +3,20 @@
 #include <string>
 #include <string_view>
 
-#include "hardware/figure.hpp"
+#include "hardware/device_figure.hpp"
 
 namespace plimsoll::plan {
 
 /// A figure, and the range that the truth lies in for certain or with 95 %: a bound leaves one side open.
 struct Known {
-  hardware::Figure figure;  ///< SI base units
+  hardware::DeviceFigure figure;  ///< SI base units
   double low = 0, high = 0;
   friend bool operator==(const Known&, const Known&) = default;
 };
 
-[[nodiscard]] Known known(hardware::Figure figure);
+[[nodiscard]] Known known(hardware::DeviceFigure figure);
 /// The same with an interval of its own, as estimates have one.
-[[nodiscard]] Known known(hardware::Figure figure, double low, double high);
+[[nodiscard]] Known known(hardware::DeviceFigure figure, double low, double high);
 /// A figure and its range times a number, with the derivation added to the source.
 [[nodiscard]] Known times(const Known& known, double factor, std::string_view derivation = {});
 

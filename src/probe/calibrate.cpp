@@ -221,8 +221,8 @@ hardware::Calibration calibration_of(const Gathered& gathered, std::string date)
   if (gathered.hello) calibration.versions = versions_of(*gathered.hello);
   for (const auto& [what, point] : gathered.points) calibration.points.push_back(point);
   if (!gathered.launches.empty())
-    calibration.eager_launch = hardware::Figure{median(gathered.launches), hardware::Provenance::measured,
-                                                "host's time per operator", calibration.date};
+    calibration.eager_launch = hardware::DeviceFigure{median(gathered.launches), Provenance::measured,
+                                                      "host's time per operator", calibration.date};
   calibration.changes = kernel_changes(gathered.chains);
   if (!gathered.failures.empty())
     calibration.remarks.push_back(fmt::format("{} cases have no time", gathered.failures.size()));

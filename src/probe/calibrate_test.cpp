@@ -83,7 +83,7 @@ class Calibrate : public testing::Test {
 };
 
 TEST_F(Calibrate, WritesADeviceFileWithAllPoints) {
-  request_.ceilings = {{"launch-kernel", hardware::Figure{2e-6}, "s"}};
+  request_.ceilings = {{"launch-kernel", hardware::DeviceFigure{2e-6}, "s"}};
   std::size_t told = 0;
   listener_.on_progress = [&](const CalibrationProgress& p) {
     EXPECT_EQ(p.done, ++told);

@@ -65,7 +65,7 @@ std::optional<Value> bandwidth_of(const VectorAdd& add) {
 
 std::optional<double> peak_of(const hardware::Device& device, std::string_view rate,
                               std::optional<double> at) {
-  const auto value = [](const std::optional<hardware::Figure>& figure) {
+  const auto value = [](const std::optional<hardware::DeviceFigure>& figure) {
     return figure && figure->value > 0 ? std::optional(figure->value) : std::nullopt;
   };
   if (rate.ends_with(kOneThread)) return std::nullopt;
@@ -90,7 +90,7 @@ std::vector<hardware::Ceiling> ceilings_of(const Findings& findings, const hardw
     if (!value) continue;
     hardware::Ceiling ceiling{.name = rate.name,
                               .figure = {.value = value->value,
-                                         .provenance = hardware::Provenance::measured,
+                                         .provenance = Provenance::measured,
                                          .source = std::string(source),
                                          .date = std::string(date)},
                               .unit = rate.unit,

@@ -7,11 +7,11 @@ namespace {
 
 hardware::Device device() {
   hardware::Device d;
-  d.memory_bandwidth = hardware::Figure{4.8e12, hardware::Provenance::datasheet};
-  d.power = hardware::Figure{700, hardware::Provenance::datasheet};
-  d.l2_cache = hardware::Figure{60e6, hardware::Provenance::datasheet};
+  d.memory_bandwidth = hardware::DeviceFigure{4.8e12, Provenance::datasheet};
+  d.power = hardware::DeviceFigure{700, Provenance::datasheet};
+  d.l2_cache = hardware::DeviceFigure{60e6, Provenance::datasheet};
   d.peak[static_cast<std::size_t>(hardware::Arithmetic::bf16)] =
-      hardware::Figure{989e12, hardware::Provenance::datasheet};
+      hardware::DeviceFigure{989e12, Provenance::datasheet};
   return d;
 }
 
@@ -58,7 +58,7 @@ TEST(Ceilings, SharesOfThePeak) {
   EXPECT_DOUBLE_EQ(*ceilings[4].share_of_peak, 0.98);
   EXPECT_FALSE(ceilings[5].share_of_peak);
   EXPECT_FALSE(ceilings[6].share_of_peak);
-  EXPECT_EQ(ceilings[0].figure.provenance, hardware::Provenance::measured);
+  EXPECT_EQ(ceilings[0].figure.provenance, Provenance::measured);
   EXPECT_EQ(ceilings[0].figure.date, "2026-01-02");
   EXPECT_EQ(ceilings[0].figure.source, "plimsoll probe");
   EXPECT_EQ(ceilings[0].unit, "B/s");

@@ -170,7 +170,7 @@ std::vector<OperatorCase> designed_grid(GridKind kind, const GridLimits& limits)
 }
 
 GridLimits limits_for(GridKind kind, const hardware::Device& device) {
-  const auto value = [](const std::optional<hardware::Figure>& figure, double otherwise) {
+  const auto value = [](const std::optional<hardware::DeviceFigure>& figure, double otherwise) {
     return figure ? figure->value : otherwise;
   };
   const bool gpu = kind == GridKind::gpu;

@@ -101,7 +101,7 @@ hardware::Ceiling ceiling(std::string name, double value, std::string unit, cons
                           const std::string& date) {
   return {.name = std::move(name),
           .figure = {.value = value,
-                     .provenance = hardware::Provenance::measured,
+                     .provenance = Provenance::measured,
                      .source = fmt::format("NVML's energy counter over {:.1f} s of {}", load.seconds,
                                            cuda::name(load.load)),
                      .date = date},

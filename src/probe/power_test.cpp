@@ -152,7 +152,7 @@ TEST(PowerCeilings, NameWhatWasMeasured) {
   EXPECT_EQ(ceilings[0].unit, "W");
   EXPECT_DOUBLE_EQ(ceilings[0].figure.value, 110);
   EXPECT_DOUBLE_EQ(ceilings[0].spread, 0.01);
-  EXPECT_EQ(ceilings[0].figure.provenance, hardware::Provenance::measured);
+  EXPECT_EQ(ceilings[0].figure.provenance, Provenance::measured);
   EXPECT_EQ(ceilings[0].figure.date, "2026-11-15");
   EXPECT_EQ(ceilings[1].name, "energy-memory-triad");
   EXPECT_EQ(ceilings[1].unit, "J/B");

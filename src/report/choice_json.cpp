@@ -22,13 +22,13 @@ Json finite(double value) {
 /// null where unknown.
 Json to_json(const std::optional<Known>& known, std::string_view unit) {
   if (!known) return nullptr;
-  const hardware::Figure& figure = known->figure;
+  const hardware::DeviceFigure& figure = known->figure;
   Json out = {{"value", finite(figure.value)},
               {"unit", unit},
               {"low", finite(known->low)},
               {"high", finite(known->high)},
               {"bound", hardware::name(figure.bound)},
-              {"provenance", hardware::name(figure.provenance)},
+              {"provenance", name(figure.provenance)},
               {"source", printable(figure.source)}};
   out["date"] = figure.date.empty() ? Json(nullptr) : Json(printable(figure.date));
   return out;
@@ -152,7 +152,7 @@ std::string choice_csv(const ChoiceReport& report) {
                                     fmt::format("{}", c.batch),
                                     plain(c.image, &Known::low),
                                     plain(c.image, &Known::high),
-                                    c.image ? std::string(hardware::name(c.image->figure.provenance)) : "",
+                                    c.image ? std::string(name(c.image->figure.provenance)) : "",
                                     plain(c.energy, &Known::high),
                                     plain(c.accuracy, &Known::low),
                                     c.on_front ? "yes" : "no"};

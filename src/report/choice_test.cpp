@@ -11,8 +11,7 @@ namespace {
 
 using hardware::Bound;
 using hardware::Device;
-using hardware::Figure;
-using hardware::Provenance;
+using hardware::DeviceFigure;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -31,7 +30,7 @@ struct Case {
           {.network = "net",
            .seconds = {device == &slow ? 30.0 : 2.0, Provenance::measured, "bench", "2025"}}};
     }
-    slow.board->peak_power = Figure{5, Provenance::measured, "study", {}, Bound::more_than};
+    slow.board->peak_power = DeviceFigure{5, Provenance::measured, "study", {}, Bound::more_than};
     question.limits.latency = Seconds(10);
     question.limits.power = Watts(5);
     const Device* devices[] = {&quick, &slow};

@@ -189,7 +189,7 @@ std::string figures_of(const Check& check) {
 
 std::string source_of(const Check& check) {
   if (!check.figure) return check.note;
-  const hardware::Figure& figure = check.figure->figure;
+  const hardware::DeviceFigure& figure = check.figure->figure;
   std::string out = fmt::format("{}: {}", name(figure.provenance), figure.source);
   if (!figure.date.empty()) out += ", " + figure.date;
   if (!check.note.empty()) out += "; " + check.note;

@@ -20,20 +20,20 @@ namespace {
 using hardware::Arithmetic;
 using hardware::Calibration;
 using hardware::Device;
-using hardware::Figure;
+using hardware::DeviceFigure;
 
 constexpr Arithmetic kArithmetics[] = {Arithmetic::fp64, Arithmetic::fp32, Arithmetic::tf32, Arithmetic::fp16,
                                        Arithmetic::bf16, Arithmetic::int8, Arithmetic::fp8};
 
 std::string figure_words(const DeviceFact& fact) {
-  const Figure& figure = **fact.figure;
+  const DeviceFigure& figure = **fact.figure;
   const std::string_view bound = figure.bound == hardware::Bound::at_most     ? "<= "
                                  : figure.bound == hardware::Bound::more_than ? "> "
                                                                               : "";
   return fmt::format("{}{}", bound, fact.show(figure.value));
 }
 
-std::string source_words(const Figure& figure) {
+std::string source_words(const DeviceFigure& figure) {
   return printable(figure.source + (figure.date.empty() ? "" : ", " + figure.date));
 }
 
@@ -55,8 +55,7 @@ std::string figures_text(const Device& device, bool all, const TextStyle& style)
     const std::string source = source_words(**fact.figure);
     auto found = std::ranges::find(sources, source);
     if (found == sources.end()) found = sources.insert(sources.end(), source);
-    table.rows.push_back({fact.name, figure_words(fact),
-                          std::string(hardware::name((*fact.figure)->provenance)),
+    table.rows.push_back({fact.name, figure_words(fact), std::string(name((*fact.figure)->provenance)),
                           fmt::format("{}", found - sources.begin() + 1)});
   }
   std::string out = to_text(table, style) + fmt::format("\n{}\n", bold("Sources", style));

@@ -13,7 +13,7 @@ namespace plimsoll::report {
 /// One figure of a device: what it is, and how to show it.
 struct DeviceFact {
   std::string name;
-  const std::optional<hardware::Figure>* figure;
+  const std::optional<hardware::DeviceFigure>* figure;
   std::string (*show)(double);
   std::string_view unit;
 };

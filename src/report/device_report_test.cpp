@@ -21,9 +21,9 @@ struct Shown {
   Shown() {
     device.id = "d";
     device.name = "D";
-    device.memory = hardware::Figure{16e9, hardware::Provenance::datasheet, "the maker's sheet", "2018"};
-    device.power = hardware::Figure{70, hardware::Provenance::datasheet, "the maker's sheet", "2018"};
-    device.context_memory = hardware::Figure{6e8, hardware::Provenance::measured, "seen on one"};
+    device.memory = hardware::DeviceFigure{16e9, Provenance::datasheet, "the maker's sheet", "2018"};
+    device.power = hardware::DeviceFigure{70, Provenance::datasheet, "the maker's sheet", "2018"};
+    device.context_memory = hardware::DeviceFigure{6e8, Provenance::measured, "seen on one"};
     calibration.date = "2026-01-02";
     for (const double at : {1e6, 1e9}) {
       calibration.ceilings.push_back(

@@ -91,7 +91,7 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
       cells.push_back(throughput_text(static_cast<double>(memory.batch) / e.seconds.value()));
       cells.push_back(e.joules ? text(*e.joules) : "unknown");
       cells.emplace_back(name(e.bottleneck));
-      cells.emplace_back(hardware::name(e.provenance));
+      cells.emplace_back(name(e.provenance));
     }
     t.rows.push_back(std::move(cells));
   }

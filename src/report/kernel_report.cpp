@@ -94,7 +94,7 @@ Table kernels_table(const KernelReport& report) {
                                       text(report.captured ? kernel.begin : kernel.eager_begin),
                                       text(kernel.seconds),
                                       std::string(name(kernel.bottleneck)),
-                                      std::string(hardware::name(kernel.provenance))};
+                                      std::string(name(kernel.provenance))};
     if (report.demand != nullptr) {
       const Demand& demand = report.demand->kernels[i];
       cells.insert(cells.end(), {count_text(demand.blocks), share_text(demand.sm_share),
@@ -140,7 +140,7 @@ Json kernels_json(const KernelReport& report) {
                    {"seconds", kernel.seconds.value()},
                    {"low_seconds", kernel.low().value()},
                    {"high_seconds", kernel.high().value()},
-                   {"provenance", hardware::name(kernel.provenance)},
+                   {"provenance", name(kernel.provenance)},
                    {"bottleneck", name(kernel.bottleneck)},
                    {"begin_seconds", kernel.begin.value()},
                    {"eager_begin_seconds", kernel.eager_begin.value()},

@@ -202,7 +202,7 @@ estimate::TimeEstimate in_two_milliseconds() {
   e.high = Seconds(2.4e-3);
   e.joules = Joules(0.5);
   e.bottleneck = estimate::Bottleneck::compute;
-  e.provenance = hardware::Provenance::calibrated;
+  e.provenance = Provenance::calibrated;
   return e;
 }
 

@@ -34,7 +34,7 @@ struct Sample {
   SweepReport report;
 
   Sample() {
-    small.memory = hardware::Figure{1e4};
+    small.memory = hardware::DeviceFigure{1e4};
     report = {
         .model = "m",
         .setting = {},

@@ -126,7 +126,7 @@ inline void made_up_rates(probe::Findings& cpu, probe::Findings& gpu) {
 inline hardware::Device made_up_gpu() {
   using hardware::Arithmetic;
   const auto figure = [](double value) {
-    return hardware::Figure{value, hardware::Provenance::datasheet, "made up"};
+    return hardware::DeviceFigure{value, Provenance::datasheet, "made up"};
   };
   hardware::Device d;
   d.id = "made-up";
@@ -152,7 +152,7 @@ inline probe::Survey made_up_survey() {
   cpu.name = "Made Up CPU";
   cpu.kind = hardware::DeviceKind::cpu;
   cpu.peak[static_cast<std::size_t>(hardware::Arithmetic::fp32)] =
-      hardware::Figure{3.4e12, hardware::Provenance::assumed, "16 cores x 3.3 GHz x 64"};
+      hardware::DeviceFigure{3.4e12, Provenance::assumed, "16 cores x 3.3 GHz x 64"};
   out.cpu = probe::SurveyedDevice{.device = cpu, .setup = "16 threads"};
   out.gpu = probe::SurveyedDevice{.device = made_up_gpu(), .setup = "CUDA 13.0, madeBLAS 13, driver 580.1"};
   made_up_rates(out.cpu->findings, out.gpu->findings);

@@ -42,7 +42,7 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
               fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", text(e.seconds),
                           report.training ? "step" : "pass", percent_around(e.seconds, e.low, e.high),
                           throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
-                          name(e.bottleneck), hardware::name(e.provenance)),
+                          name(e.bottleneck), name(e.provenance)),
               style);
   if (report.training)
     out += hanging(kBelow,
@@ -54,7 +54,7 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
         kBelow,
         fmt::format("{} run eagerly: launches decide{}", text(e.eager),
                     e.eager_launch ? fmt::format(" ({} each [{}])", text(Seconds(e.eager_launch->value)),
-                                                 hardware::name(e.eager_launch->provenance))
+                                                 name(e.eager_launch->provenance))
                                    : ""),
         style);
   std::vector<std::string> more;
@@ -101,7 +101,7 @@ Json time_json(const TimeReport& report) {
           {"high_seconds", e.high.value()},
           {"eager_seconds", e.eager.value()},
           {"launch", e.eager_launch ? Json{{"seconds", e.eager_launch->value},
-                                           {"provenance", hardware::name(e.eager_launch->provenance)}}
+                                           {"provenance", name(e.eager_launch->provenance)}}
                                     : Json(nullptr)},
           {"forward_seconds", e.forward.value()},
           {"backward_seconds", e.backward.value()},
@@ -110,7 +110,7 @@ Json time_json(const TimeReport& report) {
           {"flops", e.flops},
           {"bytes", e.bytes},
           {"share_of_peak", e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr)},
-          {"provenance", hardware::name(e.provenance)},
+          {"provenance", name(e.provenance)},
           {"load_seconds", seconds_or_null(e.load)}};
 }
 

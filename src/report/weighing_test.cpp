@@ -73,7 +73,7 @@ estimate::TimeEstimate takes(double seconds) {
   t.low = Seconds(seconds * 0.9);
   t.high = Seconds(seconds * 1.1);
   t.joules = Joules(2);
-  t.provenance = hardware::Provenance::calibrated;
+  t.provenance = Provenance::calibrated;
   t.layers.push_back({.op = 0, .forward = Seconds(seconds)});
   return t;
 }

@@ -226,7 +226,7 @@ std::vector<std::string> time_words(const WeighedDevice& d, const Weighing& w) {
 std::string basis_words(const WeighedDevice& d) {
   if (!d.time) return "";
   const TimeEstimate& t = *d.time;
-  return fmt::format("{} {}", hardware::name(t.provenance), percent_around(t.seconds, t.low, t.high));
+  return fmt::format("{} {}", name(t.provenance), percent_around(t.seconds, t.low, t.high));
 }
 
 std::optional<double> time_error(const WeighedDevice& d) {
@@ -285,7 +285,7 @@ Elsewhere elsewhere(const Weighing& w) {
   double least = 1e300, most = 0;
   bool calibrated = false;
   for (const WeighedDevice* d : shown) {
-    const bool measured = d->time && d->time->provenance == hardware::Provenance::calibrated;
+    const bool measured = d->time && d->time->provenance == Provenance::calibrated;
     calibrated = calibrated || measured;
     if (d->time && !measured) {
       const double width = half_width(d->time->seconds.value(), d->time->low.value(), d->time->high.value());

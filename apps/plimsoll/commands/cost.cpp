@@ -183,7 +183,7 @@ Result<int> print_costs(const CostOptions& options, const report::TextStyle& sty
               {"basis", rate->basis},
               {"source", rate->source},
               {"date", rate->date},
-              {"provenance", hardware::name(rate->provenance)}};
+              {"provenance", name(rate->provenance)}};
   estimate::Footprint print;
   if (!options.energy.empty()) {
     auto energy = energy_json(options, per_epoch ? *per_epoch * options.epochs : 1, *grid, print);

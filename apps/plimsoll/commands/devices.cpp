@@ -38,10 +38,10 @@ Json to_json(const Device& d) {
   Json figures = Json::object();
   for (const report::DeviceFact& f : report::device_facts(d)) {
     if (!*f.figure) continue;
-    const hardware::Figure& figure = **f.figure;
+    const hardware::DeviceFigure& figure = **f.figure;
     Json row = {{"value", figure.value},
                 {"unit", f.unit},
-                {"provenance", hardware::name(figure.provenance)},
+                {"provenance", name(figure.provenance)},
                 {"source", figure.source}};
     if (!figure.date.empty()) row["date"] = figure.date;
     if (figure.bound != hardware::Bound::exact) row["bound"] = hardware::name(figure.bound);

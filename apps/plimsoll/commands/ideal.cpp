@@ -25,12 +25,12 @@ struct IdealOptions {
 
 /// One device in one arithmetic: the work over the rate that its maker publishes.
 Json row_of(const hardware::Device& device, hardware::Arithmetic arithmetic, Flops work) {
-  const hardware::Figure& peak = *device.peak_of(arithmetic);
+  const hardware::DeviceFigure& peak = *device.peak_of(arithmetic);
   return {{"device", device.id},
           {"arithmetic", hardware::name(arithmetic)},
           {"flops_per_second", peak.value},
           {"seconds", (work / FlopsPerSecond(peak.value)).value()},
-          {"provenance", hardware::name(peak.provenance)},
+          {"provenance", name(peak.provenance)},
           {"source", peak.source},
           {"date", peak.date}};
 }

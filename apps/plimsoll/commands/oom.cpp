@@ -75,8 +75,8 @@ Result<report::MemoryReport> simulate(const OomOptions& options, const estimate:
       // The message says what the allocator could have had; the context that it left out of that is a fact.
       const Bytes usable = *room + estimate->context.value_or(Bytes());
       device->usable_memory =
-          hardware::Figure{static_cast<double>(usable.count()), hardware::Provenance::measured,
-                           "what the message says was reserved or free"};
+          hardware::DeviceFigure{static_cast<double>(usable.count()), Provenance::measured,
+                                 "what the message says was reserved or free"};
       estimate = estimated();
     }
   if (!estimate) return std::unexpected(std::move(estimate).error().within(options.model));

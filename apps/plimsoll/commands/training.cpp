@@ -71,8 +71,8 @@ Result<Reckoning> reckoning(const TrainingOptions& options) {
                                count_text(*tokens), again ? ", activations recomputed" : "")};
 }
 
-Result<std::optional<hardware::Figure>> peak_of(const TrainingOptions& options) {
-  if (options.device.empty()) return std::optional<hardware::Figure>();
+Result<std::optional<hardware::DeviceFigure>> peak_of(const TrainingOptions& options) {
+  if (options.device.empty()) return std::optional<hardware::DeviceFigure>();
   const Result<hardware::Device> device = hardware::device_named(options.device);
   PLIMSOLL_TRY(device);
   const auto arithmetic = hardware::arithmetic_named(options.precision.empty() ? "fp16" : options.precision);
@@ -81,7 +81,8 @@ Result<std::optional<hardware::Figure>> peak_of(const TrainingOptions& options) 
 }
 
 /// What each device reaches: as given, or its peak, which no training passes.
-Result<FlopsPerSecond> rate_of(const TrainingOptions& options, const std::optional<hardware::Figure>& peak) {
+Result<FlopsPerSecond> rate_of(const TrainingOptions& options,
+                               const std::optional<hardware::DeviceFigure>& peak) {
   if (!options.rate.empty()) return parse_flops_rate(options.rate, "--rate");
   if (options.device.empty())
     return std::unexpected(Error{"the rate that each device reaches is not given",

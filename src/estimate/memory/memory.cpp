@@ -34,7 +34,7 @@ bool uses(const network::Network& network, std::initializer_list<std::string_vie
 /// CUDA's own memory beside the allocator's. A device that nobody has measured is taken to be like the H200.
 double context_of(const network::Network& network, const hardware::Device& device) {
   constexpr double kContext = 648'871'936, kMatrixKernels = 138'412'032, kConvolutionKernels = 23'068'672;
-  const auto figure = [](const std::optional<hardware::Figure>& known, double otherwise) {
+  const auto figure = [](const std::optional<hardware::DeviceFigure>& known, double otherwise) {
     return known ? known->value : otherwise;
   };
   double bytes = figure(device.context_memory, kContext);

@@ -44,7 +44,7 @@ Target on_h200() {
 }
 
 Device with_memory(Device device, std::int64_t bytes) {
-  device.usable_memory = hardware::Figure{static_cast<double>(bytes)};
+  device.usable_memory = hardware::DeviceFigure{static_cast<double>(bytes)};
   return device;
 }
 
@@ -57,7 +57,7 @@ Device of_unknown_memory() {
 
 Device processor() {
   Device d{.id = "cpu", .name = "A CPU", .kind = hardware::DeviceKind::cpu};
-  d.memory = hardware::Figure{64e9};
+  d.memory = hardware::DeviceFigure{64e9};
   return d;
 }
 

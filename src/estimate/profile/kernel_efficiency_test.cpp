@@ -46,7 +46,7 @@ TEST(KernelEfficiency, AnUnmeasuredFormatIsAsAnother) {
 
 hardware::Device device_with_cache() {
   const auto figure = [](double value) {
-    return hardware::Figure{value, hardware::Provenance::datasheet, "a test"};
+    return hardware::DeviceFigure{value, Provenance::datasheet, "a test"};
   };
   hardware::Device device;
   device.kind = hardware::DeviceKind::gpu;
@@ -83,7 +83,7 @@ TEST(RooflineSeconds, WithoutMatrixUnitsProductsRunInVectorUnits) {
   hardware::Device device = device_with_cache();  // 10 TFLOP/s in fp32
   EXPECT_EQ(format_on(device, convolution), KernelFormat::vector);
   auto& half = device.peak[static_cast<std::size_t>(Arithmetic::fp16)];
-  half = hardware::Figure{2e13, hardware::Provenance::datasheet, "a test"};
+  half = hardware::DeviceFigure{2e13, Provenance::datasheet, "a test"};
   EXPECT_EQ(format_on(device, product), KernelFormat::vector);
   half->value = 8e13;
   EXPECT_EQ(format_on(device, product), KernelFormat::half);

@@ -69,7 +69,7 @@ std::optional<KernelTime> KernelTimer::calibrated(const OperatorCase& c) const {
   return KernelTime{.seconds = seconds,
                     .change = change,
                     .log_error = predicted->log_error,
-                    .provenance = hardware::Provenance::calibrated,
+                    .provenance = Provenance::calibrated,
                     .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, seconds, device_)};
 }
 

@@ -12,12 +12,12 @@ constexpr double kWithin95 = 1.96;
 // The host's time per kernel, of an H200's machine; assumed for every GPU that nobody has calibrated.
 constexpr double kEagerLaunch = 1.111e-5;  // s
 
-std::optional<hardware::Figure> eager_launch(const Target& target) {
+std::optional<hardware::DeviceFigure> eager_launch(const Target& target) {
   const hardware::Device& device = *target.device;
   if (device.kind != hardware::DeviceKind::gpu) return std::nullopt;
   if (target.curves != nullptr && device.calibration && device.calibration->eager_launch)
     return device.calibration->eager_launch;
-  return hardware::Figure{kEagerLaunch, hardware::Provenance::assumed, "as on an H200"};
+  return hardware::DeviceFigure{kEagerLaunch, Provenance::assumed, "as on an H200"};
 }
 
 }  // namespace

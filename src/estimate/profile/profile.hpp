@@ -20,7 +20,7 @@ struct ProfiledKernel {
   Seconds seconds;
   Seconds change = {};   ///< of these, what passes before it computes, since another kernel ran before it
   double log_error = 0;  ///< standard deviation of log(true / predicted)
-  hardware::Provenance provenance = hardware::Provenance::datasheet;
+  Provenance provenance = Provenance::datasheet;
   Bottleneck bottleneck = Bottleneck::memory;
   Seconds begin = {};                 ///< captured: kernels follow each other
   Seconds eager_begin = {};           ///< launched by the host one by one
@@ -34,7 +34,7 @@ struct Profile {
   std::vector<ProfiledKernel> kernels;
   Seconds seconds;  ///< the device's own time, as with a captured graph
   Seconds eager;    ///< as a framework runs it call by call: where launches are slower, they decide
-  std::optional<hardware::Figure> eager_launch = {};  ///< s of the host per kernel; a GPU's
+  std::optional<hardware::DeviceFigure> eager_launch = {};  ///< s of the host per kernel; a GPU's
   bool calibrated = false;                            ///< the device has curves
 };
 

@@ -71,7 +71,7 @@ std::optional<KernelTime> roofline_time(const hardware::OperatorCase& c, const D
   if (!seconds) return std::nullopt;
   return KernelTime{.seconds = *seconds,
                     .log_error = efficiency.log_error,
-                    .provenance = counted ? hardware::Provenance::assumed : hardware::Provenance::datasheet,
+                    .provenance = counted ? Provenance::assumed : Provenance::datasheet,
                     .bottleneck = bottleneck_of(hardware::work_of(c), c.arithmetic, *seconds, device)};
 }
 

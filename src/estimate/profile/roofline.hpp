@@ -14,7 +14,7 @@ struct KernelTime {
   Seconds seconds;
   Seconds change = {};   ///< of these, what passes before it computes, since another kernel ran before it
   double log_error = 0;  ///< standard deviation of log(true / predicted)
-  hardware::Provenance provenance = hardware::Provenance::datasheet;
+  Provenance provenance = Provenance::datasheet;
   Bottleneck bottleneck = Bottleneck::memory;
 };
 

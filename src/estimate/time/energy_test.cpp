@@ -7,8 +7,8 @@ namespace {
 
 using hardware::Arithmetic;
 
-hardware::Figure figure(double value) {
-  return {value, hardware::Provenance::datasheet, "a test"};
+hardware::DeviceFigure figure(double value) {
+  return {value, Provenance::datasheet, "a test"};
 }
 
 hardware::Device board() {

@@ -19,9 +19,9 @@ network::Network layer(bool product) {
 
 hardware::Device with_peaks() {
   hardware::Device device{.id = "d", .name = "D", .kind = hardware::DeviceKind::gpu};
-  device.memory_bandwidth = hardware::Figure{1e12};
-  device.peak[static_cast<std::size_t>(hardware::Arithmetic::fp32)] = hardware::Figure{1e13};
-  device.peak[static_cast<std::size_t>(hardware::Arithmetic::bf16)] = hardware::Figure{1e14};
+  device.memory_bandwidth = hardware::DeviceFigure{1e12};
+  device.peak[static_cast<std::size_t>(hardware::Arithmetic::fp32)] = hardware::DeviceFigure{1e13};
+  device.peak[static_cast<std::size_t>(hardware::Arithmetic::bf16)] = hardware::DeviceFigure{1e14};
   return device;
 }
 

@@ -14,7 +14,7 @@ namespace plimsoll::estimate {
 namespace {
 
 using hardware::OperatorCase;
-using hardware::Provenance;
+using Provenance;
 using program::Phase;
 using program::Program;
 

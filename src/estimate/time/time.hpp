@@ -26,7 +26,7 @@ struct LayerTime {
 struct TimeEstimate {
   Seconds seconds, low, high;  ///< the device's own time, as with a captured graph; 95 %
   Seconds eager;  ///< as a framework runs it call by call: where launches are slower, they decide
-  std::optional<hardware::Figure> eager_launch = {};  ///< s of the host per kernel; a GPU's
+  std::optional<hardware::DeviceFigure> eager_launch = {};  ///< s of the host per kernel; a GPU's
   Seconds forward, backward, optimizer;
   double flops = 0, bytes = 0;
   /// PPP: FLOP/s of the products over the datasheet's peak in the arithmetic that they compute in. Where they
@@ -36,7 +36,7 @@ struct TimeEstimate {
   std::optional<Joules> joules;
   std::optional<Seconds> load;  ///< weights from the host's memory onto the device
   /// Calibrated where measured points tell most of the time; else the datasheet's.
-  hardware::Provenance provenance = hardware::Provenance::datasheet;
+  Provenance provenance = Provenance::datasheet;
   std::vector<LayerTime> layers;  ///< as the network runs them, then sums of gradients, then the step
   std::vector<std::string> notes;
 };

@@ -23,8 +23,8 @@ using network::test_network::Built;
 using network::test_network::built;
 using network::test_network::input;
 
-hardware::Figure figure(double value) {
-  return {value, hardware::Provenance::datasheet, "a test"};
+hardware::DeviceFigure figure(double value) {
+  return {value, Provenance::datasheet, "a test"};
 }
 
 hardware::Device gpu() {
@@ -65,7 +65,7 @@ TEST(EstimateTime, LayersAddUpToThePass) {
   EXPECT_DOUBLE_EQ(time->seconds.value(), sum);
   EXPECT_LT(time->low, time->seconds);
   EXPECT_GT(time->high, time->seconds);
-  EXPECT_EQ(time->provenance, hardware::Provenance::datasheet);
+  EXPECT_EQ(time->provenance, Provenance::datasheet);
   EXPECT_GE(time->eager, time->seconds);
 }
 
@@ -74,7 +74,7 @@ TEST(EstimateTime, LaunchesOfAGpuThatNobodyCalibratedAreAssumed) {
   const auto time = timed(net, network::Mode::infer, gpu());
   ASSERT_TRUE(time) << time.error().text();
   ASSERT_TRUE(time->eager_launch);
-  EXPECT_EQ(time->eager_launch->provenance, hardware::Provenance::assumed);
+  EXPECT_EQ(time->eager_launch->provenance, Provenance::assumed);
   EXPECT_GE(time->eager.value(), 3 * time->eager_launch->value) << "three kernels, handed over one by one";
   // Two products follow other kernels: beside the roofline each waits as on the GPU that was measured.
   const Result<Program> program = program::lower(net.network, net.shapes, {}, {});
@@ -127,7 +127,7 @@ TEST(EstimateTime, MeasuredKernelsGoBeforeTheDatasheet) {
   const hardware::OperatorCurves curves(measured());
   const auto time = timed(built(two_layers), network::Mode::infer, gpu(), &curves);
   ASSERT_TRUE(time);
-  EXPECT_EQ(time->provenance, hardware::Provenance::calibrated);
+  EXPECT_EQ(time->provenance, Provenance::calibrated);
   EXPECT_NEAR(time->seconds.value(), 210e-6, 30e-6);
 }
 
