@@ -20,6 +20,13 @@ using hardware::ceiling_named;
 // three trainings drew on an H200, at 13 to 54 % of SM activity (docs/time.md).
 constexpr double kExponent = 0.45;
 
+// Standard deviation of log(power true / predicted), where the time is right: of networks on the H200 by its
+// calibration, and where a board's limit stands for all that it draws (docs/time.md).
+constexpr double kPowerError = 0.13, kPowerDatasheetError = 0.25;
+constexpr double kPowerNormal95 = 1.96;
+// To see how much of the time's error is the energy's: joules if all took this much longer.
+constexpr double kLonger = 1.01;
+
 // Where only the board's limit is known, as an H200's calibration has them: what is drawn idle, at full
 // bandwidth and at full rate, as shares of the limit; and what of the datasheet's peaks is reached then.
 constexpr double kIdleShare = 0.17, kMemoryShare = 0.48, kProductShare = 0.82;
@@ -56,6 +63,7 @@ void EnergyMeter::calibrate(const hardware::Calibration& calibration) {
   const auto memory = load("memory-triad"), matrix = load("product-bf16"), vector = load("product-fp32");
   if (!memory || !matrix) return;
   idle_ = idle->figure.value;
+  calibrated_ = true;
   memory_ = *memory;
   matrix_ = *matrix;
   vector_ = vector.value_or(*matrix);
@@ -80,22 +88,39 @@ std::optional<double> EnergyMeter::product_rate(Arithmetic arithmetic) const {
   return peak ? std::optional(*peak * reached_) : std::nullopt;
 }
 
-void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds,
-                      Seconds waiting) {
-  if (!idle_ || seconds <= Seconds()) return;
-  joules_ += *idle_ * seconds.value();
-  const double busy = (seconds - waiting - kernel_gap(device_)).value();
-  if (busy <= 0) return;
+double EnergyMeter::joules_of(const hardware::OperatorWork& work, Arithmetic arithmetic, double seconds,
+                              double idle_seconds) const {
+  const double busy = seconds - idle_seconds;
+  if (busy <= 0) return *idle_ * seconds;
   const Load& units = on_vector_units(arithmetic) ? vector_ : matrix_;
   double watts = memory_.power_at(work.bytes() / busy);
   if (const auto rate = product_rate(arithmetic))
     watts += Load{units.watts, *rate}.power_at(work.flops / busy);
   if (most_) watts = std::min(watts, *most_ - *idle_);
-  joules_ += watts * busy;
+  return *idle_ * seconds + watts * busy;
 }
 
-std::optional<Joules> EnergyMeter::joules() const {
-  return idle_ ? std::optional(Joules(joules_)) : std::nullopt;
+void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds,
+                      Seconds waiting) {
+  if (!idle_ || seconds <= Seconds()) return;
+  const double idle = (waiting + kernel_gap(device_)).value();
+  joules_ += joules_of(work, arithmetic, seconds.value(), idle);
+  longer_joules_ += joules_of(work, arithmetic, kLonger * seconds.value(), kLonger * idle);
+}
+
+std::optional<EnergyEstimate> EnergyMeter::estimate(Seconds seconds, Seconds high) const {
+  if (!idle_) return std::nullopt;
+  EnergyEstimate out{Joules(joules_), Joules(joules_), Joules(joules_)};
+  if (joules_ <= 0 || seconds <= Seconds()) return out;
+  // A pass that takes longer draws less power meanwhile, since as much is done: about two thirds of the
+  // time's error are the energy's.
+  const double of_time = std::log(longer_joules_ / joules_) / std::log(kLonger);
+  const double of_power = kPowerNormal95 * (calibrated_ ? kPowerError : kPowerDatasheetError);
+  const double apart = std::hypot(of_time * std::log(high / seconds), of_power);
+  out.low = out.joules * std::exp(-apart);
+  out.high = out.joules * std::exp(apart);
+  if (most_) out.high = std::max(out.joules, std::min(out.high, Watts(*most_) * high));
+  return out;
 }
 
 }  // namespace plimsoll::estimate

@@ -40,7 +40,8 @@ hardware::Device calibrated_board() {
 double watts(const hardware::Device& device, bool calibrated, hardware::OperatorWork work) {
   EnergyMeter meter(device, calibrated);
   meter.add(work, Arithmetic::bf16, Seconds(1));
-  return meter.joules().value_or(Joules(-1)).value();
+  const auto energy = meter.estimate(Seconds(1), Seconds(1));
+  return energy ? energy->joules.value() : -1;
 }
 
 TEST(EnergyMeter, DrawsIdlePowerWhereNothingIsDone) {
@@ -67,16 +68,16 @@ TEST(EnergyMeter, BetweenKernelsOnlyIdlePowerCounts) {
   const hardware::Device device = calibrated_board();
   EnergyMeter short_kernel(device, true);
   short_kernel.add({.flops = 1e9, .bytes_read = 1e6}, Arithmetic::bf16, Seconds(1e-6));
-  EXPECT_NEAR(short_kernel.joules()->value(), 100e-6, 1e-9);
+  EXPECT_NEAR(short_kernel.estimate(Seconds(1e-6), Seconds(1e-6))->joules.value(), 100e-6, 1e-9);
 }
 
 TEST(EnergyMeter, KnowsNothingWithoutFigures) {
   hardware::Device device = board();
   device.power.reset();
-  EXPECT_FALSE(EnergyMeter(device, true).joules());
+  EXPECT_FALSE(EnergyMeter(device, true).estimate(Seconds(1), Seconds(1)));
   hardware::Device slow = board();
   slow.memory_bandwidth.reset();
-  EXPECT_FALSE(EnergyMeter(slow, false).joules());
+  EXPECT_FALSE(EnergyMeter(slow, false).estimate(Seconds(1), Seconds(1)));
 }
 
 TEST(EnergyMeter, SharesOfTheLimitWithoutACalibration) {
@@ -84,6 +85,35 @@ TEST(EnergyMeter, SharesOfTheLimitWithoutACalibration) {
   EXPECT_GT(idle, 100);
   EXPECT_LT(idle, 250);
   EXPECT_GT(watts(board(), false, {.flops = 7e13, .bytes_read = 0}), 900);
+}
+
+/// Half the width, as a share, of one second in which memory is read.
+double half_width(const hardware::Device& device, bool calibrated, double time_high) {
+  EnergyMeter meter(device, calibrated);
+  meter.add({.flops = 0, .bytes_read = 1e11}, Arithmetic::bf16, Seconds(1));
+  const auto energy = meter.estimate(Seconds(1), Seconds(time_high));
+  EXPECT_LT(energy->low, energy->joules);
+  EXPECT_GT(energy->high, energy->joules);
+  return (energy->high - energy->low) / energy->joules / 2;
+}
+
+TEST(EnergyMeter, TheIntervalHasTheTimesErrorAndThePowers) {
+  const double power_alone = half_width(calibrated_board(), true, 1);
+  const double both = half_width(calibrated_board(), true, 1.3);
+  EXPECT_GT(power_alone, 0.1);
+  EXPECT_GT(both, 1.05 * power_alone);
+  EXPECT_LT(both, power_alone + 0.3) << "what takes longer draws less meanwhile";
+}
+
+TEST(EnergyMeter, TheIntervalIsWiderWhereOnlyTheLimitIsKnown) {
+  EXPECT_GT(half_width(board(), false, 1.3), 1.2 * half_width(calibrated_board(), true, 1.3));
+}
+
+TEST(EnergyMeter, TheIntervalEndsAtTheBoardsLimit) {
+  const hardware::Device device = calibrated_board();
+  EnergyMeter meter(device, true);
+  meter.add({.flops = 8e13, .bytes_read = 0}, Arithmetic::bf16, Seconds(1));
+  EXPECT_NEAR(meter.estimate(Seconds(1), Seconds(1.02))->high.value(), 1000 * 1.02, 1e-9);
 }
 
 }  // namespace

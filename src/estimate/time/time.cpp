@@ -165,7 +165,11 @@ TimeEstimate estimate_time(const Program& program, const Profile& profile, const
   finish_layers(std::move(layers), profile.calibrated, device, out);
   all.set_interval(profile.calibrated, out.low, out.high);
   out.bottleneck = all.bottleneck();
-  out.joules = energy.joules();
+  if (const auto consumed = energy.estimate(out.seconds, out.high)) {
+    out.joules = consumed->joules;
+    out.low_joules = consumed->low;
+    out.high_joules = consumed->high;
+  }
   if (products_at_peak > Seconds()) out.share_of_peak = products_at_peak / out.seconds;
   out.load = load_time(program, device);
   set_provenance(program, all, profile.calibrated, out);

@@ -33,7 +33,7 @@ struct TimeEstimate {
   /// compute in several: their time at those peaks over all of the time.
   std::optional<double> share_of_peak;
   Bottleneck bottleneck = Bottleneck::memory;
-  std::optional<Joules> joules;
+  std::optional<Joules> joules, low_joules, high_joules;  ///< 95 %
   std::optional<Seconds> load;  ///< weights from the host's memory onto the device
   /// Calibrated where measured points tell most of the time; else the datasheet's.
   Provenance provenance = Provenance::datasheet;
