@@ -222,6 +222,8 @@ Result<plan::Pass> NetworkForms::pass(std::size_t form, const Device& device, Ar
                     .low = time->low,
                     .high = time->high,
                     .energy = time->joules,
+                    .low_energy = time->low_joules,
+                    .high_energy = time->high_joules,
                     .provenance = time->provenance,
                     .source = fmt::format("estimated by the {} (docs/time.md), batch {}{}",
                                           curves != nullptr ? "device's calibration" : "datasheet", batch,

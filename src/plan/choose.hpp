@@ -36,10 +36,10 @@ struct Variant {
   std::vector<hardware::MemoryNeed> memories = {};
 };
 
-/// One pass of a batch on a device: by whom is the caller's business. `low` and `high` are the 95 % interval.
+/// One pass of a batch on a device: by whom is the caller's business. Low and high are the 95 % interval.
 struct Pass {
   Seconds time, low, high;
-  std::optional<Joules> energy = {};
+  std::optional<Joules> energy = {}, low_energy = {}, high_energy = {};
   Provenance provenance = Provenance::datasheet;
   std::string source = {};
 };

@@ -156,8 +156,13 @@ TEST(Choose, EstimatesStandInWhereNobodyMeasured) {
   estimators.pass = [&](std::size_t, const Device& device, Arithmetic, std::int64_t batch) -> Result<Pass> {
     if (!device.memory_bandwidth) return fail("too few figures");
     largest = std::max(largest, batch);
-    return Pass{Seconds(0.010), Seconds(0.008),        Seconds(0.013),
-                Joules(2),      Provenance::datasheet, "estimated"};
+    return Pass{.time = Seconds(0.010),
+                .low = Seconds(0.008),
+                .high = Seconds(0.013),
+                .energy = Joules(2),
+                .low_energy = Joules(1),
+                .high_energy = Joules(3),
+                .source = "estimated"};
   };
   Question question = satellite(Seconds(1));
   question.limits.power.reset();
@@ -166,6 +171,8 @@ TEST(Choose, EstimatesStandInWhereNobodyMeasured) {
   const Candidate& h200 = find(choice, "h200", 2);
   EXPECT_NEAR(h200.image->figure.value, 7 * 0.010, 1e-12) << "seven passes of 64 hold 400 patches";
   EXPECT_NEAR(h200.energy->figure.value, 14, 1e-9);
+  EXPECT_NEAR(h200.energy->low, 7, 1e-9) << "the interval goes along";
+  EXPECT_NEAR(h200.energy->high, 21, 1e-9);
   EXPECT_EQ(standing(choice, "h200", 2, Aspect::latency), Standing::met);
   EXPECT_NEAR(find(choice, "jetson-nano", 2).image->figure.value, 25 * 0.010, 1e-12) << "batches of 16";
   EXPECT_NEAR(find(choice, "stm32n6", 0).image->figure.value, 400 * 2.83e-3, 1e-9) << "measured comes first";

@@ -72,7 +72,10 @@ std::optional<ImageTime> estimated(const Question& question, std::size_t variant
       of_image(known(std::move(figure), pass->low.value(), pass->high.value()), batch, question.patches);
   if (pass->energy) {
     const double passes = out.image.figure.value / out.pass.figure.value;
-    out.energy = known({pass->energy->value() * passes, pass->provenance, pass->source});
+    out.energy = times(known({pass->energy->value(), pass->provenance, pass->source},
+                             pass->low_energy.value_or(*pass->energy).value(),
+                             pass->high_energy.value_or(*pass->energy).value()),
+                       passes);
   }
   return out;
 }

@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/figure.hpp"
 #include "plan/choose.hpp"
 #include "plan/imaging.hpp"
 #include "report/table.hpp"
@@ -30,6 +32,6 @@ struct ChoiceReport {
 [[nodiscard]] std::string aspect_text(plan::Aspect aspect, double value);
 [[nodiscard]] std::string aspect_text(plan::Aspect aspect, const plan::Known& known);
 /// The unit of an aspect's figures in JSON and CSV.
-[[nodiscard]] std::string_view aspect_unit(plan::Aspect aspect);
+[[nodiscard]] std::optional<Unit> aspect_unit(plan::Aspect aspect);
 
 }  // namespace plimsoll::report

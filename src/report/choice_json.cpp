@@ -1,10 +1,9 @@
-#include <cmath>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
 #include "report/choice.hpp"
+#include "report/figure_writing.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -15,21 +14,23 @@ using plan::Candidate;
 using plan::Check;
 using plan::Known;
 
-Json finite(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
+Figure as_figure(const std::optional<Known>& known, std::string name, Unit unit) {
+  Figure out{.name = std::move(name), .unit = unit};
+  if (!known) return out;
+  out.value = known->figure.value;
+  out.low = known->low;
+  out.high = known->high;
+  out.provenance = known->figure.provenance;
+  out.source = known->figure.source;
+  return out;
 }
 
 /// null where unknown.
-Json to_json(const std::optional<Known>& known, std::string_view unit) {
+Json to_json(const std::optional<Known>& known, Unit unit) {
   if (!known) return nullptr;
   const hardware::DeviceFigure& figure = known->figure;
-  Json out = {{"value", finite(figure.value)},
-              {"unit", unit},
-              {"low", finite(known->low)},
-              {"high", finite(known->high)},
-              {"bound", hardware::name(figure.bound)},
-              {"provenance", name(figure.provenance)},
-              {"source", printable(figure.source)}};
+  Json out = figure_json(as_figure(known, "", unit));
+  out["bound"] = hardware::name(figure.bound);
   out["date"] = figure.date.empty() ? Json(nullptr) : Json(printable(figure.date));
   return out;
 }
@@ -40,12 +41,13 @@ Json number(const std::optional<T>& value) {
 }
 
 Json to_json(const Check& check) {
+  const std::optional<Unit> unit = aspect_unit(check.aspect);
   return {{"limit", plan::name(check.aspect)},
           {"verdict", plan::name(check.standing)},
-          {"figure", to_json(check.figure, aspect_unit(check.aspect))},
+          {"figure", to_json(check.figure, unit.value_or(Unit::share))},
           {"bar", number(check.limit)},
           {"fails_by", number(check.excess)},
-          {"unit", aspect_unit(check.aspect)},
+          {"unit", unit ? symbol(*unit) : ""},
           {"note", check.note.empty() ? Json(nullptr) : Json(printable(check.note))}};
 }
 
@@ -58,10 +60,10 @@ Json to_json(const Candidate& c, const plan::Question& question) {
           {"depth", number(question.variants[c.variant].depth)},
           {"precision", hardware::name(c.arithmetic)},
           {"batch", c.batch},
-          {"pass", to_json(c.pass, "s")},
-          {"image", to_json(c.image, "s")},
-          {"energy", to_json(c.energy, "J")},
-          {"accuracy", to_json(c.accuracy, "1")},
+          {"pass", to_json(c.pass, Unit::seconds)},
+          {"image", to_json(c.image, Unit::seconds)},
+          {"energy", to_json(c.energy, Unit::joules)},
+          {"accuracy", to_json(c.accuracy, Unit::share)},
           {"meets", c.count(plan::Standing::met)},
           {"fails", c.count(plan::Standing::failed)},
           {"unknown", c.count(plan::Standing::unknown)},
@@ -89,26 +91,28 @@ Json imaging_json(const plan::Imaging& imaging) {
   return out;
 }
 
-std::string plain(const std::optional<Known>& known, double Known::*end) {
-  return known && std::isfinite((*known).*end) ? fmt::format("{}", (*known).*end) : "";
+/// What a candidate is told by, in the order of the columns.
+std::vector<Figure> candidate_figures(const Candidate& c) {
+  return {as_figure(c.image, "image", Unit::seconds), as_figure(c.energy, "", Unit::joules),
+          as_figure(c.accuracy, "accuracy", Unit::share)};
 }
 
 }  // namespace
 
-std::string_view aspect_unit(Aspect aspect) {
+std::optional<Unit> aspect_unit(Aspect aspect) {
   switch (aspect) {
-    case Aspect::memory: return "B";
+    case Aspect::memory: return Unit::bytes;
     case Aspect::latency:
-    case Aspect::boot: return "s";
-    case Aspect::power: return "W";
-    case Aspect::mass: return "kg";
-    case Aspect::size: return "m";
-    case Aspect::price: return "$/h";
-    case Aspect::accuracy: return "1";
+    case Aspect::boot: return Unit::seconds;
+    case Aspect::power: return Unit::watts;
+    case Aspect::mass: return Unit::kilograms;
+    case Aspect::size: return Unit::metres;
+    case Aspect::price: return Unit::dollars_per_hour;
+    case Aspect::accuracy: return Unit::share;
     case Aspect::precision:
     case Aspect::updates: break;
   }
-  return "";
+  return std::nullopt;
 }
 
 Json choice_json(const ChoiceReport& report) {
@@ -129,17 +133,11 @@ Json choice_json(const ChoiceReport& report) {
 }
 
 std::string choice_csv(const ChoiceReport& report) {
-  Table table{{{"device"},
-               {"network"},
-               {"precision"},
-               {"batch"},
-               {"image_low_s"},
-               {"image_high_s"},
-               {"image_provenance"},
-               {"energy_high_j"},
-               {"accuracy"},
-               {"front"}},
-              {}};
+  Table table{{{"device"}, {"network"}, {"precision"}, {"batch"}}, {}};
+  for (const Figure& figure : candidate_figures({}))
+    for (std::string& title : csv_titles(figure)) table.columns.push_back({std::move(title)});
+  table.columns.push_back({"image_provenance"});
+  table.columns.push_back({"front"});
   if (!report.choice.candidates.empty())
     for (const Check& check : report.choice.candidates.front().checks)
       for (const char* part : {"_verdict", "_fails_by"})
@@ -148,14 +146,11 @@ std::string choice_csv(const ChoiceReport& report) {
     const Candidate& c = report.choice.candidates[i];
     std::vector<std::string> row = {printable(c.device->id),
                                     printable(report.question.variants[c.variant].name),
-                                    std::string(hardware::name(c.arithmetic)),
-                                    fmt::format("{}", c.batch),
-                                    plain(c.image, &Known::low),
-                                    plain(c.image, &Known::high),
-                                    c.image ? std::string(name(c.image->figure.provenance)) : "",
-                                    plain(c.energy, &Known::high),
-                                    plain(c.accuracy, &Known::low),
-                                    c.on_front ? "yes" : "no"};
+                                    std::string(hardware::name(c.arithmetic)), fmt::format("{}", c.batch)};
+    for (const Figure& figure : candidate_figures(c))
+      for (std::string& cell : csv_cells(figure)) row.push_back(std::move(cell));
+    row.emplace_back(c.image ? name(c.image->figure.provenance) : "");
+    row.emplace_back(c.on_front ? "yes" : "no");
     for (const Check& check : c.checks) {
       row.emplace_back(plan::name(check.standing));
       row.push_back(check.excess ? fmt::format("{}", *check.excess) : "");

@@ -104,7 +104,7 @@ TEST(ChoiceReport, CsvHasARowPerCandidate) {
   const Case c;
   const std::string csv = choice_csv(c.report());
   EXPECT_THAT(csv, HasSubstr("latency_verdict,latency_fails_by"));
-  EXPECT_THAT(csv, HasSubstr("slow,net,int8,1,30,30,measured"));
+  EXPECT_THAT(csv, HasSubstr("slow,net,int8,1,30.0,30.0,30.0,,,,,,,measured"));
 }
 
 TEST(ScalingReport, RowsAndJson) {

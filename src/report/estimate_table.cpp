@@ -7,6 +7,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "estimate/figures.hpp"
+#include "report/figure_writing.hpp"
 #include "report/throughput.hpp"
 
 namespace plimsoll::report {
@@ -23,11 +25,6 @@ std::string fits_cell(const MemoryEstimate& e) {
   const double percent = *e.fits ? std::floor(100 * share) : std::ceil(100 * share);
   return percent < 1 ? fmt::format("{} <1 %", fits_word(e.fits))
                      : fmt::format("{} {:.0f} %", fits_word(e.fits), percent);
-}
-
-/// "-39 +64 %"
-std::string interval_cell(const TimeEstimate& e) {
-  return fmt::format("{:+.0f} {:+.0f} %", 100 * (e.low / e.seconds - 1), 100 * (e.high / e.seconds - 1));
 }
 
 }  // namespace
@@ -86,10 +83,10 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
       for (const char* cell : {"unknown", "", "unknown", "unknown", "unknown", ""}) cells.emplace_back(cell);
     } else {
       const TimeEstimate& e = *row.time;
-      cells.push_back(text(e.seconds));
-      cells.push_back(interval_cell(e));
+      cells.push_back(value_text(time_figure(e)));
+      cells.push_back(interval_cell(time_figure(e)));
       cells.push_back(throughput_text(static_cast<double>(memory.batch) / e.seconds.value()));
-      cells.push_back(e.joules ? text(*e.joules) : "unknown");
+      cells.push_back(value_text(energy_figure(e)));
       cells.emplace_back(name(e.bottleneck));
       cells.emplace_back(name(e.provenance));
     }

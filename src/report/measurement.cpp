@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "measure/figures.hpp"
 #include "report/paragraph.hpp"
 #include "report/throughput.hpp"
 
@@ -49,11 +50,12 @@ std::vector<std::int64_t> batches_of(std::span<const Measurement> measurements) 
   return batches;
 }
 
+/// Of the estimate: positive where it is too high.
 std::string error_percent(const Row& row) {
-  if (!row.estimate || !row.measured) return "";
-  const double measured = static_cast<double>(row.measured->memory.peak_allocated_bytes);
-  return fmt::format("{:+.1f} %",
-                     100 * (measured / static_cast<double>(row.estimate->peak_allocated.count()) - 1));
+  using enum measure::MemoryFigure;
+  const auto error =
+      estimation_error(estimated_figure(row, peak_allocated), measured_figure(row, peak_allocated));
+  return error ? fmt::format("{:+.1f} %", 100 * *error) : "";
 }
 
 /// A column that no row has anything in is left out.
@@ -330,9 +332,13 @@ std::string measurement_text(std::span<const Measurement> measurements, const Te
     out += doubts_text(m, several, style);
   }
   for (const std::string& note : notes_of(measurements)) out += wrap("note: " + note, text_width(style), "");
+  const bool estimated = std::ranges::any_of(measurements, [](const Measurement& m) {
+    return std::ranges::any_of(m.rows, [](const Row& row) { return row.measured && row.estimate; });
+  });
   out += wrap(
-      "Memory is the peak of what the engine allocated, in a fresh process for each batch; times are medians "
-      "of hot passes.",
+      fmt::format("Memory is the peak of what the engine allocated, in a fresh process for each batch; times "
+                  "are medians of hot passes.{}",
+                  estimated ? " Error: estimated over measured, less one." : ""),
       text_width(style), "");
   return out;
 }

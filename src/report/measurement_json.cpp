@@ -1,7 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "measure/figures.hpp"
 #include "nvml/activity.hpp"
+#include "report/figure_writing.hpp"
 #include "report/measurement.hpp"
 
 namespace plimsoll::report {
@@ -9,6 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using measure::Measurement;
+using measure::MemoryFigure;
 using measure::Row;
 
 template <class T>
@@ -101,27 +104,24 @@ Json energy(const std::optional<measure::Energy>& e) {
           {"source", e->source}};
 }
 
-Json estimate(const std::optional<measure::RowEstimate>& e) {
-  if (!e) return nullptr;
-  return {{"peak_allocated_bytes", e->peak_allocated.count()},
-          {"low_bytes", e->low.count()},
-          {"high_bytes", e->high.count()},
-          {"peak_reserved_bytes", e->peak_reserved.count()},
-          {"device_used_bytes", maybe(e->device_used)}};
+Json estimate(const Row& row) {
+  if (!row.estimate) return nullptr;
+  Json out;
+  add_figure(out, estimated_figure(row, MemoryFigure::peak_allocated));
+  add_value(out, estimated_figure(row, MemoryFigure::peak_reserved));
+  add_value(out, estimated_figure(row, MemoryFigure::device_used));
+  return out;
 }
 
-/// Measured over estimated, less one.
+/// Estimated over measured, less one.
 Json error(const Row& row) {
   if (!row.estimate || !row.measured) return nullptr;
-  const auto off = [](const std::optional<std::int64_t>& measured, const std::optional<Bytes>& estimated) {
-    return measured && estimated && estimated->count() > 0
-               ? Json(static_cast<double>(*measured) / static_cast<double>(estimated->count()) - 1)
-               : Json(nullptr);
+  const auto off = [&row](MemoryFigure which) {
+    return maybe(estimation_error(estimated_figure(row, which), measured_figure(row, which)));
   };
-  const job::Memory& m = row.measured->memory;
-  return {{"peak_allocated", off(m.peak_allocated_bytes, row.estimate->peak_allocated)},
-          {"peak_reserved", off(m.peak_reserved_bytes, row.estimate->peak_reserved)},
-          {"device_used", off(m.device_used_bytes, row.estimate->device_used)}};
+  return {{"peak_allocated", off(MemoryFigure::peak_allocated)},
+          {"peak_reserved", off(MemoryFigure::peak_reserved)},
+          {"device_used", off(MemoryFigure::device_used)}};
 }
 
 Json latencies(const Row& row, const Measurement& m) {
@@ -208,9 +208,9 @@ Json row_json(const Row& row, const Measurement& m) {
               {"device_used_bytes", bytes_if_any(&job::Memory::device_used_bytes)},
               {"peak_resident_bytes", bytes(&job::Memory::peak_resident_bytes)},
               {"context_bytes", row.context ? maybe(row.context->device_bytes) : Json(nullptr)},
-              {"joules", row.energy ? Json(row.energy->per_pass.value()) : Json(nullptr)},
+              {"joules", maybe(joules_figure(row).value)},
               {"energy", energy(row.energy)},
-              {"estimate", estimate(row.estimate)},
+              {"estimate", estimate(row)},
               {"error", error(row)},
               {"loss", row.measured ? maybe(row.measured->loss) : Json(nullptr)},
               {"does_not_fit", does_not_fit(row)},
@@ -283,28 +283,47 @@ Json to_json(const Measurement& m) {
 
 Table measurement_csv(std::span<const Measurement> measurements) {
   Table table{{}, {}};
-  for (const char* title :
-       {"model", "device", "mode", "precision", "batch", "fits", "load_seconds", "load_bytes",
-        "median_seconds", "low_seconds", "high_seconds", "samples", "cold_seconds", "peak_allocated_bytes",
-        "peak_reserved_bytes", "device_used_bytes", "peak_resident_bytes", "joules",
-        "estimated_peak_allocated_bytes"})
-    table.columns.push_back({title});
+  const auto add_titles = [&table](const std::vector<std::string>& titles) {
+    for (const std::string& title : titles) table.columns.push_back({title});
+  };
+  const auto estimated = [](const Row& row) {
+    Figure out = estimated_figure(row, MemoryFigure::peak_allocated);
+    out.name = "estimated " + out.name;
+    return out;
+  };
+  add_titles({"model", "device", "mode", "precision", "batch", "fits", "load_seconds", "load_bytes"});
+  add_titles(csv_titles(measure::seconds_figure({})));
+  add_titles({"samples", "cold_seconds", "peak_allocated_bytes", "peak_reserved_bytes", "device_used_bytes",
+              "peak_resident_bytes"});
+  add_titles(csv_titles(measure::joules_figure({})));
+  add_titles(csv_titles(estimated({})));
   const auto text = [](const Json& value) {
     return value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump();
   };
   for (const Measurement& m : measurements) {
     const Json document = to_json(m);
-    for (const Json& row : document["rows"]) {
+    for (std::size_t i = 0; i < m.rows.size(); ++i) {
+      const Json& row = document["rows"][i];
       const Json& seconds = row["seconds"];
-      const auto time = [&](const char* key) { return seconds.is_null() ? "" : text(seconds[key]); };
-      table.rows.push_back(
-          {text(document["model"]), text(document["device"]), text(document["setting"]["mode"]),
-           text(document["setting"]["precision"]), text(row["batch"]), text(row["fits"]),
-           text(document["load"]["seconds"]), text(document["load"]["bytes"]), time("median"), time("low"),
-           time("high"), seconds.is_null() ? "" : std::to_string(seconds["samples"].size()), time("cold"),
-           text(row["peak_allocated_bytes"]), text(row["peak_reserved_bytes"]),
-           text(row["device_used_bytes"]), text(row["peak_resident_bytes"]), text(row["joules"]),
-           row["estimate"].is_null() ? "" : text(row["estimate"]["peak_allocated_bytes"])});
+      std::vector<std::string> cells = {text(document["model"]),
+                                        text(document["device"]),
+                                        text(document["setting"]["mode"]),
+                                        text(document["setting"]["precision"]),
+                                        text(row["batch"]),
+                                        text(row["fits"]),
+                                        text(document["load"]["seconds"]),
+                                        text(document["load"]["bytes"])};
+      const auto add = [&cells](std::vector<std::string> more) {
+        cells.insert(cells.end(), more.begin(), more.end());
+      };
+      add(csv_cells(seconds_figure(m.rows[i])));
+      add({seconds.is_null() ? "" : std::to_string(seconds["samples"].size()),
+           seconds.is_null() ? "" : text(seconds["cold"]), text(row["peak_allocated_bytes"]),
+           text(row["peak_reserved_bytes"]), text(row["device_used_bytes"]),
+           text(row["peak_resident_bytes"])});
+      add(csv_cells(joules_figure(m.rows[i])));
+      add(csv_cells(estimated(m.rows[i])));
+      table.rows.push_back(std::move(cells));
     }
   }
   return table;

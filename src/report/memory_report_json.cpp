@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "estimate/figures.hpp"
+#include "report/figure_writing.hpp"
 #include "report/json_values.hpp"
 #include "report/memory_report.hpp"
 #include "report/time_report.hpp"
@@ -19,12 +21,10 @@ Json fits(const std::optional<bool>& f) {
 Json largest(const MemoryReport& r) {
   const std::optional<estimate::LargestBatch>& l = r.largest;
   if (!l) return nullptr;
-  Json out = {{"batch", l->batch},
-              {"minimum_device_bytes", l->minimum_device.count()},
-              {"capacity_bytes", l->capacity.count()},
-              {"bounded", l->bounded},
-              {"time", nullptr},
-              {"energy", nullptr}};
+  Json out = {{"batch", l->batch}};
+  add_value(out, estimate::memory_figure("minimum device", l->minimum_device));
+  add_value(out, estimate::memory_figure("capacity", l->capacity));
+  out.update({{"bounded", l->bounded}, {"time", nullptr}, {"energy", nullptr}});
   if (!r.largest_time) return out;
   const TimeReport time{&r.inspection.network, &*r.largest_time, l->batch,
                         r.setting.mode == network::Mode::train};
@@ -56,26 +56,21 @@ Json parts_json(const estimate::MemoryEstimate& e) {
 
 Json to_json(std::span<const estimate::Remedy> remedies) {
   Json out = Json::array();
-  for (const estimate::Remedy& m : remedies)
-    out.push_back({{"what", printable(m.what)},
-                   {"minimum_device_bytes", m.minimum_device.count()},
-                   {"fits", fits(m.fits)}});
+  for (const estimate::Remedy& m : remedies) {
+    Json row = {{"what", printable(m.what)}};
+    add_value(row, estimate::memory_figure("minimum device", m.minimum_device));
+    row["fits"] = fits(m.fits);
+    out.push_back(std::move(row));
+  }
   return out;
 }
 
 Json to_json(const MemoryReport& r) {
   const estimate::MemoryEstimate& e = r.estimate;
-  Json out = {{"weights_bytes", e.weights.count()},
-              {"peak_allocated_bytes", e.peak_allocated.count()},
-              {"low_bytes", e.low.count()},
-              {"high_bytes", e.high.count()},
-              {"peak_reserved_bytes", e.peak_reserved.count()},
-              {"device_used_bytes", e.device_used().count()},
-              {"minimum_reserved_bytes", e.minimum_reserved.count()},
-              {"minimum_device_bytes", e.minimum_device().count()},
-              {"context_bytes", json_bytes(e.context)},
-              {"capacity_bytes", json_bytes(e.capacity)},
-              {"fits", fits(e.fits)}};
+  Json out;
+  for (const Figure& figure : memory_figures(e))
+    figure.low ? add_figure(out, figure) : add_value(out, figure);
+  out["fits"] = fits(e.fits);
   out["peak"] = {{"phase", name(e.peak_phase)},
                  {"operator", e.peak_operator.empty() ? Json(nullptr) : Json(printable(e.peak_operator))}};
   out["by_purpose"] = Json::object();

@@ -8,7 +8,9 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "estimate/figures.hpp"
 #include "report/estimate_table.hpp"
+#include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
 #include "report/throughput.hpp"
 
@@ -72,25 +74,17 @@ std::vector<std::string> cells(const SweepRow& row) {
 }
 
 Json point_json(const SweepPoint& point) {
-  Json out = {{"batch", point.batch},
-              {"peak_allocated_bytes", point.peak_allocated.count()},
-              {"device_used_bytes", point.device_used.count()},
-              {"fits", point.fits ? Json(*point.fits) : Json(nullptr)}};
-  if (!point.time) {
-    for (const char* key : {"seconds", "low_seconds", "high_seconds", "eager_seconds", "samples_per_second",
-                            "joules", "bottleneck", "share_of_peak"})
-      out[key] = nullptr;
-    return out;
-  }
-  const estimate::TimeEstimate& e = *point.time;
-  out["seconds"] = e.seconds.value();
-  out["low_seconds"] = e.low.value();
-  out["high_seconds"] = e.high.value();
-  out["eager_seconds"] = e.eager.value();
+  Json out = {{"batch", point.batch}};
+  add_value(out, estimate::memory_figure("peak allocated", point.peak_allocated));
+  add_value(out, estimate::memory_figure("device used", point.device_used));
+  out["fits"] = point.fits ? Json(*point.fits) : Json(nullptr);
+  const std::optional<estimate::TimeEstimate>& e = point.time;
+  add_figure(out, e ? time_figure(*e) : Figure{.unit = Unit::seconds});
+  add_value(out, e ? eager_figure(*e) : Figure{.name = "eager", .unit = Unit::seconds});
   out["samples_per_second"] = point.samples_per_second() ? Json(*point.samples_per_second()) : Json(nullptr);
-  out["joules"] = e.joules ? Json(e.joules->value()) : Json(nullptr);
-  out["bottleneck"] = name(e.bottleneck);
-  out["share_of_peak"] = e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr);
+  add_figure(out, e ? energy_figure(*e) : Figure{.unit = Unit::joules});
+  out["bottleneck"] = e ? Json(name(e->bottleneck)) : Json(nullptr);
+  out["share_of_peak"] = e && e->share_of_peak ? Json(*e->share_of_peak) : Json(nullptr);
   return out;
 }
 

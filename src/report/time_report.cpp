@@ -6,6 +6,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "estimate/figures.hpp"
+#include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
 #include "report/probe_words.hpp"
 #include "report/throughput.hpp"
@@ -22,12 +24,6 @@ Json seconds_or_null(const std::optional<Seconds>& s) {
 
 }  // namespace
 
-std::string percent_around(Seconds value, Seconds low, Seconds high) {
-  const std::string below = fmt::format("{:.0f} %", 100 * (1 - low / value));
-  const std::string above = fmt::format("{:.0f} %", 100 * (high / value - 1));
-  return below == above ? "±" + above : fmt::format("-{} +{}", below, above);
-}
-
 std::string layer_name(const TimeReport& report, const LayerTime& layer) {
   if (layer.op == program::kOptimizerCall) return "optimizer";
   if (layer.op == program::kLossCall) return "loss and sums of gradients";
@@ -37,13 +33,13 @@ std::string layer_name(const TimeReport& report, const LayerTime& layer) {
 std::string time_text(const TimeReport& report, const TextStyle& style) {
   constexpr std::string_view kBelow = "         ";
   const estimate::TimeEstimate& e = *report.estimate;
-  std::string out =
-      hanging("time     ",
-              fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", text(e.seconds),
-                          report.training ? "step" : "pass", percent_around(e.seconds, e.low, e.high),
-                          throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
-                          name(e.bottleneck), name(e.provenance)),
-              style);
+  const Figure time = time_figure(e), energy = energy_figure(e);
+  std::string out = hanging("time     ",
+                            fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", value_text(time),
+                                        report.training ? "step" : "pass", percent_around(time),
+                                        throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
+                                        name(e.bottleneck), name(e.provenance)),
+                            style);
   if (report.training)
     out += hanging(kBelow,
                    fmt::format("forward {} · backward {} · optimizer {}", text(e.forward), text(e.backward),
@@ -62,11 +58,12 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
     more.push_back(fmt::format("{} of the datasheet's peak", percent_text(*e.share_of_peak)));
   if (e.load) more.push_back(fmt::format("weights loaded in {}", text(*e.load)));
   if (!more.empty()) out += hanging(kBelow, fmt::format("{}", fmt::join(more, " · ")), style);
-  if (e.joules)
-    out += hanging("energy   ",
-                   fmt::format("{} a {}, {} on average", text(*e.joules), report.training ? "step" : "pass",
-                               text(Watts(e.joules->value() / e.seconds.value()))),
-                   style);
+  if (energy.value)
+    out += hanging(
+        "energy   ",
+        fmt::format("{} a {} ({}), {} on average", value_text(energy), report.training ? "step" : "pass",
+                    percent_around(energy), value_text(power_figure(e))),
+        style);
   return out;
 }
 
@@ -96,28 +93,29 @@ std::string layer_times_text(const TimeReport& report, const TextStyle& style) {
 
 Json time_json(const TimeReport& report) {
   const estimate::TimeEstimate& e = *report.estimate;
-  return {{"seconds", e.seconds.value()},
-          {"low_seconds", e.low.value()},
-          {"high_seconds", e.high.value()},
-          {"eager_seconds", e.eager.value()},
-          {"launch", e.eager_launch ? Json{{"seconds", e.eager_launch->value},
-                                           {"provenance", name(e.eager_launch->provenance)}}
-                                    : Json(nullptr)},
-          {"forward_seconds", e.forward.value()},
-          {"backward_seconds", e.backward.value()},
-          {"optimizer_seconds", e.optimizer.value()},
-          {"bottleneck", name(e.bottleneck)},
-          {"flops", e.flops},
-          {"bytes", e.bytes},
-          {"share_of_peak", e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr)},
-          {"provenance", name(e.provenance)},
-          {"load_seconds", seconds_or_null(e.load)}};
+  Json out;
+  add_figure(out, time_figure(e));
+  add_value(out, eager_figure(e));
+  out.update({{"launch", e.eager_launch ? Json{{"seconds", e.eager_launch->value},
+                                               {"provenance", name(e.eager_launch->provenance)}}
+                                        : Json(nullptr)},
+              {"forward_seconds", e.forward.value()},
+              {"backward_seconds", e.backward.value()},
+              {"optimizer_seconds", e.optimizer.value()},
+              {"bottleneck", name(e.bottleneck)},
+              {"flops", e.flops},
+              {"bytes", e.bytes},
+              {"share_of_peak", e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr)},
+              {"provenance", name(e.provenance)},
+              {"load_seconds", seconds_or_null(e.load)}});
+  return out;
 }
 
 Json energy_json(const TimeReport& report) {
-  const estimate::TimeEstimate& e = *report.estimate;
-  if (!e.joules) return {{"joules", nullptr}, {"watts", nullptr}};
-  return {{"joules", e.joules->value()}, {"watts", e.joules->value() / e.seconds.value()}};
+  Json out;
+  add_figure(out, energy_figure(*report.estimate));
+  add_value(out, power_figure(*report.estimate));
+  return out;
 }
 
 Json layer_times_json(const TimeReport& report) {

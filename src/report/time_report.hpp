@@ -17,9 +17,6 @@ struct TimeReport {
   bool training = false;
 };
 
-/// "-40 % +66 %", or "±10 %" where both sides are the same.
-[[nodiscard]] std::string percent_around(Seconds value, Seconds low, Seconds high);
-
 /// The operator, or "optimizer" and the like; safe to print.
 [[nodiscard]] std::string layer_name(const TimeReport& report, const estimate::LayerTime& layer);
 

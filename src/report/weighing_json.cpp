@@ -2,6 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "estimate/figures.hpp"
+#include "measure/figures.hpp"
+#include "report/figure_writing.hpp"
 #include "report/json_values.hpp"
 #include "report/memory_report.hpp"
 #include "report/time_report.hpp"
@@ -26,13 +29,13 @@ Json value(const std::optional<T>& v) {
 
 Json memory_json(const WeighedDevice& d) {
   if (!d.memory) return nullptr;
-  return {{"peak_allocated_bytes", d.memory->peak_allocated.count()},
-          {"low_bytes", d.memory->low.count()},
-          {"high_bytes", d.memory->high.count()},
-          {"device_used_bytes", d.memory->device_used().count()},
-          {"minimum_device_bytes", d.memory->minimum_device().count()},
-          {"capacity_bytes", json_bytes(d.memory->capacity)},
-          {"parts", parts_json(*d.memory)}};
+  Json out;
+  add_figure(out, peak_allocated_figure(*d.memory));
+  add_value(out, device_used_figure(*d.memory));
+  add_value(out, minimum_device_figure(*d.memory));
+  add_value(out, estimate::memory_figure("capacity", d.memory->capacity));
+  out["parts"] = parts_json(*d.memory);
+  return out;
 }
 
 Json cost_json(const WeighedDevice& d, const Weighing& w) {
@@ -56,24 +59,13 @@ Json cost_json(const WeighedDevice& d, const Weighing& w) {
 Json measured_json(const WeighedDevice& d) {
   if (!d.measured) return nullptr;
   const measure::Row& row = *d.measured;
-  Json out = {{"seconds", nullptr},
-              {"low_seconds", nullptr},
-              {"high_seconds", nullptr},
-              {"samples", 0},
-              {"captured", d.measured_captured()},
-              {"peak_allocated_bytes", nullptr},
-              {"joules", nullptr},
-              {"error", {{"seconds", value(time_error(d))}, {"peak_allocated", value(memory_error(d))}}}};
-  if (row.seconds) {
-    out["seconds"] = row.seconds->value;
-    out["low_seconds"] = value(row.seconds->low);
-    out["high_seconds"] = value(row.seconds->high);
-  }
-  if (row.measured) {
-    out["samples"] = row.measured->samples.size();
-    out["peak_allocated_bytes"] = row.measured->memory.peak_allocated_bytes;
-  }
-  if (row.energy) out["joules"] = row.energy->per_pass.value();
+  Json out;
+  add_figure(out, seconds_figure(row));
+  out["samples"] = row.measured ? row.measured->samples.size() : 0;
+  out["captured"] = d.measured_captured();
+  add_value(out, measured_figure(row, measure::MemoryFigure::peak_allocated));
+  add_figure(out, joules_figure(row));
+  out["error"] = {{"seconds", value(time_error(d))}, {"peak_allocated", value(memory_error(d))}};
   if (row.failure) out["failure"] = printable(row.failure->text(), 400);
   if (row.does_not_fit) out["fits"] = false;
   out["doubts"] = Json::array();
@@ -95,19 +87,12 @@ Json use_json(const WeighedDevice& d) {
           {"processes", std::move(users)}};
 }
 
-Json remedies_json(const WeighedDevice& d) {
-  Json out = Json::array();
-  for (const estimate::Remedy& m : d.remedies)
-    out.push_back({{"what", m.what}, {"needs_bytes", m.minimum_device.count()}, {"fits", value(m.fits)}});
-  return out;
-}
-
 Json device_json(const WeighedDevice& d, const Weighing& w) {
   Json row = {{"id", printable(d.device.id)},
               {"name", printable(d.device.name)},
               {"this_machine", d.here},
               {"memory_bytes", json_bytes(d.floors.capacity)},
-              {"needs_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
+              {"minimum_device_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
               {"fits", value(d.fits())},
               {"largest_batch", d.largest ? Json(d.largest->batch) : Json(nullptr)},
               {"compute_floor_seconds", seconds(d.floors.compute)},
@@ -125,7 +110,7 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
   }
   row["cost"] = cost_json(d, w);
   row["measured"] = measured_json(d);
-  if (!d.remedies.empty()) row["remedies"] = remedies_json(d);
+  if (!d.remedies.empty()) row["remedies"] = to_json(std::span(d.remedies));
   return row;
 }
 

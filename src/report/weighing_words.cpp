@@ -9,6 +9,9 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "estimate/figures.hpp"
+#include "measure/figures.hpp"
+#include "report/figure_writing.hpp"
 #include "report/memory_report.hpp"
 #include "report/throughput.hpp"
 #include "report/time_report.hpp"
@@ -226,21 +229,20 @@ std::vector<std::string> time_words(const WeighedDevice& d, const Weighing& w) {
 std::string basis_words(const WeighedDevice& d) {
   if (!d.time) return "";
   const TimeEstimate& t = *d.time;
-  return fmt::format("{} {}", name(t.provenance), percent_around(t.seconds, t.low, t.high));
+  return fmt::format("{} {}", name(t.provenance), percent_around(time_figure(t)));
 }
 
 std::optional<double> time_error(const WeighedDevice& d) {
-  if (!d.time || !d.measured || !d.measured->seconds) return std::nullopt;
-  const Seconds estimate =
-      d.measured_captured() || d.device.kind != hardware::DeviceKind::gpu ? d.time->seconds : d.time->eager;
-  return estimate.value() / d.measured->seconds->value - 1;
+  if (!d.time || !d.measured) return std::nullopt;
+  const bool captured = d.measured_captured() || d.device.kind != hardware::DeviceKind::gpu;
+  return estimation_error(captured ? time_figure(*d.time) : eager_figure(*d.time),
+                          seconds_figure(*d.measured));
 }
 
 std::optional<double> memory_error(const WeighedDevice& d) {
-  if (!d.memory || !d.measured || !d.measured->measured) return std::nullopt;
-  const std::int64_t peak = d.measured->measured->memory.peak_allocated_bytes;
-  if (peak <= 0) return std::nullopt;
-  return d.memory->peak_allocated / Bytes(peak) - 1;
+  if (!d.memory || !d.measured) return std::nullopt;
+  return estimation_error(peak_allocated_figure(*d.memory),
+                          measured_figure(*d.measured, measure::MemoryFigure::peak_allocated));
 }
 
 std::vector<std::string> measured_words(const WeighedDevice& d, const Weighing& w) {

@@ -61,7 +61,7 @@ struct CostLine {
 /// What the figures rest on and what is missing.
 [[nodiscard]] std::vector<std::string> weighing_notes(const Weighing& weighing);
 
-/// How far the estimate is off the measurement, as a share of it.
+/// Estimated over measured, less one.
 [[nodiscard]] std::optional<double> time_error(const WeighedDevice& device);
 [[nodiscard]] std::optional<double> memory_error(const WeighedDevice& device);
 

@@ -71,7 +71,7 @@ def compare_memory(what, weighed, estimated):
     device, memory = weighed['devices'][0], estimated['memory']
     for key, value in device['memory'].items():
         same(f'{what}, memory.{key}', ('weigh', value), ('estimate', memory[key]))
-    same(f'{what}, need', ('weigh', device['needs_bytes']), ('estimate', memory['minimum_device_bytes']))
+    same(f'{what}, need', ('weigh', device['minimum_device_bytes']), ('estimate', memory['minimum_device_bytes']))
     same(f'{what}, memory of the device', ('weigh', device['memory_bytes']), ('estimate', memory['capacity_bytes']))
     same(f'{what}, fits', ('weigh', device['fits']), ('estimate', memory['fits']))
     same(f'{what}, sum of the parts', ('parts', sum(p['bytes'] for p in memory['parts'])), ('need', memory['minimum_device_bytes']))

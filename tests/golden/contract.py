@@ -27,14 +27,16 @@ DIFFERENCE = {'models': [text], 'totals': {'*': [integer]}, 'by_op': dict, 'laye
 MEMORY = {'weights_bytes': integer, 'peak_allocated_bytes': integer, 'low_bytes': integer, 'high_bytes': integer,
           'peak_reserved_bytes': integer, 'device_used_bytes': integer, 'minimum_reserved_bytes': integer,
           'minimum_device_bytes': integer, 'fits': bool, 'at_peak': [{'tensor': text, 'bytes': integer}]}
-ESTIMATE = {'model': text, 'device': text, 'load': {'bytes': integer}, 'memory': MEMORY}
+ESTIMATE = {'model': text, 'device': text, 'load': {'bytes': integer}, 'memory': MEMORY,
+            'time': {'seconds': number, 'low_seconds': number, 'high_seconds': number, 'eager_seconds': number},
+            'energy': {'joules': number, 'low_joules': number, 'high_joules': number, 'watts': number}}
 MAYBE = (int, float, type(None))
 SWEEP = {'model': text, 'mode': text, 'precision': text, 'batches': [integer],
          'devices': [{'device': text, 'name': text, 'capacity_bytes': MAYBE, 'provenance': text, 'best_batch': MAYBE, 'knee_batch': MAYBE,
                       'last_batch_that_fits': MAYBE, 'first_batch_too_large': MAYBE, 'largest_batch': (dict, type(None)),
                       'points': [{'batch': integer, 'peak_allocated_bytes': integer, 'device_used_bytes': integer, 'seconds': MAYBE,
                                   'low_seconds': MAYBE, 'high_seconds': MAYBE, 'eager_seconds': MAYBE, 'samples_per_second': MAYBE,
-                                  'joules': MAYBE, 'share_of_peak': MAYBE}]}]}
+                                  'joules': MAYBE, 'low_joules': MAYBE, 'high_joules': MAYBE, 'share_of_peak': MAYBE}]}]}
 
 
 def check(value, wanted, where):
@@ -104,11 +106,11 @@ weighed = ask('weigh', 'resnet50', '--device', 't4,h200', '--json')
 check(weighed, {'devices': [dict]}, 'weigh')
 expect(len(weighed.get('devices', [])) == 2, 'weigh: a device for each that was named')
 unknown_too = (int, float, type(None))
-WEIGHED = {'id': text, 'name': text, 'this_machine': bool, 'memory_bytes': unknown_too, 'needs_bytes': unknown_too, 'fits': bool,
+WEIGHED = {'id': text, 'name': text, 'this_machine': bool, 'memory_bytes': unknown_too, 'minimum_device_bytes': unknown_too, 'fits': bool,
            'largest_batch': unknown_too, 'compute_floor_seconds': unknown_too, 'memory_floor_seconds': unknown_too, 'binds': text,
            'time': (dict, type(None)), 'energy': (dict, type(None)), 'cost': (dict, type(None)), 'measured': (dict, type(None))}
 check(weighed, {'batch': integer, 'devices': [{**WEIGHED, 'time': {'seconds': number, 'low_seconds': number, 'provenance': text},
-                                               'energy': {'joules': number}, 'cost': {'dollars': number, 'date': text, 'source': text}}]}, 'weigh')
+                                               'energy': {'joules': number, 'low_joules': number, 'high_joules': number}, 'cost': {'dollars': number, 'date': text, 'source': text}}]}, 'weigh')
 expect([d['measured'] for d in weighed['devices']] == [None, None], 'weigh: nothing is measured unless asked for')
 ask('weigh', 'gpt3', '--device', 't4', '--json', code=1)
 for mode in ('infer', 'train'):
@@ -118,6 +120,8 @@ for mode in ('infer', 'train'):
     expect(memory['low_bytes'] <= memory['peak_allocated_bytes'] <= memory['high_bytes'], f'estimate {mode}: the peak lies in its interval')
     expect(memory['peak_allocated_bytes'] <= memory['peak_reserved_bytes'] <= memory['device_used_bytes'], f'estimate {mode}: allocated <= reserved <= used')
     expect(memory['minimum_reserved_bytes'] <= memory['peak_reserved_bytes'], f'estimate {mode}: minimum <= natural')
+    energy = answer['energy']
+    expect(energy['low_joules'] < energy['joules'] < energy['high_joules'], f'estimate {mode}: the joules lie in their interval')
 several = ask('estimate', 'resnet18', '--batch', '1,2', '--device', 't4', '--json')
 check(several, {'estimates': [ESTIMATE]}, 'estimate of two batches')
 ask('estimate', 'gpt3', '--device', 't4', '--json', code=1)

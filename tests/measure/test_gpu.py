@@ -31,7 +31,7 @@ def test_an_estimate_stands_beside_each_row(machine):
     machine.use_gpus(IDLE)
     (row,) = machine.measured("resnet18", "--batch", "4", "--device", "cuda")["rows"]
     assert row["estimate"]["peak_allocated_bytes"] > 46 << 20
-    assert abs(row["error"]["peak_allocated"] - (row["peak_allocated_bytes"] / row["estimate"]["peak_allocated_bytes"] - 1)) < 1e-9
+    assert abs(row["error"]["peak_allocated"] - (row["estimate"]["peak_allocated_bytes"] / row["peak_allocated_bytes"] - 1)) < 1e-9
     assert row["error"]["device_used"] is not None
 
 
