@@ -5,6 +5,7 @@ the GPU, and makes small tables of what ncu printed.
 usage: kernel_counters.py cases CASES.txt [SECONDS]            on the GPU, under ncu: see kernel_counters.sh
        kernel_counters.py networks SECONDS NAME:train|infer:PRECISION:BATCH...    resnet50:train:fp32:128
        kernel_counters.py table RAW.csv CASES.txt              one row per case
+       kernel_counters.py list TABLE.csv                       its cases, to count them again
        kernel_counters.py kernels RAW.csv NAME:…:BATCH...      one row per kernel of the networks
 
 CASES.txt has a case per line, as docs/calibration.md names them: "convolution forward tf32 32,64,56,56,64,3,3,1,1". Each is
@@ -308,6 +309,11 @@ def print_table(path, cases):
                         out["name"].replace(",", ";")[:56]]))
 
 
+def print_cases(path):
+    for row in csv.DictReader(open(path)):
+        print(row["class"], row["direction"], row["arithmetic"], row["extents"].replace(" ", ","))
+
+
 def main(arguments):
     what, rest = arguments[0], arguments[1:]
     if what == "cases":
@@ -316,6 +322,8 @@ def main(arguments):
         run_networks(float(rest[0]), rest[1:])
     elif what == "table":
         print_table(*rest)
+    elif what == "list":
+        print_cases(*rest)
     elif what == "kernels":
         print_kernels(rest[0], rest[1:])
     else:
