@@ -7,8 +7,8 @@
 #include <ATen/ops/empty.h>
 
 #include "network/causal.hpp"
+#include "network/lifetimes.hpp"
 #include "network/operators.hpp"
-#include "network/scopes.hpp"
 
 namespace plimsoll::engine {
 namespace {

@@ -1,7 +1,5 @@
 #include "network/scopes.hpp"
 
-#include <algorithm>
-
 namespace plimsoll::network {
 namespace {
 
@@ -51,40 +49,6 @@ std::uint32_t Scopes::of_path(std::string_view path, char separator) {
     if (end == std::string_view::npos) break;
   }
   return parent;
-}
-
-std::vector<std::uint32_t> released_after(const Network& network, const std::vector<bool>& executed,
-                                          const std::vector<std::vector<TensorId>>& reads) {
-  const Graph& graph = network.main();
-  const Scopes scopes(network, executed);
-  std::vector<std::uint32_t> released(network.tensors.size(), kHeld), maker(network.tensors.size(), kHeld);
-  const auto count = static_cast<std::uint32_t>(graph.operators.size());
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (!executed[i]) continue;
-    for (const TensorId id : network.outputs(graph.operators[i]))
-      if (id != kNoTensor) released[static_cast<std::size_t>(id)] = maker[static_cast<std::size_t>(id)] = i;
-  }
-  std::vector<std::uint32_t> run_end(scopes.size(),
-                                     0);  // last operator of the scope's present run, from behind
-  std::vector<std::uint32_t> seen_by(scopes.size(), kHeld);
-  std::uint32_t following = kHeld;
-  for (std::uint32_t i = count; i-- > 0;) {
-    if (!executed[i]) continue;
-    for (std::uint32_t s = scopes.of(i); s != 0; s = scopes.parent(s)) {
-      if (following == kHeld || seen_by[s] != following) run_end[s] = i;
-      seen_by[s] = i;
-    }
-    following = i;
-    for (const TensorId id : reads[i]) {
-      const std::uint32_t made = maker[static_cast<std::size_t>(id)];
-      if (made == kHeld) continue;
-      const std::uint32_t entered = scopes.entered(scopes.of(i), scopes.of(made));
-      std::uint32_t& end = released[static_cast<std::size_t>(id)];
-      end = std::max(end, entered != 0 ? run_end[entered] : i);
-    }
-  }
-  for (const TensorId id : graph.outputs) released[static_cast<std::size_t>(id)] = kHeld;
-  return released;
 }
 
 }  // namespace plimsoll::network

@@ -35,14 +35,4 @@ class Scopes {
   std::unordered_map<std::string_view, std::uint32_t> by_path_;
 };
 
-/// A module's argument is held by its caller until the module returns, not only until its last use inside:
-/// `x = self.layer1(x)` keeps the old x while layer1 runs. For each tensor of the main graph: the executed
-/// operator after which the framework's own references to it are gone; kHeld for what outlives the pass
-/// (results, weights, inputs) and for what no executed operator makes. `reads` gives what an executed
-/// operator reads.
-inline constexpr std::uint32_t kHeld = 0xffffffff;
-[[nodiscard]] std::vector<std::uint32_t> released_after(const Network& network,
-                                                        const std::vector<bool>& executed,
-                                                        const std::vector<std::vector<TensorId>>& reads);
-
 }  // namespace plimsoll::network
