@@ -19,8 +19,8 @@ using hardware::Direction;
 using hardware::OperatorCase;
 using hardware::OperatorClass;
 
-hardware::Figure known(double value) {
-  return {value, hardware::Provenance::datasheet, "a test"};
+hardware::DeviceFigure known(double value) {
+  return {value, Provenance::datasheet, "a test"};
 }
 
 /// With the SMs, the cache and the bandwidth of the GPU that was counted on.
@@ -39,7 +39,7 @@ OperatorCase kernel_case(OperatorClass what, std::initializer_list<std::int64_t>
                          Direction direction = Direction::forward, Arithmetic arithmetic = Arithmetic::fp32) {
   OperatorCase c{.operator_class = what, .direction = direction, .arithmetic = arithmetic};
   std::ranges::copy(extents, c.extents.begin());
-  return c;
+  return completed(c);
 }
 
 Demand asked(const OperatorCase& c, double seconds, const Device& device = counted_gpu()) {
@@ -111,7 +111,7 @@ TEST(Demand, EveryClassDirectionAndFormatHasOne) {
 
 TEST(Demand, SharesAreShares) {
   for (const CountedKernel& k : counted_kernels()) {
-    const Demand d = asked(k.what, k.seconds);
+    const Demand d = asked(completed(k.what), k.seconds);
     EXPECT_GT(d.sm_share, 0);
     EXPECT_LE(d.sm_share, 1);
     EXPECT_LE(d.occupancy, d.sm_share);
@@ -127,7 +127,7 @@ TEST(Demand, CountedKernelsComeOutAsCounted) {
   for (const CountedKernel& k : counted_kernels()) {
     // Counted with the wait for each launch, asked for as in a graph.
     const double seconds = k.seconds - k.launches * 1.1e-6;
-    const Demand d = asked(k.what, seconds);
+    const Demand d = asked(completed(k.what), seconds);
     share += std::abs(d.sm_share * seconds / k.seconds - k.sm_share);
     occupancy += std::abs(d.occupancy * seconds / k.seconds - k.occupancy);
   }
@@ -168,7 +168,7 @@ TEST(DemandOfMemory, LibrariesTurnTheLayoutsOfLargeConvolutions) {
                                      Direction::forward, Arithmetic::tf32);
   const Demand d = asked(c, 0.7e-3);
   EXPECT_GT(d.launches, 2);
-  EXPECT_GT(d.dram_bytes, 2 * hardware::work_of(c).bytes);
+  EXPECT_GT(d.dram_bytes, 2 * hardware::work_of(c).bytes());
 }
 
 TEST(DemandOfMemory, NoKernelMovesMoreThanTheMemoryDoes) {
@@ -184,8 +184,9 @@ TEST(DemandOfTensorUnits, IsTheWorkAtTheirPeak) {
 
 TEST(ParallelWork, AtMostAllBytesAreCold) {
   for (const CountedKernel& k : counted_kernels()) {
-    EXPECT_LE(cold_bytes(k.what), hardware::work_of(k.what).bytes * (1 + 1e-12));
-    EXPECT_GE(parallel_work(k.what), 0);
+    const OperatorCase what = completed(k.what);
+    EXPECT_LE(cold_bytes(what), hardware::work_of(what).bytes() * (1 + 1e-12));
+    EXPECT_GE(parallel_work(what), 0);
   }
 }
 

@@ -14,7 +14,6 @@ namespace plimsoll::estimate {
 namespace {
 
 using hardware::OperatorCase;
-using Provenance;
 using program::Phase;
 using program::Program;
 
