@@ -11,3 +11,15 @@ function(plimsoll_embed target name)
     VERBATIM)
   target_sources(${target} PRIVATE ${out})
 endfunction()
+
+# plimsoll_embed_calibrations(TARGET GLOB…): compiles calibrations into TARGET as `embedded_calibrations()` (see
+# hardware/catalogue.hpp), their points as a table of numbers.
+function(plimsoll_embed_calibrations target)
+  file(GLOB files CONFIGURE_DEPENDS ${ARGN})
+  list(SORT files)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_calibrations.cpp)
+  add_executable(embed_calibrations ${CMAKE_SOURCE_DIR}/cmake/embed_calibrations.cpp)
+  target_link_libraries(embed_calibrations PRIVATE plimsoll_options nlohmann_json::nlohmann_json)
+  add_custom_command(OUTPUT ${out} COMMAND embed_calibrations ${out} ${files} DEPENDS embed_calibrations ${files} VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

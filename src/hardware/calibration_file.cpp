@@ -58,31 +58,44 @@ Ceiling read_ceiling(JsonSection section, const std::string& date) {
   return ceiling;
 }
 
-/// One row of a group: extents, seconds, spread and, where known, workspace and joules. Nothing where it is
-/// none.
-std::optional<OperatorPoint> point_of(const OperatorCase& group, const Json& row) {
+/// A row's numbers: extents, seconds, spread, workspace, joules; not a number where none is known.
+constexpr std::size_t kFigures = 4;
+using Row = std::array<double, kMaxExtents + kFigures>;
+
+/// Nothing where it is no row of `least` to `most` numbers.
+std::optional<Row> row_of(const Json& json, std::size_t least, std::size_t most) {
+  if (!json.is_array() || json.size() < least || json.size() > most) return std::nullopt;
+  Row row;
+  row.fill(std::nan(""));
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i].is_number())
+      row[i] = json[i].get<double>();
+    else if (!json[i].is_null())
+      return std::nullopt;
+  }
+  return row;
+}
+
+/// Nothing where an extent, the seconds or their spread are absent, or any is not what it should be.
+std::optional<OperatorPoint> point_of(const OperatorCase& group, const Row& row) {
   const std::size_t extents = extent_count(group.operator_class);
-  if (!row.is_array() || row.size() < extents + 2 || row.size() > extents + 4) return std::nullopt;
   OperatorPoint point{group};
   for (std::size_t i = 0; i < extents; ++i) {
-    const auto extent = row[i].is_number_integer() ? row[i].get<std::int64_t>() : -1;
-    if (extent < 0 || extent > kMostExtent) return std::nullopt;
-    point.what.extents[i] = extent;
+    const bool whole =
+        row[i] >= 0 && row[i] <= static_cast<double>(kMostExtent) && row[i] == std::floor(row[i]);
+    if (!whole) return std::nullopt;
+    point.what.extents[i] = static_cast<std::int64_t>(row[i]);
   }
-  std::array<std::optional<double>, 4> rest;
   point.what = completed(point.what);
-  for (std::size_t i = extents; i < row.size(); ++i) {
-    const bool may_be_absent = i >= extents + 2;
-    if (may_be_absent && row[i].is_null()) continue;
-    const double value = row[i].is_number() ? row[i].get<double>() : std::nan("");
-    if (!std::isfinite(value) || value < 0) return std::nullopt;
-    rest[i - extents] = value;
-  }
-  if (*rest[0] <= 0) return std::nullopt;
-  point.seconds = *rest[0];
-  point.spread = *rest[1];
-  point.workspace = rest[2];
-  point.joules = rest[3];
+  point.seconds = row[extents];
+  point.spread = row[extents + 1];
+  const double workspace = row[extents + 2], joules = row[extents + 3];
+  if (!std::isnan(workspace)) point.workspace = workspace;
+  if (!std::isnan(joules)) point.joules = joules;
+  const auto sound = [](double value) { return std::isfinite(value) && value >= 0; };
+  if (!sound(point.seconds) || point.seconds == 0 || !sound(point.spread) ||
+      !sound(point.workspace.value_or(0)) || !sound(point.joules.value_or(0)))
+    return std::nullopt;
   return point;
 }
 
@@ -95,7 +108,29 @@ KernelChange read_change(JsonSection section) {
   return change;
 }
 
-void read_group(JsonSection section, Calibration& calibration) {
+/// The rows of a group: a list, or how many of the table's come next, which are taken off it. Empty after an
+/// error.
+std::vector<std::optional<Row>> read_rows(JsonSection& section, std::size_t width,
+                                          std::span<const double>& table) {
+  std::vector<std::optional<Row>> rows;
+  const Json* points = section.take("points");
+  if (points != nullptr && points->is_number_unsigned() && !table.empty()) {
+    const auto count = points->get<std::size_t>();
+    if (count > table.size() / width) return section.complain("points", "are more than the table has"), rows;
+    rows.reserve(count);
+    for (; rows.size() < count; table = table.subspan(width)) {
+      rows.emplace_back(Row{});
+      std::ranges::copy(table.first(width), rows.back()->begin());
+    }
+    return rows;
+  }
+  const Json::array_t& list = items(section, "points", kMostPoints);
+  rows.reserve(list.size());
+  for (const Json& row : list) rows.push_back(row_of(row, width - 2, width));
+  return rows;
+}
+
+void read_group(JsonSection section, std::span<const double>& table, Calibration& calibration) {
   const auto operator_class =
       section.choice("class", section.required_text("class"), &operator_class_named, OperatorClass::unary);
   const auto direction =
@@ -104,9 +139,9 @@ void read_group(JsonSection section, Calibration& calibration) {
       section.choice("arithmetic", section.required_text("arithmetic"), &arithmetic_named, Arithmetic::fp32);
   section.text("columns");  // for who reads the file
   const OperatorCase group{operator_class, direction, arithmetic, {}};
-  const Json::array_t& rows = items(section, "points", kMostPoints);
+  const auto rows = read_rows(section, extent_count(operator_class) + kFigures, table);
   for (std::size_t i = 0; i < rows.size() && !section.error(); ++i) {
-    if (const auto point = point_of(group, rows[i]))
+    if (const auto point = rows[i] ? point_of(group, *rows[i]) : std::nullopt)
       calibration.points.push_back(*point);
     else
       section.complain(fmt::format("points[{}]", i), "is not a point of this class", "see docs/devices.md");
@@ -184,7 +219,7 @@ std::string group_text(std::span<const OperatorPoint> points, const std::vector<
 
 }  // namespace
 
-std::optional<Calibration> read_calibration(JsonSection& top) {
+std::optional<Calibration> read_calibration(JsonSection& top, std::span<const double> table) {
   const Json* object = top.take("calibration");
   if (object == nullptr || top.error()) return std::nullopt;
   JsonSection section(*object, "calibration", top.error());
@@ -204,9 +239,12 @@ std::optional<Calibration> read_calibration(JsonSection& top) {
         JsonSection(ceilings[i], fmt::format("calibration.ceilings[{}]", i), top.error()), calibration.date));
   const Json::array_t& groups = items(section, "operators", kMostGroups);
   for (std::size_t i = 0; i < groups.size() && !top.error(); ++i)
-    read_group(JsonSection(groups[i], fmt::format("calibration.operators[{}]", i), top.error()), calibration);
+    read_group(JsonSection(groups[i], fmt::format("calibration.operators[{}]", i), top.error()), table,
+               calibration);
+  if (!table.empty()) section.complain("operators", "leave rows of the table over");
   section.done();
-  std::ranges::sort(calibration.points, {}, &OperatorPoint::what);
+  if (!std::ranges::is_sorted(calibration.points, {}, &OperatorPoint::what))
+    std::ranges::sort(calibration.points, {}, &OperatorPoint::what);
   const auto twice = std::ranges::adjacent_find(calibration.points, {}, &OperatorPoint::what);
   if (twice != calibration.points.end())
     section.complain("operators", fmt::format("have a point of {} twice", name(twice->what.operator_class)));

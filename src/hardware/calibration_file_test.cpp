@@ -73,6 +73,53 @@ TEST(DeviceFile, EveryDeviceOfTheCatalogueComesBackEqual) {
   }
 }
 
+TEST(BuiltInCalibration, IsWhatItsFileSays) {
+  const auto file = load_file(std::filesystem::path(PLIMSOLL_SOURCE_DIR) / "data/calibrations/h200.json");
+  ASSERT_TRUE(file) << file.error().text();
+  Device device;
+  device.id = "h200";
+  const auto built_in = calibration_of(device);
+  ASSERT_TRUE(built_in) << built_in.error().text();
+  ASSERT_TRUE(built_in->has_value());
+  EXPECT_GT((*built_in)->points.size(), 10'000u);
+  EXPECT_TRUE(**built_in == *file->calibration);  // printed, they would fill a book
+}
+
+/// One group of unary operators that says how many rows it has.
+Result<Calibration> with_table(int rows, std::span<const double> table) {
+  const std::string text = fmt::format(
+      R"({{"calibration": {{"date": "2026-11-15", "operators": [
+          {{"class": "unary", "direction": "forward", "arithmetic": "fp32", "points": {}}}]}}}})",
+      rows);
+  const auto json = parse_strictly(text);
+  if (!json) return std::unexpected(json.error());
+  std::optional<Error> error;
+  JsonSection top(*json, "", error);
+  auto calibration = read_calibration(top, table);
+  if (error) return std::unexpected(*error);
+  return *std::move(calibration);
+}
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+TEST(BuiltInCalibration, TakesItsRowsFromTheTable) {
+  const std::vector<double> table = {64, 1e-6, 0.01, kNone, kNone, 128, 2e-6, 0.02, 4096, 0.5};
+  const auto calibration = with_table(2, table);
+  ASSERT_TRUE(calibration) << calibration.error().text();
+  const OperatorCase small{OperatorClass::unary, Direction::forward, Arithmetic::fp32, {64}};
+  const OperatorCase large{OperatorClass::unary, Direction::forward, Arithmetic::fp32, {128}};
+  EXPECT_THAT(calibration->points, testing::ElementsAre(OperatorPoint{small, 1e-6, 0.01},
+                                                        OperatorPoint{large, 2e-6, 0.02, 4096, 0.5}));
+}
+
+TEST(BuiltInCalibration, ATableThatDoesNotFitIsRefused) {
+  const std::vector<double> table = {64, 1e-6, 0.01, kNone, kNone};
+  EXPECT_THAT(with_table(2, table).error().text(), HasSubstr("more than the table has"));
+  EXPECT_THAT(with_table(0, table).error().text(), HasSubstr("leave rows"));
+  EXPECT_THAT(with_table(1, {}).error().text(), HasSubstr("operators[0].points"));
+  const std::vector<double> hole = {64, kNone, 0.01, kNone, kNone};
+  EXPECT_THAT(with_table(1, hole).error().text(), HasSubstr("operators[0].points[0]"));
+}
+
 TEST(DeviceFile, TenThousandPointsAreSmall) {
   Device device = small_device();
   const OperatorPoint model = device.calibration->points[0];

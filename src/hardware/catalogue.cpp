@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
+#include "hardware/calibration_file.hpp"
 
 namespace plimsoll::hardware {
 namespace {
@@ -17,7 +18,8 @@ std::string normalised(std::string_view name) {
   if (first == name.npos) return {};
   name = name.substr(first, name.find_last_not_of(" \t\n\r") - first + 1);
   std::string key = lower_case(name);
-  std::ranges::replace_if(key, [](char c) { return c == ' ' || c == '_'; }, '-');
+  std::ranges::replace_if(
+      key, [](char c) { return c == ' ' || c == '_'; }, '-');
   return key;
 }
 
@@ -147,12 +149,16 @@ const Result<Catalogue>& built_in_catalogue() {
 
 Result<std::optional<Calibration>> calibration_of(const Device& device) {
   if (device.calibration) return device.calibration;
-  const std::span<const EmbeddedFile> files = embedded_calibrations();
-  const auto file = std::ranges::find(files, file_of(device), &EmbeddedFile::name);
+  const std::span<const EmbeddedCalibration> files = embedded_calibrations();
+  const auto file = std::ranges::find(files, file_of(device), &EmbeddedCalibration::name);
   if (file == files.end()) return std::nullopt;
-  auto measured = parse_device(file->contents, file->name);
-  if (!measured) return std::unexpected(std::move(measured).error());
-  return std::move(measured->calibration);
+  const auto json = parse_strictly(file->contents);
+  if (!json) return std::unexpected(Error(json.error()).within(file->name));
+  std::optional<Error> error;
+  JsonSection top(*json, "", error);
+  std::optional<Calibration> calibration = read_calibration(top, file->table);
+  if (error) return std::unexpected(std::move(*error).within(file->name));
+  return calibration;
 }
 
 }  // namespace plimsoll::hardware

@@ -11,8 +11,14 @@
 namespace plimsoll {
 /// data/devices/*.json as they were when the program was built.
 [[nodiscard]] std::span<const EmbeddedFile> embedded_devices();
-/// data/calibrations/*.json.
-[[nodiscard]] std::span<const EmbeddedFile> embedded_calibrations();
+/// A file of data/calibrations/: its calibration as read_calibration() takes it. As numbers its points are
+/// there at once; reading them from text took longer than all the rest of an estimate.
+struct EmbeddedCalibration {
+  std::string_view name;
+  std::string_view contents;
+  std::span<const double> table;
+};
+[[nodiscard]] std::span<const EmbeddedCalibration> embedded_calibrations();
 }  // namespace plimsoll
 
 namespace plimsoll::hardware {
@@ -47,7 +53,7 @@ class Catalogue {
 [[nodiscard]] const Result<Catalogue>& built_in_catalogue();
 
 /// A device's calibration: its own, else the one that was measured on such a device and is built into the
-/// program (data/calibrations/ID.json); nothing where there is none. Parsed when asked for, which takes some
+/// program (data/calibrations/ID.json); nothing where there is none. Read when asked for, which takes some
 /// milliseconds: who estimates many times keeps it.
 [[nodiscard]] Result<std::optional<Calibration>> calibration_of(const Device& device);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <mutex>
 
 #include "hardware/operator_place.hpp"
 
@@ -84,12 +86,15 @@ struct OperatorCurves::Point {
   double log_slowness = 0;  ///< log(seconds / expected)
 };
 
+/// A group, made ready to be asked.
 struct OperatorCurves::Curve {
-  OperatorCase group;  ///< without extents
+  std::span<const OperatorPoint> measured = {};  ///< by case
   Best best = {};
-  double middle = 0;                         ///< of the points' log_slowness
-  std::vector<OperatorPoint> measured = {};  ///< by case
-  std::vector<Point> points = {};            ///< the measured ones first, then those of other arithmetics
+  double middle = 0;               ///< of the measured points' log_slowness
+  std::vector<Point> points = {};  ///< the measured ones first, then those of other arithmetics
+
+  explicit Curve(std::span<const OperatorPoint> of_group);
+  void add(const Curve& other, double apart);
 
   struct Neighbour {
     double squared = 0;
@@ -147,56 +152,87 @@ std::optional<Prediction> OperatorCurves::Curve::predict(const OperatorCase& c, 
   return prediction;
 }
 
-OperatorCurves::OperatorCurves(std::span<const OperatorPoint> points) {
-  for (const OperatorPoint& point : points) {
-    auto curve =
-        std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, point.what); });
-    if (curve == curves_.end()) {
-      OperatorCase group = point.what;
-      group.extents = {};
-      curve = curves_.insert(curve, Curve{.group = group});
-    }
-    curve->best.see(point);
-    curve->measured.push_back(point);
+OperatorCurves::Curve::Curve(std::span<const OperatorPoint> of_group) : measured(of_group) {
+  for (const OperatorPoint& point : measured) best.see(point);
+  std::vector<double> slowness;
+  slowness.reserve(measured.size());
+  points.reserve(measured.size());
+  for (const OperatorPoint& point : measured) {
+    slowness.push_back(std::log(point.seconds / best.expected(point.what)));
+    points.push_back({place_of(point.what), 0, slowness.back()});
   }
-  for (Curve& curve : curves_) {
-    std::ranges::stable_sort(curve.measured, {}, &OperatorPoint::what);
-    std::vector<double> slowness;
-    for (const OperatorPoint& point : curve.measured) {
-      slowness.push_back(std::log(point.seconds / curve.best.expected(point.what)));
-      curve.points.push_back({place_of(point.what), 0, slowness.back()});
-    }
-    std::ranges::nth_element(slowness, slowness.begin() + static_cast<std::ptrdiff_t>(slowness.size() / 2));
-    curve.middle = slowness[slowness.size() / 2];
-  }
-  for (Curve& curve : curves_)
-    for (const Curve& other : curves_) {
-      const auto apart =
-          distance_of(curve.group.operator_class, curve.group.arithmetic, other.group.arithmetic);
-      if (&other == &curve || !apart || other.group.operator_class != curve.group.operator_class ||
-          other.group.direction != curve.group.direction)
-        continue;
-      for (std::size_t i = 0; i < other.measured.size(); ++i) {
-        curve.points.push_back(other.points[i]);
-        curve.points.back().apart = *apart;
-      }
-    }
+  std::ranges::nth_element(slowness, slowness.begin() + static_cast<std::ptrdiff_t>(slowness.size() / 2));
+  middle = slowness[slowness.size() / 2];
 }
 
-OperatorCurves::OperatorCurves(const OperatorCurves&) = default;
-OperatorCurves::OperatorCurves(OperatorCurves&&) noexcept = default;
-OperatorCurves& OperatorCurves::operator=(const OperatorCurves&) = default;
-OperatorCurves& OperatorCurves::operator=(OperatorCurves&&) noexcept = default;
-OperatorCurves::~OperatorCurves() = default;
+void OperatorCurves::Curve::add(const Curve& other, double apart) {
+  for (std::size_t i = 0; i < other.measured.size(); ++i) {
+    points.push_back(other.points[i]);
+    points.back().apart = apart;
+  }
+}
+
+/// The points of one group, which are never none, and the curve through them once it was asked for.
+struct OperatorCurves::Group {
+  std::span<const OperatorPoint> measured;
+  mutable std::once_flag once = {};
+  mutable std::optional<Curve> curve = {};
+
+  [[nodiscard]] const OperatorCase& what() const { return measured.front().what; }
+};
+
+struct OperatorCurves::Groups {
+  std::vector<OperatorPoint> points;  ///< by case, so that groups are neighbours
+  std::deque<Group> groups = {};      ///< by class, direction, arithmetic; they do not move
+
+  [[nodiscard]] const Curve& curve(const Group& group) const {
+    std::call_once(group.once, [&] { group.curve = prepared(group); });
+    return *group.curve;
+  }
+
+  /// Points of other arithmetics are placed by what is expected in theirs.
+  [[nodiscard]] Curve prepared(const Group& group) const {
+    Curve curve(group.measured);
+    const OperatorCase& what = group.what();
+    for (const Group& other : groups) {
+      if (&other == &group || other.what().operator_class != what.operator_class ||
+          other.what().direction != what.direction)
+        continue;
+      if (const auto apart = distance_of(what.operator_class, what.arithmetic, other.what().arithmetic))
+        curve.add(Curve(other.measured), *apart);
+    }
+    return curve;
+  }
+};
+
+OperatorCurves::OperatorCurves(std::span<const OperatorPoint> points) {
+  const auto groups = std::make_shared<Groups>(std::vector(points.begin(), points.end()));
+  if (!std::ranges::is_sorted(groups->points, {}, &OperatorPoint::what))
+    std::ranges::stable_sort(groups->points, {}, &OperatorPoint::what);
+  for (std::span<const OperatorPoint> rest = groups->points; !rest.empty();) {
+    const auto end = std::ranges::find_if_not(
+        rest, [&](const OperatorPoint& point) { return same_group(point.what, rest.front().what); });
+    const auto count = static_cast<std::size_t>(end - rest.begin());
+    groups->groups.emplace_back(rest.first(count));
+    rest = rest.subspan(count);
+  }
+  groups_ = groups;
+}
+
+const OperatorCurves::Curve* OperatorCurves::curve_of(const OperatorCase& c) const {
+  const auto group =
+      std::ranges::find_if(groups_->groups, [&](const Group& g) { return same_group(g.what(), c); });
+  return group == groups_->groups.end() ? nullptr : &groups_->curve(*group);
+}
 
 std::optional<Prediction> OperatorCurves::predict(const OperatorCase& c) const {
-  const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, c); });
-  return curve == curves_.end() ? std::nullopt : curve->predict(c);
+  const Curve* curve = curve_of(c);
+  return curve == nullptr ? std::nullopt : curve->predict(c);
 }
 
 std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near) const {
-  const auto curve = std::ranges::find_if(curves_, [&](const Curve& k) { return same_group(k.group, c); });
-  if (curve == curves_.end()) return std::nullopt;
+  const Curve* curve = curve_of(c);
+  if (curve == nullptr) return std::nullopt;
   const auto exact = std::ranges::lower_bound(curve->measured, c, {}, &OperatorPoint::what);
   if (exact != curve->measured.end() && exact->what == c && exact->workspace) return exact->workspace;
   if (near == Near::same) return std::nullopt;
@@ -218,19 +254,22 @@ std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near
 
 std::vector<OperatorCase> OperatorCurves::slower_than_alike(double factor) const {
   std::vector<OperatorCase> slow;
-  for (const Curve& curve : curves_)
+  for (const Group& group : groups_->groups) {
+    const Curve& curve = groups_->curve(group);
     for (std::size_t i = 0; i < curve.measured.size(); ++i) {
       const OperatorPoint& point = curve.measured[i];
       const auto predicted = curve.predict(point.what, i);
       if (predicted && point.seconds > factor * predicted->seconds) slow.push_back(point.what);
     }
+  }
   return slow;
 }
 
 std::vector<ClassFit> OperatorCurves::fits() const {
   std::vector<ClassFit> fits;
-  for (const Curve& curve : curves_) {
-    ClassFit fit{curve.group.operator_class, curve.group.direction, curve.group.arithmetic,
+  for (const Group& group : groups_->groups) {
+    const Curve& curve = groups_->curve(group);
+    ClassFit fit{group.what().operator_class, group.what().direction, group.what().arithmetic,
                  static_cast<std::int64_t>(curve.measured.size())};
     double efficiency = 0;
     std::vector<double> errors;

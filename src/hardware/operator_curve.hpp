@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,14 +18,10 @@ struct Prediction {
 /// The efficiency of each class of operators as a function of its extents: the measured points most alike
 /// tell how much slower than expected the class is there. What is expected follows from the FLOP/s and B/s
 /// that the best of the class reach, so that between and beyond the points times grow with the work.
+/// A class is prepared when it is first asked about, by whichever thread asks: a network uses a few of them.
 class OperatorCurves {
  public:
   explicit OperatorCurves(std::span<const OperatorPoint> points);
-  OperatorCurves(const OperatorCurves&);
-  OperatorCurves(OperatorCurves&&) noexcept;
-  OperatorCurves& operator=(const OperatorCurves&);
-  OperatorCurves& operator=(OperatorCurves&&) noexcept;
-  ~OperatorCurves();
 
   /// Nothing where the class was not measured in that direction and arithmetic.
   [[nodiscard]] std::optional<Prediction> predict(const OperatorCase& c) const;
@@ -44,7 +41,11 @@ class OperatorCurves {
  private:
   struct Point;
   struct Curve;
-  std::vector<Curve> curves_;
+  struct Group;
+  struct Groups;
+  [[nodiscard]] const Curve* curve_of(const OperatorCase& c) const;
+  /// Shared because copies have the same points, and what one has prepared the others need not.
+  std::shared_ptr<const Groups> groups_;
 };
 [[nodiscard]] std::vector<ClassFit> fit_classes(std::span<const OperatorPoint> points);
 
