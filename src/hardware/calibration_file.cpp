@@ -238,6 +238,8 @@ std::optional<Calibration> read_calibration(JsonSection& top, std::span<const do
     calibration.ceilings.push_back(read_ceiling(
         JsonSection(ceilings[i], fmt::format("calibration.ceilings[{}]", i), top.error()), calibration.date));
   const Json::array_t& groups = items(section, "operators", kMostGroups);
+  // No row has fewer numbers. Room that is not used costs nothing; points that move because it ended do.
+  calibration.points.reserve(std::min(table.size() / (1 + kFigures), kMostPoints));
   for (std::size_t i = 0; i < groups.size() && !top.error(); ++i)
     read_group(JsonSection(groups[i], fmt::format("calibration.operators[{}]", i), top.error()), table,
                calibration);
