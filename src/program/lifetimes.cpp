@@ -4,7 +4,11 @@
 // `x = self.layer1(x)` keeps the old x while layer1 runs. Exporters name operators by the modules they stand
 // in ("/layer1/layer1.0/conv1/Conv"; the zoo writes "layer1.0.conv1"), which tells when that is; without such
 // names the last use decides.
+#include "network/lifetimes.hpp"
+
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "network/scopes.hpp"
 #include "program/lowering.hpp"
@@ -18,6 +22,14 @@ void Lowering::set_lifetimes() {
   std::vector<bool> makes_calls(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) makes_calls[i] = last_call_[i] != kNoCall;
   const network::Scopes scopes(network_, makes_calls);
+  std::vector<std::vector<TensorId>> reads(operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const bool fused = fusions_[i].kind != Fusion::Kind::none;
+    const std::span<const TensorId> inputs =
+        fused ? std::span<const TensorId>(fusions_[i].inputs) : network_.inputs(operators[i]);
+    if (makes_calls[i])
+      std::ranges::copy_if(inputs, std::back_inserter(reads[i]), [](TensorId id) { return id != kNoTensor; });
+  }
   const auto calls = static_cast<std::uint32_t>(program_.calls.size());
   std::vector<std::uint32_t>& released = program_.released;
   released.resize(program_.storages.size());
@@ -48,11 +60,14 @@ void Lowering::set_lifetimes() {
       seen_by[s] = i;
     }
     following = i;
-    if (fusions_[i].kind != Fusion::Kind::none) {
-      for (const TensorId id : fusions_[i].inputs) use(id, i);
-    } else {
-      for (const TensorId id : network_.inputs(operators[i])) use(id, i);
-    }
+    for (const TensorId id : reads[i]) use(id, i);
+  }
+  // What the code keeps a name for though nobody reads it any more.
+  const std::vector<std::uint32_t> named = network::named_until(network_, makes_calls, reads, scopes);
+  for (std::size_t t = 0; t < named.size(); ++t) {
+    if (named[t] == network::kHeld || bound_[t] == kNoValue) continue;
+    std::uint32_t& last = released[static_cast<std::size_t>(at(bound_[t]).storage)];
+    last = std::max(last, last_call_[named[t]]);
   }
   // The result is the caller's; autocast's copies of weights go when its context ends, which is after the
   // loss.
