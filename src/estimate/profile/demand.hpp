@@ -28,7 +28,7 @@ struct Demand {
 /// how many of them fit, how evenly they run. Other GPUs have their own SMs, caches and bandwidth. Nothing
 /// where the device is no GPU or its SMs are unknown. `duration` is what the kernel takes alone, launch
 /// included.
-[[nodiscard]] std::optional<Demand> demand_of(const hardware::OperatorCase& c, Seconds duration,
+[[nodiscard]] std::optional<Demand> demand_of(const hardware::OperatorCase& asked, Seconds duration,
                                               const hardware::Device& device);
 
 }  // namespace plimsoll::estimate
