@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "job/setting_json.hpp"
 #include "measure/figures.hpp"
 #include "nvml/activity.hpp"
 #include "report/figure_writing.hpp"
@@ -245,21 +246,11 @@ Json engine(const Measurement& m) {
   return nullptr;
 }
 
+/// As the engine was told it.
 Json setting(const Measurement& m) {
-  const network::Setting& s = m.setting;
-  return {{"mode", network::name(s.mode)},
-          {"precision", network::name(s.precision)},
-          {"optimizer", s.mode == network::Mode::train ? Json(network::name(s.optimizer)) : Json(nullptr)},
-          {"loss", s.mode == network::Mode::train ? Json(network::name(s.loss)) : Json(nullptr)},
-          {"in_place", network::name(s.in_place)},
-          {"channels_last", s.layout == network::Layout::channels_last},
-          {"captured", s.captured},
-          {"literal", s.literal},
-          {"fold", s.fold},
-          {"key_value_cache", s.key_value_cache},
-          {"seed", m.execution.seed},
-          {"frozen", texts(s.frozen)},
-          {"checkpoints", texts(s.checkpoints)}};
+  Json out = job::setting_json(m.setting);
+  out["seed"] = m.execution.seed;
+  return out;
 }
 
 }  // namespace
