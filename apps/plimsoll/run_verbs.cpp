@@ -149,7 +149,7 @@ Result<int> show_run(const RunsOptions& options, const report::TextStyle& style)
     if (std::string hint = did_you_mean(options.runs.front(), kVerbs); !hint.empty()) run.error().hint = hint;
     return std::unexpected(std::move(run).error());
   }
-  PLIMSOLL_TRY(diagnose::count_points(**store, *run));
+  diagnose::count_points(**store, *run);
   const Result<std::vector<store::File>> files = (*store)->files(run->id);
   if (!files) return std::unexpected(files.error());
   if (!options.json) {
