@@ -281,8 +281,7 @@ CommandLineOption* CommandLine::add_flag(const std::string& names, bool& target,
 CommandLineOption* CommandLine::add_flag_function(const std::string& names,
                                                   const std::function<void()>& given,
                                                   const std::string& help) {
-  return keep(app_->add_flag_function(
-      names, [given](std::int64_t) { given(); }, help));
+  return keep(app_->add_flag_function(names, [given](std::int64_t) { given(); }, help));
 }
 
 void CommandLine::set_version_flag(const std::string& name, const std::string& version) {

@@ -41,8 +41,7 @@ class TestRecording {
     return add(metric, points);
   }
   TestRecording& sampled(const std::string& metric, double value, double rate = 10) {
-    return sampled(
-        metric, [value](double) { return value; }, rate);
+    return sampled(metric, [value](double) { return value; }, rate);
   }
   /// One point of the command's own metric at each time, steps from 0.
   TestRecording& own(const std::string& metric, const std::vector<std::pair<double, double>>& values) {

@@ -44,7 +44,7 @@ std::string cores(double count) {
 }
 
 /// The mean over the GPUs that worked; unknown where one of them does not say.
-Figure over_gpus(const RunFigures& figures, Figure GpuFigures::*what) {
+Figure over_gpus(const RunFigures& figures, Figure GpuFigures::* what) {
   double sum = 0, count = 0;
   for (const GpuFigures& gpu : figures.gpus) {
     if (!gpu.work) continue;

@@ -302,7 +302,7 @@ std::vector<Finding> findings_of(const Recording& recording, const RunFigures& f
 
 Waste waste_of(const RunFigures& figures) {
   Waste out;
-  const auto seconds_of = [&](Idle GpuFigures::*part) {
+  const auto seconds_of = [&](Idle GpuFigures::* part) {
     return sum_over(figures,
                     [part](const GpuFigures& g) { return g.busy_by.empty() ? Figure() : (g.*part).seconds; });
   };

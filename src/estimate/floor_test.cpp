@@ -89,9 +89,8 @@ TEST(Floor, PrecisionChoosesRateAndWidth) {
 }
 
 TEST(Floor, ConvolutionsUseTf32ByDefault) {
-  const Counted c = counted([](Builder& b) {
-    return b.add("Conv", "op", {x(b, {1, 1, 5, 5}), b.parameter("w", {1, 1, 5, 5})});
-  });
+  const Counted c = counted(
+      [](Builder& b) { return b.add("Conv", "op", {x(b, {1, 1, 5, 5}), b.parameter("w", {1, 1, 5, 5})}); });
   const Needs n = needs(c.network, c.counts,
                         {.mode = Mode::infer, .precision = Precision::fp32, .optimizer = Optimizer::sgd});
   EXPECT_DOUBLE_EQ(n.convolutions.value(), 50);

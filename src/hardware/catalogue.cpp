@@ -18,8 +18,7 @@ std::string normalised(std::string_view name) {
   if (first == name.npos) return {};
   name = name.substr(first, name.find_last_not_of(" \t\n\r") - first + 1);
   std::string key = lower_case(name);
-  std::ranges::replace_if(
-      key, [](char c) { return c == ' ' || c == '_'; }, '-');
+  std::ranges::replace_if(key, [](char c) { return c == ' ' || c == '_'; }, '-');
   return key;
 }
 

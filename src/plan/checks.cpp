@@ -143,7 +143,7 @@ std::vector<Check> checks_of(const Candidate& candidate, const Question& questio
                              std::span<const hardware::Offer> offers, const Estimators& estimators) {
   const Device& device = *candidate.device;
   const Limits& limits = question.limits;
-  const auto board = [&](std::optional<DeviceFigure> hardware::Board::*field) {
+  const auto board = [&](std::optional<DeviceFigure> hardware::Board::* field) {
     return device.board ? known_figure((*device.board).*field) : std::nullopt;
   };
   std::vector<Check> out{precision_check(candidate), memory_check(candidate, question, estimators)};

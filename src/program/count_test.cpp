@@ -68,10 +68,9 @@ TEST(Count, MatMulOfABatch) {
               return b.add("MatMul", "op", {x(b, {2, 1, 4, 5}), b.parameter("w", {3, 5, 6})});
             }).macs(),
             2 * 3 * 4 * 6 * 5);
-  EXPECT_EQ(counted([](Builder& b) {
-              return b.add("MatMul", "op", {x(b, {5}), b.parameter("w", {5})});
-            }).macs(),
-            5);
+  EXPECT_EQ(
+      counted([](Builder& b) { return b.add("MatMul", "op", {x(b, {5}), b.parameter("w", {5})}); }).macs(),
+      5);
 }
 
 TEST(Count, Einsum) {
@@ -110,19 +109,15 @@ TEST(Count, Attention) {
 
 TEST(Count, ElementwisePoolingSoftmax) {
   EXPECT_EQ(counted([](Builder& b) { return b.add("Relu", "op", {x(b, {2, 5})}); }).flops(), 10);
-  EXPECT_EQ(
-      counted([](Builder& b) {
-        return b.add("MaxPool", "op", {x(b, {1, 2, 4, 4})}, {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
-      }).flops(),
-      2 * 2 * 2 * 4);
+  EXPECT_EQ(counted([](Builder& b) {
+              return b.add("MaxPool", "op", {x(b, {1, 2, 4, 4})},
+                           {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
+            }).flops(),
+            2 * 2 * 2 * 4);
   EXPECT_EQ(counted([](Builder& b) { return b.add("Softmax", "op", {x(b, {2, 5})}); }).flops(), 5 * 10);
-  EXPECT_EQ(counted([](Builder& b) {
-              return b.add("GlobalAveragePool", "op", {x(b, {1, 2, 4, 4})});
-            }).flops(),
-            32);
-  EXPECT_EQ(counted([](Builder& b) {
-              return b.add("Sum", "op", {x(b, {4}), x(b, {4}), x(b, {4})});
-            }).flops(),
+  EXPECT_EQ(
+      counted([](Builder& b) { return b.add("GlobalAveragePool", "op", {x(b, {1, 2, 4, 4})}); }).flops(), 32);
+  EXPECT_EQ(counted([](Builder& b) { return b.add("Sum", "op", {x(b, {4}), x(b, {4}), x(b, {4})}); }).flops(),
             8);
 }
 
@@ -168,9 +163,8 @@ TEST(Count, BackwardMakesAProductForEachOperandThatNeedsAGradient) {
 }
 
 TEST(Count, NothingLearnedNothingBackward) {
-  const Counted c = counted([](Builder& b) {
-    return b.add("MatMul", "op", {x(b, {2, 3}), b.buffer("w", {3, 4})});
-  });
+  const Counted c =
+      counted([](Builder& b) { return b.add("MatMul", "op", {x(b, {2, 3}), b.buffer("w", {3, 4})}); });
   EXPECT_EQ(c.counts.backward, Work{});
   EXPECT_EQ(c.counts.parameters, 0);
   EXPECT_EQ(c.counts.weight_bytes, 4 * 12);

@@ -44,8 +44,7 @@ std::vector<std::string_view> names() {
 
 std::string test_name(const testing::TestParamInfo<std::string_view>& tested) {
   std::string name(tested.param);
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  std::ranges::replace_if(name, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 

@@ -42,11 +42,11 @@ double begin_of(const KernelReport& report, const ProfiledKernel& kernel) {
 
 std::string tip(const KernelReport& report, std::size_t i) {
   const ProfiledKernel& kernel = report.profile->kernels[i];
-  std::string out = fmt::format("{} · {}\n{}\n{} ({} to {}), bound by {} [{}]", name(kernel.launch.phase),
-                                kernel_layer(report, kernel.launch),
-                                kernel_words(report.program->kernels[kernel.launch.kernel]),
-                                text(kernel.seconds), text(kernel.low()), text(kernel.high()),
-                                name(kernel.bottleneck), name(kernel.provenance));
+  std::string out =
+      fmt::format("{} · {}\n{}\n{} ({} to {}), bound by {} [{}]", name(kernel.launch.phase),
+                  kernel_layer(report, kernel.launch),
+                  kernel_words(report.program->kernels[kernel.launch.kernel]), text(kernel.seconds),
+                  text(kernel.low()), text(kernel.high()), name(kernel.bottleneck), name(kernel.provenance));
   if (report.demand != nullptr) {
     const estimate::Demand& d = report.demand->kernels[i];
     out += fmt::format("\n{:.0f} blocks of {:.0f} warps, {:.3g} waves · SMs {:.0f} % · DRAM {:.0f} %",

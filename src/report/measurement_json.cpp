@@ -192,10 +192,10 @@ Json failure(const std::optional<Error>& e) {
 
 Json row_json(const Row& row, const Measurement& m) {
   const job::Memory* const memory = row.measured ? &row.measured->memory : nullptr;
-  const auto bytes = [memory](std::int64_t job::Memory::*member) {
+  const auto bytes = [memory](std::int64_t job::Memory::* member) {
     return memory == nullptr ? Json(nullptr) : Json(memory->*member);
   };
-  const auto bytes_if_any = [memory](std::optional<std::int64_t> job::Memory::*member) {
+  const auto bytes_if_any = [memory](std::optional<std::int64_t> job::Memory::* member) {
     return memory == nullptr ? Json(nullptr) : maybe(memory->*member);
   };
   Json out = {{"batch", row.batch},

@@ -207,8 +207,7 @@ TEST_F(RunPageInABrowser, LabelsAreWithinTheirChartsAndCountersAreSteps) {
 TEST_F(RunPageInABrowser, FewPointsAndSingleSamplesAreSeen) {
   TestRecording made(100);
   made.own("accuracy", {{20, 0.5}, {30, 0.65}, {60, 0.8}}).own("once", {{20, 1.5}});
-  made.sampled(
-      "system/host/disk_read", [](double t) { return t == 50 ? 1e6 : std::nan(""); }, 1);
+  made.sampled("system/host/disk_read", [](double t) { return t == 50 ? 1e6 : std::nan(""); }, 1);
   const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
   const nlohmann::json answer = ask(page, std::string(kTools) + R"(
     const dots = (title) => svg(chartOf(title)).querySelector('path.dots').getAttribute('d').split('M').length - 1;

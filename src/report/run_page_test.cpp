@@ -102,8 +102,7 @@ TEST(RunPage, TheCommandsOwnMetricsComeFirst) {
 TEST(RunPage, ChartsThatAreZeroThroughoutAreFoldedAway) {
   TestRecording made = made_up_run({});
   made.sampled("system/host/swap_used", 0, 1).sampled("system/host/network_received", 0, 1);
-  made.sampled(
-      "system/host/network_sent", [](double t) { return t > 119 ? 1.0 : 0.0; }, 1);
+  made.sampled("system/host/network_sent", [](double t) { return t > 119 ? 1.0 : 0.0; }, 1);
   made.own("errors", {{20, 0}, {30, 0}});
   const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
   EXPECT_TRUE(has(page, "<summary>Zero throughout: errors</summary>"));
@@ -154,8 +153,7 @@ TEST(RunPage, TheStyleSheetsColoursDifferInLightAndDark) {
 
 TEST(RunPage, CountersAreDrawnAsSteps) {
   TestRecording made = made_up_run({});
-  made.sampled(
-      "system/run/processes", [](double t) { return t > 60 ? 3.0 : 2.0; }, 1);
+  made.sampled("system/run/processes", [](double t) { return t > 60 ? 3.0 : 2.0; }, 1);
   const std::string page = run_page(std::vector<RunReport>{reported(std::move(made))});
   const auto charts = data_of(page).at("charts");
   const auto shape = [&](const char* title) {
@@ -185,8 +183,7 @@ TEST(RunPage, AnEpochIsNeverAveragedWithTheNext) {
 
 TEST(RunPage, ACounterOfTheMachineIsDrawnFromTheRunsStart) {
   TestRecording made(100);
-  made.sampled(
-      "system/gpu/0/energy", [](double t) { return 5000 + 100 * t; }, 1);
+  made.sampled("system/gpu/0/energy", [](double t) { return 5000 + 100 * t; }, 1);
   const auto charts = data_of(run_page(std::vector<RunReport>{reported(std::move(made))})).at("charts");
   const auto values = charts.at(0).at("lines").at(0).at("v");
   EXPECT_EQ(values.at(0), 0);

@@ -70,11 +70,9 @@ inline diagnose::TestRecording for_hours() {
     sampled("graphics_activity", 0.95, 0.1, 0.05);
     sampled("memory_used", 61e9, 61e9, 0);
     sampled("power", 340 - 30 * gpu, 90, 0.2);
-    made.sampled(
-        diagnose::gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
+    made.sampled(diagnose::gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
   }
-  made.sampled(
-      "system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
+  made.sampled("system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
   std::vector<std::pair<double, double>> loss;
   for (int i = 1; i <= 20000; ++i)
     loss.emplace_back(60 + i * 0.53, 3 + 7 * std::exp(-i / 3000.0) + 0.4 * random());

@@ -34,12 +34,13 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
   constexpr std::string_view kBelow = "         ";
   const estimate::TimeEstimate& e = *report.estimate;
   const Figure time = time_figure(e), energy = energy_figure(e);
-  std::string out = hanging("time     ",
-                            fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", value_text(time),
-                                        report.training ? "step" : "pass", percent_around(time),
-                                        throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
-                                        name(e.bottleneck), name(e.provenance)),
-                            style);
+  std::string out =
+      hanging("time     ",
+              fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", value_text(time),
+                          report.training ? "step" : "pass", percent_around(time),
+                          throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
+                          name(e.bottleneck), name(e.provenance)),
+              style);
   if (report.training)
     out += hanging(kBelow,
                    fmt::format("forward {} · backward {} · optimizer {}", text(e.forward), text(e.backward),

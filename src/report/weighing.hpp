@@ -38,7 +38,7 @@ struct WeighedDevice {
   std::optional<GpuUse> use = {};  ///< of this machine's GPU
   std::optional<estimate::MemoryEstimate> memory = {};
   std::optional<estimate::LargestBatch> largest = {};  ///< absent where the device's memory is unknown
-  std::vector<estimate::Remedy> remedies = {};        ///< where it does not fit: what would lower it
+  std::vector<estimate::Remedy> remedies = {};         ///< where it does not fit: what would lower it
   std::optional<estimate::TimeEstimate> time = {};
   std::string no_time = {};  ///< why there is none
   std::optional<WeighedCost> cost = {};

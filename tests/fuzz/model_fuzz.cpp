@@ -113,10 +113,10 @@ void estimate_all(const network::Network& network, const network::Shapes& shapes
   for (const network::Setting& setting :
        {network::Setting{.context = 5}, network::Setting{.precision = network::Precision::amp_bf16},
         network::Setting{.mode = network::Mode::train,
-        .precision = network::Precision::amp_fp16,
-        .optimizer = network::Optimizer::adam,
-        .checkpoint = true,
-        .accumulate = 2},
+                         .precision = network::Precision::amp_fp16,
+                         .optimizer = network::Optimizer::adam,
+                         .checkpoint = true,
+                         .accumulate = 2},
         network::Setting{.mode = network::Mode::train, .loss = network::Loss::mean_square}})
     for (const hardware::Device* device : {&kGpu, &kCpu}) {
       const estimate::Target target{device};

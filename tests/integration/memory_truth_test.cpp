@@ -103,8 +103,7 @@ class PLIMSOLL_TRUTH_SUITE : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(shared() / "data/h200/memory.jsonl"))
-      GTEST_SKIP() << "no measurements in " << shared() / "data/h200"
-                   << "; PLIMSOLL_SHARED names the folder";
+      GTEST_SKIP() << "no measurements in " << shared() / "data/h200" << "; PLIMSOLL_SHARED names the folder";
   }
   static const std::vector<Compared>& rows() {
     static const std::vector<Compared> kRows = [] {

@@ -53,8 +53,7 @@ class SharedFacts : public testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(shared() / "facts/networks.md"))
-      GTEST_SKIP() << "no " << shared() / "facts/networks.md"
-                   << "; PLIMSOLL_SHARED names the folder";
+      GTEST_SKIP() << "no " << shared() / "facts/networks.md" << "; PLIMSOLL_SHARED names the folder";
     references = read_references(shared() / "facts/networks.md");
   }
   [[nodiscard]] const Reference& reference(const std::string& name) const {

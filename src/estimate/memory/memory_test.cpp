@@ -363,9 +363,8 @@ TEST(EstimateMemory, HugeButCountable) {
 }
 
 TEST(EstimateMemory, ANetworkOfNothing) {
-  const Built b = built([](Builder& builder) {
-    return builder.add("Constant", "three", {}, {{"value_int", 3}});
-  });
+  const Built b =
+      built([](Builder& builder) { return builder.add("Constant", "three", {}, {{"value_int", 3}}); });
   const auto e = memory_of(b.network, b.shapes, {}, on_h200());
   ASSERT_TRUE(e) << e.error().text();
   EXPECT_EQ(e->peak_allocated, Bytes());

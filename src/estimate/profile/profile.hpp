@@ -35,7 +35,7 @@ struct Profile {
   Seconds seconds;  ///< the device's own time, as with a captured graph
   Seconds eager;    ///< as a framework runs it call by call: where launches are slower, they decide
   std::optional<hardware::DeviceFigure> eager_launch = {};  ///< s of the host per kernel; a GPU's
-  bool calibrated = false;                            ///< the device has curves
+  bool calibrated = false;                                  ///< the device has curves
 };
 
 /// Pure. With the curves of a calibration, or by the datasheet and the efficiencies that classes of kernels

@@ -34,7 +34,7 @@ struct TimeEstimate {
   std::optional<double> share_of_peak;
   Bottleneck bottleneck = Bottleneck::memory;
   std::optional<Joules> joules, low_joules, high_joules;  ///< 95 %
-  std::optional<Seconds> load;  ///< weights from the host's memory onto the device
+  std::optional<Seconds> load;                            ///< weights from the host's memory onto the device
   /// Calibrated where measured points tell most of the time; else the datasheet's.
   Provenance provenance = Provenance::datasheet;
   std::vector<LayerTime> layers;  ///< as the network runs them, then sums of gradients, then the step

@@ -161,8 +161,8 @@ TensorId depthwise(Builder& b, bool moved) {
 }
 
 TEST(Kernels, DepthwiseConvolutionsKnowTheirLayout) {
-  const Built plain = built([](Builder&b) { return depthwise(b, false); }),
-              moved = built([](Builder&b) { return depthwise(b, true); });
+  const Built plain = built([](Builder& b) { return depthwise(b, false); }),
+              moved = built([](Builder& b) { return depthwise(b, true); });
   EXPECT_EQ(count(plain, OperatorClass::depthwise), 1);
   EXPECT_EQ(count(plain, OperatorClass::depthwise_channels_last), 0);
   EXPECT_EQ(count(moved, OperatorClass::depthwise), 0);
