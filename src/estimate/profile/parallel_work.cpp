@@ -35,13 +35,13 @@ double weight_elements(const Sizes& e) {
 }
 /// A thread for each value that is written: of a pool or of a depthwise convolution.
 double pool_work(const Sizes& e, bool backward) {
-  using namespace hardware;
+  namespace pool = hardware::pool;
   const double planes = e[pool::batch] * e[pool::channels];
   return planes * (backward ? e[pool::height] * e[pool::width] : e[pool::out_height] * e[pool::out_width]);
 }
 
 double depthwise_work(const Sizes& e, Direction direction) {
-  using namespace hardware;
+  namespace conv = hardware::conv;
   const double planes = e[conv::batch] * e[conv::out_channels];
   switch (direction) {
     case Direction::forward: break;
