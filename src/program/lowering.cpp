@@ -421,7 +421,7 @@ TensorId Lowering::before_repetition(TensorId id) const {
 ValueId Lowering::cached(ValueId id) {
   const ValueId made = copy(id);
   program_.storages[static_cast<std::size_t>(at(made).storage)].purpose = Purpose::cache;
-  program_.cache_copies += at(made).bytes();
+  program_.cache_copies = network::sum(program_.cache_copies, at(made).bytes());
   program_.held.push_back(at(made).storage);  // held by the cache until the pass has ended
   return made;
 }

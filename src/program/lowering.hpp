@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "network/fusion.hpp"
 #include "network/inference.hpp"
+#include "network/saturating.hpp"
 #include "network/setting.hpp"
 #include "program/count.hpp"
 #include "program/platform.hpp"
@@ -112,7 +113,9 @@ class Lowering {
   void unruled(const network::Operator& op);
   /// Keys and values of an attention: what a cache of them takes per token, and the copies that a decoder's
   /// cache makes of them, which stay until the pass has ended.
-  void add_cache(std::int64_t bytes_per_token) { program_.cache_bytes_per_token += bytes_per_token; }
+  void add_cache(std::int64_t bytes_per_token) {
+    program_.cache_bytes_per_token = network::sum(program_.cache_bytes_per_token, bytes_per_token);
+  }
   ValueId cached(ValueId id);
   /// The tensor before its heads were repeated for grouped queries; itself where they were not.
   [[nodiscard]] network::TensorId before_repetition(network::TensorId id) const;

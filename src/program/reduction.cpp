@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "network/saturating.hpp"
 #include "program/lowering.hpp"
 
 namespace plimsoll::program {
@@ -33,7 +34,8 @@ std::int64_t reduction_buffer(std::int64_t rows, std::int64_t columns, std::int6
                                        up(values_per_thread, kMostValues));
   if (blocks <= 1) return 0;
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(kAccumulatorBytes * columns, blocks * block_x * vector, &bytes)) return 0;
+  if (__builtin_mul_overflow(network::product(kAccumulatorBytes, columns), blocks * block_x * vector, &bytes))
+    return 0;
   return bytes;
 }
 

@@ -29,7 +29,7 @@ bool Value::contiguous() const {
   for (std::size_t i = rank; i-- > 0;) {
     if (dims[i] == 1) continue;
     if (strides[i] != expected) return false;
-    expected *= dims[i];
+    expected = product(expected, dims[i]);
   }
   return true;
 }
@@ -93,7 +93,7 @@ Value permuted(const Value& value, std::span<const std::int64_t> order) {
 Value expanded(const Value& value, std::span<const std::int64_t> dims) {
   Value result = value;
   result.elements = 1;
-  for (const std::int64_t d : dims) result.elements *= d;
+  for (const std::int64_t d : dims) result.elements = std::min(product(result.elements, d), kFurthest);
   if (!value.strided || dims.size() > kMaxViewRank || dims.size() < value.rank) {
     result.strided = false;
     return result;
@@ -111,7 +111,7 @@ Value expanded(const Value& value, std::span<const std::int64_t> dims) {
 bool is_batch_of_matrices(const Value& value) {
   if (!value.strided || value.rank < 2) return true;
   std::array<std::int64_t, 3> dims{1, value.dims[value.rank - 2], value.dims[value.rank - 1]};
-  for (std::size_t i = 0; i + 2 < value.rank; ++i) dims[0] *= value.dims[i];
+  for (std::size_t i = 0; i + 2 < value.rank; ++i) dims[0] = product(dims[0], value.dims[i]);
   const auto flat = viewed(value, dims);
   if (!flat) return false;
   return flat->strides[1] == 1 || flat->strides[2] == 1 || flat->dims[1] == 1 || flat->dims[2] == 1;
@@ -146,7 +146,7 @@ void set_layout_like(Value& result, const Value& like) {
   std::int64_t stride = 1;
   for (std::size_t i = like.rank; i-- > 0;) {
     result.strides[order[i]] = stride;
-    stride *= std::max<std::int64_t>(like.dims[order[i]], 1);
+    stride = product(stride, std::max<std::int64_t>(like.dims[order[i]], 1));
   }
 }
 

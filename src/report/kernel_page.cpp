@@ -20,11 +20,11 @@ constexpr double kPageWidth = 1000, kLabels = 86, kLineHeight = 34, kBarHeight =
 constexpr std::size_t kMostLines = 24, kMostDrawn = 8000, kLongest = 30;
 
 /// The pass cut into lines of equal time.
-struct Lines {
+struct TimeLines {
   double seconds = 0;  ///< of each
   std::size_t count = 1;
 
-  explicit Lines(const KernelReport& report) {
+  explicit TimeLines(const KernelReport& report) {
     const double all = (report.captured ? report.profile->seconds : report.profile->eager).value();
     count = std::clamp<std::size_t>(report.profile->kernels.size() / 12, 1, kMostLines);
     seconds = all > 0 ? all / static_cast<double>(count) : 1;
@@ -56,7 +56,7 @@ std::string tip(const KernelReport& report, std::size_t i) {
 }
 
 /// A kernel may reach over the end of a line.
-std::string bars(const KernelReport& report, const Lines& lines, std::size_t i) {
+std::string bars(const KernelReport& report, const TimeLines& lines, std::size_t i) {
   const ProfiledKernel& kernel = report.profile->kernels[i];
   const double share = report.demand != nullptr ? report.demand->kernels[i].sm_share : 1;
   const double height = std::max(kBarHeight * share, 2.0);
@@ -77,7 +77,7 @@ std::string bars(const KernelReport& report, const Lines& lines, std::size_t i) 
 }
 
 std::string drawing(const KernelReport& report) {
-  const Lines lines(report);
+  const TimeLines lines(report);
   const auto& kernels = report.profile->kernels;
   std::string out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Kernels over time\">\n",
                                 kPageWidth, static_cast<double>(lines.count) * kLineHeight);
