@@ -89,8 +89,10 @@ Result<CalibratedDevice> with_calibration(Device device, const std::string& cali
   }
   out.device.calibration = std::move(taken);
   add_measured_rates(out.device);
-  if (out.device.calibration && !out.device.calibration->points.empty())
+  if (out.device.calibration && !out.device.calibration->points.empty()) {
     out.curves = std::make_shared<const hardware::OperatorCurves>(out.device.calibration->points);
+    out.device.calibration->points = {};  // the curves have them, and devices are copied
+  }
   return out;
 }
 
