@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/named.hpp"
+#include "hardware/operator_place.hpp"
 
 namespace plimsoll::hardware {
 namespace {
@@ -175,11 +176,6 @@ Tally tally(const OperatorCase& c, const Values& e) {
     case OperatorClass::counted: return {e[0], 0, 0, e[1], e[2]};
   }
   return {};
-}
-
-bool is_convolution(OperatorClass c) {
-  return c == OperatorClass::convolution || c == OperatorClass::grouped || c == OperatorClass::depthwise ||
-         c == OperatorClass::depthwise_channels_last;
 }
 
 }  // namespace

@@ -164,6 +164,16 @@ bool is_matrix_product(OperatorClass operator_class) {
          operator_class == batched || operator_class == attention;
 }
 
+bool is_convolution(OperatorClass operator_class) {
+  using enum OperatorClass;
+  return operator_class == convolution || operator_class == grouped || operator_class == depthwise ||
+         operator_class == depthwise_channels_last;
+}
+
+bool is_product(OperatorClass operator_class) {
+  return is_matrix_product(operator_class) || is_convolution(operator_class);
+}
+
 std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Arithmetic b) {
   if (a == b) return 0;
   if (is_matrix_product(operator_class)) return std::nullopt;

@@ -33,6 +33,10 @@ using OperatorPlace = std::array<double, kCoordinates>;
 
 /// Whether matrix units have kernels for the class.
 [[nodiscard]] bool is_matrix_product(OperatorClass operator_class);
+[[nodiscard]] bool is_convolution(OperatorClass operator_class);  ///< of any grouping and layout
+/// What networks are measured in FLOP/s for, and what peaks are given for: matrix products, and convolutions
+/// of each channel by itself.
+[[nodiscard]] bool is_product(OperatorClass operator_class);
 
 /// How far a point in another arithmetic is from one with the same extents. Nothing where it tells nothing:
 /// products in another format are other kernels.

@@ -69,6 +69,11 @@ Json real_json(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(text_json(text));
+  return list;
+}
 Json reals_json(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) list.push_back(real_json(value));

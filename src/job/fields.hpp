@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 /// A number; "nan", "inf" and "-inf" as text, for which JSON has no number.
 [[nodiscard]] Json real_json(double value);
 [[nodiscard]] Json reals_json(const std::vector<double>& values);
+[[nodiscard]] Json texts_json(const std::vector<std::string>& texts);
 /// The text of a document on one line. Never fails: all that went in was checked to be UTF-8 before.
 [[nodiscard]] std::string dump(const Json& document);
 

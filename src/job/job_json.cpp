@@ -19,12 +19,6 @@ constexpr double kYear = 365.0 * 24 * 3600;
 Json tensor_number(TensorId id) {
   return static_cast<std::int64_t>(id);
 }
-Json texts_json(const std::vector<std::string>& texts) {
-  Json list = Json::array();
-  for (const std::string& text : texts) list.push_back(text_json(text));
-  return list;
-}
-
 Json binding_json(const network::Binding& binding) {
   Json symbols = Json::array(), inputs = Json::array();
   for (const network::BoundSymbol& symbol : binding.symbols)

@@ -5,12 +5,6 @@ namespace {
 
 constexpr std::int64_t kMostDevices = 1 << 20, kMostPasses = 1 << 20;
 
-Json names_json(const std::vector<std::string>& names) {
-  Json list = Json::array();
-  for (const std::string& name : names) list.push_back(text_json(name));
-  return list;
-}
-
 Json if_any(const std::optional<std::int64_t>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
@@ -33,9 +27,9 @@ Json setting_json(const network::Setting& setting) {
           {"cudnn_benchmark", setting.cudnn_benchmark},
           {"optimizer", network::name(setting.optimizer)},
           {"loss", network::name(setting.loss)},
-          {"frozen", names_json(setting.frozen)},
+          {"frozen", texts_json(setting.frozen)},
           {"checkpoint", setting.checkpoint},
-          {"checkpoints", names_json(setting.checkpoints)},
+          {"checkpoints", texts_json(setting.checkpoints)},
           {"accumulate", setting.accumulate},
           {"zero_grad", network::name(setting.zero_grad)},
           {"fused_optimizer", setting.fused_optimizer},

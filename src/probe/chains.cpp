@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "hardware/operator_place.hpp"
 #include "probe/operator_names.hpp"
 
 namespace plimsoll::probe {
@@ -29,10 +30,6 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {{"fp32", Arithmetic::fp32, Arithmetic::tf32},
                            {"bf16", Arithmetic::bf16, Arithmetic::bf16}};
-
-bool is_convolution(OperatorClass c) {
-  return c == convolution || c == depthwise;
-}
 
 bool is_small(const OperatorCase& c) {
   const hardware::OperatorWork work = work_of(c);

@@ -13,11 +13,6 @@
 namespace plimsoll::program {
 namespace {
 
-bool multiplies(hardware::OperatorClass what) {
-  return hardware::is_matrix_product(what) || what == hardware::OperatorClass::depthwise ||
-         what == hardware::OperatorClass::depthwise_channels_last;
-}
-
 class CountingOfTheZoo : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(CountingOfTheZoo, KernelsMultiplyAsOftenAsIsCounted) {
@@ -29,7 +24,7 @@ TEST_P(CountingOfTheZoo, KernelsMultiplyAsOftenAsIsCounted) {
   ASSERT_TRUE(program) << program.error().text();
   double flops = 0;
   for (const hardware::OperatorCase& kernel : program->kernels)
-    if (multiplies(kernel.operator_class)) flops += hardware::work_of(kernel).flops;
+    if (hardware::is_product(kernel.operator_class)) flops += hardware::work_of(kernel).flops;
   const Counts counts = count(*network, *shapes, {.halve_causal = true});
   const double counted = 2 * static_cast<double>(counts.forward.macs.high);
   EXPECT_NEAR(flops / counted, 1, 1e-6);

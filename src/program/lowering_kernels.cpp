@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "hardware/operator_place.hpp"
 #include "program/lowering.hpp"
 #include "program/views.hpp"
 
@@ -16,14 +17,11 @@ hardware::Arithmetic Lowering::arithmetic(hardware::OperatorClass what, DataType
   if (type == DataType::bfloat16) return Arithmetic::bf16;
   if (type == DataType::float16) return Arithmetic::fp16;
   if (type == DataType::float32) {
-    const bool convolution = what == OperatorClass::convolution || what == OperatorClass::grouped ||
-                             what == OperatorClass::depthwise ||
-                             what == OperatorClass::depthwise_channels_last;
     const bool product =
         what == OperatorClass::matrix || what == OperatorClass::batched || what == OperatorClass::attention;
     const Precision p = setting_.precision;
     if (!platform_.gpu) return Arithmetic::fp32;  // others have no such units
-    if (convolution && p != Precision::fp32_strict) return Arithmetic::tf32;
+    if (is_convolution(what) && p != Precision::fp32_strict) return Arithmetic::tf32;
     return product && p == Precision::tf32 ? Arithmetic::tf32 : Arithmetic::fp32;
   }
   // Of other elements only their size counts.

@@ -5,8 +5,6 @@
 
 #include "network/operators.hpp"
 #include "network/saturating.hpp"
-#include "program/checkpoints.hpp"
-#include "program/convolution_workspace.hpp"
 #include "program/lowering.hpp"
 
 namespace plimsoll::estimate {

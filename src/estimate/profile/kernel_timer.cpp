@@ -13,7 +13,6 @@ using hardware::OperatorCase;
 using hardware::OperatorClass;
 using hardware::Prediction;
 
-constexpr double kNormal95 = 1.96;
 // What a product takes longer after a different kernel: of an H200, whose calibration has them; assumed for
 // every GPU that nobody has calibrated.
 constexpr double kProductChange = 1.185e-6, kHalfProductChange = 1.944e-6;  // s
@@ -32,11 +31,6 @@ std::int64_t fewer_rows(const OperatorCase& c) {
 }
 
 }  // namespace
-
-bool is_product(OperatorClass what) {
-  return hardware::is_matrix_product(what) || what == OperatorClass::depthwise ||
-         what == OperatorClass::depthwise_channels_last;
-}
 
 std::optional<KernelTime> KernelTimer::time(const OperatorCase& c) {
   if (curves_ == nullptr) return by_datasheet(c);

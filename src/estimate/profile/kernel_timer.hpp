@@ -30,7 +30,4 @@ class KernelTimer {
   std::map<hardware::OperatorCase, std::optional<KernelTime>> known_;
 };
 
-/// What networks are measured in FLOP/s for, and what peaks are given for.
-[[nodiscard]] bool is_product(hardware::OperatorClass what);
-
 }  // namespace plimsoll::estimate

@@ -8,7 +8,6 @@
 namespace plimsoll::estimate {
 namespace {
 
-constexpr double kWithin95 = 1.96;
 // The host's time per kernel, of an H200's machine; assumed for every GPU that nobody has calibrated.
 constexpr double kEagerLaunch = 1.111e-5;  // s
 
@@ -23,10 +22,10 @@ std::optional<hardware::DeviceFigure> eager_launch(const Target& target) {
 }  // namespace
 
 Seconds ProfiledKernel::low() const {
-  return seconds * std::exp(-kWithin95 * log_error);
+  return seconds * std::exp(-kNormal95 * log_error);
 }
 Seconds ProfiledKernel::high() const {
-  return seconds * std::exp(kWithin95 * log_error);
+  return seconds * std::exp(kNormal95 * log_error);
 }
 
 std::string_view name(Bottleneck bottleneck) {

@@ -9,6 +9,9 @@
 
 namespace plimsoll::estimate {
 
+/// Standard deviations on either side within which 95 % of a normal distribution lie.
+inline constexpr double kNormal95 = 1.96;
+
 /// One kernel's time, and what decides it.
 struct KernelTime {
   Seconds seconds;

@@ -6,9 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "estimate/profile/kernel_timer.hpp"
+#include "estimate/profile/roofline.hpp"
 #include "estimate/time/energy.hpp"
 #include "hardware/ceilings.hpp"
+#include "hardware/operator_place.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -22,8 +23,7 @@ using program::Program;
 constexpr double kCommonError = 0.06, kShortKernelError = 0.13;
 constexpr double kShortKernel = 20e-6;         // s
 constexpr double kCommonRooflineError = 0.25;  // the datasheet's
-constexpr double kNormal95 = 1.96;
-constexpr double kTensorOverhead = 1e-5;  // s per tensor that is loaded
+constexpr double kTensorOverhead = 1e-5;       // s per tensor that is loaded
 
 /// What is summed over kernels, of a layer or of all.
 struct Sum {
