@@ -18,8 +18,8 @@ enum class Sharing { naive, mps };
 /// Names and values for a process's environment.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// A command to run, and the limits within which.
-struct Job {
+/// What is to be run: a command, where, and the limits within which. What became of it is not part of it.
+struct JobSpec {
   std::vector<std::string> command;
   std::string experiment = "Default";
   std::string workload = {};  ///< jobs of one experiment and workload start together
@@ -39,13 +39,7 @@ struct Job {
   std::vector<std::pair<std::string, std::string>> tags = {};
   std::vector<std::string> metric_patterns = {};
   std::vector<std::filesystem::path> artifacts = {};
-
-  /// Written back into a jobs file: how it ended the last time, and that run.
-  std::string status = {};
-  std::string run = {};
-  std::size_t place = 0;  ///< row of the file, from 1
-
-  [[nodiscard]] bool is_finished() const { return status == "FINISHED"; }
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
 }  // namespace plimsoll::running

@@ -18,14 +18,14 @@ constexpr std::size_t kLargestFile = std::size_t{16} << 20;
 /// What a column does with a cell that is not empty.
 struct ColumnRule {
   std::string_view name;  // as people write it; compared without case, spaces, '_' and '-'
-  Status (*take)(Job& job, const std::string& cell);
+  Status (*take)(JobRow& row, const std::string& cell);
 };
 
-Status take_devices(Job& job, const std::string& cell) {
+Status take_devices(JobRow& row, const std::string& cell) {
   std::string_view rest = cell;
   while (!rest.empty()) {
     const auto end = std::min(rest.find_first_of("+;, "), rest.size());
-    if (end > 0) job.devices.emplace_back(rest.substr(0, end));
+    if (end > 0) row.spec.devices.emplace_back(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return {};
@@ -40,13 +40,13 @@ Status take_count(std::optional<std::int64_t>& target, std::string_view cell) {
   return {};
 }
 
-Status take_percentage(Job& job, const std::string& cell) {
+Status take_percentage(JobRow& row, const std::string& cell) {
   double value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   const std::string_view rest(end, static_cast<std::size_t>(cell.data() + cell.size() - end));
   if (error != std::errc() || (!rest.empty() && rest != "%") || !(value > 0 && value <= 100))
     return fail("'{}' is not a percentage between 0 and 100", printable(cell.substr(0, 40)));
-  job.mps_percentage = value;
+  row.spec.mps_percentage = value;
   return {};
 }
 
@@ -58,24 +58,24 @@ Status set(T& target, Result<Parsed> parsed) {
 }
 
 /// radT's file and its parameters are a Python program and its arguments.
-Status take_file(Job& job, const std::string& cell) {
-  job.command.insert(job.command.begin(), {"python3", cell});
+Status take_file(JobRow& row, const std::string& cell) {
+  row.spec.command.insert(row.spec.command.begin(), {"python3", cell});
   return {};
 }
-Status take_params(Job& job, const std::string& cell) {
+Status take_params(JobRow& row, const std::string& cell) {
   Result<std::vector<std::string>> words = split_words(cell);
   if (!words) return std::unexpected(std::move(words).error());
-  job.command.insert(job.command.end(), words->begin(), words->end());
+  row.spec.command.insert(row.spec.command.end(), words->begin(), words->end());
   return {};
 }
 
-Status take_command(Job& job, const std::string& cell) {
-  job.command = {cell};  // so that a command that cannot be split is not said to be missing as well
-  return set(job.command, split_words(cell));
+Status take_command(JobRow& row, const std::string& cell) {
+  row.spec.command = {cell};  // so that a command that cannot be split is not said to be missing as well
+  return set(row.spec.command, split_words(cell));
 }
 
 /// radT's listeners: what they read is sampled in any case.
-Status take_listeners(Job&, const std::string& cell) {
+Status take_listeners(JobRow&, const std::string& cell) {
   constexpr std::string_view kKnown[] = {"smi", "dcgmi", "top", "iostat", "ps", "free"};
   std::string_view rest = cell;
   while (!rest.empty()) {
@@ -93,32 +93,42 @@ Status take_listeners(Job&, const std::string& cell) {
 
 const ColumnRule kColumns[] = {
     {"Experiment",
-     [](Job& job, const std::string& cell) { return set<std::string, std::string>(job.experiment, cell); }},
+     [](JobRow& row, const std::string& cell) {
+       return set<std::string, std::string>(row.spec.experiment, cell);
+     }},
     {"Workload",
-     [](Job& job, const std::string& cell) { return set<std::string, std::string>(job.workload, cell); }},
-    {"Name", [](Job& job, const std::string& cell) { return set<std::string, std::string>(job.name, cell); }},
+     [](JobRow& row, const std::string& cell) {
+       return set<std::string, std::string>(row.spec.workload, cell);
+     }},
+    {"Name",
+     [](JobRow& row, const std::string& cell) { return set<std::string, std::string>(row.spec.name, cell); }},
     {"Status",
-     [](Job& job, const std::string& cell) { return set<std::string, std::string>(job.status, cell); }},
-    {"Run", [](Job& job, const std::string& cell) { return set<std::string, std::string>(job.run, cell); }},
+     [](JobRow& row, const std::string& cell) { return set<std::string, std::string>(row.status, cell); }},
+    {"Run",
+     [](JobRow& row, const std::string& cell) { return set<std::string, std::string>(row.run, cell); }},
     {"Devices", take_devices},
-    {"Collocation", [](Job& job, const std::string& cell) { return set(job.sharing, parse_sharing(cell)); }},
-    {"Mode", [](Job& job, const std::string& cell) { return set(job.sharing, parse_sharing(cell)); }},
+    {"Collocation",
+     [](JobRow& row, const std::string& cell) { return set(row.spec.sharing, parse_sharing(cell)); }},
+    {"Mode", [](JobRow& row, const std::string& cell) { return set(row.spec.sharing, parse_sharing(cell)); }},
     {"File", take_file},
     {"Listeners", take_listeners},
     {"Params", take_params},
     {"Command", take_command},
     {"Directory",
-     [](Job& job, const std::string& cell) {
-       job.directory = cell;
+     [](JobRow& row, const std::string& cell) {
+       row.spec.directory = cell;
        return Status{};
      }},
     {"MPS percentage", take_percentage},
-    {"MPS memory", [](Job& job, const std::string& cell) { return set(job.mps_memory, parse_size(cell)); }},
-    {"Need", [](Job& job, const std::string& cell) { return set(job.need, parse_size(cell)); }},
-    {"Estimate", [](Job& job, const std::string& cell) { return set(job.estimate, split_words(cell)); }},
+    {"MPS memory",
+     [](JobRow& row, const std::string& cell) { return set(row.spec.mps_memory, parse_size(cell)); }},
+    {"Need", [](JobRow& row, const std::string& cell) { return set(row.spec.need, parse_size(cell)); }},
+    {"Estimate",
+     [](JobRow& row, const std::string& cell) { return set(row.spec.estimate, split_words(cell)); }},
     {"Time limit",
-     [](Job& job, const std::string& cell) { return set(job.time_limit, parse_duration(cell)); }},
-    {"Epoch limit", [](Job& job, const std::string& cell) { return take_count(job.epoch_limit, cell); }},
+     [](JobRow& row, const std::string& cell) { return set(row.spec.time_limit, parse_duration(cell)); }},
+    {"Epoch limit",
+     [](JobRow& row, const std::string& cell) { return take_count(row.spec.epoch_limit, cell); }},
 };
 
 std::string plain(std::string_view name) {
@@ -141,7 +151,7 @@ std::vector<std::string_view> column_names() {
 }
 
 /// What must hold between the columns of one job.
-std::optional<Error> contradiction(const Job& job) {
+std::optional<Error> contradiction(const JobSpec& job) {
   if (job.command.empty())
     return Error{"there is no command", {}, "Give it in a column Command, or File and Params."};
   if (job.sharing != Sharing::mps && (job.mps_percentage || job.mps_memory))
@@ -150,15 +160,16 @@ std::optional<Error> contradiction(const Job& job) {
 }
 
 /// What must hold between the jobs of one workload: they share a device in one way.
-void check_workloads(const std::vector<Job>& jobs, std::vector<Error>& errors) {
-  std::map<std::pair<std::string, std::string>, const Job*> first;
-  for (const Job& job : jobs) {
+void check_workloads(const std::vector<JobRow>& rows, std::vector<Error>& errors) {
+  std::map<std::pair<std::string, std::string>, const JobSpec*> first;
+  for (const JobRow& row : rows) {
+    const JobSpec& job = row.spec;
     if (job.workload.empty()) continue;
     const auto [it, added] = first.try_emplace({job.experiment, job.workload}, &job);
     if (!added && it->second->sharing != job.sharing)
       errors.push_back({fmt::format("workload '{}' is {} in one row and {} in another",
                                     printable(job.workload), name(it->second->sharing), name(job.sharing)),
-                        fmt::format("row {}", job.place)});
+                        fmt::format("row {}", row.place)});
   }
 }
 
@@ -172,8 +183,9 @@ std::size_t column_of(JobsFile& file, std::string_view title) {
 
 Status write_status_beside(const JobsFile& file) {
   std::vector<CsvRow> rows{{{"Place", "Workload", "Name", "Status", "Run"}, 0}};
-  for (const Job& job : file.jobs)
-    rows.push_back({{fmt::format("{}", job.place), job.workload, job.name, job.status, job.run}, 0});
+  for (const JobRow& job : file.jobs)
+    rows.push_back(
+        {{fmt::format("{}", job.place), job.spec.workload, job.spec.name, job.status, job.run}, 0});
   return write_file(file.path.string() + ".status.csv", write_csv(rows));
 }
 
@@ -185,9 +197,9 @@ void read_status_beside(JobsFile& file) {
   if (!rows) return;
   for (const CsvRow& row : *rows) {
     if (row.cells.size() != 5) continue;
-    for (Job& job : file.jobs)
-      if (fmt::format("{}", job.place) == row.cells[0] && job.workload == row.cells[1] &&
-          job.name == row.cells[2]) {
+    for (JobRow& job : file.jobs)
+      if (fmt::format("{}", job.place) == row.cells[0] && job.spec.workload == row.cells[1] &&
+          job.spec.name == row.cells[2]) {
         job.status = row.cells[3];
         job.run = row.cells[4];
       }
@@ -214,7 +226,7 @@ AllErrors<JobsFile> parse_csv_jobs(std::string_view text) {
   for (std::size_t i = 1; i < rows->size(); ++i) {
     const CsvRow& row = (*rows)[i];
     const std::string where = fmt::format("line {}", row.line);
-    Job job;
+    JobRow job;
     job.place = i;
     if (row.cells.size() > columns.size())
       errors.push_back(
@@ -224,7 +236,7 @@ AllErrors<JobsFile> parse_csv_jobs(std::string_view text) {
       if (Status taken = columns[c]->take(job, row.cells[c]); !taken)
         errors.push_back(std::move(taken).error().within(fmt::format("{}: {}", where, columns[c]->name)));
     }
-    if (auto wrong = contradiction(job)) errors.push_back(std::move(*wrong).within(where));
+    if (auto wrong = contradiction(job.spec)) errors.push_back(std::move(*wrong).within(where));
     file.jobs.push_back(std::move(job));
   }
   check_workloads(file.jobs, errors);
@@ -248,7 +260,7 @@ AllErrors<JobsFile> read_jobs(const std::filesystem::path& path) {
 }
 
 Status write_status(JobsFile& file, std::size_t index) {
-  const Job& job = file.jobs.at(index);
+  const JobRow& job = file.jobs.at(index);
   if (file.rows.empty()) return write_status_beside(file);
   for (const auto& [title, value] : {std::pair("Status", &job.status), std::pair("Run", &job.run)}) {
     const std::size_t column = column_of(file, title);

@@ -11,9 +11,20 @@
 
 namespace plimsoll::running {
 
+/// A job of a file, and what the file says became of it.
+struct JobRow {
+  JobSpec spec = {};
+  std::string status = {};  ///< how it ended the last time; empty: never run
+  std::string run = {};     ///< that run
+  std::size_t place = 0;    ///< row of the file, from 1
+  friend bool operator==(const JobRow&, const JobRow&) = default;
+
+  [[nodiscard]] bool is_finished() const { return status == "FINISHED"; }
+};
+
 /// Jobs in the order of their file, and what is needed to write their status back.
 struct JobsFile {
-  std::vector<Job> jobs;
+  std::vector<JobRow> jobs;
   std::filesystem::path path = {};
   std::vector<CsvRow> rows = {};  ///< of a CSV: as it was read, header included
 };

@@ -25,10 +25,10 @@ TEST(JobsFile, UnderstandsRadtsColumns) {
       "cifar,2,FINISHED,0123abcd,0+1,MPS,train.py,,\n");
   ASSERT_TRUE(file) << all(file.error());
   ASSERT_EQ(file->jobs.size(), 2U);
-  EXPECT_THAT(file->jobs[0].command, ElementsAre("python3", "train.py", "--lr", "0.1", "--name", "a b"));
-  EXPECT_EQ(file->jobs[0].sharing, Sharing::naive);
-  EXPECT_THAT(file->jobs[1].devices, ElementsAre("0", "1"));
-  EXPECT_EQ(file->jobs[1].sharing, Sharing::mps);
+  EXPECT_THAT(file->jobs[0].spec.command, ElementsAre("python3", "train.py", "--lr", "0.1", "--name", "a b"));
+  EXPECT_EQ(file->jobs[0].spec.sharing, Sharing::naive);
+  EXPECT_THAT(file->jobs[1].spec.devices, ElementsAre("0", "1"));
+  EXPECT_EQ(file->jobs[1].spec.sharing, Sharing::mps);
   EXPECT_TRUE(file->jobs[1].is_finished());
   EXPECT_EQ(file->jobs[1].run, "0123abcd");
 }
@@ -99,7 +99,7 @@ environment = { SEED = 3, NAME = "x" }
   auto file = read_jobs(path);
   ASSERT_TRUE(file) << all(file.error());
   ASSERT_EQ(file->jobs.size(), 3U);
-  const Job& small = file->jobs[1];
+  const JobSpec& small = file->jobs[1].spec;
   EXPECT_EQ(small.name, "small-2");
   EXPECT_EQ(small.experiment, "study");
   EXPECT_THAT(small.command, ElementsAre("python3", "train.py", "a b"));
@@ -107,7 +107,7 @@ environment = { SEED = 3, NAME = "x" }
   EXPECT_EQ(small.mps_percentage, 25);
   EXPECT_EQ(small.mps_memory, 4 * kGiB);
   EXPECT_EQ(small.time_limit, Seconds(120));
-  EXPECT_THAT(file->jobs[2].environment, ElementsAre(std::pair("NAME", "x"), std::pair("SEED", "3")));
+  EXPECT_THAT(file->jobs[2].spec.environment, ElementsAre(std::pair("NAME", "x"), std::pair("SEED", "3")));
   file->jobs[1].status = "FINISHED";
   file->jobs[1].run = "beef";
   ASSERT_TRUE(write_status(*file, 1));

@@ -158,7 +158,7 @@ Result<double> parse_percentage(const std::string& text) {
 }
 
 /// Settings that a workload may give for all its jobs, and a job for itself.
-void read_settings(const Reader& reader, Job& job) {
+void read_settings(const Reader& reader, JobSpec& job) {
   reader.text("experiment", job.experiment);
   reader.words("devices", job.devices, false);
   reader.parsed("mode", job.sharing, [](const std::string& text) { return parse_sharing(text); });
@@ -177,7 +177,7 @@ void read_settings(const Reader& reader, Job& job) {
   reader.pairs("tags", job.tags);
 }
 
-void read_job(const toml::table& table, Job job, JobsFile& file, std::vector<Error>& errors) {
+void read_job(const toml::table& table, JobSpec job, JobsFile& file, std::vector<Error>& errors) {
   const Reader reader(table, errors);
   reader.only({"command", "name", "count", "experiment", "devices", "directory", "time_limit", "epoch_limit",
                "mps_percentage", "mps_memory", "need", "estimate", "metric_patterns", "environment", "params",
@@ -197,8 +197,7 @@ void read_job(const toml::table& table, Job job, JobsFile& file, std::vector<Err
   const std::string name = job.name;
   for (std::int64_t i = 1; i <= count; ++i) {
     if (count > 1) job.name = fmt::format("{}-{}", name.empty() ? "job" : name, i);
-    job.place = file.jobs.size() + 1;
-    file.jobs.push_back(job);
+    file.jobs.push_back({.spec = job, .place = file.jobs.size() + 1});
   }
 }
 
@@ -219,7 +218,7 @@ AllErrors<JobsFile> parse_toml_jobs(std::string_view text) {
   const Reader reader(root, errors);
   reader.only({"experiment", "devices", "directory", "time_limit", "epoch_limit", "mode", "environment",
                "tags", "params", "metric_patterns", "workload"});
-  Job defaults;
+  JobSpec defaults;
   read_settings(reader, defaults);
   const toml::array* workloads = root.get_as<toml::array>("workload");
   if (workloads == nullptr || !workloads->is_homogeneous(toml::node_type::table))
@@ -234,7 +233,7 @@ AllErrors<JobsFile> parse_toml_jobs(std::string_view text) {
     workload.only({"name", "experiment", "devices", "directory", "time_limit", "epoch_limit", "mode",
                    "mps_percentage", "mps_memory", "need", "estimate", "metric_patterns", "environment",
                    "params", "tags", "job"});
-    Job job = defaults;
+    JobSpec job = defaults;
     job.workload = fmt::format("workload-{}", ++number);
     workload.text("name", job.workload);
     read_settings(workload, job);

@@ -115,7 +115,7 @@ int open_without_links(int directory, const std::filesystem::path& path) {
   return ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
 }
 
-std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
+std::vector<std::string> keep_files(const JobSpec& job, const std::vector<std::string>& named,
                                     const fs::path& artifacts) {
   constexpr std::size_t kMostTroubles = 5;
   const fs::path directory = job.directory.empty() ? fs::path(".") : job.directory;

@@ -10,7 +10,7 @@ namespace plimsoll::running {
 /// Puts files that the command left into the run's artifacts, by their names; what cannot be kept is told.
 /// Those of the job (`--artifact`) may lie anywhere. Those that the command itself has `named` lie below its
 /// directory, also where a symbolic link leads: what it prints may be somebody else's words.
-[[nodiscard]] std::vector<std::string> keep_files(const Job& job, const std::vector<std::string>& named,
+[[nodiscard]] std::vector<std::string> keep_files(const JobSpec& job, const std::vector<std::string>& named,
                                                   const std::filesystem::path& artifacts);
 
 /// How a named file is opened where the kernel has no openat2, or a sandbox forbids it: no link is followed

@@ -40,7 +40,7 @@ class KeptFiles : public testing::Test {
   }
 
   Result<TemporaryDirectory> directory_ = TemporaryDirectory::make();
-  Job job_;
+  JobSpec job_;
 };
 
 TEST_F(KeptFiles, OfTheJobsDirectoryAreKept) {

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What `plimsoll estimate` says that the job takes on the device.
-Result<Bytes> estimated(const Job& job, const SessionOptions& options) {
+Result<Bytes> estimated(const JobSpec& job, const SessionOptions& options) {
   ProcessOptions process;
   process.argv = {options.program, "estimate"};
   process.argv.insert(process.argv.end(), job.estimate.begin(), job.estimate.end());
@@ -50,7 +50,7 @@ void add_device_tags(const std::vector<ChosenDevice>& devices, std::map<std::str
   if (!devices.front().name.empty()) tags.try_emplace("plimsoll.device.0.name", devices.front().name);
 }
 
-std::map<std::string, std::string> settings_tags(const Job& job, const Launch& launch,
+std::map<std::string, std::string> settings_tags(const JobSpec& job, const Launch& launch,
                                                  const SessionOptions& options) {
   std::map<std::string, std::string> tags = launch.tags;
   tags["plimsoll.mode"] = launch.mode;
@@ -75,7 +75,7 @@ std::map<std::string, std::string> settings_tags(const Job& job, const Launch& l
 
 }  // namespace
 
-std::optional<Need> need_of(const Job& job, store::Store& store, const SessionOptions& options) {
+std::optional<Need> need_of(const JobSpec& job, store::Store& store, const SessionOptions& options) {
   if (job.need) return Need{*job.need, "given"};
   if (!job.estimate.empty())
     if (const auto bytes = estimated(job, options)) return Need{*bytes, "plimsoll estimate"};
@@ -83,7 +83,7 @@ std::optional<Need> need_of(const Job& job, store::Store& store, const SessionOp
   return {};
 }
 
-void prove_limits(Launch& launch, const Job& job, const MpsDaemon& daemon, const SessionOptions& options,
+void prove_limits(Launch& launch, const JobSpec& job, const MpsDaemon& daemon, const SessionOptions& options,
                   std::map<std::string, Result<std::string>>& known) {
   const Variables limits = daemon.client_variables(job.mps_percentage, job.mps_memory);
   launch.variables.insert(launch.variables.end(), limits.begin(), limits.end());
@@ -101,7 +101,7 @@ void prove_limits(Launch& launch, const Job& job, const MpsDaemon& daemon, const
     launch.tags["plimsoll.mps.unproven"] = found->second.error().text();
 }
 
-Result<std::string> create_record(const Job& job, const Launch& launch, store::Store& store,
+Result<std::string> create_record(const JobSpec& job, const Launch& launch, store::Store& store,
                                   const SessionOptions& options, const nvml::Library* nvml) {
   Provenance provenance = provenance_of(job, options.recorded_variables);
   store::NewRun run;

@@ -25,14 +25,15 @@ struct Launch {
 
 /// The job's need of GPU memory: as given, as estimated, or as its own last run took; nothing where all are
 /// silent.
-[[nodiscard]] std::optional<Need> need_of(const Job& job, store::Store& store, const SessionOptions& options);
+[[nodiscard]] std::optional<Need> need_of(const JobSpec& job, store::Store& store,
+                                          const SessionOptions& options);
 
 /// The limits of an MPS client, proven: what CUDA gives a process with these very variables.
-void prove_limits(Launch& launch, const Job& job, const MpsDaemon& daemon, const SessionOptions& options,
+void prove_limits(Launch& launch, const JobSpec& job, const MpsDaemon& daemon, const SessionOptions& options,
                   std::map<std::string, Result<std::string>>& known);
 
 /// Opens the run's record.
-[[nodiscard]] Result<std::string> create_record(const Job& job, const Launch& launch, store::Store& store,
+[[nodiscard]] Result<std::string> create_record(const JobSpec& job, const Launch& launch, store::Store& store,
                                                 const SessionOptions& options, const nvml::Library* nvml);
 
 }  // namespace plimsoll::running

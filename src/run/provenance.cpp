@@ -103,7 +103,7 @@ void add_host(Provenance& out) {
   out.tags["plimsoll.host.cores"] = fmt::format("{}", ::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-void add_environment(const Job& job, const std::vector<std::string>& chosen, Provenance& out) {
+void add_environment(const JobSpec& job, const std::vector<std::string>& chosen, Provenance& out) {
   std::map<std::string, std::string> kept;
   const auto keep = [&](std::string_view name, std::string_view value) {
     const bool known =
@@ -121,7 +121,7 @@ void add_environment(const Job& job, const std::vector<std::string>& chosen, Pro
       nlohmann::ordered_json(kept).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::optional<std::string> python_of(const Job& job) {
+std::optional<std::string> python_of(const JobSpec& job) {
   // Only what is run anyway: an argument that looks like a Python is not ours to start.
   if (job.command.empty() ||
       !RE2::FullMatch(fs::path(job.command.front()).filename().string(), "python[0-9.]*"))
@@ -136,7 +136,7 @@ std::string this_host() {
   return ::uname(&system) == 0 ? system.nodename : "";
 }
 
-Provenance provenance_of(const Job& job, const std::vector<std::string>& variables) {
+Provenance provenance_of(const JobSpec& job, const std::vector<std::string>& variables) {
   Provenance out;
   add_host(out);
   const fs::path directory = job.directory.empty() ? fs::path(".") : job.directory;
@@ -153,7 +153,7 @@ Provenance provenance_of(const Job& job, const std::vector<std::string>& variabl
   return out;
 }
 
-Provenance python_versions(const Job& job) {
+Provenance python_versions(const JobSpec& job) {
   using std::chrono::seconds;
   Provenance out;
   const auto python = python_of(job);
@@ -171,7 +171,7 @@ Provenance python_versions(const Job& job) {
   return out;
 }
 
-std::string fingerprint(const Job& job) {
+std::string fingerprint(const JobSpec& job) {
   // FNV-1a: it only has to tell one user's commands apart.
   std::uint64_t hash = 0xcbf29ce484222325U;
   const auto mix = [&](std::string_view text) {

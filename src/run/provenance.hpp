@@ -19,15 +19,15 @@ struct Provenance {
 /// Host, user, kernel, git revision and diff of the directory, chosen variables of the environment, without
 /// secrets. Asks
 /// `git`, with a time limit; what does not answer is absent.
-[[nodiscard]] Provenance provenance_of(const Job& job, const std::vector<std::string>& variables);
+[[nodiscard]] Provenance provenance_of(const JobSpec& job, const std::vector<std::string>& variables);
 
 /// `pip freeze` of the Python that the command starts, and its version; nothing where it starts none. Slow (a
 /// second or more), so it is asked while the command runs.
-[[nodiscard]] Provenance python_versions(const Job& job);
+[[nodiscard]] Provenance python_versions(const JobSpec& job);
 
 [[nodiscard]] std::string this_host();
 
 /// Same command, same directory: the same work. 16 hexadecimal digits.
-[[nodiscard]] std::string fingerprint(const Job& job);
+[[nodiscard]] std::string fingerprint(const JobSpec& job);
 
 }  // namespace plimsoll::running

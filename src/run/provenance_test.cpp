@@ -18,7 +18,7 @@ TEST(Provenance, KeepsChosenVariablesAndNoOthers) {
   ASSERT_EQ(setenv("CUDA_PLIMSOLL_TEST", "1", 1), 0);
   ASSERT_EQ(setenv("PLIMSOLL_OTHER_TEST", "private-value", 1), 0);
   ASSERT_EQ(setenv("CUDA_SECRET_TEST", "hunter2", 1), 0);
-  Job job{.command = {"true"}};
+  JobSpec job{.command = {"true"}};
   job.environment = {{"SEED", "3"}};
   const std::string kept = provenance_of(job, {}).files.at("environment.json");
   EXPECT_THAT(kept, HasSubstr("\"CUDA_PLIMSOLL_TEST\": \"1\""));
@@ -43,7 +43,7 @@ TEST(Provenance, TellsTheRevisionAndWhatIsNotCommitted) {
   ASSERT_TRUE(write_file(directory->path() / "a.py", "x = 1\n"));
   git({"add", "."});
   git({"commit", "-qm", "a"});
-  Job job{.command = {"true"}};
+  JobSpec job{.command = {"true"}};
   job.directory = directory->path();
   // git has some seconds to answer, which a very busy machine may not give it at once.
   const auto told = [&] {
@@ -79,10 +79,10 @@ TEST(Provenance, TellsTheRevisionAndWhatIsNotCommitted) {
 }
 
 TEST(Provenance, AFingerprintIsOfCommandAndDirectory) {
-  const Job a{.command = {"a", "b"}};
-  EXPECT_EQ(fingerprint(a), fingerprint(Job{.command = {"a", "b"}}));
-  EXPECT_NE(fingerprint(a), fingerprint(Job{.command = {"ab"}}));
-  Job elsewhere = a;
+  const JobSpec a{.command = {"a", "b"}};
+  EXPECT_EQ(fingerprint(a), fingerprint(JobSpec{.command = {"a", "b"}}));
+  EXPECT_NE(fingerprint(a), fingerprint(JobSpec{.command = {"ab"}}));
+  JobSpec elsewhere = a;
   elsewhere.directory = "/tmp";
   EXPECT_NE(fingerprint(a), fingerprint(elsewhere));
 }

@@ -75,7 +75,7 @@ bool overlap(const std::vector<ChosenDevice>& a, const std::vector<ChosenDevice>
 
 class Session {
  public:
-  Session(const std::vector<Job>& jobs, const SessionOptions& options, const Listener& listener,
+  Session(const std::vector<JobSpec>& jobs, const SessionOptions& options, const Listener& listener,
           SignalSource signals, RuntimeDirectory directory)
       : jobs_(jobs),
         options_(options),
@@ -170,12 +170,12 @@ class Session {
     for (const std::string& sentence : recorder_->take_troubles()) warn(sentence);
   }
   [[nodiscard]] std::string title(std::size_t job) const {
-    const Job& of = jobs_[job];
+    const JobSpec& of = jobs_[job];
     if (!of.name.empty()) return of.name;
     return of.command.empty() ? fmt::format("job {}", job + 1) : of.command.front();
   }
 
-  Result<std::vector<ChosenDevice>> devices_of(const Job& job) const {
+  Result<std::vector<ChosenDevice>> devices_of(const JobSpec& job) const {
     if (!job.devices.empty()) return choose_devices(nvml_.get(), job.devices);
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     return visible_devices(nvml_.get(),
@@ -185,7 +185,7 @@ class Session {
   Status form_workloads() {
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      const Job& job = jobs_[i];
+      const JobSpec& job = jobs_[i];
       Result<std::vector<ChosenDevice>> devices = devices_of(job);
       if (!devices) return std::unexpected(std::move(devices).error().within(title(i)));
       if (job.sharing == Sharing::mps && devices->empty())
@@ -250,7 +250,7 @@ class Session {
   }
 
   Launch prepare(std::size_t index, Active& active) {
-    const Job& job = jobs_[index];
+    const JobSpec& job = jobs_[index];
     Launch launch;
     launch.job = index;
     launch.retry = active.workload.retry;
@@ -321,7 +321,7 @@ class Session {
 
   void start(Active& active, Launch launch) {
     const std::size_t index = launch.job;
-    const Job& job = jobs_[index];
+    const JobSpec& job = jobs_[index];
     Result<std::string> id = create_record(job, launch, *store_, options_, nvml_.get());
     if (!id) return end_unstarted(index, Outcome::failed, id.error().text());
     const int number = ++last_number_;
@@ -347,7 +347,7 @@ class Session {
     if (alone) static_cast<void>(store_->change(*id, {.tags = {{"plimsoll.alone", alone->run}}}));
     recorder_->begin(number, *id, gpus, alone);
     if (Status noted = directory_.note_run(*id); !noted) say(noted.error().text());
-    Job wrapped = job;
+    JobSpec wrapped = job;
     wrapped.command = profiled(options_.profiler, job.command, place.artifacts);
     Result<std::unique_ptr<Watch>> watch =
         Watch::start(wrapped, options_.watch, std::move(place), *recorder_);
@@ -565,7 +565,7 @@ class Session {
     }
   }
 
-  const std::vector<Job>& jobs_;
+  const std::vector<JobSpec>& jobs_;
   const SessionOptions& options_;
   const Listener& listener_;
   SignalSource signals_;
@@ -589,7 +589,7 @@ class Session {
 
 }  // namespace
 
-Result<SessionResult> run_session(const std::vector<Job>& jobs, const SessionOptions& options,
+Result<SessionResult> run_session(const std::vector<JobSpec>& jobs, const SessionOptions& options,
                                   const Listener& listener) {
   const auto base = RuntimeDirectory::base();
   if (!base) return std::unexpected(base.error());

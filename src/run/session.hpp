@@ -59,8 +59,8 @@ struct SessionResult {
 /// Runs jobs, those of one workload together, workloads on the same device one after the other and on
 /// different devices at once, and records each. Fails only where nothing could be begun; how the jobs ended
 /// is the result. Takes over this process's signals while it lasts.
-[[nodiscard]] Result<SessionResult> run_session(const std::vector<Job>& jobs, const SessionOptions& options,
-                                                const Listener& listener);
+[[nodiscard]] Result<SessionResult> run_session(const std::vector<JobSpec>& jobs,
+                                                const SessionOptions& options, const Listener& listener);
 
 /// Ends what a killed Plimsoll left behind, and marks its runs in the store as lost.
 [[nodiscard]] Status recover(store::Store& store, const std::function<void(const std::string&)>& say);

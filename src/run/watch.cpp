@@ -42,7 +42,7 @@ std::int64_t kernel_memory_kills(const std::filesystem::path& proc, const std::f
   return machine ? static_cast<std::int64_t>(telemetry::number_after(*machine, "oom_kill ").value_or(0)) : 0;
 }
 
-Result<std::unique_ptr<Watch>> Watch::start(const Job& job, const WatchOptions& options, Place place,
+Result<std::unique_ptr<Watch>> Watch::start(const JobSpec& job, const WatchOptions& options, Place place,
                                             Recorder& recorder) {
   std::vector<MetricPattern> patterns;
   for (const std::string& text : job.metric_patterns) {
@@ -77,7 +77,7 @@ Result<std::unique_ptr<Watch>> Watch::start(const Job& job, const WatchOptions& 
   return watch;
 }
 
-Watch::Watch(Job job, const WatchOptions& options, Place place, Recorder& recorder, Child child,
+Watch::Watch(JobSpec job, const WatchOptions& options, Place place, Recorder& recorder, Child child,
              MetricSocket socket, std::vector<MetricPattern> patterns)
     : job_(std::move(job)),
       options_(options),

@@ -45,12 +45,12 @@ class Watch {
     bool inherit_input = false;
   };
 
-  [[nodiscard]] static Result<std::unique_ptr<Watch>> start(const Job& job, const WatchOptions& options,
+  [[nodiscard]] static Result<std::unique_ptr<Watch>> start(const JobSpec& job, const WatchOptions& options,
                                                             Place place, Recorder& recorder);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  [[nodiscard]] const Job& job() const { return job_; }
+  [[nodiscard]] const JobSpec& job() const { return job_; }
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
 
@@ -81,7 +81,7 @@ class Watch {
   [[nodiscard]] std::vector<pid_t> take_orphans();
 
  private:
-  Watch(Job job, const WatchOptions& options, Place place, Recorder& recorder, Child child,
+  Watch(JobSpec job, const WatchOptions& options, Place place, Recorder& recorder, Child child,
         MetricSocket socket, std::vector<MetricPattern> patterns);
   void take_text(std::string_view text, Passage* passage);
   void take_line(std::string_view line);
@@ -92,7 +92,7 @@ class Watch {
   bool look_for_orphans(Clock::time_point now);
   [[nodiscard]] std::string mark() const;
 
-  Job job_;
+  JobSpec job_;
   WatchOptions options_;
   Place place_;
   Recorder& recorder_;

@@ -17,8 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto csv = running::parse_csv_jobs(text);
   if (!csv && csv.error().empty()) std::abort();
   if (csv)
-    for (const running::Job& job : csv->jobs)
-      if (job.command.empty()) std::abort();
+    for (const running::JobRow& job : csv->jobs)
+      if (job.spec.command.empty()) std::abort();
   if (const auto rows = running::read_csv(text)) {
     const auto again = running::read_csv(running::write_csv(*rows));
     if (!again || again->size() > rows->size()) std::abort();

@@ -27,7 +27,8 @@ namespace plimsoll {
 namespace {
 
 using running::Ended;
-using running::Job;
+using running::JobRow;
+using running::JobSpec;
 using running::Outcome;
 
 struct RunOptions {
@@ -80,8 +81,9 @@ Status set(std::optional<T>& target, const std::string& text, Result<Parsed> (*p
 }
 
 /// What the options say for one job; in a jobs file they stand where a row says nothing.
-Status apply(const RunOptions& options, Job& job) {
-  if (!options.experiment.empty() && job.experiment == Job().experiment) job.experiment = options.experiment;
+Status apply(const RunOptions& options, JobSpec& job) {
+  if (!options.experiment.empty() && job.experiment == JobSpec().experiment)
+    job.experiment = options.experiment;
   if (!options.workload.empty() && job.workload.empty()) job.workload = options.workload;
   if (!options.name.empty() && job.name.empty()) job.name = options.name;
   if (job.devices.empty()) job.devices = options.devices;
@@ -146,7 +148,7 @@ Result<running::SessionOptions> session_options(const RunOptions& options) {
   return session;
 }
 
-nlohmann::ordered_json to_json(const Ended& ended, const Job& job) {
+nlohmann::ordered_json to_json(const Ended& ended, const JobSpec& job) {
   nlohmann::ordered_json out;
   out["run"] = ended.run.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(ended.run);
   out["name"] = job.name;
@@ -163,7 +165,7 @@ nlohmann::ordered_json to_json(const Ended& ended, const Job& job) {
   return out;
 }
 
-nlohmann::ordered_json to_json(const running::SessionResult& result, const std::vector<Job>& jobs) {
+nlohmann::ordered_json to_json(const running::SessionResult& result, const std::vector<JobSpec>& jobs) {
   nlohmann::ordered_json out;
   out["interrupted"] = result.interrupted;
   out["sampling"] = {{"frames", result.frames}, {"cpu_seconds", result.sampler_cpu_seconds}};
@@ -232,7 +234,7 @@ std::optional<PrivateServer> serve_commands(const RunOptions& options) {
 
 /// run_session, and its runs sent to an MLflow server beside it.
 Result<running::SessionResult> run_forwarded(const RunOptions& options, const forward::ServerAddress& address,
-                                             const std::vector<Job>& jobs,
+                                             const std::vector<JobSpec>& jobs,
                                              const running::SessionOptions& session,
                                              const running::Listener& listener,
                                              std::optional<PrivateServer>& server) {
@@ -258,7 +260,7 @@ Result<running::SessionResult> run_forwarded(const RunOptions& options, const fo
 }
 
 /// run_session, with a server for the commands while it lasts.
-Result<running::SessionResult> run_served(const RunOptions& options, const std::vector<Job>& jobs,
+Result<running::SessionResult> run_served(const RunOptions& options, const std::vector<JobSpec>& jobs,
                                           running::SessionOptions session,
                                           const running::Listener& listener) {
   std::optional<forward::ServerAddress> address;
@@ -276,7 +278,7 @@ Result<running::SessionResult> run_served(const RunOptions& options, const std::
 }
 
 Result<int> run_command(const RunOptions& options, const std::vector<std::string>& words) {
-  Job job;
+  JobSpec job;
   job.command = words;
   PLIMSOLL_TRY(apply(options, job));
   auto session = session_options(options);
@@ -288,7 +290,7 @@ Result<int> run_command(const RunOptions& options, const std::vector<std::string
   // reads.
   session->inherit_input = ::isatty(STDIN_FILENO) == 0;
   running::Listener listener;
-  const std::vector<Job> jobs{job};
+  const std::vector<JobSpec> jobs{job};
   if (!options.quiet) listener.say = tell;
   listener.warn = [](const std::string& line) { tell(printable(line)); };
   listener.ended = [&](const Ended& ended) {
@@ -313,18 +315,18 @@ std::string_view file_status(Outcome outcome) {
   }
 }
 
-bool is_due(const Job& job, const std::string& rerun) {
+bool is_due(const JobRow& job, const std::string& rerun) {
   if (rerun == "all") return true;
   if (job.status == "FINISHED") return false;
   return job.status != "FAILED" || rerun == "failed";
 }
 
 /// It has ended, and not as it should: by itself, or killed.
-bool has_failed(const Job& job) {
+bool has_failed(const JobRow& job) {
   return job.status == "FAILED" || job.status == "KILLED";
 }
 
-std::string title_of(const Job& job) {
+std::string title_of(const JobSpec& job) {
   constexpr std::size_t kLongest = 60;
   const std::string name =
       job.name.empty()
@@ -336,11 +338,11 @@ std::string title_of(const Job& job) {
 /// What of a jobs file is run now, and what is not, and why.
 std::string plan_of(const running::JobsFile& file, std::size_t due, const std::string& rerun) {
   std::string line = fmt::format("{} of {} jobs to run", due, file.jobs.size());
-  const auto left_out = [&](const Job& job) { return !is_due(job, rerun); };
+  const auto left_out = [&](const JobRow& job) { return !is_due(job, rerun); };
   const auto done = std::ranges::count_if(
-      file.jobs, [&](const Job& job) { return left_out(job) && job.status == "FINISHED"; });
+      file.jobs, [&](const JobRow& job) { return left_out(job) && job.status == "FINISHED"; });
   const auto failed =
-      std::ranges::count_if(file.jobs, [&](const Job& job) { return left_out(job) && has_failed(job); });
+      std::ranges::count_if(file.jobs, [&](const JobRow& job) { return left_out(job) && has_failed(job); });
   if (done > 0) line += fmt::format("; {} done before", done);
   if (failed > 0) line += fmt::format("; {} failed before and not run again", failed);
   return line;
@@ -351,10 +353,10 @@ void tell_left(const running::JobsFile& file) {
   constexpr std::size_t kMostNamed = 5;
   std::vector<std::string> names;
   std::size_t failed = 0;
-  for (const Job& job : file.jobs) {
+  for (const JobRow& job : file.jobs) {
     if (!has_failed(job)) continue;
     if (++failed > kMostNamed) continue;
-    names.push_back(printable(title_of(job)));
+    names.push_back(printable(title_of(job.spec)));
     if (!job.run.empty()) names.back() += fmt::format(" (run {})", printable(job.run.substr(0, 8)));
   }
   if (failed == 0) return;
@@ -377,23 +379,23 @@ Error all_of(const std::vector<Error>& errors, const std::string& path) {
 Result<int> run_file(const RunOptions& options, const std::string& path) {
   auto file = running::read_jobs(path);
   if (!file) return std::unexpected(all_of(file.error(), path));
-  std::vector<Job> due;
+  std::vector<JobSpec> due;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < file->jobs.size(); ++i) {
-    PLIMSOLL_TRY(apply(options, file->jobs[i]));
+    PLIMSOLL_TRY(apply(options, file->jobs[i].spec));
     if (!is_due(file->jobs[i], options.rerun)) continue;
-    due.push_back(file->jobs[i]);
+    due.push_back(file->jobs[i].spec);
     places.push_back(i);
   }
   if (!options.quiet) tell(plan_of(*file, due.size(), options.rerun));
   auto session = session_options(options);
   if (!session) return std::unexpected(std::move(session).error());
-  for (const Job& job : due) PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
+  for (const JobSpec& job : due) PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
   session->show_output = options.show_output;
   session->output_to_error = options.json;
   const auto title = [&](std::size_t job) { return title_of(due[job]); };
   const auto write_back = [&](std::size_t job, std::string_view status, const std::string& run) {
-    Job& of = file->jobs[places[job]];
+    JobRow& of = file->jobs[places[job]];
     of.status = status;
     if (!run.empty()) of.run = run;
     if (Status written = running::write_status(*file, places[job]); !written)
@@ -415,9 +417,10 @@ Result<int> run_file(const RunOptions& options, const std::string& path) {
   if (options.json) {
     nlohmann::ordered_json out = to_json(*result, due);
     out["failed_jobs"] = nlohmann::ordered_json::array();
-    for (const Job& job : file->jobs)
+    for (const JobRow& job : file->jobs)
       if (has_failed(job))
-        out["failed_jobs"].push_back({{"name", job.name}, {"workload", job.workload}, {"run", job.run}});
+        out["failed_jobs"].push_back(
+            {{"name", job.spec.name}, {"workload", job.spec.workload}, {"run", job.run}});
     print_json(out);
   }
   tell_left(*file);
