@@ -18,6 +18,9 @@ enum class Sharing { naive, mps };
 /// Names and values for a process's environment.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// Clocks count no further without care.
+inline constexpr Seconds kLongestTimeLimit{10 * 365 * 86400.0};
+
 /// What is to be run: a command, where, and the limits within which. What became of it is not part of it.
 struct JobSpec {
   std::vector<std::string> command;

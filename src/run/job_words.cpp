@@ -100,8 +100,8 @@ Result<std::vector<std::string>> split_words(std::string_view text) {
 }
 
 Result<Seconds> parse_duration(std::string_view text) {
-  constexpr double kLongest = 10 * 365 * 86400.0;  // clocks count no further without care
-  if (const auto seconds = in_units(text, kDurations); seconds && *seconds > 0 && *seconds < kLongest)
+  if (const auto seconds = in_units(text, kDurations);
+      seconds && *seconds > 0 && *seconds <= kLongestTimeLimit.value())
     return Seconds(*seconds);
   return fail("'{}' is not a duration: write 90s, 10m or 1.5h", printable(text.substr(0, 40)));
 }

@@ -1,10 +1,12 @@
-// Any bytes, taken for a file of jobs (CSV, TOML), a metric's line and a metric's pattern, must give jobs, or
-// errors that say where; and what was read from a CSV must survive being written and read again.
+// Any bytes, taken for a file of jobs (CSV, TOML), a job as JSON, a metric's line and a metric's pattern, must
+// give jobs, or errors that say where; and what was read must survive being written and read again.
+// again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
+#include "run/job_json.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
 
@@ -25,6 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto toml = running::parse_toml_jobs(text);
   if (!toml && toml.error().empty()) std::abort();
+  if (const auto job = running::job_spec_from_json(text)) {
+    if (running::job_spec_from_json(running::to_json(*job)) != *job) std::abort();
+  } else if (job.error().text().empty()) {
+    std::abort();
+  }
   static_cast<void>(running::statement_in(text));
   const std::size_t end = text.find('\n');
   if (const auto pattern = running::MetricPattern::make(text.substr(0, end)); pattern && end != text.npos)
