@@ -1,3 +1,6 @@
+#include "run/recover.hpp"
+
+#include <algorithm>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -19,6 +22,19 @@ store::Time last_sign(const store::Run& run) {
   return latest;
 }
 
+/// Whether its end can be told from here.
+bool is_lost(const store::Run& run, const std::filesystem::path& root, const std::string& host) {
+  const auto supervisor = run.tags.find("plimsoll.supervisor");
+  if (supervisor == run.tags.end()) return false;  // not started by `plimsoll run`
+  const auto identity = ProcessIdentity::parse(supervisor->second);
+  if (!identity) return false;
+  const Whereabouts found = identity->whereabouts(root);
+  if (found == Whereabouts::gone) return true;
+  // Machines started from one image may have one id: those that also have a name of their own are told apart.
+  const auto named = run.tags.find("plimsoll.host");
+  return found == Whereabouts::restarted && named != run.tags.end() && named->second == host;
+}
+
 }  // namespace
 
 Status recover(store::Store& store, const std::function<void(const std::string&)>& say) {
@@ -27,6 +43,11 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
   const Cleaned cleaned = clean_up(*base);
   if (cleaned.processes > 0 && say)
     say(fmt::format("ended {} processes that an interrupted plimsoll had left behind", cleaned.processes));
+  return mark_lost_runs(store, say, "/", this_host());
+}
+
+Status mark_lost_runs(store::Store& store, const std::function<void(const std::string&)>& say,
+                      const std::filesystem::path& root, const std::string& host) {
   store::Search search;
   search.filter = "attributes.status = 'RUNNING'";
   search.limit = 10'000;
@@ -38,13 +59,7 @@ Status recover(store::Store& store, const std::function<void(const std::string&)
     return {};
   }
   for (const store::Run& run : *running) {
-    const auto supervisor = run.tags.find("plimsoll.supervisor");
-    if (supervisor == run.tags.end()) continue;  // not started by `plimsoll run`
-    const auto identity = ProcessIdentity::parse(supervisor->second);
-    if (!identity || identity->lives() || identity->is_elsewhere()) continue;
-    // A store may be shared by machines; only what ran on this one can be told to be gone.
-    const auto host = run.tags.find("plimsoll.host");
-    if (host == run.tags.end() || host->second != this_host()) continue;
+    if (!is_lost(run, root, host)) continue;
     const store::Time end = last_sign(run);
     store::Change change{.status = store::RunStatus::failed, .end = end};
     change.tags["plimsoll.outcome"] = name(Outcome::lost);

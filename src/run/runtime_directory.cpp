@@ -151,7 +151,9 @@ Cleaned clean_up(const fs::path& base) {
   for (const auto& entry : fs::directory_iterator(base, ignored)) {
     if (!entry.is_directory(ignored) || entry.is_symlink(ignored)) continue;
     const auto owner = ProcessIdentity::parse(read_file(entry.path() / "owner", 4096).value_or(""));
-    if (owner && (owner->lives() || owner->is_elsewhere())) continue;
+    // Of another machine or container, which shares this directory: nothing can be told of it.
+    const Whereabouts found = owner ? owner->whereabouts() : Whereabouts::gone;
+    if (found == Whereabouts::lives || found == Whereabouts::unknown) continue;
     // One that is just being made has no owner yet; it is left for the next start.
     if (!owner && entry.path().filename().string().starts_with(".new-") &&
         fs::file_time_type::clock::now() - fs::last_write_time(entry.path(), ignored) <
