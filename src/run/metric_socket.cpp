@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "base/printable.hpp"
@@ -36,8 +37,9 @@ Result<MetricSocket> MetricSocket::listen(const std::filesystem::path& path, Tak
   std::memcpy(address.sun_path, text.data(), text.size());
   FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener) return cannot(path, errno);
+  // Its directory keeps others out; so does its own mode, which is right before anybody can connect.
   if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener.get(), 128) != 0)
+      ::chmod(text.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(listener.get(), 128) != 0)
     return cannot(path, errno);
   return MetricSocket(std::move(listener), std::move(take));
 }

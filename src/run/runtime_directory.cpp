@@ -36,6 +36,15 @@ Status make_private(const fs::path& path) {
   return {};
 }
 
+/// Whether nobody else can put another directory in the place of one that is made in it. `sudo` may leave
+/// XDG_RUNTIME_DIR as it was: another user's.
+bool is_safe_above(const char* path) {
+  struct stat facts{};
+  if (::stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode)) return false;
+  const bool is_ours = facts.st_uid == ::geteuid() || facts.st_uid == 0;
+  return is_ours && ((facts.st_mode & 022U) == 0 || (facts.st_mode & S_ISVTX) != 0);
+}
+
 Status append_line(const fs::path& path, std::string_view line) {
   const FileDescriptor file(
       ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -102,10 +111,9 @@ void clean_directory(const fs::path& directory, Cleaned& cleaned) {
 
 Result<fs::path> RuntimeDirectory::base() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  // One that is gone, or too long for a socket's path, is no place to be.
-  std::error_code ignored;
-  const bool given = runtime != nullptr && *runtime == '/' && std::strlen(runtime) < 70 &&
-                     fs::is_directory(runtime, ignored);
+  // One that is gone, another's, or too long for a socket's path, is no place to be.
+  const bool given =
+      runtime != nullptr && *runtime == '/' && std::strlen(runtime) < 70 && is_safe_above(runtime);
   fs::path path =
       given ? fs::path(runtime) / "plimsoll" : fs::path(fmt::format("/tmp/plimsoll-{}", ::geteuid()));
   PLIMSOLL_TRY(make_private(path));

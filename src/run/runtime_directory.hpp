@@ -13,8 +13,8 @@ namespace plimsoll::running {
 /// enter it, and it names its owner, so that a later start knows what a killed one left behind.
 class RuntimeDirectory {
  public:
-  /// $XDG_RUNTIME_DIR/plimsoll, else /tmp/plimsoll-UID: short, since a socket's path has at most 107
-  /// characters.
+  /// $XDG_RUNTIME_DIR/plimsoll, where that directory is safe from others, else /tmp/plimsoll-UID: short,
+  /// since a socket's path has at most 107 characters.
   [[nodiscard]] static Result<std::filesystem::path> base();
   [[nodiscard]] static Result<RuntimeDirectory> make(const std::filesystem::path& base);
 
