@@ -101,9 +101,28 @@ abi::Return gpu_instance(abi::Device slice, unsigned* instance) {
   *instance = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(slice)) - 90;
   return abi::kSuccess;
 }
+abi::Return compute_instance(abi::Device slice, unsigned* instance) {
+  *instance = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(slice)) - 101;
+  return abi::kSuccess;
+}
+abi::Return name_of(abi::Device, char* text, unsigned length) {
+  const std::string_view name = "NVIDIA H200 MIG 1g.18gb";
+  if (name.size() >= length) return abi::kInsufficientSize;
+  name.copy(text, name.size());
+  return abi::kSuccess;
+}
+/// The whole GPU tells an ordinary user nothing; a slice tells of itself.
+abi::Return processes(abi::Device device, unsigned* count, abi::ProcessInfo* infos) {
+  const auto number = reinterpret_cast<std::uintptr_t>(device);
+  if (number < 100) return abi::kNoPermission;
+  *count = 1;
+  infos[0] = {static_cast<unsigned>(number), 50, static_cast<unsigned>(number) - 90, 0};
+  return abi::kSuccess;
+}
 abi::Return attributes(abi::Device slice, abi::Attributes* found) {
   *found = {};
   found->gpu_slices = 3;
+  found->multiprocessors = 16;
   return reinterpret_cast<std::uintptr_t>(slice) == 101 ? abi::kSuccess : abi::kNotSupported;
 }
 abi::Return memory(abi::Device, abi::Memory* info) {
@@ -171,7 +190,9 @@ std::map<std::string, void*> driver() {
           {"nvmlDeviceGetMaxMigDeviceCount", at(&mig_count)},
           {"nvmlDeviceGetMigDeviceHandleByIndex", at(&mig_by_index)},
           {"nvmlDeviceGetGpuInstanceId", at(&gpu_instance)},
-          {"nvmlDeviceGetComputeInstanceId", at(&gpu_instance)},
+          {"nvmlDeviceGetComputeInstanceId", at(&compute_instance)},
+          {"nvmlDeviceGetName", at(&name_of)},
+          {"nvmlDeviceGetComputeRunningProcesses_v3", at(&processes)},
           {"nvmlDeviceGetAttributes_v2", at(&attributes)},
           {"nvmlDeviceGetMemoryInfo", at(&memory)},
           {"nvmlGpmQueryDeviceSupport", at(&gpm_support)},
@@ -250,10 +271,24 @@ TEST(Counters, SlicesAreThoseThatWereMade) {
   EXPECT_EQ(slices->back().gpu_instance, 13U);
   EXPECT_EQ(slices->front().memory, (Memory{Bytes(100), Bytes(70), Bytes(30)}));
   EXPECT_EQ(slices->front().slices, 3U);
+  EXPECT_EQ(slices->front().multiprocessors, 16U);
   EXPECT_EQ(slices->back().slices, std::nullopt);
+  EXPECT_EQ(slices->front().number, 1U) << "as nvidia-smi counts: others have gone";
+  EXPECT_EQ(slices->back().compute_instance, 2U);
+  EXPECT_EQ(mig_profile(slices->front().name), "1g.18gb");
+  EXPECT_EQ(mig_profile("NVIDIA H200"), "");
+  EXPECT_TRUE(bound()->is_mig(0));
   auto symbols = driver();
   symbols.erase("nvmlDeviceGetMigMode");
   EXPECT_EQ(bound(symbols)->mig_instances(0), std::vector<MigInstance>{}) << "no MIG, no slices";
+  EXPECT_FALSE(bound(symbols)->is_mig(0));
+}
+
+TEST(Counters, ASliceTellsItsProcessesWhereTheGpuDoesNot) {
+  const auto library = bound();
+  EXPECT_FALSE(library->processes(0));
+  EXPECT_EQ(library->mig_processes(0, 3), (std::vector<Process>{{103, Bytes(50), 13U, 0U}}));
+  EXPECT_FALSE(library->mig_processes(0, 2)) << "not made";
 }
 
 TEST(Counters, ActivityIsCountedFromOneMomentToTheNext) {

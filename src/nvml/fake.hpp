@@ -27,6 +27,8 @@ struct FakeDevice {
   std::optional<std::uint64_t> throttle = {};
   std::optional<std::vector<ProcessUtilization>> process_utilization = {};
   std::vector<MigInstance> mig = {};
+  bool mig_mode = false;                                        ///< also without an instance
+  std::map<unsigned, std::vector<Process>> mig_processes = {};  ///< by the instance's number
   std::optional<Activity> activity = {};
   std::map<unsigned, Activity> instance_activity = {};  ///< by GPU instance
 };
@@ -82,6 +84,16 @@ class FakeLibrary : public Library {
   }
   Result<std::vector<MigInstance>> mig_instances(unsigned device) const override {
     return answer(device, &FakeDevice::mig);
+  }
+  bool is_mig(unsigned device) const override {
+    return device < devices_.size() && (devices_[device].mig_mode || !devices_[device].mig.empty());
+  }
+  Result<std::vector<Process>> mig_processes(unsigned device, unsigned number) const override {
+    const auto all = answer(device, &FakeDevice::mig_processes);
+    if (!all) return std::unexpected(all.error());
+    const auto found = all->find(number);
+    if (found == all->end()) return lacks("Not Supported (code 3)");
+    return found->second;
   }
   Result<std::unique_ptr<ActivityWindow>> watch_activity(
       unsigned device, std::optional<unsigned> gpu_instance) const override {

@@ -36,6 +36,7 @@ Process process_of(const abi::ProcessInfo& info) {
   Process out{.pid = info.pid};
   if (info.used_memory != abi::kValueNotAvailable) out.used = bytes(info.used_memory);
   if (info.gpu_instance != abi::kNoInstance) out.gpu_instance = info.gpu_instance;
+  if (info.compute_instance != abi::kNoInstance) out.compute_instance = info.compute_instance;
   return out;
 }
 
@@ -73,16 +74,10 @@ class DriverLibrary final : public Library {
   }
 
   Result<Memory> memory(unsigned device) const override {
-    if (f_.memory_v2 != nullptr) {
-      abi::MemoryV2 info{.version = abi::kMemoryV2, .total = 0, .reserved = 0, .free = 0, .used = 0};
-      // The second version leaves the reserved part out of `used`; the first counts it in, and so do we.
-      if (ask_device(device, "its memory", f_.memory_v2, &info))
-        return Memory{bytes(info.total), bytes(info.free), bytes(info.used) + bytes(info.reserved),
-                      bytes(info.reserved)};
-    }
-    abi::Memory info{};
-    PLIMSOLL_TRY(ask_device(device, "its memory", f_.memory, &info));
-    return Memory{bytes(info.total), bytes(info.free), bytes(info.used)};
+    const Result<abi::Device> handle = handle_of(device);
+    Result<Memory> memory = handle ? memory_of(*handle) : std::unexpected(handle.error());
+    if (!memory) return std::unexpected(std::move(memory).error().within(fmt::format("GPU {}", device)));
+    return memory;
   }
 
   Result<ComputeCapability> compute_capability(unsigned device) const override {
@@ -99,12 +94,9 @@ class DriverLibrary final : public Library {
   }
 
   Result<std::vector<Process>> processes(unsigned device) const override {
-    auto listed = listed_by(device, f_.processes);
-    if (!listed || f_.mps_processes == nullptr) return listed;
-    // Clients of an MPS daemon stand in a list of their own; drivers that cannot list them have none.
-    for (const Process& client : listed_by(device, f_.mps_processes).value_or(std::vector<Process>{}))
-      if (std::ranges::find(*listed, client.pid, &Process::pid) == listed->end()) listed->push_back(client);
-    return listed;
+    const Result<abi::Device> handle = handle_of(device);
+    if (!handle) return std::unexpected(handle.error());
+    return processes_on(*handle);
   }
 
   Result<Power> power(unsigned device) const override {
@@ -172,31 +164,34 @@ class DriverLibrary final : public Library {
     return out;
   }
 
-  Result<std::vector<MigInstance>> mig_instances(unsigned device) const override {
-    std::vector<MigInstance> out;
+  bool is_mig(unsigned device) const override {
     unsigned current = 0;
     unsigned pending = 0;
-    // A GPU that knows no MIG says so as an error: it has no instances either.
-    if (!ask_device(device, "its MIG mode", f_.mig_mode, &current, &pending) || current == 0) return out;
+    // A GPU that knows no MIG says so as an error.
+    return ask_device(device, "its MIG mode", f_.mig_mode, &current, &pending) && current != 0;
+  }
+
+  Result<std::vector<MigInstance>> mig_instances(unsigned device) const override {
+    std::vector<MigInstance> out;
+    if (!is_mig(device)) return out;
     unsigned most = 0;
     PLIMSOLL_TRY(ask_device(device, "its MIG devices", f_.mig_count, &most));
     for (unsigned i = 0; i < std::min(most, 64U); ++i) {
       abi::Device slice = nullptr;
       if (!ask_device(device, "a MIG device", f_.mig_by_index, i, &slice)) continue;  // not made
-      MigInstance instance;
+      MigInstance instance{.number = i};
       if (!ask("a GPU instance", f_.gpu_instance, slice, &instance.gpu_instance)) continue;
       if (!ask("a compute instance", f_.compute_instance, slice, &instance.compute_instance)) continue;
-      std::array<char, abi::kUuidLength> uuid{};
-      if (ask("a UUID", f_.uuid, slice, uuid.data(), unsigned{uuid.size()})) instance.uuid = text_of(uuid);
-      abi::Attributes attributes{};
-      if (ask("a slice's size", f_.attributes, slice, &attributes) && attributes.gpu_slices > 0)
-        instance.slices = attributes.gpu_slices;
-      abi::Memory memory{};
-      if (ask("a slice's memory", f_.memory, slice, &memory))
-        instance.memory = Memory{bytes(memory.total), bytes(memory.free), bytes(memory.used)};
+      describe(slice, instance);
       out.push_back(std::move(instance));
     }
     return out;
+  }
+
+  Result<std::vector<Process>> mig_processes(unsigned device, unsigned number) const override {
+    abi::Device slice = nullptr;
+    PLIMSOLL_TRY(ask_device(device, "a MIG device", f_.mig_by_index, number, &slice));
+    return processes_on(slice);
   }
 
   Result<std::unique_ptr<ActivityWindow>> watch_activity(
@@ -262,15 +257,49 @@ class DriverLibrary final : public Library {
     return handle;
   }
 
-  Result<std::vector<Process>> listed_by(unsigned device, abi::DeviceProcesses* function) const {
-    const Result<abi::Device> handle = handle_of(device);
-    if (!handle) return std::unexpected(handle.error());
+  Result<Memory> memory_of(abi::Device handle) const {
+    if (f_.memory_v2 != nullptr) {
+      abi::MemoryV2 info{.version = abi::kMemoryV2, .total = 0, .reserved = 0, .free = 0, .used = 0};
+      // The second version leaves the reserved part out of `used`; the first counts it in, and so do we.
+      if (ask("its memory", f_.memory_v2, handle, &info))
+        return Memory{bytes(info.total), bytes(info.free), bytes(info.used) + bytes(info.reserved),
+                      bytes(info.reserved)};
+    }
+    abi::Memory info{};
+    PLIMSOLL_TRY(ask("its memory", f_.memory, handle, &info));
+    return Memory{bytes(info.total), bytes(info.free), bytes(info.used)};
+  }
+
+  /// What is told of a slice beside its numbers; what is not, stays absent.
+  void describe(abi::Device slice, MigInstance& instance) const {
+    std::array<char, abi::kUuidLength> uuid{};
+    if (ask("a UUID", f_.uuid, slice, uuid.data(), unsigned{uuid.size()})) instance.uuid = text_of(uuid);
+    std::array<char, abi::kNameLength> name{};
+    if (ask("a name", f_.name, slice, name.data(), unsigned{name.size()})) instance.name = text_of(name);
+    abi::Attributes attributes{};
+    if (ask("a slice's size", f_.attributes, slice, &attributes)) {
+      if (attributes.gpu_slices > 0) instance.slices = attributes.gpu_slices;
+      if (attributes.multiprocessors > 0) instance.multiprocessors = attributes.multiprocessors;
+    }
+    if (const auto memory = memory_of(slice)) instance.memory = *memory;
+  }
+
+  Result<std::vector<Process>> processes_on(abi::Device handle) const {
+    auto listed = listed_by(handle, f_.processes);
+    if (!listed || f_.mps_processes == nullptr) return listed;
+    // Clients of an MPS daemon stand in a list of their own; drivers that cannot list them have none.
+    for (const Process& client : listed_by(handle, f_.mps_processes).value_or(std::vector<Process>{}))
+      if (std::ranges::find(*listed, client.pid, &Process::pid) == listed->end()) listed->push_back(client);
+    return listed;
+  }
+
+  Result<std::vector<Process>> listed_by(abi::Device handle, abi::DeviceProcesses* function) const {
     if (function == nullptr) return std::unexpected(cannot_tell("the running processes"));
     std::vector<abi::ProcessInfo> found(64);
     // Processes may start between two calls, so that a sufficient size is insufficient again.
     for (int attempt = 0; attempt < 8; ++attempt) {
       auto count = static_cast<unsigned>(found.size());
-      const abi::Return code = function(*handle, &count, found.data());
+      const abi::Return code = function(handle, &count, found.data());
       if (code == abi::kInsufficientSize) {
         found.resize(std::max<std::size_t>(found.size() * 2, std::min(count, 1U << 20U)));
         continue;
@@ -290,6 +319,12 @@ class DriverLibrary final : public Library {
 };
 
 }  // namespace
+
+std::string mig_profile(std::string_view name) {
+  constexpr std::string_view kBefore = " MIG ";
+  const auto at = name.rfind(kBefore);
+  return at == std::string_view::npos ? std::string() : std::string(name.substr(at + kBefore.size()));
+}
 
 Result<std::unique_ptr<Library>> bind(Lookup lookup) {
   const Functions f = find_functions(lookup);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -34,6 +35,7 @@ struct Process {
   std::uint32_t pid = 0;
   std::optional<Bytes> used = {};
   std::optional<unsigned> gpu_instance = {};  ///< in MIG mode: the slice it runs on
+  std::optional<unsigned> compute_instance = {};
   friend bool operator==(const Process&, const Process&) = default;
 };
 
@@ -64,10 +66,16 @@ struct MigInstance {
   unsigned gpu_instance = 0;
   unsigned compute_instance = 0;
   std::string uuid = {};
-  std::optional<Memory> memory = {};
+  std::optional<Memory> memory = {};    ///< of its GPU instance
   std::optional<unsigned> slices = {};  ///< of the GPU's seven (or four) that its GPU instance has
+  unsigned number = 0;                  ///< among its GPU's, as nvidia-smi lists them ("MIG Dev")
+  std::string name = {};                ///< "NVIDIA H200 MIG 1g.18gb"
+  std::optional<unsigned> multiprocessors = {};
   friend bool operator==(const MigInstance&, const MigInstance&) = default;
 };
+
+/// "1g.18gb", of "NVIDIA H200 MIG 1g.18gb"; empty where the name tells none.
+[[nodiscard]] std::string mig_profile(std::string_view name);
 
 /// The door to NVIDIA's management library: everything Plimsoll asks of it, and nothing else. Devices are
 /// numbered from 0 in the order of their PCI addresses (CUDA's default order may differ). Every question
@@ -97,6 +105,11 @@ class Library {
       unsigned device, std::uint64_t since) const = 0;
   /// None where MIG is off.
   [[nodiscard]] virtual Result<std::vector<MigInstance>> mig_instances(unsigned device) const = 0;
+  /// Whether it is cut into slices, so that nothing runs on the whole of it; false where it knows no MIG.
+  [[nodiscard]] virtual bool is_mig(unsigned device) const = 0;
+  /// Of one slice, by its number. The whole GPU's list tells an ordinary user nothing of its slices.
+  [[nodiscard]] virtual Result<std::vector<Process>> mig_processes(unsigned device,
+                                                                   unsigned number) const = 0;
   /// Activity counters of a GPU, or of one GPU instance of it; Hopper and later. Begins now.
   [[nodiscard]] virtual Result<std::unique_ptr<ActivityWindow>> watch_activity(
       unsigned device, std::optional<unsigned> gpu_instance = {}) const = 0;
