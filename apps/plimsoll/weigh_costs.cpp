@@ -49,7 +49,7 @@ Status add_costs(report::Weighing& weighing, const std::string& country) {
     if (!device.time) continue;
     const hardware::Offer* offer = hardware::cheapest_per_device(*offers, device.device.id);
     if (offer == nullptr) continue;
-    const auto rate = estimate::rate_of(*offer);
+    const auto rate = estimate::hourly_rate_of(*offer);
     if (!rate) continue;
     const Seconds time = device.time->seconds * weighing.work.passes;
     report::WeighedCost cost{offer->name, offer->devices, *rate, rate->per_device * time, time};

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "cuda/host_arrays.hpp"
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"

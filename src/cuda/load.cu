@@ -5,7 +5,7 @@
 
 #include "cuda/library_product.cuh"
 #include "cuda/memory.cuh"
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 #include "cuda/studies.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "cuda/library_product.cuh"
 #include "cuda/matrix_kernels.cuh"
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/random_numbers.cuh"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"

@@ -42,17 +42,17 @@ __device__ float4 times_and(float factor, float4 x, float4 y) {
 /// `factor` keeps triads from growing: a number that the compiler does not know.
 template <Access access>
 __global__ void __launch_bounds__(kThreads)
-    sweep(const float4* a, const float4* b, float4* c, Sweep plan, float factor, float* sink) {
+    sweep(const float4* a, const float4* b, float4* c, Sweep way, float factor, float* sink) {
   const std::uint32_t thread = blockIdx.x * kThreads + threadIdx.x;
-  std::uint32_t at = thread % plan.items;
+  std::uint32_t at = thread % way.items;
   float4 sum = make_float4(0, 0, 0, 0);
-  for (std::uint32_t step = 0; step < plan.steps; step += kSweepUnroll) {
+  for (std::uint32_t step = 0; step < way.steps; step += kSweepUnroll) {
     std::uint32_t places[kSweepUnroll];
 #pragma unroll
     for (std::uint32_t i = 0; i < kSweepUnroll; ++i) {
       places[i] = at;
-      at += plan.step;
-      if (at >= plan.items) at -= plan.items;
+      at += way.step;
+      if (at >= way.items) at -= way.items;
     }
     float4 x[kSweepUnroll], y[kSweepUnroll];
 #pragma unroll
@@ -96,7 +96,7 @@ MemorySweep::MemorySweep(const AccessRow& row, std::int64_t working_set, std::in
                          const Stream& stream)
     : row_(row),
       threads_(sweeping_threads()),
-      sweep_(plan_sweep(working_set / row.arrays, row.arrays, threads_, least_bytes)),
+      sweep_(sweep_over(working_set / row.arrays, row.arrays, threads_, least_bytes)),
       sink_(allocate_on_device(sizeof(float))) {
   const std::int64_t bytes = static_cast<std::int64_t>(sweep_.items) * kSweepItem;
   for (int i = 0; i < row.arrays; ++i) {

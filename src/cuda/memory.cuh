@@ -1,5 +1,5 @@
 #pragma once
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 
 namespace plimsoll::cuda {

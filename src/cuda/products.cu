@@ -1,5 +1,5 @@
 #include "cuda/library_product.cuh"
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"
 

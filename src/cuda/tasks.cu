@@ -1,6 +1,6 @@
 #include <cublasLt.h>
 
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 #include "cuda/studies.hpp"
 #include "cuda/tasks.hpp"

@@ -17,7 +17,7 @@ using network::kNoTensor;
 using network::TensorId;
 using torch::autograd::variable_list;
 
-/// Steps [begin, end), what they read from before and what is read of them after.
+/// Instructions [begin, end), what they read from before and what is read of them after.
 struct Segment {
   std::size_t begin = 0, end = 0;
   std::vector<TensorId> reads, makes;
@@ -31,7 +31,7 @@ at::Generator generator_of(const Executor& executor) {
   return at::globalContext().defaultGenerator(executor.device());
 }
 
-/// A segment in the backward pass: runs its steps again, this time for their gradients.
+/// A segment in the backward pass: runs its instructions again, this time for their gradients.
 class Recomputation final : public torch::autograd::Node {
  public:
   Recomputation(Executor& executor, const Segment& segment)
@@ -60,7 +60,7 @@ class Recomputation final : public torch::autograd::Node {
     variable_list results, wanted;
     {
       const at::AutoGradMode with_gradients(true);
-      executor_.run_steps(segment_.begin, segment_.end);
+      executor_.run_instructions(segment_.begin, segment_.end);
       for (std::size_t i = 0; i < made.size(); ++i) {
         const at::Tensor again = executor_.value(made[i]).tensor;
         if (!gradients[i].defined() || !again.requires_grad()) continue;
@@ -104,7 +104,7 @@ void run_segment(Executor& executor, const Segment& segment) {
   const auto node = std::make_shared<Recomputation>(executor, segment);
   {
     const at::AutoGradMode without_gradients(false);
-    executor.run_steps(segment.begin, segment.end);
+    executor.run_instructions(segment.begin, segment.end);
   }
   for (const TensorId id : segment.makes) {
     Value& v = executor.value(id);
@@ -117,28 +117,28 @@ void run_segment(Executor& executor, const Segment& segment) {
 }
 
 std::vector<Segment> segments_of(Executor& executor, const std::vector<std::size_t>& starts) {
-  const auto& steps = executor.steps();
-  const network::Network& network = *executor.plan().network;
+  const auto& instructions = executor.instructions();
+  const network::Network& network = *executor.routine().network;
   std::vector<Segment> segments;
   for (std::size_t i = 0; i < starts.size(); ++i)
     segments.push_back({.begin = starts[i],
-                        .end = i + 1 < starts.size() ? starts[i + 1] : steps.size(),
+                        .end = i + 1 < starts.size() ? starts[i + 1] : instructions.size(),
                         .reads = {},
                         .makes = {}});
   std::set<TensorId> made_before;
   for (std::size_t i = 0; i < segments.front().begin; ++i)
-    made_before.insert(steps[i].outputs.begin(), steps[i].outputs.end());
+    made_before.insert(instructions[i].outputs.begin(), instructions[i].outputs.end());
   for (const TensorId id : network.main().inputs) made_before.insert(id);
   for (Segment& segment : segments) {
     std::set<TensorId> inside, reads;
     for (std::size_t i = segment.begin; i < segment.end; ++i) {
-      for (const TensorId id : steps[i].inputs)
+      for (const TensorId id : instructions[i].inputs)
         if (made_before.contains(id)) reads.insert(id);
-      inside.insert(steps[i].outputs.begin(), steps[i].outputs.end());
+      inside.insert(instructions[i].outputs.begin(), instructions[i].outputs.end());
     }
     std::set<TensorId> makes;
-    for (std::size_t i = segment.end; i < steps.size(); ++i)
-      for (const TensorId id : steps[i].inputs)
+    for (std::size_t i = segment.end; i < instructions.size(); ++i)
+      for (const TensorId id : instructions[i].inputs)
         if (inside.contains(id)) makes.insert(id);
     for (const TensorId id : network.main().outputs)
       if (inside.contains(id)) makes.insert(id);
@@ -154,17 +154,17 @@ std::vector<Segment> segments_of(Executor& executor, const std::vector<std::size
 }  // namespace
 
 Status set_checkpoints(Executor& executor, const std::vector<std::string>& layers) {
-  const network::Network& network = *executor.plan().network;
+  const network::Network& network = *executor.routine().network;
   std::vector<std::size_t> starts;
   for (const std::string& layer : layers) {
-    const auto& steps = executor.steps();
-    const auto found = std::ranges::find_if(steps, [&](const Step& step) {
-      return network.name_of(network.main().operators[step.op]).starts_with(layer);
+    const auto& instructions = executor.instructions();
+    const auto found = std::ranges::find_if(instructions, [&](const Instruction& instruction) {
+      return network.name_of(network.main().operators[instruction.op]).starts_with(layer);
     });
-    if (found == steps.end())
+    if (found == instructions.end())
       return std::unexpected(Error{.message = fmt::format("no layer's name begins with '{}'", layer),
                                    .hint = "`plimsoll inspect MODEL --layers` lists the names"});
-    starts.push_back(static_cast<std::size_t>(found - steps.begin()));
+    starts.push_back(static_cast<std::size_t>(found - instructions.begin()));
   }
   std::ranges::sort(starts);
   const auto repeated = std::ranges::unique(starts);
@@ -172,12 +172,12 @@ Status set_checkpoints(Executor& executor, const std::vector<std::string>& layer
   if (starts.empty()) return {};
   auto segments = std::make_shared<std::vector<Segment>>(segments_of(executor, starts));
   executor.run_main = [&executor, segments] {
-    executor.run_steps(0, segments->front().begin);
+    executor.run_instructions(0, segments->front().begin);
     for (const Segment& segment : *segments) {
       if (c10::GradMode::is_enabled())
         run_segment(executor, segment);
       else
-        executor.run_steps(segment.begin, segment.end);
+        executor.run_instructions(segment.begin, segment.end);
     }
   };
   return {};

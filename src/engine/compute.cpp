@@ -84,7 +84,7 @@ Status compute(Session& session, const Emit&) {
 
 namespace {
 
-/// Examples in batches of one size: the network is planned for it. What is left over at the end is filled up
+/// Examples in batches of one size: the routine is made for it. What is left over at the end is filled up
 /// with the first examples, and not counted.
 struct Batches {
   at::Tensor inputs, labels;

@@ -14,28 +14,30 @@ using network::TensorId;
 /// Tensors of the host up to this size are computed once; more are taken for data.
 constexpr std::size_t kMostNumberBytes = std::size_t{1} << 20;
 
-/// One step's view of the values.
-class StepCall final : public Call {
+/// One instruction's view of the values.
+class InstructionCall final : public Call {
  public:
-  StepCall(Executor& executor, const Step& step) : executor_(executor), step_(step) {
+  InstructionCall(Executor& executor, const Instruction& instruction)
+      : executor_(executor), instruction_(instruction) {
     const auto on_host = [&](TensorId id) {
       if (id == kNoTensor) return true;
       const Value& v = executor.values_[index(id)];
       return v.is_sequence || !v.tensor.defined() || v.tensor.is_cpu();
     };
-    device_ = step.shape_arithmetic && std::ranges::all_of(step.inputs, on_host) ? at::Device(at::kCPU)
-                                                                                 : executor.device_;
+    device_ = instruction.shape_arithmetic && std::ranges::all_of(instruction.inputs, on_host)
+                  ? at::Device(at::kCPU)
+                  : executor.device_;
   }
 
   [[nodiscard]] bool has(std::size_t i) const override {
-    if (i >= step_.inputs.size() || step_.inputs[i] == kNoTensor) return false;
+    if (i >= instruction_.inputs.size() || instruction_.inputs[i] == kNoTensor) return false;
     const Value& v = value(i);
     return v.is_sequence || v.tensor.defined();
   }
-  [[nodiscard]] std::size_t inputs() const override { return step_.inputs.size(); }
+  [[nodiscard]] std::size_t inputs() const override { return instruction_.inputs.size(); }
   [[nodiscard]] const at::Tensor& in(std::size_t i) override {
     if (device_.is_cpu()) return where_it_lies(i);
-    return executor_.on_device(step_.inputs[i], step_.scalars_stay);
+    return executor_.on_device(instruction_.inputs[i], instruction_.scalars_stay);
   }
   [[nodiscard]] const at::Tensor& where_it_lies(std::size_t i) const override {
     const Value& v = value(i);
@@ -56,7 +58,7 @@ class StepCall final : public Call {
   void hold(at::Tensor tensor) override { executor_.held_.push_back(std::move(tensor)); }
 
   [[nodiscard]] std::vector<Value> run_body(GraphId id, std::span<const Value> inputs) override {
-    const network::Graph& body = executor_.plan_.network->graph(id);
+    const network::Graph& body = executor_.routine_.network->graph(id);
     TORCH_CHECK(inputs.size() == body.inputs.size(), "a body of ", body.inputs.size(), " inputs is given ",
                 inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) executor_.values_[index(body.inputs[i])] = inputs[i];
@@ -65,63 +67,66 @@ class StepCall final : public Call {
   }
 
  private:
-  [[nodiscard]] const Value& value(std::size_t i) const { return executor_.values_[index(step_.inputs[i])]; }
+  [[nodiscard]] const Value& value(std::size_t i) const {
+    return executor_.values_[index(instruction_.inputs[i])];
+  }
   void set(std::size_t i, Value value) {
-    if (i < step_.outputs.size() && step_.outputs[i] != kNoTensor)
-      executor_.values_[index(step_.outputs[i])] = std::move(value);
+    if (i < instruction_.outputs.size() && instruction_.outputs[i] != kNoTensor)
+      executor_.values_[index(instruction_.outputs[i])] = std::move(value);
   }
 
   Executor& executor_;
-  const Step& step_;
+  const Instruction& instruction_;
   at::Device device_ = at::kCPU;
 };
 
-Executor::Executor(Plan plan, at::Device device)
-    : plan_(std::move(plan)),
+Executor::Executor(Routine routine, at::Device device)
+    : routine_(std::move(routine)),
       device_(device),
-      values_(plan_.network->tensors.size()),
+      values_(routine_.network->tensors.size()),
       kept_(values_.size(), false),
       on_device_(values_.size()) {
-  for (const KnownTensor& k : plan_.known) keep(k.tensor, k.contents);
+  for (const KnownTensor& k : routine_.known) keep(k.tensor, k.contents);
 }
 
 void Executor::keep(TensorId id, at::Tensor tensor) {
   values_[index(id)] = Value{.tensor = std::move(tensor)};
   kept_[index(id)] = true;
   on_device_[index(id)] = at::Tensor();
-  for (const auto& [output, stored] : plan_.constants)
+  for (const auto& [output, stored] : routine_.constants)
     if (stored == id && output != id) keep(output, values_[index(id)].tensor);
 }
 
 const at::Tensor& Executor::on_device(TensorId id, bool scalars_stay) {
   const at::Tensor& tensor = values_[index(id)].tensor;
-  TORCH_CHECK(tensor.defined(), "the tensor '", std::string(plan_.network->name_of(id)), "' is not there");
+  TORCH_CHECK(tensor.defined(), "the tensor '", std::string(routine_.network->name_of(id)), "' is not there");
   if (tensor.device() == device_ || (scalars_stay && tensor.dim() == 0)) return tensor;
   at::Tensor& copy = on_device_[index(id)];
   if (!copy.defined() || !kept_[index(id)]) copy = tensor.to(device_);
   return copy;
 }
 
-void Executor::run_step(const Step& step, const network::Graph& graph) {
-  running_ = &graph.operators[step.op];
-  StepCall call(*this, step);
-  step.kernel(call);
-  for (const TensorId id : step.releases) {
+void Executor::run_instruction(const Instruction& instruction, const network::Graph& graph) {
+  running_ = &graph.operators[instruction.op];
+  InstructionCall call(*this, instruction);
+  instruction.kernel(call);
+  for (const TensorId id : instruction.releases) {
     values_[index(id)] = {};
     on_device_[index(id)] = at::Tensor();
   }
 }
 
 void Executor::run_graph(GraphId id) {
-  const network::Graph& graph = plan_.network->graph(id);
-  for (const Step& step : plan_.graphs[static_cast<std::size_t>(id)]) run_step(step, graph);
+  const network::Graph& graph = routine_.network->graph(id);
+  for (const Instruction& instruction : routine_.graphs[static_cast<std::size_t>(id)])
+    run_instruction(instruction, graph);
 }
 
-void Executor::run_steps(std::size_t begin, std::size_t end) {
-  const network::Graph& graph = plan_.network->main();
+void Executor::run_instructions(std::size_t begin, std::size_t end) {
+  const network::Graph& graph = routine_.network->main();
   for (std::size_t i = begin; i < end; ++i) {
-    run_step(plan_.graphs[0][i], graph);
-    if (after_step) after_step(i);
+    run_instruction(routine_.graphs[0][i], graph);
+    if (after_instruction) after_instruction(i);
   }
 }
 
@@ -136,9 +141,9 @@ std::vector<Value> Executor::run(Inputs inputs) {
   if (run_main)
     run_main();
   else
-    run_steps(0, plan_.graphs[0].size());
+    run_instructions(0, routine_.graphs[0].size());
   running_ = nullptr;
-  std::vector<Value> outputs = collect(plan_.network->main());
+  std::vector<Value> outputs = collect(routine_.network->main());
   clear();
   return outputs;
 }
@@ -153,7 +158,7 @@ void Executor::clear() {
 }
 
 std::string Executor::failed_at() const {
-  return running_ == nullptr ? std::string() : network::describe(*plan_.network, *running_);
+  return running_ == nullptr ? std::string() : network::describe(*routine_.network, *running_);
 }
 
 namespace {
@@ -173,15 +178,15 @@ MaskUse use_of(const at::Tensor& mask) {
 
 }  // namespace
 
-/// Marks in `needed` the steps that make a tensor; true where one of them reads an input of the graph.
+/// Marks in `needed` the instructions that make a tensor; true where one of them reads an input of the graph.
 bool Executor::depends_on_input(TensorId id, std::vector<bool>& needed) const {
   if (id == kNoTensor || kept_[index(id)]) return false;
-  const auto& steps = plan_.graphs[0];
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (std::ranges::find(steps[i].outputs, id) == steps[i].outputs.end()) continue;
+  const auto& instructions = routine_.graphs[0];
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    if (std::ranges::find(instructions[i].outputs, id) == instructions[i].outputs.end()) continue;
     if (needed[i]) return false;
     needed[i] = true;
-    for (const TensorId input : steps[i].inputs)
+    for (const TensorId input : instructions[i].inputs)
       if (depends_on_input(input, needed)) return true;
     return false;
   }
@@ -189,18 +194,18 @@ bool Executor::depends_on_input(TensorId id, std::vector<bool>& needed) const {
 }
 
 void Executor::settle_masks() {
-  auto& steps = plan_.graphs[0];
-  std::vector<bool> made(steps.size(), false);
-  for (const AttentionMask& mask : plan_.masks) {
-    std::vector<bool> needed(steps.size(), false);
+  auto& instructions = routine_.graphs[0];
+  std::vector<bool> made(instructions.size(), false);
+  for (const AttentionMask& mask : routine_.masks) {
+    std::vector<bool> needed(instructions.size(), false);
     if (depends_on_input(mask.tensor, needed)) continue;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t i = 0; i < instructions.size(); ++i) {
       if (!needed[i] || made[i]) continue;
       made[i] = true;
-      const Step& step = steps[i];
-      StepCall call(*this, step);
-      running_ = &plan_.network->main().operators[step.op];
-      step.kernel(call);
+      const Instruction& instruction = instructions[i];
+      InstructionCall call(*this, instruction);
+      running_ = &routine_.network->main().operators[instruction.op];
+      instruction.kernel(call);
     }
     const at::Tensor contents = values_[index(mask.tensor)].tensor;
     *mask.use = use_of(contents);
@@ -209,25 +214,25 @@ void Executor::settle_masks() {
   running_ = nullptr;
   // Only what made masks may be dropped, and only where nothing else reads it.
   std::vector<std::uint32_t> uses(values_.size(), 0);
-  for (const auto& graph : plan_.graphs)
-    for (const Step& step : graph)
-      for (const TensorId id : step.inputs)
+  for (const auto& graph : routine_.graphs)
+    for (const Instruction& instruction : graph)
+      for (const TensorId id : instruction.inputs)
         if (id != kNoTensor) ++uses[index(id)];
-  for (const TensorId id : plan_.network->main().outputs) ++uses[index(id)];
-  for (const AttentionMask& mask : plan_.masks) {
+  for (const TensorId id : routine_.network->main().outputs) ++uses[index(id)];
+  for (const AttentionMask& mask : routine_.masks) {
     std::uint32_t& readers = uses[index(mask.tensor)];
     if (kept_[index(mask.tensor)])
       readers = 0;
     else if (*mask.use != MaskUse::as_given)
       --readers;
   }
-  std::vector<bool> dropped(steps.size(), false);
-  for (std::size_t i = steps.size(); i-- > 0;) {
+  std::vector<bool> dropped(instructions.size(), false);
+  for (std::size_t i = instructions.size(); i-- > 0;) {
     if (!made[i]) continue;
-    dropped[i] = std::ranges::all_of(steps[i].outputs,
+    dropped[i] = std::ranges::all_of(instructions[i].outputs,
                                      [&](TensorId id) { return id == kNoTensor || uses[index(id)] == 0; });
     if (!dropped[i]) continue;
-    for (const TensorId id : steps[i].inputs)
+    for (const TensorId id : instructions[i].inputs)
       if (id != kNoTensor && uses[index(id)] > 0) --uses[index(id)];
   }
   drop(dropped);
@@ -235,47 +240,48 @@ void Executor::settle_masks() {
 }
 
 void Executor::drop(const std::vector<bool>& dropped) {
-  std::vector<Step>& steps = plan_.graphs[0];
-  std::vector<Step> left;
+  std::vector<Instruction>& instructions = routine_.graphs[0];
+  std::vector<Instruction> left;
   std::vector<TensorId> releases;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    releases.insert(releases.end(), steps[i].releases.begin(), steps[i].releases.end());
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    releases.insert(releases.end(), instructions[i].releases.begin(), instructions[i].releases.end());
     if (dropped[i]) continue;
-    left.push_back(std::move(steps[i]));
+    left.push_back(std::move(instructions[i]));
     left.back().releases = std::exchange(releases, {});
   }
-  steps = std::move(left);
+  instructions = std::move(left);
 }
 
 void Executor::settle_numbers() {
-  std::vector<Step>& steps = plan_.graphs[0];
-  std::vector<bool> dropped(steps.size(), false);
+  std::vector<Instruction>& instructions = routine_.graphs[0];
+  std::vector<bool> dropped(instructions.size(), false);
   const auto is_number = [&](TensorId id) {
     if (id == kNoTensor) return true;
     const at::Tensor& tensor = values_[index(id)].tensor;
     return kept_[index(id)] && tensor.defined() && tensor.is_cpu() && tensor.nbytes() <= kMostNumberBytes &&
            !tensor.requires_grad();
   };
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Step& step = steps[i];
-    if (!step.shape_arithmetic || !std::ranges::all_of(step.inputs, is_number)) continue;
-    running_ = &plan_.network->main().operators[step.op];
-    StepCall call(*this, step);
-    step.kernel(call);
-    const bool small = std::ranges::all_of(step.outputs, [&](TensorId id) {
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& instruction = instructions[i];
+    if (!instruction.shape_arithmetic || !std::ranges::all_of(instruction.inputs, is_number)) continue;
+    running_ = &routine_.network->main().operators[instruction.op];
+    InstructionCall call(*this, instruction);
+    instruction.kernel(call);
+    const bool small = std::ranges::all_of(instruction.outputs, [&](TensorId id) {
       if (id == kNoTensor) return true;
       const Value& v = values_[index(id)];
       return !v.is_sequence && v.tensor.defined() && v.tensor.is_cpu() &&
              v.tensor.nbytes() <= kMostNumberBytes;
     });
     if (!small) continue;
-    for (const TensorId id : step.outputs)
+    for (const TensorId id : instruction.outputs)
       if (id != kNoTensor) keep(id, values_[index(id)].tensor);
     dropped[i] = true;
   }
   running_ = nullptr;
   // What is kept for all passes is not released in one.
-  for (Step& step : steps) std::erase_if(step.releases, [&](TensorId id) { return kept_[index(id)]; });
+  for (Instruction& instruction : instructions)
+    std::erase_if(instruction.releases, [&](TensorId id) { return kept_[index(id)]; });
   drop(dropped);
   clear();
 }

@@ -13,31 +13,32 @@ using network::TensorId;
 
 class Folder {
  public:
-  Folder(Plan& plan, std::vector<HostWeight>& weights) : plan_(plan), weights_(weights) {
-    for (const Step& step : plan.graphs[0])
-      if (plan.network->type_of(operator_of(step)) == "Identity") behind_[step.outputs[0]] = step.inputs[0];
-    for (const auto& steps : plan.graphs)
-      for (const Step& step : steps)
-        for (const TensorId id : step.inputs)
+  Folder(Routine& routine, std::vector<HostWeight>& weights) : routine_(routine), weights_(weights) {
+    for (const Instruction& instruction : routine.graphs[0])
+      if (routine.network->type_of(operator_of(instruction)) == "Identity")
+        behind_[instruction.outputs[0]] = instruction.inputs[0];
+    for (const auto& instructions : routine.graphs)
+      for (const Instruction& instruction : instructions)
+        for (const TensorId id : instruction.inputs)
           if (id != kNoTensor) ++uses_[stored(id)];
-    for (const TensorId id : plan.network->main().outputs) ++uses_[stored(id)];
+    for (const TensorId id : routine.network->main().outputs) ++uses_[stored(id)];
   }
 
   std::int64_t run() {
-    std::vector<Step>& steps = plan_.graphs[0];
+    std::vector<Instruction>& instructions = routine_.graphs[0];
     std::int64_t folded = 0;
-    for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-      if (!folds(steps[i], steps[i + 1])) continue;
-      fold(steps[i], steps[i + 1]);
-      steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    for (std::size_t i = 0; i + 1 < instructions.size(); ++i) {
+      if (!folds(instructions[i], instructions[i + 1])) continue;
+      fold(instructions[i], instructions[i + 1]);
+      instructions.erase(instructions.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       ++folded;
     }
     return folded;
   }
 
  private:
-  const network::Operator& operator_of(const Step& step) const {
-    return plan_.network->main().operators[step.op];
+  const network::Operator& operator_of(const Instruction& instruction) const {
+    return routine_.network->main().operators[instruction.op];
   }
   /// Exporters store equal weights once, and hand them on by Identity.
   [[nodiscard]] TensorId stored(TensorId id) const {
@@ -49,10 +50,10 @@ class Folder {
     return found == weights_.end() ? nullptr : &found->contents;
   }
 
-  bool folds(const Step& convolution, const Step& normalization) {
-    if (plan_.network->type_of(operator_of(convolution)) != "Conv" || convolution.inputs.size() < 2)
+  bool folds(const Instruction& convolution, const Instruction& normalization) {
+    if (routine_.network->type_of(operator_of(convolution)) != "Conv" || convolution.inputs.size() < 2)
       return false;
-    if (plan_.network->type_of(operator_of(normalization)) != "BatchNormalization") return false;
+    if (routine_.network->type_of(operator_of(normalization)) != "BatchNormalization") return false;
     if (normalization.inputs[0] != convolution.outputs[0] || uses_[convolution.outputs[0]] != 1) return false;
     if (uses_[stored(convolution.inputs[1])] != 1 || contents(convolution.inputs[1]) == nullptr) return false;
     if (has_bias(convolution) && contents(convolution.inputs[2]) == nullptr) return false;
@@ -60,12 +61,12 @@ class Folder {
            std::ranges::all_of(std::span(normalization.inputs).subspan(1, 4),
                                [&](TensorId id) { return contents(id) != nullptr; });
   }
-  static bool has_bias(const Step& convolution) {
+  static bool has_bias(const Instruction& convolution) {
     return convolution.inputs.size() > 2 && convolution.inputs[2] != kNoTensor;
   }
 
-  void fold(Step& convolution, Step& normalization) {
-    const network::Attribute* given = plan_.network->find(operator_of(normalization), "epsilon");
+  void fold(Instruction& convolution, Instruction& normalization) {
+    const network::Attribute* given = routine_.network->find(operator_of(normalization), "epsilon");
     const double epsilon = given == nullptr ? 1e-5 : given->real;
     const auto number = [&](TensorId id) { return contents(id)->to(at::kDouble); };
     const at::Tensor factor =
@@ -79,9 +80,9 @@ class Folder {
     weight = weight.to(at::kDouble).mul(factor.reshape(per_channel)).to(weight.scalar_type());
     // What the convolution used to make is made no more: its place holds the new bias.
     const TensorId place = convolution.outputs[0];
-    for (Step& step : plan_.graphs[0]) std::erase(step.releases, place);
+    for (Instruction& instruction : routine_.graphs[0]) std::erase(instruction.releases, place);
     weights_.push_back({place, bias});
-    plan_.weights.push_back(place);
+    routine_.weights.push_back(place);
     convolution.inputs.resize(3, kNoTensor);
     convolution.inputs[2] = place;
     convolution.outputs[0] = normalization.outputs[0];
@@ -89,7 +90,7 @@ class Folder {
                                 normalization.releases.end());
   }
 
-  Plan& plan_;
+  Routine& routine_;
   std::vector<HostWeight>& weights_;
   std::map<TensorId, int> uses_;
   std::map<TensorId, TensorId> behind_;
@@ -97,8 +98,8 @@ class Folder {
 
 }  // namespace
 
-std::int64_t fold_normalizations(Plan& plan, std::vector<HostWeight>& weights) {
-  return Folder(plan, weights).run();
+std::int64_t fold_normalizations(Routine& routine, std::vector<HostWeight>& weights) {
+  return Folder(routine, weights).run();
 }
 
 }  // namespace plimsoll::engine

@@ -9,7 +9,7 @@
 #include <ATen/ops/silu.h>
 
 #include "engine/attention_mask.hpp"
-#include "engine/plan.hpp"
+#include "engine/routine.hpp"
 #include "engine/scaled_attention.hpp"
 
 namespace plimsoll::engine {

@@ -74,11 +74,11 @@ Pass run(const Form& form, const network::Setting& setting, bool settled) {
   const network::Network n = attention(form);
   const auto shapes = network::infer(n, *network::bind(n, {}));
   EXPECT_TRUE(shapes) << shapes.error().text();
-  std::vector<Unplanned> missing;
-  auto plan = make_plan(n, *shapes, setting, missing);
-  EXPECT_TRUE(plan && missing.empty());
-  EXPECT_EQ(plan->recognised["attention"], setting.literal ? 0 : 1);
-  Executor executor(std::move(*plan), at::kCPU);
+  std::vector<Unexecutable> missing;
+  auto routine = make_routine(n, *shapes, setting, missing);
+  EXPECT_TRUE(routine && missing.empty());
+  EXPECT_EQ(routine->recognised["attention"], setting.literal ? 0 : 1);
+  Executor executor(std::move(*routine), at::kCPU);
   executor.settle_numbers();
   if (settled) executor.settle_masks();
   std::vector<std::pair<TensorId, at::Tensor>> inputs;
@@ -89,7 +89,7 @@ Pass run(const Form& form, const network::Setting& setting, bool settled) {
   }
   Pass pass;
   const std::int64_t before = bytes.allocated;
-  executor.after_step = [&](std::size_t) { pass.at_end = bytes.allocated - before; };
+  executor.after_instruction = [&](std::size_t) { pass.at_end = bytes.allocated - before; };
   pass.result = executor.run(inputs).front().tensor;
   pass.afterwards = bytes.allocated - before;
   return pass;

@@ -37,16 +37,16 @@ TEST(Lifetimes, ALayersConcatenationStaysWhileTheLayerWorksOnIt) {
   const network::Network n = dense_layer();
   const auto shapes = network::infer(n, *network::bind(n, {}));
   ASSERT_TRUE(shapes) << shapes.error().text();
-  std::vector<Unplanned> missing;
-  auto plan = make_plan(n, *shapes, {}, missing);
-  ASSERT_TRUE(plan && missing.empty());
-  Executor executor(std::move(*plan), at::kCPU);
+  std::vector<Unexecutable> missing;
+  auto routine = make_routine(n, *shapes, {}, missing);
+  ASSERT_TRUE(routine && missing.empty());
+  Executor executor(std::move(*routine), at::kCPU);
   executor.settle_numbers();
   const std::vector<std::pair<TensorId, at::Tensor>> inputs = {
       {n.main().inputs[0], at::ones({1, kChannels})}};
   std::vector<std::int64_t> held;  // after each step, in features
   const std::int64_t before = bytes.allocated;
-  executor.after_step = [&](std::size_t) { held.push_back((bytes.allocated - before) / kBytes); };
+  executor.after_instruction = [&](std::size_t) { held.push_back((bytes.allocated - before) / kBytes); };
   EXPECT_EQ(executor.run(inputs).size(), 1u);
   // Two features; joined; norm1 and relu1 beside them, one for the other; then conv1 alone; all joined.
   EXPECT_EQ(held, (std::vector<std::int64_t>{1, 2, 4, 6, 6, 4, 4}));

@@ -8,38 +8,40 @@ namespace plimsoll::engine {
 namespace {
 
 /// False, and answered, where operators cannot be executed.
-Result<bool> plan(Session& session, const Emit& emit, std::optional<Plan>& made) {
+Result<bool> prepare_routine(Session& session, const Emit& emit, std::optional<Routine>& made) {
   const job::Job& job = session.job;
   network::InferOptions options;
   options.allow_unknown_operators = true;
   Result<network::Shapes> shapes = network::infer(job.network, job.binding, options);
   if (!shapes) return std::unexpected(std::move(shapes).error());
   session.shapes = std::move(*shapes);
-  std::vector<Unplanned> missing;
-  Result<Plan> planned = make_plan(job.network, session.shapes, job.setting, missing);
-  if (!planned) return std::unexpected(std::move(planned).error());
+  std::vector<Unexecutable> missing;
+  Result<Routine> routine = make_routine(job.network, session.shapes, job.setting, missing);
+  if (!routine) return std::unexpected(std::move(routine).error());
   if (!missing.empty()) {
     job::Unsupported answer;
-    for (Unplanned& m : missing) answer.operators.push_back({std::move(m.op), m.nodes, std::move(m.reason)});
+    for (Unexecutable& m : missing)
+      answer.operators.push_back({std::move(m.op), m.nodes, std::move(m.reason)});
     emit(answer);
     return false;
   }
-  made = std::move(*planned);
+  made = std::move(*routine);
   return true;
 }
 
-void tell_prepared(const Plan& plan, std::int64_t folded, const Emit& emit) {
+void tell_prepared(const Routine& routine, std::int64_t folded, const Emit& emit) {
   job::Prepared prepared;
-  for (const auto& steps : plan.graphs) prepared.operators += static_cast<std::int64_t>(steps.size());
-  prepared.recognised = plan.recognised;
-  prepared.in_place = plan.in_place;
+  for (const auto& instructions : routine.graphs)
+    prepared.operators += static_cast<std::int64_t>(instructions.size());
+  prepared.recognised = routine.recognised;
+  prepared.in_place = routine.in_place;
   prepared.folded = folded;
   emit(prepared);
 }
 
 std::int64_t parameters_in(const Session& session) {
   std::int64_t parameters = 0;
-  for (const network::TensorId id : session.executor->plan().weights)
+  for (const network::TensorId id : session.executor->routine().weights)
     if (session.job.network.tensor(id).role == network::Role::parameter)
       parameters += session.executor->kept(id).numel();
   return parameters;
@@ -58,8 +60,8 @@ Result<bool> open_session(Session& session, const Emit& emit) {
   set_deterministic(job.execution.deterministic);
   seed_generators(job.execution.seed);
 
-  std::optional<Plan> made;
-  Result<bool> possible = plan(session, emit, made);
+  std::optional<Routine> made;
+  Result<bool> possible = prepare_routine(session, emit, made);
   if (!possible || !*possible) return possible;
   Result<std::vector<HostWeight>> weights = read_weights(job, *made, session.shapes);
   if (!weights) return std::unexpected(std::move(weights).error());
@@ -102,13 +104,14 @@ Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mo
                                              network::Setting& setting) {
   setting = session.job.setting;
   setting.mode = mode;
-  std::vector<Unplanned> missing;
-  Result<Plan> planned = make_plan(session.job.network, session.shapes, setting, missing);
-  if (!planned) return std::unexpected(std::move(planned).error());
+  std::vector<Unexecutable> missing;
+  Result<Routine> routine = make_routine(session.job.network, session.shapes, setting, missing);
+  if (!routine) return std::unexpected(std::move(routine).error());
   if (!missing.empty())
     return fail("{} cannot be executed in this mode: {}", missing[0].op, missing[0].reason);
-  auto executor = std::make_unique<Executor>(std::move(*planned), session.device->torch_device());
-  for (const network::TensorId id : executor->plan().weights) executor->keep(id, session.executor->kept(id));
+  auto executor = std::make_unique<Executor>(std::move(*routine), session.device->torch_device());
+  for (const network::TensorId id : executor->routine().weights)
+    executor->keep(id, session.executor->kept(id));
   executor->settle_numbers();
   executor->settle_masks();
   return executor;

@@ -9,7 +9,7 @@
 
 namespace plimsoll::engine {
 
-/// A network ready to run: planned, its weights on the device.
+/// A network ready to run: its routine made, its weights on the device.
 struct Session {
   const job::Job& job;
   network::Shapes shapes;
@@ -18,11 +18,11 @@ struct Session {
   std::string phase;  ///< what is being done, for the answer where memory runs out
 };
 
-/// Opens the device, plans, loads; answers hello, prepared or unsupported, context, loaded on the way.
-/// Nothing where operators cannot be executed: that has been answered.
+/// Opens the device, makes the routine, loads; answers hello, prepared or unsupported, context, loaded on the
+/// way. Nothing where operators cannot be executed: that has been answered.
 [[nodiscard]] Result<bool> open_session(Session& session, const Emit& emit);
 
-/// A plan for the job's network in another mode that uses the same weights: for testing what is trained.
+/// A routine for the job's network in another mode that uses the same weights: for testing what is trained.
 [[nodiscard]] Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mode mode,
                                                            network::Setting& setting);
 

@@ -131,39 +131,41 @@ void run_window(Device& device, const Pass& pass, double seconds, const Emit& em
 }
 
 job::Layers time_layers(Device& device, const Pass& pass, Executor& executor, const Emit& emit) {
-  const std::size_t steps = executor.steps().size();
-  std::vector<std::unique_ptr<Marker>> markers(steps + 1);
+  const std::size_t instructions = executor.instructions().size();
+  std::vector<std::unique_ptr<Marker>> markers(instructions + 1);
   for (auto& marker : markers) marker = device.marker();
   const auto begin = device.marker(), end = device.marker();
-  std::vector<std::vector<double>> by_step(steps);
+  std::vector<std::vector<double>> by_instruction(instructions);
   std::vector<double> plain, instrumented;
   Telling telling(emit, "layers");
   for (int i = 0; i < kLayerPasses; ++i) {
     plain.push_back(time_passes(device, pass, *begin, *end, 1));
-    executor.after_step = [&](std::size_t step) { markers[step + 1]->record(); };
+    executor.after_instruction = [&](std::size_t instruction) { markers[instruction + 1]->record(); };
     begin->record();
     markers[0]->record();
     pass();
     end->record();
     device.synchronize();
-    executor.after_step = {};
+    executor.after_instruction = {};
     instrumented.push_back(end->seconds_since(*begin));
-    for (std::size_t s = 0; s < steps; ++s) by_step[s].push_back(markers[s + 1]->seconds_since(*markers[s]));
+    for (std::size_t s = 0; s < instructions; ++s)
+      by_instruction[s].push_back(markers[s + 1]->seconds_since(*markers[s]));
     telling.at(static_cast<double>(i) / kLayerPasses, {});
   }
-  const network::Network& network = *executor.plan().network;
+  const network::Network& network = *executor.routine().network;
   job::Layers layers;
-  for (std::size_t s = 0; s < steps; ++s) {
-    const network::Operator& op = network.main().operators[executor.steps()[s].op];
+  for (std::size_t s = 0; s < instructions; ++s) {
+    const network::Operator& op = network.main().operators[executor.instructions()[s].op];
     layers.layers.push_back({.name = std::string(network.name_of(op)),
-                             .op = executor.steps()[s].label.empty() ? std::string(network.type_of(op))
-                                                                     : executor.steps()[s].label,
-                             .seconds = median(by_step[s])});
+                             .op = executor.instructions()[s].label.empty()
+                                       ? std::string(network.type_of(op))
+                                       : executor.instructions()[s].label,
+                             .seconds = median(by_instruction[s])});
   }
   layers.pass_seconds = median(plain);
   layers.instrumented_seconds = median(instrumented);
-  layers.marker_seconds =
-      std::max(0.0, layers.instrumented_seconds - layers.pass_seconds) / static_cast<double>(steps + 1);
+  layers.marker_seconds = std::max(0.0, layers.instrumented_seconds - layers.pass_seconds) /
+                          static_cast<double>(instructions + 1);
   layers.passes = kLayerPasses;
   return layers;
 }

@@ -28,7 +28,7 @@ void time_hot(Device& device, const Pass& pass, const job::Protocol& protocol, c
 /// Steady passes for so many seconds between two "window" answers.
 void run_window(Device& device, const Pass& pass, double seconds, const Emit& emit);
 
-/// Time by layer, without a barrier after each: a marker after every step.
+/// Time by layer, without a barrier after each: a marker after every instruction.
 [[nodiscard]] job::Layers time_layers(Device& device, const Pass& pass, Executor& executor, const Emit& emit);
 
 /// Queries as MLPerf Inference sends them; `batch` samples are one pass.

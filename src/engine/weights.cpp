@@ -184,11 +184,11 @@ bool is_trained(const job::Job& job, TensorId id) {
 
 }  // namespace
 
-Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Plan& plan,
+Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Routine& routine,
                                              const network::Shapes& shapes) {
   WeightReader reader(job, shapes);
   std::vector<HostWeight> weights;
-  for (const TensorId id : plan.weights) {
+  for (const TensorId id : routine.weights) {
     Result<at::Tensor> contents = reader.read(id);
     if (!contents) return std::unexpected(std::move(contents).error());
     weights.push_back({id, std::move(*contents)});
@@ -197,12 +197,12 @@ Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Plan& pl
 }
 
 void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor) {
-  const Plan& plan = executor.plan();
+  const Routine& routine = executor.routine();
   for (HostWeight& w : weights) {
     at::Tensor contents = std::move(w.contents);
-    const at::ScalarType type = plan.numbers.stored(contents.scalar_type());
+    const at::ScalarType type = routine.numbers.stored(contents.scalar_type());
     if (contents.scalar_type() != type) contents = contents.to(type);
-    if (std::ranges::find(plan.turned, w.tensor) != plan.turned.end() && contents.dim() == 2)
+    if (std::ranges::find(routine.turned, w.tensor) != routine.turned.end() && contents.dim() == 2)
       contents = contents.t().contiguous().t();
     if (job.setting.layout == network::Layout::channels_last && contents.dim() == 4)
       contents = contents.contiguous(at::MemoryFormat::ChannelsLast);
@@ -217,7 +217,7 @@ void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executo
 std::vector<at::Tensor> trained_parameters(const job::Job& job, const Executor& executor,
                                            std::vector<std::string>* names) {
   std::vector<at::Tensor> found;
-  for (const TensorId id : executor.plan().weights) {
+  for (const TensorId id : executor.routine().weights) {
     const at::Tensor& tensor = executor.kept(id);
     if (!tensor.defined() || !tensor.requires_grad()) continue;
     found.push_back(tensor);

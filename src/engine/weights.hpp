@@ -15,9 +15,9 @@ struct HostWeight {
   at::Tensor contents;
 };
 
-/// The weights a plan reads: bytes of mapped files (copied once, into place), or drawn with the job's seed. A
+/// The weights a routine reads: bytes of mapped files (copied once, into place), or drawn with the job's seed. A
 /// weight that is nowhere is an error, unless random ones are asked for.
-[[nodiscard]] Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Plan& plan,
+[[nodiscard]] Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Routine& routine,
                                                            const network::Shapes& shapes);
 
 /// Brings them to the device in the types of the setting; parameters that are trained ask for gradients.

@@ -19,10 +19,10 @@ std::optional<FlopsPerSecond> catalogue_rate(const hardware::Offer& offer, hardw
 
 }  // namespace
 
-std::optional<Rate> rate_of(const hardware::Offer& offer) {
+std::optional<HourlyRate> hourly_rate_of(const hardware::Offer& offer) {
   const auto hourly = hardware::hourly(offer);
   if (!hourly) return std::nullopt;
-  Rate rate{*hourly / static_cast<double>(offer.devices), offer.name, offer.source, offer.date};
+  HourlyRate rate{*hourly / static_cast<double>(offer.devices), offer.name, offer.source, offer.date};
   if (offer.devices > 1) rate.basis += fmt::format(" / {}", offer.devices);
   rate.basis += fmt::format(", {}", name(offer.terms));
   if (offer.years > 0) {
@@ -33,7 +33,7 @@ std::optional<Rate> rate_of(const hardware::Offer& offer) {
   return rate;
 }
 
-Costs costs(const Rate& rate, double devices, Seconds time, std::int64_t batch,
+Costs costs(const HourlyRate& rate, double devices, Seconds time, std::int64_t batch,
             std::optional<double> steps_per_epoch, double epochs) {
   Costs out;
   out.per_pass = rate.per_device * time * devices;

@@ -14,7 +14,7 @@ namespace plimsoll::estimate {
 using Kilograms = Quantity<struct KilogramsTag>;
 
 /// What an hour of one device costs, and who says so.
-struct Rate {
+struct HourlyRate {
   MoneyPerHour per_device;
   std::string basis;  ///< "p5en.48xlarge / 8, on-demand, us-east, Linux"
   std::string source;
@@ -24,7 +24,7 @@ struct Rate {
 
 /// Of one device of an offer: its share of the machine, whether the others have work or not. Absent where
 /// the offer has no price by the hour.
-[[nodiscard]] std::optional<Rate> rate_of(const hardware::Offer& offer);
+[[nodiscard]] std::optional<HourlyRate> hourly_rate_of(const hardware::Offer& offer);
 
 /// Money of passes on `devices` of them, at a rate that the reader was told.
 struct Costs {
@@ -34,7 +34,7 @@ struct Costs {
   std::optional<Money> whole = {};  ///< all epochs
 };
 /// `batch` samples in a pass of `time`. Steps are absent where how much data there is was not given.
-[[nodiscard]] Costs costs(const Rate& rate, double devices, Seconds time, std::int64_t batch,
+[[nodiscard]] Costs costs(const HourlyRate& rate, double devices, Seconds time, std::int64_t batch,
                           std::optional<double> steps_per_epoch = {}, double epochs = 1);
 
 /// What energy comes to at the wall of a data centre, and what the country's grid emits for it.

@@ -19,7 +19,7 @@ const std::vector<Offer>& offers() {
 TEST(Cost, ADevicesShareOfItsMachine) {
   const auto offer = hardware::find_offer(offers(), "p5en.48xlarge");
   ASSERT_TRUE(offer);
-  const auto rate = rate_of(**offer);
+  const auto rate = hourly_rate_of(**offer);
   ASSERT_TRUE(rate);
   EXPECT_DOUBLE_EQ(rate->per_device.value(), 63.30 / 8);
   EXPECT_EQ(rate->basis, "p5en.48xlarge / 8, on-demand, us-east, Linux");
@@ -38,14 +38,14 @@ TEST(Cost, ATermIsSpreadAndSaysSo) {
     return o.terms == hardware::Terms::reserved && o.name == "p3.2xlarge";
   });
   ASSERT_NE(reserved, offers().end());
-  const auto rate = rate_of(*reserved);
+  const auto rate = hourly_rate_of(*reserved);
   ASSERT_TRUE(rate);
   EXPECT_NEAR(rate->per_device.value(), 35029.0 / (3 * 8766), 1e-9);
   EXPECT_THAT(rate->basis, HasSubstr("3 years"));
   EXPECT_EQ(rate->provenance, Provenance::assumed);
   const auto dgx = hardware::find_offer(offers(), "DGX-1V");
   ASSERT_TRUE(dgx);
-  EXPECT_FALSE(rate_of(**dgx));
+  EXPECT_FALSE(hourly_rate_of(**dgx));
 }
 
 // The teaching table of 2018, quotient by quotient: dollars over TFLOP/s.

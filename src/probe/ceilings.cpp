@@ -21,28 +21,28 @@ double finite_or_zero(double value) {
 
 }  // namespace
 
-Value time_of(const std::vector<double>& samples) {
+Median time_of(const std::vector<double>& samples) {
   const Quantile median = median_of(samples, kConfidence);
   const auto [least, most] = std::ranges::minmax(samples);
   const double width = median.low && median.high ? *median.high - *median.low : most - least;
   return {median.value, median.value > 0 ? finite_or_zero(width / 2 / median.value) : 0};
 }
 
-std::optional<Value> value_of(const Rate& rate) {
+std::optional<Median> value_of(const Rate& rate) {
   if (rate.samples.empty()) return std::nullopt;
   if (rate.unit == "W" || rate.unit.starts_with("J/")) {
     const double whole = rate.unit == "W" ? std::accumulate(rate.samples.begin(), rate.samples.end(), 0.0)
                                           : rate.amount * static_cast<double>(rate.samples.size());
     if (!rate.joules || !(whole > 0)) return std::nullopt;
-    return Value{*rate.joules / whole, 0};
+    return Median{*rate.joules / whole, 0};
   }
-  const Value time = time_of(rate.samples);
+  const Median time = time_of(rate.samples);
   if (is_time(rate.unit)) return time;
   if (!(time.value > 0)) return std::nullopt;
-  return Value{rate.amount / time.value, time.spread};
+  return Median{rate.amount / time.value, time.spread};
 }
 
-std::optional<Value> flops_of(const MatrixProduct& product) {
+std::optional<Median> flops_of(const MatrixProduct& product) {
   const auto n = static_cast<double>(product.size);
   return value_of(
       {.name = {}, .unit = "FLOP/s", .amount = 2 * n * n * n, .at = {}, .samples = product.samples});
@@ -53,7 +53,7 @@ const Part* part_of(const VectorAdd& add, std::string_view name) {
   return found == add.parts.end() || found->samples.empty() ? nullptr : &*found;
 }
 
-std::optional<Value> bandwidth_of(const VectorAdd& add) {
+std::optional<Median> bandwidth_of(const VectorAdd& add) {
   const Part* const kernel = part_of(add, "kernel");
   if (kernel == nullptr) return std::nullopt;
   return value_of({.name = {},
@@ -86,7 +86,7 @@ std::vector<hardware::Ceiling> ceilings_of(const Findings& findings, const hardw
                                            std::string_view source, std::string_view date) {
   std::vector<hardware::Ceiling> out;
   for (const Rate& rate : findings.rates) {
-    const std::optional<Value> value = value_of(rate);
+    const std::optional<Median> value = value_of(rate);
     if (!value) continue;
     hardware::Ceiling ceiling{.name = rate.name,
                               .figure = {.value = value->value,

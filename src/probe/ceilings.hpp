@@ -16,21 +16,21 @@ namespace plimsoll::probe {
 inline constexpr double kConfidence = 0.95;
 
 /// A figure out of repeated samples, in its unit.
-struct Value {
+struct Median {
   double value = 0;
   double spread = 0;  ///< half of the median's interval as a share of it; of few samples half their range
 };
 /// Of times in seconds. `samples` is not empty.
-[[nodiscard]] Value time_of(const std::vector<double>& samples);
+[[nodiscard]] Median time_of(const std::vector<double>& samples);
 /// Of a rate in its own unit: an amount over the median time, a time, watts, or joules by what was done.
 /// Nothing where it has no samples, or lacks the joules that it is made of.
-[[nodiscard]] std::optional<Value> value_of(const Rate& rate);
+[[nodiscard]] std::optional<Median> value_of(const Rate& rate);
 /// FLOP/s of a product of matrices.
-[[nodiscard]] std::optional<Value> flops_of(const MatrixProduct& product);
+[[nodiscard]] std::optional<Median> flops_of(const MatrixProduct& product);
 /// The part of that name; nothing where it was not timed.
 [[nodiscard]] const Part* part_of(const VectorAdd& add, std::string_view name);
 /// B/s of the sum alone, two arrays read and one written.
-[[nodiscard]] std::optional<Value> bandwidth_of(const VectorAdd& add);
+[[nodiscard]] std::optional<Median> bandwidth_of(const VectorAdd& add);
 
 /// What the datasheet promises for a rate of that name; nothing where it says nothing about it.
 [[nodiscard]] std::optional<double> peak_of(const hardware::Device& device, std::string_view rate,

@@ -26,7 +26,7 @@ Json texts(const std::vector<std::string>& lines) {
 }
 
 /// A figure that says itself what it is.
-Json metric(std::string_view name, const probe::Value& value, std::string_view unit,
+Json metric(std::string_view name, const probe::Median& value, std::string_view unit,
             const std::vector<double>& samples) {
   return {{"name", printable(name)},  {"value", value.value},   {"unit", printable(unit)},
           {"provenance", "measured"}, {"spread", value.spread}, {"samples", samples}};

@@ -14,9 +14,9 @@ namespace plimsoll::report {
 namespace {
 
 using probe::MatrixProduct;
+using probe::Median;
 using probe::Survey;
 using probe::SurveyedDevice;
-using probe::Value;
 using probe::VectorAdd;
 
 constexpr std::string_view kNone = "–";
@@ -34,7 +34,7 @@ std::string time_text(const VectorAdd& add, std::string_view part) {
   return std::string(found ? text(Seconds(probe::time_of(found->samples).value)) : kNone);
 }
 
-std::string rate_text(const std::optional<Value>& value, std::string_view unit) {
+std::string rate_text(const std::optional<Median>& value, std::string_view unit) {
   return value ? figure_text(value->value, unit) : std::string(kNone);
 }
 
@@ -82,16 +82,16 @@ std::vector<std::string> vector_add_notes(const Survey& survey) {
                        (add.workers == probe::Workers::many_blocks && add.place == probe::Place::gpu_copies);
       if (all && (largest == nullptr || add.elements > largest->elements)) largest = &add;
     }
-    const std::optional<Value> reached = largest ? probe::bandwidth_of(*largest) : std::nullopt;
+    const std::optional<Median> reached = largest ? probe::bandwidth_of(*largest) : std::nullopt;
     if (!reached) continue;
     const bool cpu = largest->place == probe::Place::cpu;
     const double each = sizeof(float) * static_cast<double>(largest->elements);
     const probe::Rate* const beside = cpu ? rate_at(device->findings, "stream-triad", 3 * each)
                                           : rate_at(device->findings, "memory-device-copy", 2 * each);
-    std::optional<Value> limit = beside ? probe::value_of(*beside) : std::nullopt;
+    std::optional<Median> limit = beside ? probe::value_of(*beside) : std::nullopt;
     if (!cpu && !limit)
       if (const hardware::Ceiling* copy = probe::ceiling_named(device->ceilings, "memory-device-copy"))
-        limit = Value{copy->figure.value, copy->spread};
+        limit = Median{copy->figure.value, copy->spread};
     if (limit && limit->value > 0)
       out.push_back(fmt::format("Of {} elements, {} of the {} add at {}, {} of {} in the same run ({}).",
                                 count_text(largest->elements), words(largest->workers), cpu ? "CPU" : "GPU",
@@ -122,7 +122,7 @@ Table product_table(const Survey& survey) {
     if (const hardware::Ceiling* c = probe::ceiling_named(device->ceilings, "product-fp32"))
       best = std::max(best, c->figure.value);
     for (const MatrixProduct& p : device->findings.products) {
-      const std::optional<Value> rate = probe::flops_of(p);
+      const std::optional<Median> rate = probe::flops_of(p);
       const auto n = static_cast<double>(p.size);
       table.rows.push_back(
           {p.gpu ? "GPU" : "CPU", std::string(words(p.method, p.gpu)), fmt::format("{}", p.size),

@@ -23,7 +23,7 @@ namespace plimsoll::report {
 struct WeighedCost {
   std::string offer;         ///< "p5en.48xlarge"
   std::int64_t devices = 1;  ///< that it has; one of them works
-  estimate::Rate rate;
+  estimate::HourlyRate rate;
   Money money;
   Seconds time;
   std::optional<estimate::Footprint> footprint = {};  ///< absent where the energy is unknown

@@ -176,7 +176,7 @@ TEST(WeighingText, TheMeasurementStandsBesideTheEstimate) {
 TEST(WeighingText, CostsOfHereTheCheapestAndTheQuickest) {
   const Held held;
   const auto with_cost = [](WeighedDevice d, double money, double seconds) {
-    estimate::Rate rate;
+    estimate::HourlyRate rate;
     rate.source = "list";
     rate.date = "2025";
     d.cost = WeighedCost{"offer-" + d.device.id, 8, rate, Money(money), Seconds(seconds)};

@@ -5,7 +5,7 @@
 namespace plimsoll::telemetry {
 
 /// The rate of a counter that only grows. One that goes back was reset: that interval is unknown.
-class Rate {
+class CounterRate {
  public:
   /// Units per second since the last call; nothing the first time.
   std::optional<double> per_second(double value, double elapsed) {

@@ -24,7 +24,7 @@ class HostSampler {
   struct Pressure {
     KeptFile file;
     Channel channel;
-    Rate rate = {};
+    CounterRate rate = {};
   };
   struct Package {
     PackageEnergy energy;
@@ -46,7 +46,7 @@ class HostSampler {
   std::vector<Pressure> pressures_;
   std::vector<Package> packages_;
   std::map<std::string, bool, std::less<>> hardware_;
-  Rate busy_, disk_read_, disk_written_, received_, sent_, cgroup_cpu_rate_, cgroup_throttled_rate_;
+  CounterRate busy_, disk_read_, disk_written_, received_, sent_, cgroup_cpu_rate_, cgroup_throttled_rate_;
   Due cpu_due_{Source::host_cpu}, memory_due_{Source::host_memory}, disk_due_{Source::host_disk},
       network_due_{Source::host_network}, pressure_due_{Source::host_pressure}, cgroup_due_{Source::cgroup},
       package_due_{Source::package_energy};

@@ -45,7 +45,7 @@ class RunSampler {
     Sums now = {};
     std::optional<double> cpu_read = {};  ///< when
     ProcessIo io_retired = {};
-    Rate read = {}, written = {};
+    CounterRate read = {}, written = {};
     double next_memory = 0;
     Channel cpu_channel, cpu_time_channel, resident_channel, processes_channel, threads_channel, pss_channel,
         rss_channel, read_channel, written_channel;

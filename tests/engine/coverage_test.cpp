@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/plan.hpp"
+#include "engine/routine.hpp"
 #include "network/zoo/zoo.hpp"
 #include "onnx/reader.hpp"
 
@@ -21,9 +21,9 @@ std::string obstacle(const network::Network& n, network::Mode mode, bool literal
   network::Setting setting;
   setting.mode = mode;
   setting.literal = literal;
-  std::vector<engine::Unplanned> missing;
-  const auto plan = engine::make_plan(n, *shapes, setting, missing);
-  if (!plan) return plan.error().text();
+  std::vector<engine::Unexecutable> missing;
+  const auto routine = engine::make_routine(n, *shapes, setting, missing);
+  if (!routine) return routine.error().text();
   return missing.empty() ? "" : missing.front().op + ": " + missing.front().reason;
 }
 

@@ -22,7 +22,7 @@ Result<at::Tensor> tensor_of(std::span<const std::byte> bytes, DataType type,
 }
 
 Status load_weights(engine::Executor& executor, onnx::Model& model) {
-  for (const TensorId id : executor.plan().weights) {
+  for (const TensorId id : executor.routine().weights) {
     const network::Tensor& tensor = model.network.tensor(id);
     std::vector<std::int64_t> dims;
     for (const network::Dim d : model.network.dims_of(tensor)) dims.push_back(d.value());

@@ -124,11 +124,11 @@ Status run_data(onnx::Model& model, DataSet data, bool literal) {
   network::Setting setting;
   setting.literal = literal;
   setting.mode = trains(model.network) ? network::Mode::train : network::Mode::infer;
-  std::vector<engine::Unplanned> missing;
-  Result<engine::Plan> plan = engine::make_plan(model.network, *shapes, setting, missing);
-  PLIMSOLL_TRY(plan);
+  std::vector<engine::Unexecutable> missing;
+  Result<engine::Routine> routine = engine::make_routine(model.network, *shapes, setting, missing);
+  PLIMSOLL_TRY(routine);
   if (!missing.empty()) return fail("{}: {}", missing.front().op, missing.front().reason);
-  engine::Executor executor(std::move(*plan), at::kCPU);
+  engine::Executor executor(std::move(*routine), at::kCPU);
   PLIMSOLL_TRY(load_weights(executor, model));
   std::vector<Value> found;
   try {

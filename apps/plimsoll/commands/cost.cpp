@@ -76,7 +76,7 @@ Result<int> print_offers(const CostOptions& options, const report::TextStyle& st
                       {}};
   Json rows = Json::array();
   for (const Offer& offer : *offers) {
-    const auto rate = estimate::rate_of(offer);
+    const auto rate = estimate::hourly_rate_of(offer);
     const Money price = offer.price ? *offer.price : Money(offer.per_hour->value());
     table.rows.push_back({offer.name, fmt::format("{} x {}", offer.devices, offer.device),
                           offer.price ? text(price) : text(price) + "/h",
@@ -165,7 +165,7 @@ Result<int> print_costs(const CostOptions& options, const report::TextStyle& sty
   PLIMSOLL_TRY(offer);
   const auto grid = grid_of(options);
   PLIMSOLL_TRY(grid);
-  const auto rate = estimate::rate_of(*offer);
+  const auto rate = estimate::hourly_rate_of(*offer);
   if (!rate) return fail("{} is bought, not rented, and how long it will serve is not known", offer->name);
   std::optional<double> per_epoch;
   if (options.dataset > 0) {

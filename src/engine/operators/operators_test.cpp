@@ -59,10 +59,10 @@ struct OneOperator {
     network::Setting setting;
     setting.mode = mode;
     setting.literal = true;
-    std::vector<Unplanned> missing;
-    auto plan = make_plan(n, *shapes, setting, missing);
-    EXPECT_TRUE(plan && missing.empty()) << (missing.empty() ? "" : missing.front().reason);
-    Executor executor(std::move(*plan), at::kCPU);
+    std::vector<Unexecutable> missing;
+    auto routine = make_routine(n, *shapes, setting, missing);
+    EXPECT_TRUE(routine && missing.empty()) << (missing.empty() ? "" : missing.front().reason);
+    Executor executor(std::move(*routine), at::kCPU);
     std::vector<std::pair<TensorId, Tensor>> given;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].defined()) given.emplace_back(ids[i], inputs[i]);

@@ -61,7 +61,7 @@ Result<Kernel> prepare_constant_of_shape(const Preparation& p) {
   };
 }
 
-/// Never called: the plan keeps a constant as it keeps a weight. The row says that it can be executed.
+/// Never called: the routine keeps a constant as it keeps a weight. The row says that it can be executed.
 Result<Kernel> prepare_constant(const Preparation&) {
   return fail("a constant is kept, not computed");
 }

@@ -1,4 +1,4 @@
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 
 #include <set>
 
@@ -34,7 +34,7 @@ std::vector<int> met(const Sweep& sweep, std::uint32_t threads) {
 
 TEST(CudaPlan, ASweepMeetsEveryItemEquallyOften) {
   for (const std::int64_t items : {1, 7, 64, 1000, 4096}) {
-    const Sweep sweep = plan_sweep(items * kSweepItem, 1, 96, 4000 * kSweepItem);
+    const Sweep sweep = sweep_over(items * kSweepItem, 1, 96, 4000 * kSweepItem);
     EXPECT_EQ(sweep.items, items);
     EXPECT_EQ(sweep.steps % kSweepUnroll, 0U);
     const std::vector<int> times = met(sweep, 96);
@@ -49,13 +49,13 @@ TEST(CudaPlan, ASweepMeetsEveryItemEquallyOften) {
 }
 
 TEST(CudaPlan, ASweepOfSeveralArraysIsAsLongAsAllOfThem) {
-  const Sweep one = plan_sweep(1 << 20, 1, 1024, 1 << 24), three = plan_sweep(1 << 20, 3, 1024, 3 << 24);
+  const Sweep one = sweep_over(1 << 20, 1, 1024, 1 << 24), three = sweep_over(1 << 20, 3, 1024, 3 << 24);
   EXPECT_EQ(one, three);
 }
 
 TEST(CudaPlan, TheLargestSweepStaysWithin32Bits) {
   const Sweep sweep =
-      plan_sweep(std::int64_t{4} << 30, 1, std::int64_t{132} * 32 * 256, std::int64_t{1} << 30);
+      sweep_over(std::int64_t{4} << 30, 1, std::int64_t{132} * 32 * 256, std::int64_t{1} << 30);
   EXPECT_EQ(sweep.items, 1U << 28);
   EXPECT_GE(sweep.passes, 1);
   EXPECT_LT(sweep.passes, 1.02);

@@ -1,4 +1,4 @@
-#include "cuda/plan.hpp"
+#include "cuda/study_sizes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ std::vector<std::int64_t> sizes_between(std::int64_t first, std::int64_t last, i
   return sizes;
 }
 
-Sweep plan_sweep(std::int64_t bytes, int arrays, std::int64_t threads, std::int64_t least_bytes) {
+Sweep sweep_over(std::int64_t bytes, int arrays, std::int64_t threads, std::int64_t least_bytes) {
   const std::int64_t items = std::max<std::int64_t>(bytes / kSweepItem, 1);
   const std::int64_t least = std::max(items, least_bytes / (kSweepItem * arrays));
   const std::int64_t turn = threads * kSweepUnroll;

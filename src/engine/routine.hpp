@@ -19,12 +19,12 @@ namespace plimsoll::engine {
 }
 
 /// One call of a kernel.
-struct Step {
+struct Instruction {
   std::uint32_t op = 0;  ///< in its graph
   Kernel kernel;
   std::vector<network::TensorId> inputs = {};
   std::vector<network::TensorId> outputs = {};
-  std::vector<network::TensorId> releases = {};  ///< what nothing needs any more after this step
+  std::vector<network::TensorId> releases = {};  ///< what nothing needs any more after this instruction
   std::string label = {};                        ///< of a recognised kernel: "attention"
   bool shape_arithmetic = false;                 ///< stays on the CPU where all its inputs do
   bool scalars_stay = false;                     ///< takes single numbers of the host as they are
@@ -39,34 +39,35 @@ struct KnownTensor {
 /// An attention's mask, and how the attention uses it (settled once the weights are there).
 struct AttentionMask {
   network::TensorId tensor;
-  std::shared_ptr<MaskUse> use;  ///< shared with the kernel, which a Step owns as a function
+  std::shared_ptr<MaskUse> use;  ///< shared with the kernel, which a Instruction owns as a function
 };
 
-/// What executes a Network: steps in order, per graph. Refers to the Network it was made from.
-struct Plan {
+/// What executes a Network: instructions in order, per graph. Refers to the Network it was made from.
+struct Routine {
   const network::Network* network = nullptr;
   Numbers numbers;
-  std::vector<std::vector<Step>> graphs;  ///< by GraphId
-  std::vector<KnownTensor> known;         ///< shape arithmetic that inference has done
+  std::vector<std::vector<Instruction>> graphs;  ///< by GraphId
+  std::vector<KnownTensor> known;                ///< shape arithmetic that inference has done
   /// Constants that are stored tensors: the operator's output, and the tensor of its attribute.
   std::vector<std::pair<network::TensorId, network::TensorId>> constants;
-  std::vector<network::TensorId> weights;  ///< stored tensors that steps read, not known ones
+  std::vector<network::TensorId> weights;  ///< stored tensors that instructions read, not known ones
   std::vector<network::TensorId> turned;   ///< weights that the framework keeps the other way round
   std::vector<AttentionMask> masks;
   std::map<std::string, std::int64_t> recognised;
   std::int64_t in_place = 0;
 };
 
-struct Unplanned {
+struct Unexecutable {
   std::string op;
   std::int64_t nodes = 0;
   std::string reason;
 };
 
 /// Fails where shapes cannot be inferred; operators that cannot be executed are listed in `missing`, and
-/// then the plan must not be run.
-[[nodiscard]] Result<Plan> make_plan(const network::Network& network, const network::Shapes& shapes,
-                                     const network::Setting& setting, std::vector<Unplanned>& missing);
+/// then the routine must not be run.
+[[nodiscard]] Result<Routine> make_routine(const network::Network& network, const network::Shapes& shapes,
+                                           const network::Setting& setting,
+                                           std::vector<Unexecutable>& missing);
 
 /// The element type that a setting computes in, in place of float32.
 [[nodiscard]] Numbers numbers_of(network::Precision precision);

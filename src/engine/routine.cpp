@@ -1,4 +1,4 @@
-#include "engine/plan.hpp"
+#include "engine/routine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,10 +43,10 @@ bool takes_numbers(std::string_view type) {
   return std::ranges::find(kArithmetic, type) != kArithmetic.end();
 }
 
-class Planner {
+class RoutineMaker {
  public:
-  Planner(const Network& network, const Shapes& shapes, const network::Setting& setting,
-          std::vector<Unplanned>& missing)
+  RoutineMaker(const Network& network, const Shapes& shapes, const network::Setting& setting,
+               std::vector<Unexecutable>& missing)
       : network_(network),
         shapes_(shapes),
         setting_(setting),
@@ -54,22 +54,22 @@ class Planner {
         known_(network.tensors.size(), false),
         uses_(network.tensors.size(), 0),
         maker_(network.tensors.size(), nullptr) {
-    plan_.network = &network;
-    plan_.numbers = numbers_of(setting.precision);
-    plan_.graphs.resize(network.graphs.size());
+    routine_.network = &network;
+    routine_.numbers = numbers_of(setting.precision);
+    routine_.graphs.resize(network.graphs.size());
   }
 
-  Result<Plan> run() {
+  Result<Routine> run() {
     find_known();
     count_uses();
     if (!setting_.literal) fusions_ = network::recognise(network_, shapes_);
     fusions_.resize(network_.main().operators.size());
     if (setting_.key_value_cache && setting_.mode == network::Mode::infer)
       causal_ = network::find_causal_products(network_);
-    for (std::size_t g = 0; g < network_.graphs.size(); ++g) plan_graph(g);
+    for (std::size_t g = 0; g < network_.graphs.size(); ++g) add_graph(g);
     set_releases();
     find_weights();
-    return std::move(plan_);
+    return std::move(routine_);
   }
 
  private:
@@ -90,7 +90,7 @@ class Planner {
       if (dims.size() != entry.dims.count ||
           std::ranges::any_of(value, [](const network::Scalar& s) { return s.is_symbol(); }))
         continue;
-      plan_.known.push_back({id, made_of(value, dims, plan_.numbers.stored(*type))});
+      routine_.known.push_back({id, made_of(value, dims, routine_.numbers.stored(*type))});
       known_[i] = true;
     }
   }
@@ -131,7 +131,7 @@ class Planner {
     return setting_.in_place == network::InPlace::always || is_layer(network_.type_of(*maker));
   }
 
-  void plan_graph(std::size_t g) {
+  void add_graph(std::size_t g) {
     const network::Graph& graph = network_.graphs[g];
     for (std::uint32_t i = 0; i < graph.operators.size(); ++i) {
       const Operator& op = graph.operators[i];
@@ -141,47 +141,47 @@ class Planner {
       if (done && !outputs.empty()) continue;
       const Fusion fusion = g == 0 ? fusions_[i] : Fusion{};
       if (fusion.kind == Fusion::Kind::skipped) continue;
-      if (g == 0 && plan_projection(plan_.graphs[g], i, op)) continue;
+      if (g == 0 && add_projection(routine_.graphs[g], i, op)) continue;
       if (fusion.kind == Fusion::Kind::none)
-        plan_operator(plan_.graphs[g], i, op);
+        add_operator(routine_.graphs[g], i, op);
       else
-        plan_fused(plan_.graphs[g], i, op, fusion);
+        add_fused(routine_.graphs[g], i, op, fusion);
     }
   }
 
-  void plan_operator(std::vector<Step>& steps, std::uint32_t i, const Operator& op) {
+  void add_operator(std::vector<Instruction>& instructions, std::uint32_t i, const Operator& op) {
     const std::string_view type = network_.type_of(op), domain = network_.domain_of(op);
-    if (type == "Constant" && domain.empty()) return plan_constant(op);
+    if (type == "Constant" && domain.empty()) return add_constant(op);
     const OperatorRow* row = find_row(domain, type);
     if (row == nullptr) return miss(op, "the engine has no kernel for it");
     const auto inputs = network_.inputs(op), outputs = network_.outputs(op);
     const bool overwrite = in_place(inputs.empty() ? kNoTensor : inputs[0], type, 1);
-    const Preparation preparation(network_, shapes_, op, plan_.numbers, setting_.mode == network::Mode::train,
-                                  overwrite);
+    const Preparation preparation(network_, shapes_, op, routine_.numbers,
+                                  setting_.mode == network::Mode::train, overwrite);
     Result<Kernel> kernel = row->prepare(preparation);
     if (!kernel) return miss(op, kernel.error().text());
-    if (overwrite) ++plan_.in_place;
-    Step step{.op = i, .kernel = std::move(*kernel)};
-    step.inputs.assign(inputs.begin(), inputs.end());
-    step.outputs.assign(outputs.begin(), outputs.end());
-    step.shape_arithmetic = row->shape_arithmetic;
-    step.scalars_stay = domain.empty() && takes_numbers(type);
-    steps.push_back(std::move(step));
+    if (overwrite) ++routine_.in_place;
+    Instruction instruction{.op = i, .kernel = std::move(*kernel)};
+    instruction.inputs.assign(inputs.begin(), inputs.end());
+    instruction.outputs.assign(outputs.begin(), outputs.end());
+    instruction.shape_arithmetic = row->shape_arithmetic;
+    instruction.scalars_stay = domain.empty() && takes_numbers(type);
+    instructions.push_back(std::move(instruction));
   }
 
   /// A Constant's tensor is a stored one like any other, under the attribute's own name.
-  void plan_constant(const Operator& op) {
+  void add_constant(const Operator& op) {
     const network::Attribute* value = network_.find(op, "value");
     const auto outputs = network_.outputs(op);
     if (outputs.size() != 1 || outputs[0] == kNoTensor) return;
     if (value != nullptr && value->kind == network::Attribute::Kind::tensor) {
-      plan_.constants.push_back({outputs[0], static_cast<TensorId>(value->integer)});
+      routine_.constants.push_back({outputs[0], static_cast<TensorId>(value->integer)});
       return;
     }
-    plan_given_constant(op, outputs[0]);
+    add_given_constant(op, outputs[0]);
   }
 
-  void plan_given_constant(const Operator& op, TensorId output) {
+  void add_given_constant(const Operator& op, TensorId output) {
     std::vector<network::Scalar> list;
     bool scalar = true;
     for (const network::Attribute& a : network_.attributes_of(op)) {
@@ -198,7 +198,7 @@ class Planner {
     if (!type) return miss(op, "constants of this type cannot be kept");
     std::vector<std::int64_t> dims;
     if (!scalar) dims.push_back(static_cast<std::int64_t>(list.size()));
-    plan_.known.push_back({output, made_of(list, dims, plan_.numbers.stored(*type))});
+    routine_.known.push_back({output, made_of(list, dims, routine_.numbers.stored(*type))});
     known_[index(output)] = true;
   }
 
@@ -241,7 +241,7 @@ class Planner {
   }
 
   /// Where query, key and value are all split so, the kernel reads them before; the splitting is dropped.
-  std::int64_t read_before_split(std::vector<Step>& steps, Fusion& fusion) {
+  std::int64_t read_before_split(std::vector<Instruction>& instructions, Fusion& fusion) {
     std::array<std::optional<Unsplit>, 3> found;
     for (std::size_t i = 0; i < 3; ++i) {
       found[i] = before_split(fusion.inputs[i]);
@@ -249,8 +249,8 @@ class Planner {
     }
     for (std::size_t i = 0; i < 3; ++i) {
       fusion.inputs[i] = found[i]->tensor;
-      std::erase_if(steps, [&](const Step& step) {
-        const Operator* op = &network_.main().operators[step.op];
+      std::erase_if(instructions, [&](const Instruction& instruction) {
+        const Operator* op = &network_.main().operators[instruction.op];
         return std::ranges::find(found[i]->by, op) != found[i]->by.end();
       });
     }
@@ -266,8 +266,8 @@ class Planner {
   /// The layer that joins heads again is written over rows: Reshape of tokens, batch, heads, width to rows;
   /// Gemm; Reshape to tokens, batch, width. Attention leaves its result batch first, so that those rows would
   /// be a copy; frameworks run the layer over the tensor as it lies. True where `op` is the last of the
-  /// three, and then they are one step.
-  bool plan_projection(std::vector<Step>& steps, std::uint32_t i, const Operator& op) {
+  /// three, and then they are one instruction.
+  bool add_projection(std::vector<Instruction>& instructions, std::uint32_t i, const Operator& op) {
     if (setting_.literal || setting_.mode == network::Mode::train || network_.type_of(op) != "Reshape")
       return false;
     const auto inputs = network_.inputs(op), outputs = network_.outputs(op);
@@ -282,15 +282,15 @@ class Planner {
     if (before.size() != 4 || flat.size() != 2 || after.size() != 3 || before[0] != after[0] ||
         before[1] != after[1] || before[2] * before[3] != flat[1] || before[0] * before[1] != flat[0])
       return false;
-    std::erase_if(steps, [&](const Step& step) {
-      const Operator* planned = &network_.main().operators[step.op];
-      return planned == product || planned == rows;
+    std::erase_if(instructions, [&](const Instruction& instruction) {
+      const Operator* executed = &network_.main().operators[instruction.op];
+      return executed == product || executed == rows;
     });
-    Step step{.op = i, .kernel = projection_kernel(), .inputs = {heads, read[1], read[2]}};
-    step.outputs.assign(outputs.begin(), outputs.end());
-    step.label = name(Fusion::Kind::linear);
-    steps.push_back(std::move(step));
-    ++plan_.recognised[std::string(name(Fusion::Kind::linear))];
+    Instruction instruction{.op = i, .kernel = projection_kernel(), .inputs = {heads, read[1], read[2]}};
+    instruction.outputs.assign(outputs.begin(), outputs.end());
+    instruction.label = name(Fusion::Kind::linear);
+    instructions.push_back(std::move(instruction));
+    ++routine_.recognised[std::string(name(Fusion::Kind::linear))];
     return true;
   }
 
@@ -310,7 +310,7 @@ class Planner {
 
   /// Whether an attention is causal is read from the graph, as for the estimate: under capture nobody may
   /// look at what a mask holds.
-  AttentionForm attention_form(std::vector<Step>& steps, std::uint32_t i, Fusion& fusion) {
+  AttentionForm attention_form(std::vector<Instruction>& instructions, std::uint32_t i, Fusion& fusion) {
     AttentionForm form{.mask = std::make_shared<MaskUse>(MaskUse::as_given)};
     form.cached = i < causal_.size() && causal_[i];
     const auto maker = [this](TensorId id) { return maker_[index(id)]; };
@@ -320,33 +320,33 @@ class Planner {
       form.unrepeated_key = key;
       form.unrepeated_value = value;
     }
-    form.heads = read_before_split(steps, fusion);
+    form.heads = read_before_split(instructions, fusion);
     return form;
   }
 
-  void plan_fused(std::vector<Step>& steps, std::uint32_t i, const Operator& op, Fusion fusion) {
+  void add_fused(std::vector<Instruction>& instructions, std::uint32_t i, const Operator& op, Fusion fusion) {
     const AttentionForm form =
-        fusion.kind == Fusion::Kind::attention ? attention_form(steps, i, fusion) : AttentionForm{};
+        fusion.kind == Fusion::Kind::attention ? attention_form(instructions, i, fusion) : AttentionForm{};
     const bool gated = fusion.kind == Fusion::Kind::silu || fusion.kind == Fusion::Kind::hard_swish;
     const bool overwrite = gated && in_place(fusion.inputs[0], "HardSwish", 2);
     FusedKernel fused = fused_kernel(fusion, shapes_, overwrite, form);
     if (fusion.kind == Fusion::Kind::attention && fused.inputs[3] != kNoTensor)
-      plan_.masks.push_back({fused.inputs[3], form.mask});
-    if (fusion.kind == Fusion::Kind::linear && !fusion.turned) plan_.turned.push_back(fusion.inputs[1]);
-    if (overwrite) ++plan_.in_place;
-    ++plan_.recognised[std::string(name(fusion.kind))];
-    Step step{.op = i, .kernel = std::move(fused.kernel), .inputs = std::move(fused.inputs)};
+      routine_.masks.push_back({fused.inputs[3], form.mask});
+    if (fusion.kind == Fusion::Kind::linear && !fusion.turned) routine_.turned.push_back(fusion.inputs[1]);
+    if (overwrite) ++routine_.in_place;
+    ++routine_.recognised[std::string(name(fusion.kind))];
+    Instruction instruction{.op = i, .kernel = std::move(fused.kernel), .inputs = std::move(fused.inputs)};
     const auto outputs = network_.outputs(op);
-    step.outputs.assign(outputs.begin(), outputs.end());
-    step.label = name(fusion.kind);
-    step.scalars_stay = true;
-    steps.push_back(std::move(step));
+    instruction.outputs.assign(outputs.begin(), outputs.end());
+    instruction.label = name(fusion.kind);
+    instruction.scalars_stay = true;
+    instructions.push_back(std::move(instruction));
   }
 
   void miss(const Operator& op, std::string reason) {
     const std::string_view type = network_.type_of(op), domain = network_.domain_of(op);
     std::string name = domain.empty() ? std::string(type) : fmt::format("{}.{}", domain, type);
-    for (Unplanned& u : missing_)
+    for (Unexecutable& u : missing_)
       if (u.op == name && u.reason == reason) {
         ++u.nodes;
         return;
@@ -373,32 +373,32 @@ class Planner {
     const auto& operators = network_.main().operators;
     std::vector<bool> executed(operators.size(), false);
     std::vector<std::vector<TensorId>> reads(operators.size());
-    std::vector<Step*> step_of(operators.size(), nullptr);
-    for (Step& step : plan_.graphs[0]) {
-      executed[step.op] = true;
-      step_of[step.op] = &step;
-      for (const TensorId id : step.inputs)
-        if (id != kNoTensor) reads[step.op].push_back(id);
-      add_captured(operators[step.op], reads[step.op]);
+    std::vector<Instruction*> instruction_of(operators.size(), nullptr);
+    for (Instruction& instruction : routine_.graphs[0]) {
+      executed[instruction.op] = true;
+      instruction_of[instruction.op] = &instruction;
+      for (const TensorId id : instruction.inputs)
+        if (id != kNoTensor) reads[instruction.op].push_back(id);
+      add_captured(operators[instruction.op], reads[instruction.op]);
     }
     const std::vector<std::uint32_t> released = network::released_after(network_, executed, reads);
-    for (const Step& step : plan_.graphs[0])
-      for (const TensorId id : step.outputs) {
+    for (const Instruction& instruction : routine_.graphs[0])
+      for (const TensorId id : instruction.outputs) {
         if (id == kNoTensor || released[index(id)] == network::kHeld) continue;
-        step_of[released[index(id)]]->releases.push_back(id);
+        instruction_of[released[index(id)]]->releases.push_back(id);
       }
   }
 
   void find_weights() {
     std::set<TensorId> read;
-    for (const auto& steps : plan_.graphs)
-      for (const Step& step : steps)
-        for (const TensorId id : step.inputs) note_weight(id, read);
+    for (const auto& instructions : routine_.graphs)
+      for (const Instruction& instruction : instructions)
+        for (const TensorId id : instruction.inputs) note_weight(id, read);
     for (const network::Graph& graph : network_.graphs)
       for (const TensorId id : graph.outputs) note_weight(id, read);
-    for (const auto& [output, stored] : plan_.constants)
+    for (const auto& [output, stored] : routine_.constants)
       if (!known_[index(output)]) read.insert(stored);
-    plan_.weights.assign(read.begin(), read.end());
+    routine_.weights.assign(read.begin(), read.end());
   }
 
   void note_weight(TensorId id, std::set<TensorId>& read) const {
@@ -410,8 +410,8 @@ class Planner {
   const Network& network_;
   const Shapes& shapes_;
   const network::Setting& setting_;
-  std::vector<Unplanned>& missing_;
-  Plan plan_;
+  std::vector<Unexecutable>& missing_;
+  Routine routine_;
   std::vector<Fusion> fusions_;
   std::vector<bool> causal_;  ///< by operator of the main graph, where keys and values are to be cached
   std::vector<bool> known_;
@@ -429,9 +429,9 @@ Numbers numbers_of(network::Precision precision) {
   }
 }
 
-Result<Plan> make_plan(const Network& network, const Shapes& shapes, const network::Setting& setting,
-                       std::vector<Unplanned>& missing) {
-  return Planner(network, shapes, setting, missing).run();
+Result<Routine> make_routine(const Network& network, const Shapes& shapes, const network::Setting& setting,
+                             std::vector<Unexecutable>& missing) {
+  return RoutineMaker(network, shapes, setting, missing).run();
 }
 
 }  // namespace plimsoll::engine

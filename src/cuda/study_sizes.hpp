@@ -25,7 +25,7 @@ struct Sweep {
 inline constexpr std::uint32_t kSweepUnroll = 4;
 inline constexpr std::int64_t kSweepItem = 16;  // B
 /// Over `bytes` of each of `arrays`, as often as makes at least `least_bytes` of all together.
-[[nodiscard]] Sweep plan_sweep(std::int64_t bytes, int arrays, std::int64_t threads,
+[[nodiscard]] Sweep sweep_over(std::int64_t bytes, int arrays, std::int64_t threads,
                                std::int64_t least_bytes);
 
 /// Bytes that a product of two matrices of floats asks of main memory where nothing is cached: two numbers
