@@ -13,6 +13,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "run/store_troubles.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -48,6 +49,7 @@ struct Recorded {
   std::string id;
   std::vector<unsigned> gpus;
   std::optional<SoloProfile> alone;
+  std::string home = {};  // the run's own host; empty: this one
   StepRate rate = {};
   std::vector<SamplingThread::Gap> gaps = {};
   std::uint64_t committed = 0;
@@ -137,11 +139,13 @@ struct Recorder::State {
     for (const telemetry::Frame& frame : frames.frames)
       for (const telemetry::Value& value : frame.values) {
         const telemetry::Series& of = series.at(value.series);
-        const store::Description description{of.unit, of.source};
+        const store::Description description{of.unit, of.source, of.host};
         for (const auto& [number, run] : runs) {
           if (run.has_all_points || (of.run && *of.run != number)) continue;
           if (!of.run && of.gpu && std::ranges::find(run.gpus, *of.gpu) == run.gpus.end()) continue;
-          samples_out.add(run.id, of.name, description, {frame.time, 0, value.value});
+          const bool elsewhere = !run.home.empty() && run.home != of.host;
+          samples_out.add(run.id, elsewhere ? store::host_series_name(of.host, of.name) : of.name,
+                          description, {frame.time, 0, value.value});
         }
       }
     for (auto& [number, run] : runs) run.gaps.insert(run.gaps.end(), frames.gaps.begin(), frames.gaps.end());
@@ -403,11 +407,13 @@ Recorder::~Recorder() {
   state_->thread.join();
 }
 
-void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone) {
+void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone,
+                     std::string home) {
   if (alone && state_->sampling != nullptr)
     for (const unsigned gpu : gpus) state_->sampling->weigh(run, gpu, alone->sm_activity);
   const std::scoped_lock lock(state_->mutex);
-  state_->runs[run] = {.id = std::move(id), .gpus = std::move(gpus), .alone = std::move(alone)};
+  state_->runs[run] = {
+      .id = std::move(id), .gpus = std::move(gpus), .alone = std::move(alone), .home = std::move(home)};
 }
 
 std::uint64_t Recorder::metric(int run, std::string name, store::Point point,

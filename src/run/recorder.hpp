@@ -37,8 +37,11 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// From now on samples of the machine, of the run, and of `gpus` go to the stored run `id`.
-  void begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone = {});
+  /// From now on samples of the machine, of the run, and of `gpus` go to the stored run `id`. `home`: the
+  /// host that the run is of (its tag plimsoll.host), where that may be another: then this one's samples have
+  /// names of their own (store/host_series.hpp).
+  void begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone = {},
+             std::string home = {});
   /// Takes a metric of the command; it is in the store once committed() of the run has reached the number
   /// given back.
   [[nodiscard]] std::uint64_t metric(int run, std::string name, store::Point point,

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.hpp"
+#include "store/host_series.hpp"
 #include "store/metric_rows.hpp"
 #include "store/model_rows.hpp"
 #include "store/points.hpp"
@@ -20,6 +22,12 @@ Status check(const Batch& batch) {
   PLIMSOLL_TRY(check_name("metric", batch.metric));
   if (!batch.description.unit.empty()) PLIMSOLL_TRY(check_name("unit", batch.description.unit));
   if (!batch.description.source.empty()) PLIMSOLL_TRY(check_name("source", batch.description.source));
+  const std::string& host = batch.description.host;
+  if (host.empty()) return {};
+  PLIMSOLL_TRY(check_name("host", host));
+  if (const HostSeries series = read_host_series(batch.metric); !series.host.empty() && series.host != host)
+    return fail("metric {} is of the machine {}, not of {}", quote(batch.metric), quote(series.host),
+                quote(host));
   return {};
 }
 
@@ -36,6 +44,11 @@ Result<std::vector<Growth>> growths_of(std::span<const Batch* const> batches) {
     growth.points.insert(growth.points.end(), batch->points.begin(), batch->points.end());
     if (!batch->description.unit.empty()) growth.unit = batch->description.unit;
     if (!batch->description.source.empty()) growth.source = batch->description.source;
+    const std::string_view host = batch->description.host;
+    if (!host.empty() && !growth.host.empty() && growth.host != host)
+      return fail("metric {} cannot be both of the machine {} and of {}", quote(batch->metric),
+                  quote(growth.host), quote(host));
+    if (!host.empty()) growth.host = host;
   }
   return out;
 }

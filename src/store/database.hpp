@@ -125,6 +125,9 @@ class Database {
   [[nodiscard]] virtual std::string name() const = 0;  ///< for people: its path or address
   /// A condition, to stand after a column: it is one of the integers of a single value.
   [[nodiscard]] virtual std::string_view one_of() const = 0;
+  /// The clock that all who use the database go by, in microseconds since 1970: a server's own; of a file
+  /// this machine's.
+  [[nodiscard]] virtual Result<std::int64_t> clock() = 0;
 
  protected:
   Database() = default;

@@ -27,12 +27,17 @@ Status take_row(const Query& row, const GrowthsByName& growths) {
   if (metric.full_chunks < 0 || metric.chunks < metric.full_chunks || metric.chunks > kMostChunks)
     return fail("the store is damaged: metric {} counts {} chunks, {} of them full", quote(name),
                 metric.chunks, metric.full_chunks);
+  const std::string host = row.text(7);
+  const std::string_view said = growth->second->host;
+  if (!said.empty() && !host.empty() && said != host)
+    return fail("metric {} is of the machine {}: points of {} have another name", quote(name), quote(host),
+                quote(said));
   growth->second->row = metric;
   return {};
 }
 
 constexpr std::string_view kFind =
-    "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value FROM metric "
+    "SELECT name, id, full_chunks, chunks, latest_time, latest_step, latest_value, host FROM metric "
     "WHERE run = (SELECT number FROM run WHERE id = ?) AND name ";
 
 /// Asks for those of some growths that are there already.
@@ -66,17 +71,19 @@ void bind_metric(Query& query, const Growth& growth) {
       .bind(growth.row.full_chunks)
       .bind(growth.row.chunks)
       .bind(growth.unit)
-      .bind(growth.source);
+      .bind(growth.source)
+      .bind(growth.host);
 }
 
 /// Rows of new figures; both databases name their columns column1, column2…
 std::string update_of(std::size_t rows) {
   std::string values;
-  for (std::size_t i = 0; i < rows; ++i) values += (i == 0 ? "(" : ", (") + marks(9) + ")";
+  for (std::size_t i = 0; i < rows; ++i) values += (i == 0 ? "(" : ", (") + marks(10) + ")";
   return "UPDATE metric SET latest_time = v.column2, latest_step = v.column3, latest_value = v.column4, "
          "points = metric.points + v.column5, full_chunks = v.column6, chunks = v.column7, "
          "unit = coalesce(nullif(v.column8, ''), metric.unit), "
-         "source = coalesce(nullif(v.column9, ''), metric.source) FROM (VALUES " +
+         "source = coalesce(nullif(v.column9, ''), metric.source), "
+         "host = coalesce(nullif(v.column10, ''), metric.host) FROM (VALUES " +
          values + ") AS v WHERE metric.id = v.column1";
 }
 

@@ -27,6 +27,7 @@ struct Growth {
   std::string_view metric;
   std::vector<Point> points = {};
   std::string_view unit = {}, source = {};  ///< empty: nothing was said, and what is there stays
+  std::string_view host = {};               ///< the same; another than the one that is there is refused
   MetricRow row = {};
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/printable.hpp"
 #include "store/point_order.hpp"
+#include "store/purge.hpp"
 #include "store/selection.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
@@ -108,6 +109,7 @@ Result<std::int64_t> model_number(Database& database, std::string_view id) {
 Status insert_model(Database& database, const std::string& id, const NewModel& model) {
   PLIMSOLL_TRY(check_id(id));
   PLIMSOLL_TRY(check_value("model", "name", model.name));
+  if (model.id) PLIMSOLL_TRY(hold_leftover(database, id));
   const Time created = model.created.value_or(now());
   Query query = database.query(
       "INSERT INTO model(id, experiment, name, artifact_uri, created, changed, status, type, source_run) "

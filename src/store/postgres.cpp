@@ -264,6 +264,13 @@ bool PostgresDatabase::in_transaction() const {
   return library_.transaction_status(connection_.get()) != PQTRANS_IDLE || unsynchronized_;
 }
 
+Result<std::int64_t> PostgresDatabase::clock() {
+  // Of this moment, not of the transaction's begin, which may have waited since.
+  Query query = this->query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+  PLIMSOLL_TRY(query.row());
+  return query.integer(0);
+}
+
 Result<std::unique_ptr<Statement>> PostgresDatabase::prepare(std::string_view sql, bool kept) {
   return std::make_unique<PostgresStatement>(*this, sql, kept);
 }

@@ -51,6 +51,7 @@ class PostgresDatabase final : public Database {
   }
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string_view one_of() const override { return "= ANY(?)"; }
+  [[nodiscard]] Result<std::int64_t> clock() override;
 
  protected:
   [[nodiscard]] Result<std::unique_ptr<Statement>> prepare(std::string_view sql, bool kept) override;

@@ -157,6 +157,18 @@ CREATE FUNCTION plimsoll_like(text, text, bigint) RETURNS boolean IMMUTABLE LANG
 ALTER TABLE run ADD COLUMN version BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE run SET (fillfactor = 80);
 )sql",
+    R"sql(
+ALTER TABLE metric ADD COLUMN host TEXT COLLATE "C" NOT NULL DEFAULT '';
+CREATE TABLE claim(
+  name TEXT COLLATE "C" PRIMARY KEY,
+  holder TEXT COLLATE "C" NOT NULL,
+  until BIGINT NOT NULL,
+  lease BIGINT NOT NULL,
+  term BIGINT NOT NULL,
+  note TEXT COLLATE "C" NOT NULL) WITH (fillfactor = 80);
+CREATE TABLE leftover(
+  id TEXT COLLATE "C" PRIMARY KEY);
+)sql",
 };
 
 /// The store's version; 0 where the schema is not there or empty.

@@ -36,6 +36,9 @@ struct Steps {
 struct Description {
   std::string unit = {};    ///< "W", "B", "1"
   std::string source = {};  ///< "NVML GPM", "the command's output"
+  /// Of hardware: the machine that it was read on. A metric has one for ever: another's points are another
+  /// metric (store/host_series.hpp). Empty in stores of older versions: the run's own, its tag plimsoll.host.
+  std::string host = {};
   friend bool operator==(const Description&, const Description&) = default;
 };
 

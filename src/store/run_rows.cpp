@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "store/experiment_rows.hpp"
 #include "store/input_rows.hpp"
+#include "store/purge.hpp"
 #include "store/selection.hpp"
 #include "store/texts.hpp"
 #include "store/timestamp.hpp"
@@ -101,7 +102,7 @@ Status load_metrics(Query& query, const RunsByNumber& runs) {
   return for_each_row(query, [&](const Query& row) {
     if (const auto found = runs.find(row.integer(0)); found != runs.end())
       found->second->metrics.emplace(row.text(1),
-                                     Metric{.description = {row.text(2), row.text(3)},
+                                     Metric{.description = {row.text(2), row.text(3), row.text(8)},
                                             .latest = {row.integer(4), row.integer(5), row.real(6)},
                                             .points = row.integer(7)});
   });
@@ -116,8 +117,8 @@ class RunQueries {
         params_(query_of(database, "SELECT run, name, value FROM param WHERE run = ?", numbers)),
         tags_(query_of(database, "SELECT run, name, value FROM tag WHERE run = ?", numbers)),
         metrics_(query_of(database,
-                          "SELECT run, name, unit, source, latest_time, latest_step, latest_value, points "
-                          "FROM metric WHERE run = ?",
+                          "SELECT run, name, unit, source, latest_time, latest_step, latest_value, points, "
+                          "host FROM metric WHERE run = ?",
                           numbers)),
         inputs_(database, numbers) {}
 
@@ -184,6 +185,10 @@ Result<std::int64_t> number_from(Query& query, std::string_view id) {
 
 }  // namespace
 
+bool is_run_id(std::string_view id) {
+  return id.size() == kIdDigits && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 Result<std::int64_t> run_number(Database& database, std::string_view id) {
   const Result<IdRange> ids = ids_from(id);
   if (!ids) return std::unexpected(ids.error());
@@ -233,6 +238,7 @@ Status insert_run(Database& database, const std::string& id, const NewRun& run) 
   PLIMSOLL_TRY(check_value("run", "user", run.user));
   const Result<std::int64_t> experiment = experiment_for_run(database, run.experiment_id, run.experiment);
   if (!experiment) return std::unexpected(experiment.error());
+  if (run.id) PLIMSOLL_TRY(hold_leftover(database, id));
   Query query = database.query(
       "INSERT INTO run(id, experiment, name, status, start, \"end\", user_name, version) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?) "

@@ -11,6 +11,9 @@
 /// hold a transaction.
 namespace plimsoll::store {
 
+/// Ids name directories: one that a stranger wrote into the database must not lead elsewhere.
+[[nodiscard]] bool is_run_id(std::string_view id);
+
 /// A run's row by its id or the beginning of it.
 [[nodiscard]] Result<std::int64_t> run_number(Database& database, std::string_view id);
 

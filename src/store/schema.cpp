@@ -161,6 +161,18 @@ CREATE TABLE model_link(          -- models that a run has read or made
     R"sql(
 ALTER TABLE run ADD COLUMN version INTEGER NOT NULL DEFAULT 0;   -- another with every change of the run
 )sql",
+    R"sql(
+ALTER TABLE metric ADD COLUMN host TEXT NOT NULL DEFAULT '';   -- empty: the run's own, or nobody said
+CREATE TABLE claim(
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,           -- empty: free; the row stays, so that its term never falls
+  until INTEGER NOT NULL,
+  lease INTEGER NOT NULL,         -- microseconds that it was last taken for
+  term INTEGER NOT NULL,
+  note TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE leftover(            -- runs and models that were purged, but for their files
+  id TEXT PRIMARY KEY) WITHOUT ROWID;
+)sql",
 };
 
 Result<std::int64_t> pragma(SqliteDatabase& database, const char* sql) {

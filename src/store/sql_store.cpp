@@ -7,6 +7,7 @@
 #include "base/random_text.hpp"
 #include "store/append.hpp"
 #include "store/append_at_once.hpp"
+#include "store/claim_rows.hpp"
 #include "store/experiment_rows.hpp"
 #include "store/history.hpp"
 #include "store/input_rows.hpp"
@@ -16,6 +17,7 @@
 #include "store/purge.hpp"
 #include "store/run_rows.hpp"
 #include "store/timestamp.hpp"
+#include "store/transactions.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -23,11 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kIdBytes = 16;
-
-/// Ids name directories: one that a stranger wrote into the database must not lead elsewhere.
-bool is_run_id(std::string_view id) {
-  return id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 /// The id that was given, or a new one.
 Result<std::string> new_run_id(const std::optional<std::string>& given) {
@@ -37,18 +34,12 @@ Result<std::string> new_run_id(const std::optional<std::string>& given) {
   return *given;
 }
 
-/// A transaction, begun again a few times where the database says that this may help.
-template <class Attempt>
-auto with_patience(Database& database, const Attempt& attempt) {
-  constexpr int kTimes = 5;
-  auto result = attempt();
-  for (int i = 1; i < kTimes && !result && database.may_be_repeated(); ++i) result = attempt();
-  return result;
-}
-
 class SqlStore final : public Store {
  public:
-  explicit SqlStore(SqlStoreParts parts) : parts_(std::move(parts)) {}
+  explicit SqlStore(SqlStoreParts parts)
+      : parts_(std::move(parts)),
+        transactions_(*parts_.writers, parts_.readers.get()),
+        claims_(make_claims(transactions_)) {}
 
   Result<std::string> create(const NewRun& run) override {
     Result<std::string> id = new_run_id(run.id);
@@ -205,6 +196,7 @@ class SqlStore final : public Store {
         run, [&](Database& database, std::int64_t number) { return mark_run(database, number, false); });
   }
 
+  Claims& claims() override { return *claims_; }
   Result<std::size_t> purge() override;
   Result<fs::path> artifacts(std::string_view run) override;
   Result<std::vector<File>> files(std::string_view run) override;
@@ -213,18 +205,9 @@ class SqlStore final : public Store {
   std::string location() const override { return parts_.location; }
 
  private:
-  /// All that `work` does, or nothing. It may be called again where what it did was undone through no fault
-  /// of its own.
   template <class Work>
   Status write(const Work& work) {
-    const Result<Connections::Lease> database = parts_.writers->take();
-    if (!database) return std::unexpected(database.error());
-    return with_patience(**database, [&]() -> Status {
-      Result<Transaction> transaction = Transaction::write(**database);
-      if (!transaction) return std::unexpected(transaction.error());
-      PLIMSOLL_TRY(work(**database));
-      return transaction->commit();
-    });
+    return transactions_.write(work);
   }
 
   /// Whether it was done; else it is to be done in the usual way.
@@ -248,13 +231,7 @@ class SqlStore final : public Store {
 
   template <class T, class Work>
   Result<T> read(const Work& work) {
-    const Result<Connections::Lease> database = (parts_.readers ? parts_.readers : parts_.writers)->take();
-    if (!database) return std::unexpected(database.error());
-    return with_patience(**database, [&]() -> Result<T> {
-      const Result<Transaction> transaction = Transaction::read(**database);
-      if (!transaction) return std::unexpected(transaction.error());
-      return work(**database);
-    });
+    return transactions_.read<T>(work);
   }
 
   template <class T, class Work>
@@ -267,41 +244,25 @@ class SqlStore final : public Store {
   }
 
   Result<fs::path> artifact_directory(std::string_view run);
-  Status remove_files(const std::string& id);
 
   SqlStoreParts parts_;
+  Transactions transactions_;
+  std::unique_ptr<Claims> claims_;
 };
 
-Status SqlStore::remove_files(const std::string& id) {
-  std::error_code problem;
-  fs::remove_all(parts_.artifacts / id, problem);
-  if (!problem) return {};
-  return std::unexpected(
-      Error{fmt::format("the runs are removed, but not all of their files: {}", problem.message()),
-            (parts_.artifacts / id).string(), "Remove the directory by hand.", Error::Kind::machine_lacks});
-}
-
 Result<std::size_t> SqlStore::purge() {
-  Purged purged;
-  PLIMSOLL_TRY(write([&](Database& database) -> Status {
-    Result<Purged> removed = purge_rows(database);
-    if (!removed) return std::unexpected(std::move(removed).error());
-    purged = std::move(*removed);
-    return {};
-  }));
+  Result<Purged> purged = transactions_.write_for<Purged>(purge_rows);
+  if (!purged) return std::unexpected(std::move(purged).error());
   // The files go after the rows: a purge that is cut short leaves files without a run, not a run without
-  // files.
-  for (const std::string& id : purged.runs)
-    if (is_run_id(id)) PLIMSOLL_TRY(remove_files(id));
-  for (const std::string& id : purged.models)
-    if (is_run_id(std::string_view(id).substr(std::min<std::size_t>(2, id.size()))))
-      PLIMSOLL_TRY(remove_files(id));
-  if (parts_.give_space_back && (!purged.runs.empty() || purged.others)) {
+  // files; and the store knows which.
+  const Status files = remove_leftovers(transactions_, parts_.artifacts);
+  if (parts_.give_space_back && (purged->runs > 0 || purged->others)) {
     const Result<Connections::Lease> database = parts_.writers->take();
     if (!database) return std::unexpected(database.error());
     PLIMSOLL_TRY(parts_.give_space_back(**database));
   }
-  return purged.runs.size();
+  if (!files) return std::unexpected(files.error());
+  return purged->runs;
 }
 
 Result<fs::path> SqlStore::artifact_directory(std::string_view run) {

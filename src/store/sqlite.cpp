@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "store/filter.hpp"
+#include "store/timestamp.hpp"
 
 namespace plimsoll::store {
 namespace {
@@ -198,6 +199,10 @@ Status SqliteDatabase::execute(const std::string& sql) {
 
 bool SqliteDatabase::in_transaction() const {
   return sqlite3_get_autocommit(handle_) == 0;
+}
+
+Result<std::int64_t> SqliteDatabase::clock() {
+  return now();
 }
 
 Error SqliteDatabase::error(int code) const {

@@ -23,6 +23,7 @@ class SqliteDatabase final : public Database {
   [[nodiscard]] bool in_transaction() const override;
   [[nodiscard]] std::string name() const override { return path_.string(); }  ///< as it was named
   [[nodiscard]] std::string_view one_of() const override { return "IN (SELECT value FROM json_each(?))"; }
+  [[nodiscard]] Result<std::int64_t> clock() override;
   [[nodiscard]] sqlite3* handle() const { return handle_; }
   /// Of a file with a write-ahead log, by the only connection that writes: its commits do not wait for what
   /// is in the log to be moved into the file.

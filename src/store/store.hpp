@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "store/claim.hpp"
 #include "store/experiment.hpp"
 #include "store/model.hpp"
 #include "store/run.hpp"
@@ -134,8 +135,11 @@ class Store {
   /// whether there is more to do.
   [[nodiscard]] virtual Result<bool> maintain(std::chrono::seconds quiet) = 0;
 
+  /// Who holds what of those that share the store; as long as the store is there.
+  [[nodiscard]] virtual Claims& claims() = 0;
+
   /// Marks it; `purge` removes marked runs, experiments and models for good, with their artifacts, and gives
-  /// their space back.
+  /// their space back. Where that ends halfway, or files cannot be removed, the next one does the rest.
   [[nodiscard]] virtual Status remove(std::string_view run) = 0;
   [[nodiscard]] virtual Status restore(std::string_view run) = 0;
   [[nodiscard]] virtual Result<std::size_t> purge() = 0;

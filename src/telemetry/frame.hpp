@@ -17,6 +17,7 @@ struct Series {
   std::string source;                ///< "NVML GPM", "/proc/PID/stat"
   std::optional<int> run = {};       ///< the watched run it belongs to; nothing: the machine's
   std::optional<unsigned> gpu = {};  ///< the GPU it belongs to
+  std::string host = {};             ///< the machine that it is read on; empty where that has no name
 };
 
 struct Value {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,15 @@ struct Channel {
 /// Collects the values of one frame and, over all frames, the series.
 class Recorder {
  public:
+  /// `host`: the machine that all series are of.
+  explicit Recorder(std::string host = {}) : host_(std::move(host)) {}
   void begin(std::int64_t time) { frame_.time = time; }
   void put(Channel& channel, double value) {
     if (!std::isfinite(value)) return;
     if (!channel.place) {
       channel.place = static_cast<std::uint32_t>(series_.size());
       series_.push_back(channel.series);
+      series_.back().host = host_;
     }
     frame_.values.push_back({*channel.place, value});
   }
@@ -41,6 +45,7 @@ class Recorder {
  private:
   Frame frame_;
   std::vector<Series> series_;
+  std::string host_;
 };
 
 }  // namespace plimsoll::telemetry

@@ -6,14 +6,29 @@
 #include "telemetry/gpu_sampler.hpp"
 #include "telemetry/gpu_sharing.hpp"
 #include "telemetry/host_sampler.hpp"
+#include "telemetry/kept_file.hpp"
 #include "telemetry/recorder.hpp"
 #include "telemetry/run_sampler.hpp"
 
 namespace plimsoll::telemetry {
 
+namespace {
+
+/// As uname tells it, of the machine or the container.
+std::string hostname_of(const SamplerOptions& options) {
+  if (!options.hostname.empty()) return options.hostname;
+  ReadBuffer buffer{};
+  const std::string_view text = KeptFile(options.proc / "sys/kernel/hostname").read(buffer);
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
 struct Sampler::State {
   explicit State(const SamplerOptions& options)
-      : slack(0.5 / std::clamp(options.rate, kLowestRate, kHighestRate)), runs(options.proc) {
+      : slack(0.5 / std::clamp(options.rate, kLowestRate, kHighestRate)),
+        recorder(hostname_of(options)),
+        runs(options.proc) {
     if (options.host) host.emplace(options.proc, options.sys);
     if (options.nvml == nullptr) return;
     for (const unsigned device : options.devices)

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
@@ -22,6 +23,8 @@ struct SamplerOptions {
   nvml::Library* nvml = nullptr;       ///< nothing: no GPU figures; outlives the sampler
   std::vector<unsigned> devices = {};  ///< GPUs to sample
   bool host = true;
+  /// Of this machine, which every series carries; empty: the one that the kernel has (sys/kernel/hostname).
+  std::string hostname = {};
 };
 
 /// A run whose processes are watched: the root's whole tree.
