@@ -7,5 +7,5 @@ for module in ("pytest", "torch"):
     if done.returncode != 0:
         print(f"skipped: {sys.executable} has no {module}")
         sys.exit(77)
-sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
                           os.path.dirname(os.path.abspath(__file__))]))

@@ -7,5 +7,5 @@ if subprocess.run([sys.executable, "-c", "import pytest"], capture_output=True).
     print(f"skipped: {sys.executable} has no pytest")
     sys.exit(77)
 here = os.path.dirname(os.path.abspath(__file__))
-sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
                           *(os.path.join(here, name) if name.endswith(".py") else name for name in sys.argv[1:])]))
