@@ -16,8 +16,51 @@ ChosenDevice device_number(const nvml::Library& nvml, unsigned number) {
   return out;
 }
 
+ChosenDevice chosen_slice(unsigned parent, const nvml::MigInstance& instance) {
+  ChosenDevice out{
+      .uuid = instance.uuid,
+      .slice = SlicePlace{parent, instance.number, instance.gpu_instance, instance.compute_instance},
+      .name = instance.name};
+  if (instance.memory) out.total = instance.memory->total;
+  return out;
+}
+
+std::unexpected<Error> no_such_slice(const std::string& name, std::size_t there) {
+  return std::unexpected(
+      Error{fmt::format("there is no MIG slice '{}': this machine has {}", printable(name), there),
+            {},
+            "`nvidia-smi -L` lists them.",
+            Error::Kind::machine_lacks});
+}
+
+/// By the beginning of its UUID, or as PARENT:NUMBER.
+Result<ChosenDevice> choose_slice(const nvml::Library* nvml, const std::string& name) {
+  const bool by_uuid = name.starts_with("MIG-");
+  std::vector<ChosenDevice> all;
+  bool told = nvml != nullptr;
+  for (unsigned i = 0; nvml != nullptr && i < nvml->device_count().value_or(0); ++i) {
+    const auto instances = nvml->mig_instances(i);
+    told = told && instances;
+    for (const nvml::MigInstance& instance : instances.value_or(std::vector<nvml::MigInstance>{}))
+      all.push_back(chosen_slice(i, instance));
+  }
+  std::optional<ChosenDevice> found;
+  for (const ChosenDevice& slice : all) {
+    if (by_uuid ? !slice.uuid.starts_with(name)
+                : fmt::format("{}:{}", slice.slice->parent, slice.slice->number) != name)
+      continue;
+    if (slice.uuid == name) return slice;
+    if (found) return fail("'{}' is the beginning of several MIG slices' UUIDs", printable(name));
+    found = slice;
+  }
+  if (found) return *found;
+  // CUDA may know one that NVML does not tell of.
+  if (by_uuid && !told) return ChosenDevice{.uuid = name};
+  return no_such_slice(name, all.size());
+}
+
 Result<ChosenDevice> choose(const nvml::Library* nvml, const std::string& name) {
-  if (name.starts_with("MIG-")) return ChosenDevice{.uuid = name};
+  if (name.starts_with("MIG-") || name.contains(':')) return choose_slice(nvml, name);
   if (nvml == nullptr)
     return std::unexpected(Error{fmt::format("there is no GPU '{}': this machine has none", printable(name)),
                                  {},
@@ -80,12 +123,6 @@ std::string device_list(const std::vector<ChosenDevice>& devices) {
   std::string out;
   for (const ChosenDevice& device : devices) out += (out.empty() ? "" : ",") + device.uuid;
   return out;
-}
-
-Admission admit(const std::optional<Need>& need, const std::optional<Room>& room) {
-  if (!need || !room) return Admission::start;
-  if (need->bytes > room->total) return Admission::never;
-  return need->bytes <= room->free - room->promised ? Admission::start : Admission::wait;
 }
 
 }  // namespace plimsoll::running

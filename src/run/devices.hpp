@@ -9,16 +9,27 @@
 
 namespace plimsoll::running {
 
+/// Where a MIG slice stands.
+struct SlicePlace {
+  unsigned parent = 0;  ///< its GPU's number
+  unsigned number = 0;  ///< among its GPU's
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+  friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
+};
+
 /// A GPU, or a slice of one, on which a job runs.
 struct ChosenDevice {
-  std::string uuid;                     ///< as CUDA_VISIBLE_DEVICES takes it
-  std::optional<unsigned> number = {};  ///< NVML's; nothing for a MIG slice, whose GPU is not looked up
+  std::string uuid;                      ///< as CUDA_VISIBLE_DEVICES takes it
+  std::optional<unsigned> number = {};   ///< NVML's; nothing for a MIG slice
+  std::optional<SlicePlace> slice = {};  ///< of a slice that NVML tells of
   std::string name = {};
   std::optional<Bytes> total = {};
   friend bool operator==(const ChosenDevice&, const ChosenDevice&) = default;
 };
 
-/// The devices named, each a number, a UUID or the beginning of one ("GPU-4f", "MIG-…").
+/// The devices named, each a number, a UUID or the beginning of one ("GPU-4f", "MIG-…"), or a slice by its
+/// GPU's number and its own ("0:1").
 [[nodiscard]] Result<std::vector<ChosenDevice>> choose_devices(const nvml::Library* nvml,
                                                                const std::vector<std::string>& names);
 
@@ -34,20 +45,5 @@ struct Need {
   Bytes bytes;
   std::string source;
 };
-
-/// A GPU's memory as a job finds it that is to start there.
-struct Room {
-  Bytes free;
-  Bytes total;
-  Bytes promised = {};  ///< of what is free, to jobs that have started and not yet taken their need
-};
-
-enum class Admission {
-  start,
-  wait,   ///< fits once others have ended
-  never,  ///< not even on the empty GPU
-};
-/// What is not known cannot be a reason to wait: such a job starts.
-[[nodiscard]] Admission admit(const std::optional<Need>& need, const std::optional<Room>& room);
 
 }  // namespace plimsoll::running
