@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/file_descriptor.hpp"
 #include "base/user_directories.hpp"
@@ -88,6 +89,16 @@ Result<std::filesystem::path> store_path(const std::string& location) {
   if (const auto directory = user_data_directory()) return *directory / "plimsoll.db";
   return std::unexpected(
       Error{"it is not known where the store is", {}, "Give --store PATH, or set PLIMSOLL_STORE or HOME."});
+}
+
+Status refuse_trap(const std::filesystem::path& path) {
+  struct stat it{}, above{};
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  if (::lstat(path.c_str(), &it) != 0 || ::stat(parent.c_str(), &above) != 0) return {};
+  const bool is_theirs = it.st_uid != ::geteuid() && it.st_uid != 0;
+  if (!is_theirs || (above.st_mode & S_IWOTH) == 0) return {};
+  return std::unexpected(Error{"another user made this, in a directory where everybody may", path.string(),
+                               "Keep the store in a directory of yours: --store PATH."});
 }
 
 Status make_private_directory(const std::filesystem::path& directory) {

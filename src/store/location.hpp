@@ -26,6 +26,10 @@ namespace plimsoll::store {
 /// $XDG_DATA_HOME/plimsoll/plimsoll.db, else ~/.local/share/plimsoll/plimsoll.db.
 [[nodiscard]] Result<std::filesystem::path> store_path(const std::string& location);
 
+/// Where everybody may make files, as in /tmp, one of another user may be a trap, made before ours: what is
+/// kept in it is theirs to read and to change. A link counts as what it is, not as what it leads to.
+[[nodiscard]] Status refuse_trap(const std::filesystem::path& path);
+
 /// Makes the directory and those above it that are missing, for this user only.
 [[nodiscard]] Status make_private_directory(const std::filesystem::path& directory);
 

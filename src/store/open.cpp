@@ -34,10 +34,12 @@ Status vacuum(Database& database) {
 }
 
 Result<std::unique_ptr<Store>> open_file(const fs::path& named, const OpenOptions& options) {
-  PLIMSOLL_TRY(make_private_file(named, options.create));
   std::error_code ignored;
   // Absolute, so that a later change of directory moves nothing.
   const fs::path path = fs::absolute(named, ignored);
+  PLIMSOLL_TRY(refuse_trap(path));
+  PLIMSOLL_TRY(refuse_trap(artifacts_beside(path)));
+  PLIMSOLL_TRY(make_private_file(named, options.create));
   Result<std::unique_ptr<SqliteDatabase>> first = SqliteDatabase::open(named, options.busy_timeout);
   if (!first) return std::unexpected(std::move(first).error());
   const Result<Journal> journal = prepare_schema(**first, options);
