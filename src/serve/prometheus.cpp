@@ -57,6 +57,8 @@ std::string prometheus_text(const Statistics& server, const MetricWriter::Statis
              "Connections refused because there is no room.", server.connections_refused);
   out.single("plimsoll_http_connections_spared_total", "counter",
              "Idle or slow connections closed to make room for others.", server.connections_spared);
+  out.single("plimsoll_http_strangers_refused_total", "counter",
+             "Connections of other users of this machine, which were refused.", server.strangers_refused);
   out.single("plimsoll_http_timeouts_total", "counter", "Connections closed because a client was too slow.",
              server.timeouts);
   out.single("plimsoll_http_requests_waiting", "gauge", "Requests that wait for a worker.",

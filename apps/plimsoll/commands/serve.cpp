@@ -27,7 +27,7 @@ struct ServeOptions {
   int port = 5000;
   std::string unix_socket, token_file, artifacts;
   int threads = 4;
-  bool flush = false, json = false;
+  bool any_user = false, flush = false, json = false;
 };
 
 constexpr std::chrono::seconds kPatience{10};
@@ -77,6 +77,9 @@ void announce(const serve::Service& service, const ServeOptions& options, bool w
     if (options.unix_socket.empty() && (options.host == "0.0.0.0" || options.host == "::"))
       fmt::print("  and at every other address of this machine (--host {})\n", options.host);
     if (options.unix_socket.empty()) fmt::print("  export MLFLOW_TRACKING_URI={}\n", service.url());
+    if (options.unix_socket.empty() && !with_token)
+      fmt::print("  It answers {} (--any-user, --token-file).\n",
+                 options.any_user ? "every user of this machine" : "you and root alone");
     if (with_token) fmt::print("  export MLFLOW_TRACKING_TOKEN=…   the token that it was started with\n");
     fmt::print("Ctrl-C stops it.\n");
   }
@@ -95,6 +98,7 @@ Result<int> serve_store(const ServeOptions& options) {
   wanted.http.port = static_cast<std::uint16_t>(options.port);
   if (!options.unix_socket.empty()) wanted.http.unix_socket = options.unix_socket;
   wanted.http.token = *token;
+  wanted.http.any_user = options.any_user;
   wanted.http.threads = static_cast<unsigned>(options.threads);
   wanted.http.limits.connections = serve::allow_connections(wanted.http.limits.connections);
   Result<std::unique_ptr<serve::Service>> service = serve::Service::start(std::move(wanted));
@@ -125,13 +129,19 @@ void add_serve(CommandLine& app, Invocation& invocation) {
   command->add_option("--port", options->port, "The port (default: 5000); 0: any that is free")
       ->in_range(0, 65535)
       ->option_text("PORT");
-  command->add_option("--unix", options->unix_socket, "Listen at a Unix socket instead, for this user only")
-      ->option_text("PATH");
+  CommandLineOption* unix_socket =
+      command
+          ->add_option("--unix", options->unix_socket, "Listen at a Unix socket instead, for this user only")
+          ->option_text("PATH");
   command
       ->add_option("--token-file", options->token_file,
                    "Every call must bring the token in this file (default: the token in PLIMSOLL_TOKEN, "
                    "where it is set)")
       ->option_text("FILE");
+  command
+      ->add_flag("--any-user", options->any_user,
+                 "Without a token: answer every user of this machine (default: you and root)")
+      ->excludes(unix_socket);
   command
       ->add_option("--artifacts", options->artifacts, "Where the artifacts of a store in PostgreSQL are kept")
       ->option_text("FOLDER");

@@ -38,6 +38,12 @@ void Connection::refuse_for_want_of_room() {
   refuse(overloaded("this server has as many connections as it may"));
 }
 
+void Connection::turn_away(Response response) {
+  is_turned_away_ = true;
+  ++hub_.turned_away;
+  refuse(std::move(response));
+}
+
 void Connection::begin_request() {
   const Limits& limits = hub_.options.limits;
   phase_ = Phase::head;
@@ -281,6 +287,7 @@ void Connection::begin_stop() {
 
 void Connection::close() {
   if (std::exchange(phase_, Phase::closed) == Phase::closed) return;
+  if (is_turned_away_) --hub_.turned_away;
   hub_.bodies_bytes -= std::exchange(counted_body_, 0);
   free_output();
   if (events_) events_->abandon();

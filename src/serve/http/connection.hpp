@@ -29,6 +29,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void start();
   void refuse_for_want_of_room();  ///< instead of start()
+  /// Instead of start(): nothing that it sends is looked at.
+  void turn_away(Response response);
   void look_at_the_clock(Time now);
   void begin_stop();  ///< ends now, or after the request that is under way
   /// How little is lost with it, where a newcomer needs its place; nothing where it is being answered, or
@@ -95,6 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Phase phase_ = Phase::head;
   Time deadline_;
   bool waits_for_input_ = false, waits_for_output_ = false;
+  bool is_turned_away_ = false;
 
   std::string unread_;  // received and not yet understood
   std::optional<RequestReader> reader_;

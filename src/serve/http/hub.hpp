@@ -39,6 +39,7 @@ class Hub {
   std::vector<char> scratch;  // what was just received: no connection needs room of its own while it waits
   std::uint64_t bodies_bytes = 0;   // held in memory by requests under way
   std::uint64_t answers_bytes = 0;  // of large answers that are being sent
+  std::size_t turned_away = 0;      // connections of other users, which are told so and take no place
   bool stopping = false;
   std::unordered_set<std::shared_ptr<Connection>> connections;  // each is also held by what it waits for
   std::function<void()> when_empty;

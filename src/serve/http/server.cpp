@@ -16,6 +16,7 @@
 #include "serve/http/hub.hpp"
 #include "serve/http/listener.hpp"
 #include "serve/http/loop.hpp"
+#include "serve/http/peer_owner.hpp"
 
 namespace plimsoll::serve {
 namespace {
@@ -31,6 +32,18 @@ std::chrono::milliseconds tick(const Limits& limits) {
                                   limits.body_timeout, limits.stall_timeout, limits.heartbeat});
   return std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(5),
                                                std::chrono::milliseconds(250));
+}
+
+/// Whoever has a token may come in, as may who can open a Unix socket.
+Status choose_owner_of(Options& options, int listener) {
+  if (options.token || options.unix_socket || options.any_user) {
+    options.owner_of = {};
+  } else if (!options.owner_of) {
+    auto owner = PeerOwner::open(listener);
+    PLIMSOLL_TRY(owner);
+    options.owner_of = [owner = *std::move(owner)](int accepted) mutable { return owner.of(accepted); };
+  }
+  return {};
 }
 
 }  // namespace
@@ -66,6 +79,9 @@ class Server::State {
   void wait_for_clients();
   void accept_clients();
   void take(FileDescriptor socket);
+  void turn_away(FileDescriptor socket, Response refusal);
+  [[nodiscard]] std::shared_ptr<Connection> add(FileDescriptor socket);
+  [[nodiscard]] std::optional<Response> refuse_stranger(int accepted) const;
   bool make_room();
   bool look_at_the_clock();
   void start_the_clock();
@@ -108,20 +124,44 @@ void Server::State::accept_clients() {
 }
 
 void Server::State::take(FileDescriptor socket) {
-  const std::size_t most = hub_.options.limits.connections;
-  const bool is_full = hub_.connections.size() >= most && !make_room();
+  if (auto refusal = refuse_stranger(socket.get())) return turn_away(std::move(socket), *std::move(refusal));
+  const std::size_t most = hub_.options.limits.connections,
+                    taken = hub_.connections.size() - hub_.turned_away;
+  const bool is_full = taken >= most && !make_room();
   Tally::add(is_full ? hub_.tally.connections_refused : hub_.tally.connections_taken);
-  if (hub_.connections.size() >= most + kRefusedAtOnce) return;
+  if (taken >= most + kRefusedAtOnce) return;
+  if (const auto connection = add(std::move(socket)))
+    is_full ? connection->refuse_for_want_of_room() : connection->start();
+}
+
+/// A stranger is told why, but takes nobody's place, be it by coming in crowds.
+void Server::State::turn_away(FileDescriptor socket, Response refusal) {
+  Tally::add(hub_.tally.strangers_refused);
+  if (hub_.turned_away >= kRefusedAtOnce) return;
+  if (const auto connection = add(std::move(socket))) connection->turn_away(std::move(refusal));
+}
+
+std::shared_ptr<Connection> Server::State::add(FileDescriptor socket) {
   std::shared_ptr<Connection> connection;
   try {
     connection = std::make_shared<Connection>(hub_, std::move(socket));
     hub_.connections.insert(connection);
   } catch (const std::exception&) {  // no memory, or the system watches no more sockets: the client is let go
-    return;
+    return nullptr;
   }
   hub_.tally.connections.store(hub_.connections.size(), std::memory_order_relaxed);
   start_the_clock();
-  is_full ? connection->refuse_for_want_of_room() : connection->start();
+  return connection;
+}
+
+std::optional<Response> Server::State::refuse_stranger(int accepted) const {
+  if (!hub_.options.owner_of) return std::nullopt;
+  std::optional<uid_t> owner;
+  try {
+    owner = hub_.options.owner_of(accepted);
+  } catch (const std::exception&) {  // no memory: then nobody can tell
+  }
+  return serve::refuse_stranger(owner, ::geteuid());
 }
 
 /// Lets go of the connection that can be spared most, so that clients that only wait hold up no others.
@@ -207,6 +247,7 @@ Result<std::unique_ptr<Server>> Server::start(Options options, Handler handler, 
   auto listener =
       options.unix_socket ? listen_at(*options.unix_socket) : listen_at(options.address, options.port);
   PLIMSOLL_TRY(listener);
+  PLIMSOLL_TRY(choose_owner_of(options, listener->socket.get()));
   try {
     auto state = std::make_unique<State>(options, *std::move(listener), std::move(handler), std::move(admit));
     return std::unique_ptr<Server>(new Server(std::move(state)));

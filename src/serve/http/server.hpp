@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/error.hpp"
 #include "serve/http/response.hpp"
 #include "serve/http/statistics.hpp"
@@ -66,7 +68,11 @@ struct Options {
   std::optional<std::filesystem::path> unix_socket = {};  ///< in place of address and port; mode 0600
   std::optional<std::string> token = {};                  ///< every request must bring it (token.hpp)
   std::vector<std::string> open_paths = {};               ///< but those that read one of these
-  unsigned threads = 4;                                   ///< that run handlers
+  /// On loopback without a token: answer every user of this machine, not this process's and root alone.
+  bool any_user = false;
+  /// Which user is at the other end of a connection, for tests; else the kernel is asked (peer_owner.hpp).
+  std::function<std::optional<uid_t>(int accepted)> owner_of = {};
+  unsigned threads = 4;  ///< that run handlers
   Limits limits = {};
 };
 

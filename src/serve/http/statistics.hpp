@@ -15,6 +15,7 @@ struct Statistics {
   std::uint64_t connections_taken = 0;        ///< in all
   std::uint64_t connections_refused = 0;      ///< for want of room
   std::uint64_t connections_spared = 0;       ///< closed to make room for others
+  std::uint64_t strangers_refused = 0;        ///< connections of other users of this machine
   std::uint64_t requests_waiting = 0;         ///< now, for a worker
   std::array<std::uint64_t, 5> answers = {};  ///< by class of status: 1xx to 5xx
   std::uint64_t bytes_received = 0;

@@ -11,6 +11,7 @@ namespace plimsoll::serve {
 struct Tally {
   using Count = std::atomic<std::uint64_t>;
   Count connections = 0, connections_taken = 0, connections_refused = 0, connections_spared = 0;
+  Count strangers_refused = 0;
   Count bytes_received = 0, bytes_sent = 0, timeouts = 0, latency_nanoseconds = 0;
   std::array<Count, 5> answers = {};
   std::array<Count, kLatencyBounds.size() + 1> latencies = {};
@@ -28,6 +29,7 @@ struct Tally {
                    .connections_taken = connections_taken,
                    .connections_refused = connections_refused,
                    .connections_spared = connections_spared,
+                   .strangers_refused = strangers_refused,
                    .bytes_received = bytes_received,
                    .bytes_sent = bytes_sent,
                    .timeouts = timeouts,
