@@ -11,7 +11,7 @@
 namespace plimsoll::running {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::vector<Occupant> occupants_of(const Result<std::vector<nvml::Process>>& processes) {
   std::vector<Occupant> out;
@@ -69,19 +69,19 @@ bool are_known(std::vector<Gpu>& gpus, const ProcessTable& table, const ProcessS
   return all;
 }
 
-Json memory_json(const std::optional<nvml::Memory>& memory) {
+OrderedJson memory_json(const std::optional<nvml::Memory>& memory) {
   if (!memory) return nullptr;
-  Json out{{"total_bytes", memory->total.count()},
-           {"free_bytes", memory->free.count()},
-           {"used_bytes", memory->used.count()}};
+  OrderedJson out{{"total_bytes", memory->total.count()},
+                  {"free_bytes", memory->free.count()},
+                  {"used_bytes", memory->used.count()}};
   if (memory->reserved) out["reserved_bytes"] = memory->reserved->count();
   return out;
 }
 
-Json occupants_json(const std::vector<Occupant>& occupants) {
-  Json out = Json::array();
+OrderedJson occupants_json(const std::vector<Occupant>& occupants) {
+  OrderedJson out = OrderedJson::array();
   for (const Occupant& occupant : occupants) {
-    Json one{{"pid", occupant.pid}};
+    OrderedJson one{{"pid", occupant.pid}};
     if (occupant.used) one["used_bytes"] = occupant.used->count();
     if (!occupant.run.empty()) one["run"] = occupant.run;
     out.push_back(std::move(one));
@@ -89,27 +89,27 @@ Json occupants_json(const std::vector<Occupant>& occupants) {
   return out;
 }
 
-Json slice_json(const MigSlice& slice) {
-  Json out{{"parent", slice.parent},
-           {"number", slice.number},
-           {"gpu_instance", slice.gpu_instance},
-           {"compute_instance", slice.compute_instance},
-           {"uuid", slice.uuid},
-           {"profile", slice.profile}};
+OrderedJson slice_json(const MigSlice& slice) {
+  OrderedJson out{{"parent", slice.parent},
+                  {"number", slice.number},
+                  {"gpu_instance", slice.gpu_instance},
+                  {"compute_instance", slice.compute_instance},
+                  {"uuid", slice.uuid},
+                  {"profile", slice.profile}};
   if (slice.slices) out["slices"] = *slice.slices;
   out["memory"] = memory_json(slice.memory);
   out["processes"] = occupants_json(slice.occupants);
   return out;
 }
 
-Json gpu_json(const Gpu& gpu) {
-  Json out{{"number", gpu.number},
-           {"uuid", gpu.uuid},
-           {"name", gpu.name},
-           {"memory", memory_json(gpu.memory)},
-           {"processes", occupants_json(gpu.occupants)},
-           {"mig", gpu.mig},
-           {"slices", Json::array()}};
+OrderedJson gpu_json(const Gpu& gpu) {
+  OrderedJson out{{"number", gpu.number},
+                  {"uuid", gpu.uuid},
+                  {"name", gpu.name},
+                  {"memory", memory_json(gpu.memory)},
+                  {"processes", occupants_json(gpu.occupants)},
+                  {"mig", gpu.mig},
+                  {"slices", OrderedJson::array()}};
   for (const MigSlice& slice : gpu.slices) out["slices"].push_back(slice_json(slice));
   return out;
 }
@@ -134,12 +134,12 @@ Host look_at_host(const nvml::Library* nvml, std::span<const KnownRun> known,
   return host;
 }
 
-Json to_json(const Inventory& inventory) {
-  Json out{{"hosts", Json::array()}};
+OrderedJson to_json(const Inventory& inventory) {
+  OrderedJson out{{"hosts", OrderedJson::array()}};
   for (const Host& host : inventory.hosts) {
-    Json one{{"name", host.name}, {"driver", host.driver}, {"processes_known", host.pids_are_known}};
+    OrderedJson one{{"name", host.name}, {"driver", host.driver}, {"processes_known", host.pids_are_known}};
     if (!host.machine_id.empty()) one["machine"] = host.machine_id;
-    one["gpus"] = Json::array();
+    one["gpus"] = OrderedJson::array();
     for (const Gpu& gpu : host.gpus) one["gpus"].push_back(gpu_json(gpu));
     out["hosts"].push_back(std::move(one));
   }

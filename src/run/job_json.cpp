@@ -155,6 +155,12 @@ std::string to_json(const JobSpec& spec) {
   return job::dump(job_json(spec));
 }
 
+std::string digest_of(const JobSpec& spec) {
+  std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a: it only has to tell the jobs of a file apart
+  for (const char c : to_json(spec)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return fmt::format("{:016x}", hash);
+}
+
 Result<JobSpec> read_job_spec(const Json& object) {
   std::optional<Error> error = unknown_key(object);
   const Fields fields(object, "job", error);

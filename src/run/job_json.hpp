@@ -18,4 +18,7 @@ namespace plimsoll::running {
 [[nodiscard]] Result<JobSpec> read_job_spec(const job::Json& object);
 [[nodiscard]] Result<JobSpec> job_spec_from_json(std::string_view text);
 
+/// Equal jobs have equal digests, and others hardly ever: 16 hexadecimal digits.
+[[nodiscard]] std::string digest_of(const JobSpec& spec);
+
 }  // namespace plimsoll::running

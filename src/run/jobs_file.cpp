@@ -9,11 +9,10 @@
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
+#include "run/job_json.hpp"
 
 namespace plimsoll::running {
 namespace {
-
-constexpr std::size_t kLargestFile = std::size_t{16} << 20;
 
 /// What a column does with a cell that is not empty.
 struct ColumnRule {
@@ -131,16 +130,9 @@ const ColumnRule kColumns[] = {
      [](JobRow& row, const std::string& cell) { return take_count(row.spec.epoch_limit, cell); }},
 };
 
-std::string plain(std::string_view name) {
-  std::string out;
-  for (const char c : lower_case(name))
-    if (c != ' ' && c != '_' && c != '-') out += c;
-  return out;
-}
-
 const ColumnRule* rule_named(std::string_view name) {
-  const auto* const found =
-      std::ranges::find_if(kColumns, [&](const ColumnRule& rule) { return plain(rule.name) == plain(name); });
+  const auto* const found = std::ranges::find_if(
+      kColumns, [&](const ColumnRule& rule) { return plain_title(rule.name) == plain_title(name); });
   return found == std::end(kColumns) ? nullptr : found;
 }
 
@@ -173,40 +165,14 @@ void check_workloads(const std::vector<JobRow>& rows, std::vector<Error>& errors
   }
 }
 
-std::size_t column_of(JobsFile& file, std::string_view title) {
-  std::vector<std::string>& header = file.rows.front().cells;
-  for (std::size_t i = 0; i < header.size(); ++i)
-    if (plain(header[i]) == plain(title)) return i;
-  header.emplace_back(title);
-  return header.size() - 1;
-}
-
-Status write_status_beside(const JobsFile& file) {
-  std::vector<CsvRow> rows{{{"Place", "Workload", "Name", "Status", "Run"}, 0}};
-  for (const JobRow& job : file.jobs)
-    rows.push_back(
-        {{fmt::format("{}", job.place), job.spec.workload, job.spec.name, job.status, job.run}, 0});
-  return write_file(file.path.string() + ".status.csv", write_csv(rows));
-}
-
-/// What an earlier start left beside a TOML file; rows that no longer fit the file are passed over.
-void read_status_beside(JobsFile& file) {
-  const Result<std::string> text = read_file(file.path.string() + ".status.csv", kLargestFile);
-  if (!text) return;
-  const auto rows = read_csv(*text);
-  if (!rows) return;
-  for (const CsvRow& row : *rows) {
-    if (row.cells.size() != 5) continue;
-    for (JobRow& job : file.jobs)
-      if (fmt::format("{}", job.place) == row.cells[0] && job.spec.workload == row.cells[1] &&
-          job.spec.name == row.cells[2]) {
-        job.status = row.cells[3];
-        job.run = row.cells[4];
-      }
-  }
-}
-
 }  // namespace
+
+std::string plain_title(std::string_view title) {
+  std::string out;
+  for (const char c : lower_case(title))
+    if (c != ' ' && c != '_' && c != '-') out += c;
+  return out;
+}
 
 AllErrors<JobsFile> parse_csv_jobs(std::string_view text) {
   auto rows = read_csv(text);
@@ -246,7 +212,7 @@ AllErrors<JobsFile> parse_csv_jobs(std::string_view text) {
 }
 
 AllErrors<JobsFile> read_jobs(const std::filesystem::path& path) {
-  const Result<std::string> text = read_file(path, kLargestFile);
+  const Result<std::string> text = read_file(path, kLargestJobsFile);
   if (!text) return std::unexpected(std::vector{text.error()});
   const bool toml = lower_case(path.extension().string()) == ".toml";
   auto file = toml ? parse_toml_jobs(*text) : parse_csv_jobs(*text);
@@ -255,21 +221,9 @@ AllErrors<JobsFile> read_jobs(const std::filesystem::path& path) {
     return file;
   }
   file->path = path;
+  for (JobRow& job : file->jobs) job.digest = digest_of(job.spec);
   if (toml) read_status_beside(*file);
   return file;
-}
-
-Status write_status(JobsFile& file, std::size_t index) {
-  const JobRow& job = file.jobs.at(index);
-  if (file.rows.empty()) return write_status_beside(file);
-  for (const auto& [title, value] : {std::pair("Status", &job.status), std::pair("Run", &job.run)}) {
-    const std::size_t column = column_of(file, title);
-    std::vector<std::string>& cells = file.rows.at(job.place).cells;
-    if (cells.size() <= column) cells.resize(column + 1);
-    cells[column] = *value;
-  }
-  for (CsvRow& row : file.rows) row.cells.resize(std::max(row.cells.size(), file.rows.front().cells.size()));
-  return write_file(file.path, write_csv(file.rows));
 }
 
 }  // namespace plimsoll::running

@@ -1,6 +1,7 @@
 #pragma once
 #include <expected>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct JobRow {
   std::string status = {};  ///< how it ended the last time; empty: never run
   std::string run = {};     ///< that run
   std::size_t place = 0;    ///< row of the file, from 1
+  std::string digest = {};  ///< of the spec as it was read: which job it is, wherever it stands
   friend bool operator==(const JobRow&, const JobRow&) = default;
 
   [[nodiscard]] bool is_finished() const { return status == "FINISHED"; }
@@ -27,6 +29,9 @@ struct JobsFile {
   std::vector<JobRow> jobs;
   std::filesystem::path path = {};
   std::vector<CsvRow> rows = {};  ///< of a CSV: as it was read, header included
+
+  std::set<std::size_t> changed = {};   ///< jobs whose status was written since
+  std::set<std::size_t> unmerged = {};  ///< of those, not into the CSV: their rows are no longer there
 };
 
 /// All that is wrong with a file, not only the first of it.
@@ -34,6 +39,7 @@ template <class T>
 using AllErrors = std::expected<T, std::vector<Error>>;
 
 inline constexpr std::size_t kMostJobs = 10'000;
+inline constexpr std::size_t kLargestJobsFile = std::size_t{16} << 20;
 
 /// Reads .csv (radT's columns and ours) or .toml. Nothing is started where a row is bad.
 [[nodiscard]] AllErrors<JobsFile> read_jobs(const std::filesystem::path& path);
@@ -41,8 +47,17 @@ inline constexpr std::size_t kMostJobs = 10'000;
 [[nodiscard]] AllErrors<JobsFile> parse_toml_jobs(std::string_view text);
 
 /// Puts status and run id of job number `index` into the file: into its row of a CSV; a TOML file, which
-/// people comment, stays as it is, and FILE.status.csv beside it holds them.
+/// people comment, stays as it is, and FILE.status.csv beside it holds them. A file may be edited, and other
+/// sessions may write to it, meanwhile: it is read again, and nothing but the cells of that job's row is
+/// changed, wherever the row stands now. Where there is no such row any more, or no file that can be read,
+/// the file is left alone, FILE.status.csv holds the status, and the error says so, once for each job; a
+/// later call makes up for it where the row has come back.
 [[nodiscard]] Status write_status(JobsFile& file, std::size_t index);
+
+/// What a CSV's column is called, without case, spaces, '_' and '-'.
+[[nodiscard]] std::string plain_title(std::string_view title);
+/// What FILE.status.csv says of a TOML file's jobs; what fits none of them is passed over.
+void read_status_beside(JobsFile& file);
 
 /// The command's words, quotes and backslashes as in a shell and nothing else of it: no variables, no
 /// patterns.

@@ -58,23 +58,6 @@ TEST(JobsFile, AWorkloadIsSharedInOneWay) {
   EXPECT_THAT(all(file.error()), HasSubstr("workload 'a' is mps in one row and naive in another"));
 }
 
-TEST(JobsFile, StatusIsWrittenBackIntoTheRow) {
-  const auto directory = TemporaryDirectory::make();
-  ASSERT_TRUE(directory);
-  const auto path = directory->path() / "jobs.csv";
-  ASSERT_TRUE(write_file(path, "Command,Status\n\"echo \"\"a, b\"\"\",\ntrue,\n"));
-  auto file = read_jobs(path);
-  ASSERT_TRUE(file) << all(file.error());
-  file->jobs[1].status = "FAILED";
-  file->jobs[1].run = "abcd";
-  ASSERT_TRUE(write_status(*file, 1));
-  EXPECT_EQ(read_file(path, 1000), "Command,Status,Run\n\"echo \"\"a, b\"\"\",,\ntrue,FAILED,abcd\n");
-  const auto again = read_jobs(path);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->jobs[1].status, "FAILED");
-  EXPECT_EQ(again->jobs[0].status, "");
-}
-
 TEST(JobsFile, TomlGivesWorkloadsWithDefaultsAndCounts) {
   const auto directory = TemporaryDirectory::make();
   ASSERT_TRUE(directory);

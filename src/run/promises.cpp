@@ -1,12 +1,6 @@
 #include "run/promises.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
-#include <thread>
-
-#include <fcntl.h>
-#include <sys/file.h>
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
@@ -90,20 +84,9 @@ std::vector<KnownRun> runs_of(std::span<const Promise> promises) {
 }
 
 Result<AdmissionLock> AdmissionLock::take(const fs::path& base, std::chrono::milliseconds patience) {
-  const fs::path path = base / kLock;
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  const auto cannot = [&](int code, Error::Kind kind) {
-    return std::unexpected(Error{std::generic_category().message(code), path.string(), {}, kind});
-  };
-  if (!file) return cannot(errno, Error::Kind::machine_lacks);
-  // Asked again and again: a wait in the kernel has no end that one could set.
-  const auto until = std::chrono::steady_clock::now() + patience;
-  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return cannot(errno, Error::Kind::machine_lacks);
-    if (std::chrono::steady_clock::now() >= until) return cannot(EWOULDBLOCK, Error::Kind::unavailable);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return AdmissionLock(std::move(file));
+  Result<FileLock> lock = FileLock::of_file(base / kLock, patience);
+  if (!lock) return std::unexpected(std::move(lock).error());
+  return AdmissionLock(*std::move(lock));
 }
 
 }  // namespace plimsoll::running

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
-#include "base/file_descriptor.hpp"
 #include "base/units.hpp"
+#include "run/file_lock.hpp"
 #include "run/run_processes.hpp"
 
 namespace plimsoll::running {
@@ -42,8 +42,8 @@ class AdmissionLock {
                                                   std::chrono::milliseconds patience);
 
  private:
-  explicit AdmissionLock(FileDescriptor file) : file_(std::move(file)) {}
-  FileDescriptor file_;
+  explicit AdmissionLock(FileLock lock) : lock_(std::move(lock)) {}
+  FileLock lock_;
 };
 
 }  // namespace plimsoll::running
