@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from conftest import is_alive, wait_for
+from conftest import MILLION, is_alive, wait_for
 
 
 def pid_in(path):
@@ -205,7 +205,7 @@ def test_a_million_acknowledged_metrics_survive_kill_9(machine):
     process = machine.start("run", "-q", "--", *machine.script(CLIENT))
     path = machine.folder / "acknowledged"
     read = lambda: int(path.read_text().split()[0]) if path.exists() and path.read_text().strip() else 0
-    wait_for(lambda: read() >= 1_000_000, 900)
+    wait_for(lambda: read() >= MILLION, 900)
     time.sleep(random.random() * 0.2)  # at any moment
     process.kill()
     process.wait()
@@ -214,7 +214,7 @@ def test_a_million_acknowledged_metrics_survive_kill_9(machine):
     acknowledged = max(acknowledged, read())
     machine.run("--", "true")
     run = machine.show(machine.runs()[1]["id"])
-    assert run["metrics"]["loss"]["points"] >= acknowledged >= 1_000_000
+    assert run["metrics"]["loss"]["points"] >= acknowledged >= MILLION
     assert run["tags"]["plimsoll.outcome"] == "lost"
 
 

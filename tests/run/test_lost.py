@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from conftest import wait_for
+from conftest import MILLION, wait_for
 
 # Sends metrics until enough of them are acknowledged; says in a file how far that is.
 CLIENT = """
@@ -77,7 +77,7 @@ def line_with(stream, part):
 def test_a_million_acknowledged_metrics_through_a_store_that_refuses_and_comes_back(machine):
     names = ["a", "b", "c", "d"]
     client = machine.script(CLIENT)
-    command = " & ".join(f"{client[0]} {client[1]} {n} 250000" for n in names) + " & wait"
+    command = " & ".join(f"{client[0]} {client[1]} {n} {MILLION // 4}" for n in names) + " & wait"
     process = machine.start("run", "-q", "--", "sh", "-c", command)
     wait_for(lambda: all(acknowledged(machine, n)[0] > 0 for n in names), 300)
     other = database(machine)
@@ -116,7 +116,7 @@ def test_a_million_acknowledged_metrics_through_a_store_that_refuses_and_comes_b
         assert not errors
         assert run["metrics"][name]["points"] >= kept
         total += kept
-    assert total >= 1_000_000
+    assert total >= MILLION
 
 
 def test_a_damaged_row_costs_its_metric_and_is_told(machine):

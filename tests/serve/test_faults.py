@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import wait_for
+from conftest import MILLION, wait_for
 
 API = "/api/2.0/mlflow"
 BATCH = 1000
@@ -93,14 +93,14 @@ def test_killed_under_load(serve, store):
     port, draw, senders, killed = served.port, random.Random(20), [], threading.Event()
     total = lambda: BATCH * sum(len(s.acknowledged) for s in senders)
     for run in [new_run(port) for _ in range(4)]:
-        senders.append(Sender(port, run, lambda: killed.is_set() and total() >= 1_000_000))
+        senders.append(Sender(port, run, lambda: killed.is_set() and total() >= MILLION))
     for kill in range(1, 6):
-        wait_for(lambda: total() >= kill * 150_000, seconds=600)
+        wait_for(lambda: total() >= kill * MILLION * 15 // 100, seconds=600)
         time.sleep(draw.uniform(0, 0.05))  # anywhere within a commit
         served.stop(signal.SIGKILL)
         served = serve(store=store, port=port)
     killed.set()
-    wait_for(lambda: total() >= 1_000_000, seconds=600)
+    wait_for(lambda: total() >= MILLION, seconds=600)
     check(port, senders)
     assert sum(s.failures for s in senders) >= 5
     print(f"{total()} acknowledged metrics over 5 kills, none lost")
