@@ -27,20 +27,19 @@ std::vector<AverageRow> averages_of(const Recording& recording, Span told, Span 
     const std::optional<Average> over = average(series, span);
     if (!over) return;
     AverageRow row = row_of(metric, series, *over);
-    if (const std::optional<unsigned> number = series_number(metric);
-        number && several && metric.contains("gpu/"))
-      row.label += fmt::format(", GPU {}", *number);
+    row.label += place_text(metric, several);
     if (series.kind == SeriesKind::counter)
       if (const std::optional<Growth> grown = growth(series, span)) row.total = grown->amount;
     out.push_back(std::move(row));
   };
   for (const auto& [metric, series] : recording.series)
     if (is_own_metric(metric) && metric != "epoch") add(metric, series, told);
-  // A pattern's series stand together in the map: its names differ only in the number.
+  // A pattern's series stand together: their names differ only in host and number.
+  const auto hardware = own_host_first(recording);
   for (const KnownSeries& known : known_series()) {
     if (!known.in_averages) continue;
-    for (const auto& [metric, series] : recording.series)
-      if (find_series(metric) == &known) add(metric, series, sampled);
+    for (const auto& [metric, series] : hardware)
+      if (find_series(*metric) == &known) add(*metric, *series, sampled);
   }
   return out;
 }

@@ -25,12 +25,12 @@ struct End {
 class Hardware {
  public:
   explicit Hardware(const Recording& recording) : cpu_(recording.find("system/run/cpu")) {
-    const std::vector<unsigned> gpus = gpus_of(recording);
-    of_run_ = !gpus.empty() && std::ranges::all_of(gpus, [&](unsigned gpu) {
+    const std::vector<Gpu> gpus = gpus_of(recording);
+    of_run_ = !gpus.empty() && std::ranges::all_of(gpus, [&](const Gpu& gpu) {
       return recording.find(run_gpu_series(gpu, "sm_activity")) &&
              recording.find(run_gpu_series(gpu, "energy"));
     });
-    for (const unsigned gpu : gpus) {
+    for (const Gpu& gpu : gpus) {
       const auto find = [&](std::string_view of_run, std::string_view of_gpu) {
         return recording.find(of_run_ ? run_gpu_series(gpu, of_run) : gpu_series(gpu, of_gpu));
       };

@@ -10,6 +10,7 @@
 
 #include "base/printable.hpp"
 #include "diagnose/series_catalogue.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -39,6 +40,14 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
+/// The GPU that a series is of.
+std::optional<Gpu> gpu_of(std::string_view metric) {
+  const auto [host, name] = store::read_host_series(metric);
+  if (!name.starts_with("system/gpu/") && !name.starts_with("system/run/gpu/")) return std::nullopt;
+  const std::optional<unsigned> number = series_number(name);
+  return number ? std::optional(Gpu{host, *number}) : std::nullopt;
+}
+
 }  // namespace
 
 const Series* Recording::find(const std::string& metric) const {
@@ -56,12 +65,11 @@ std::optional<double> Recording::number_tag(const std::string& name) const {
   return text ? number(*text) : std::nullopt;
 }
 
-std::vector<unsigned> gpus_of(const Recording& recording) {
-  std::set<unsigned> sampled;
+std::vector<Gpu> gpus_of(const Recording& recording) {
+  std::set<Gpu> sampled, elsewhere;
   for (const auto& [metric, series] : recording.series)
-    if (metric.starts_with("system/gpu/") || metric.starts_with("system/run/gpu/"))
-      if (const std::optional<unsigned> gpu = series_number(metric)) sampled.insert(*gpu);
-  std::set<unsigned> named;
+    if (const std::optional<Gpu> gpu = gpu_of(metric)) (gpu->host.empty() ? sampled : elsewhere).insert(*gpu);
+  std::set<Gpu> named;
   std::string digits;
   for (const char c : recording.tag("plimsoll.devices").value_or("") + ",") {
     if (c >= '0' && c <= '9') {
@@ -69,21 +77,36 @@ std::vector<unsigned> gpus_of(const Recording& recording) {
       continue;
     }
     if (const std::optional<double> gpu = number(digits); gpu && *gpu < 1e4)
-      named.insert(static_cast<unsigned>(*gpu));
+      named.insert({{}, static_cast<unsigned>(*gpu)});
     digits.clear();
   }
-  std::vector<unsigned> both;
-  std::ranges::set_intersection(sampled, named, std::back_inserter(both));
+  std::vector<Gpu> out;
+  std::ranges::set_intersection(sampled, named, std::back_inserter(out));
   // A tag of another form (UUIDs, a MIG slice) names none of those that were sampled: then all of them.
-  return both.empty() ? std::vector<unsigned>(sampled.begin(), sampled.end()) : both;
+  if (out.empty()) out.assign(sampled.begin(), sampled.end());
+  out.insert(out.end(), elsewhere.begin(), elsewhere.end());
+  return out;
 }
 
-std::string gpu_series(unsigned gpu, std::string_view what) {
-  return fmt::format("system/gpu/{}/{}", gpu, what);
+std::vector<std::pair<const std::string*, const Series*>> own_host_first(const Recording& recording) {
+  std::vector<std::pair<const std::string*, const Series*>> out;
+  for (const bool elsewhere : {false, true})
+    for (const auto& [metric, series] : recording.series)
+      if (store::is_elsewhere(metric) == elsewhere) out.emplace_back(&metric, &series);
+  return out;
 }
 
-std::string run_gpu_series(unsigned gpu, std::string_view what) {
-  return fmt::format("system/run/gpu/{}/{}", gpu, what);
+std::string gpu_text(const Gpu& gpu) {
+  if (gpu.host.empty()) return fmt::format("GPU {}", gpu.number);
+  return fmt::format("GPU {} of {}", gpu.number, printable(gpu.host, kLongestName));
+}
+
+std::string gpu_series(const Gpu& gpu, std::string_view what) {
+  return store::host_series_name(gpu.host, fmt::format("system/gpu/{}/{}", gpu.number, what));
+}
+
+std::string run_gpu_series(const Gpu& gpu, std::string_view what) {
+  return store::host_series_name(gpu.host, fmt::format("system/run/gpu/{}/{}", gpu.number, what));
 }
 
 std::string outcome_of(const Recording& recording) {

@@ -1,10 +1,12 @@
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "diagnose/series.hpp"
@@ -28,12 +30,24 @@ struct Recording {
   [[nodiscard]] Span whole() const { return {0, seconds}; }
 };
 
-/// The GPUs of the run by number, ascending: those that its plimsoll.devices tag names, else those of which
-/// there are samples.
-[[nodiscard]] std::vector<unsigned> gpus_of(const Recording& recording);
+/// A GPU that a run was on.
+struct Gpu {
+  std::string host = {};  ///< empty: the run's own
+  unsigned number = 0;
+  friend auto operator<=>(const Gpu&, const Gpu&) = default;
+};
+/// "GPU 0", "GPU 0 of node8". Printable.
+[[nodiscard]] std::string gpu_text(const Gpu& gpu);
+
+/// The GPUs of the run by host and number, ascending, those of its own host first: of these those that its
+/// plimsoll.devices tag names, else, and of other hosts, those of which there are samples.
+[[nodiscard]] std::vector<Gpu> gpus_of(const Recording& recording);
+/// All series, those of other hosts after the run's own; each in the order of names.
+[[nodiscard]] std::vector<std::pair<const std::string*, const Series*>> own_host_first(
+    const Recording& recording);
 /// "system/gpu/0/power"
-[[nodiscard]] std::string gpu_series(unsigned gpu, std::string_view what);
-[[nodiscard]] std::string run_gpu_series(unsigned gpu, std::string_view what);
+[[nodiscard]] std::string gpu_series(const Gpu& gpu, std::string_view what);
+[[nodiscard]] std::string run_gpu_series(const Gpu& gpu, std::string_view what);
 
 /// How it ended, or that it runs: the outcome where Plimsoll ran it, else MLflow's status. Printable.
 [[nodiscard]] std::string outcome_of(const Recording& recording);

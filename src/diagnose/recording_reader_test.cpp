@@ -123,10 +123,10 @@ TEST_F(RecordingReader, GpusByTagOrBySamples) {
   const std::string run = create({{"plimsoll.devices", "1"}});
   append(run, "system/gpu/0/power", "W", 5, 300);
   append(run, "system/gpu/1/power", "W", 5, 300);
-  EXPECT_THAT(gpus_of(read(run)), ::testing::ElementsAre(1));
+  EXPECT_THAT(gpus_of(read(run)), ::testing::ElementsAre(Gpu{{}, 1}));
   const std::string other = create({{"plimsoll.devices", "GPU-6f5e"}});
   append(other, "system/run/gpu/3/memory", "B", 5, 300);
-  EXPECT_THAT(gpus_of(read(other)), ::testing::ElementsAre(3));
+  EXPECT_THAT(gpus_of(read(other)), ::testing::ElementsAre(Gpu{{}, 3}));
 }
 
 TEST_F(RecordingReader, TheEndOfItsOutputInWholeLines) {

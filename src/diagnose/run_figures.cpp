@@ -95,11 +95,15 @@ void find_work(const Recording& recording, Span span, GpuFigures& out) {
   }
 }
 
-GpuFigures gpu_figures(const Recording& recording, unsigned gpu, std::size_t tagged, Span span) {
+/// `tagged`: the number that the run's tags have of it; nothing of another host's.
+GpuFigures gpu_figures(const Recording& recording, const Gpu& gpu, std::optional<std::size_t> tagged,
+                       Span span) {
   GpuFigures out;
   out.gpu = gpu;
-  out.name = printable(recording.tag(fmt::format("plimsoll.device.{}.name", tagged)).value_or(""), 80);
-  out.memory_bytes = recording.number_tag(fmt::format("plimsoll.device.{}.memory_bytes", tagged));
+  if (tagged) {
+    out.name = printable(recording.tag(fmt::format("plimsoll.device.{}.name", *tagged)).value_or(""), 80);
+    out.memory_bytes = recording.number_tag(fmt::format("plimsoll.device.{}.memory_bytes", *tagged));
+  }
   if (out.memory_bytes && !(*out.memory_bytes > 0)) out.memory_bytes.reset();
   find_work(recording, span, out);
   const auto of_gpu = [&](std::string_view what) { return recording.find(gpu_series(gpu, what)); };
@@ -178,13 +182,16 @@ HostFigures host_figures(const Recording& recording, const std::vector<GpuFigure
 
 RunFigures figures_of(const Recording& recording, Span span) {
   RunFigures out{span, {}, {}};
-  const std::vector<unsigned> gpus = gpus_of(recording);
+  const std::vector<Gpu> gpus = gpus_of(recording);
   // The tags of devices are numbered as the GPUs are, or by their place in the run's own list.
-  const bool by_number = std::ranges::all_of(gpus, [&](unsigned gpu) {
-    return recording.tag(fmt::format("plimsoll.device.{}.name", gpu)).has_value();
+  const bool by_number = std::ranges::all_of(gpus, [&](const Gpu& gpu) {
+    return !gpu.host.empty() || recording.tag(fmt::format("plimsoll.device.{}.name", gpu.number)).has_value();
   });
-  for (std::size_t place = 0; place < gpus.size(); ++place)
-    out.gpus.push_back(gpu_figures(recording, gpus[place], by_number ? gpus[place] : place, span));
+  for (std::size_t place = 0; place < gpus.size(); ++place) {
+    std::optional<std::size_t> tagged;
+    if (gpus[place].host.empty()) tagged = by_number ? gpus[place].number : place;
+    out.gpus.push_back(gpu_figures(recording, gpus[place], tagged, span));
+  }
   out.host = host_figures(recording, out.gpus, span);
   return out;
 }

@@ -15,7 +15,7 @@ struct Idle {
 
 /// What one GPU did while the run had it. Absent is unknown. Shares are of one.
 struct GpuFigures {
-  unsigned gpu = 0;
+  Gpu gpu = {};
   std::string name = {};
   std::optional<double> memory_bytes = {};
 

@@ -7,6 +7,8 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "diagnose/recording.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -162,16 +164,21 @@ std::span<const KnownSeries> known_series() {
 }
 
 const KnownSeries* find_series(std::string_view metric) {
+  const store::HostSeries series = store::read_host_series(metric);
   for (const KnownSeries& known : kKnown)
-    if (fits(known.pattern, metric)) return &known;
+    if (fits(known.pattern, series.name)) return &known;
   return nullptr;
 }
 
-bool is_of_machine(std::string_view metric) {
+bool is_of_machine(std::string_view full_name) {
+  const std::string metric = store::read_host_series(full_name).name;
   return metric.starts_with("system/gpu/") || metric.starts_with("system/host/");
 }
 
-std::optional<unsigned> series_number(std::string_view metric) {
+std::optional<unsigned> series_number(std::string_view full_name) {
+  // A host may be called "7".
+  const std::string series = store::read_host_series(full_name).name;
+  const std::string_view metric = series;
   for (std::size_t slash = metric.find('/'); slash != std::string_view::npos;
        slash = metric.find('/', slash + 1)) {
     std::string_view rest = metric.substr(slash + 1);
@@ -182,6 +189,14 @@ std::optional<unsigned> series_number(std::string_view metric) {
     if (digits > 0 && (digits == rest.size() || rest[digits] == '/')) return number;
   }
   return std::nullopt;
+}
+
+std::string place_text(std::string_view metric, bool several_gpus) {
+  const auto [host, name] = store::read_host_series(metric);
+  const std::optional<unsigned> number = series_number(name);
+  const bool of_gpu = number && name.contains("gpu/");
+  if (of_gpu && (several_gpus || !host.empty())) return ", " + gpu_text({host, *number});
+  return host.empty() ? "" : fmt::format(" of {}", printable(host, kLongestLabel));
 }
 
 bool is_own_metric(std::string_view metric) {

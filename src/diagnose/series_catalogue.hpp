@@ -36,7 +36,8 @@ enum class SeriesGroup { metric, activity, memory, power, processor, transfer };
 [[nodiscard]] std::string_view name(SeriesGroup group);
 [[nodiscard]] std::string_view title(SeriesGroup group);
 
-/// What is known of a series by its name, in which "*" stands for a number.
+/// What is known of a series by its name, in which "*" stands for a number. Those of another host than the
+/// run's own (store/host_series.hpp) are known by the name that they have there.
 struct KnownSeries {
   std::string_view pattern;
   std::string_view label;
@@ -54,6 +55,9 @@ struct KnownSeries {
 [[nodiscard]] bool is_of_machine(std::string_view metric);
 /// The first number in the name: system/gpu/3/power is of GPU 3.
 [[nodiscard]] std::optional<unsigned> series_number(std::string_view metric);
+/// What a label says of where a series is from: ", GPU 3" where there are several, ", GPU 3 of node8" or
+/// " of node8" of another host than the run's own; else nothing.
+[[nodiscard]] std::string place_text(std::string_view metric, bool several_gpus);
 /// Whether the watched command gave it, rather than Plimsoll.
 [[nodiscard]] bool is_own_metric(std::string_view metric);
 

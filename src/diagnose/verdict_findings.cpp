@@ -18,7 +18,7 @@ std::string bytes(double count) {
 }
 
 std::string gpu_name(const RunFigures& figures, const GpuFigures& gpu) {
-  return figures.gpus.size() == 1 ? "the GPU" : fmt::format("GPU {}", gpu.gpu);
+  return figures.gpus.size() == 1 ? "the GPU" : gpu_text(gpu.gpu);
 }
 
 std::string capitalized(std::string text) {
@@ -137,9 +137,9 @@ void add_unused(const RunFigures& figures, std::vector<Finding>& out) {
   for (const GpuFigures& gpu : figures.gpus)
     if (!gpu.busy_by.empty() && !gpu.work)
       out.push_back({"gpu-unused",
-                     fmt::format("GPU {} was not used", gpu.gpu),
-                     fmt::format("The run had {} GPUs; {} of GPU {} never rose above {}.",
-                                 figures.gpus.size(), gpu.busy_by, gpu.gpu, share_text(kNearIdle.value)),
+                     fmt::format("{} was not used", gpu_text(gpu.gpu)),
+                     fmt::format("The run had {} GPUs; {} of {} never rose above {}.", figures.gpus.size(),
+                                 gpu.busy_by, gpu_text(gpu.gpu), share_text(kNearIdle.value)),
                      {{"time of that GPU", gpu.known_seconds, Shown::seconds, &kNearIdle}},
                      {"Ask for fewer GPUs, or check that the program was started with a process for each "
                       "(torchrun)."}});

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -19,6 +20,8 @@ using diagnose::is_own_metric;
 using diagnose::kLongestLabel;
 using diagnose::known_series;
 using diagnose::KnownSeries;
+using diagnose::own_host_first;
+using diagnose::place_text;
 using diagnose::RunFigures;
 using diagnose::Sample;
 using diagnose::Series;
@@ -87,9 +90,7 @@ ChartLine line_of(const std::string& metric, const Series& series, std::size_t r
     if (known->kind == SeriesKind::counter && !series.samples.empty())
       count_from_zero(line.series, series.samples.front().value);
   }
-  const std::optional<unsigned> number = series_number(metric);
-  if (number && metric.contains("gpu/") && several_gpus(reports))
-    line.label += fmt::format(", GPU {}", *number);
+  line.label += place_text(metric, several_gpus(reports));
   return line;
 }
 
@@ -113,7 +114,8 @@ std::optional<std::size_t> own_color(const ChartLine& line, std::span<const RunR
   const std::optional<unsigned> number = series_number(line.metric);
   if (!number || !line.metric.contains("gpu/")) return 0;
   const std::vector<GpuFigures>& gpus = reports.front().figures.gpus;
-  const auto found = std::ranges::find(gpus, *number, &GpuFigures::gpu);
+  const diagnose::Gpu gpu{store::read_host_series(line.metric).host, *number};
+  const auto found = std::ranges::find(gpus, gpu, &GpuFigures::gpu);
   return found == gpus.end() ? std::nullopt : std::optional<std::size_t>(found - gpus.begin());
 }
 
@@ -169,7 +171,7 @@ void name_shared(ChartLine& line) {
   if (line.runs.size() < 2) return;
   const std::optional<unsigned> number = series_number(line.metric);
   if (number && line.metric.contains("gpu/") && !line.label.contains(", GPU "))
-    line.label += fmt::format(", GPU {}", *number);
+    line.label += place_text(line.metric, true);
   line.label += fmt::format(", shared by {} runs", line.runs.size());
 }
 
@@ -177,9 +179,9 @@ void add_known(std::span<const RunReport> reports, std::size_t most, std::vector
   for (const KnownSeries& known : known_series()) {
     const std::string title = chart_title(known, reports.size() > 1);
     for (std::size_t run = 0; run < reports.size(); ++run)
-      for (const auto& [metric, series] : reports[run].recording.series) {
-        if (find_series(metric) != &known) continue;
-        ChartLine line = line_of(metric, series, run, reports, most);
+      for (const auto& [metric, series] : own_host_first(reports[run].recording)) {
+        if (find_series(*metric) != &known) continue;
+        ChartLine line = line_of(*metric, *series, run, reports, most);
         if (line.series.samples.empty()) continue;
         auto chart = std::ranges::find(out, title, &Chart::title);
         if (chart == out.end())

@@ -35,6 +35,7 @@ bool share_series(const RunReport& one, const RunReport& other, const std::strin
       !same_tag(one, other, "plimsoll.host") || !began_together(one, other))
     return false;
   const std::optional<unsigned> gpu = series_number(metric);
+  // Of another host's GPUs the tags say nothing; the name says which host.
   return !metric.starts_with("system/gpu/") || !gpu ||
          same_tag(one, other, fmt::format("plimsoll.device.{}.uuid", *gpu));
 }

@@ -30,8 +30,8 @@ std::optional<std::string> command_text(const Recording& recording) {
 }
 
 std::string gpu_fact(const GpuFigures& gpu, bool several) {
-  std::string out = gpu.name.empty() ? fmt::format("GPU {}", gpu.gpu) : gpu.name;
-  if (several && !gpu.name.empty()) out = fmt::format("{}: {}", gpu.gpu, out);
+  std::string out = gpu.name.empty() ? gpu_text(gpu.gpu) : gpu.name;
+  if (several && !gpu.name.empty()) out = fmt::format("{}: {}", gpu.gpu.number, out);
   if (gpu.memory_bytes) out += fmt::format(", {}", value_text(*gpu.memory_bytes, Shown::bytes));
   return out;
 }

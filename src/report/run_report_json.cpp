@@ -62,7 +62,8 @@ Json to_json(const Waste& waste) {
 }
 
 Json to_json(const GpuFigures& gpu) {
-  return {{"gpu", gpu.gpu},
+  return {{"gpu", gpu.gpu.number},
+          {"host", gpu.gpu.host.empty() ? Json() : Json(printable(gpu.gpu.host))},
           {"name", gpu.name.empty() ? Json() : Json(gpu.name)},
           {"memory_bytes", number(gpu.memory_bytes)},
           {"work_from_seconds", gpu.work ? Json(gpu.work->from) : Json()},

@@ -59,7 +59,7 @@ inline diagnose::TestRecording for_hours() {
     made.tag(tagged + ".name", "NVIDIA A100-SXM4-80GB").tag(tagged + ".memory_bytes", "85899345920");
     const auto sampled = [&](std::string_view what, double value, double idle, double swing) {
       made.sampled(
-          diagnose::gpu_series(gpu, what),
+          diagnose::gpu_series({{}, gpu}, what),
           [&](double t) {
             return missing(t) ? std::nan("") : (pauses(t) ? idle : value * (1 + swing * (random() - 0.5)));
           },
@@ -70,7 +70,7 @@ inline diagnose::TestRecording for_hours() {
     sampled("graphics_activity", 0.95, 0.1, 0.05);
     sampled("memory_used", 61e9, 61e9, 0);
     sampled("power", 340 - 30 * gpu, 90, 0.2);
-    made.sampled(diagnose::gpu_series(gpu, "energy"), [&](double t) { return 300 * t; }, 2);
+    made.sampled(diagnose::gpu_series({{}, gpu}, "energy"), [&](double t) { return 300 * t; }, 2);
   }
   made.sampled("system/run/cpu", [&](double t) { return missing(t) ? std::nan("") : 4 + 3 * random(); }, 2);
   std::vector<std::pair<double, double>> loss;

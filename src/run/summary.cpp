@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "store/host_series.hpp"
+
 namespace plimsoll::running {
 namespace {
 
@@ -16,7 +18,7 @@ struct Rule {
   std::string_view summary;
   double (*reduce)(const store::Span&);
   std::string_view unit;
-  bool sum = true;  // of several GPUs; else the mean
+  bool sum = true;  // of several GPUs, of all hosts; else the mean
 };
 
 double mean(const store::Span& span) {
@@ -87,7 +89,7 @@ Result<std::optional<double>> figure_of(store::Store& store, const store::Run& r
   double sum = 0;
   int found = 0;
   for (const auto& [metric, facts] : run.metrics) {
-    if (facts.points < least_points || !fits(metric, rule.series)) continue;
+    if (facts.points < least_points || !fits(store::read_host_series(metric).name, rule.series)) continue;
     const auto span = span_of(store, run, metric, from, to);
     if (!span) return std::unexpected(span.error());
     if (!*span) continue;
