@@ -61,10 +61,10 @@ double watts(const program::Program& program, const Power& p, const hardware::Op
     const double busy = predicted->seconds - gap;
     const hardware::OperatorWork work = hardware::work_of(c);
     const double rate = c.arithmetic == hardware::Arithmetic::tf32 ? p.tf32 : p.fp32;
-    joules +=
-        busy *
-        std::min(p.product, p.memory * std::pow(std::min(work.bytes() / busy / p.bandwidth, 1.0), exponent) +
-                                p.product * std::pow(std::min(work.flops / busy / rate, 1.0), exponent));
+    joules += busy *
+              std::min(p.product,
+                       p.memory * std::pow(std::min(work.bytes() / busy / p.bandwidth, 1.0), exponent) +
+                           p.product * std::pow(std::min(work.flops_at_peak() / busy / rate, 1.0), exponent));
   }
   return p.idle + steps_per_second * joules;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/named.hpp"
+#include "hardware/operations.hpp"
 #include "hardware/operator_place.hpp"
 
 namespace plimsoll::hardware {
@@ -65,9 +66,11 @@ double element_bytes(Arithmetic arithmetic) {
 
 constexpr double kIndexBytes = 8;
 
-/// FLOPs, and elements that are read and written, each counted in the type of the case; other bytes apart.
+/// Operations, and elements that are read and written, each counted in the type of the case; other bytes
+/// apart.
 struct Tally {
-  double flops = 0, read = 0, written = 0;
+  Operations<double> operations;
+  double read = 0, written = 0;
   double other_read = 0, other_written = 0;  ///< B
 };
 
@@ -84,62 +87,80 @@ std::int64_t padded_positions(std::int64_t in, std::int64_t kernel, std::int64_t
 /// Forward, gradient of the input and gradient of the weight multiply equally often, and each reads two of
 /// the three tensors and writes the third.
 Tally convolution(const Values& e, Direction direction) {
-  const double positions = e[conv::out_height] * e[conv::out_width];
-  const double weights = e[conv::out_channels] * e[conv::in_channels] / std::max(e[conv::groups], 1.0) *
-                         e[conv::kernel_height] * e[conv::kernel_width];
+  const double depth =
+      e[conv::in_channels] / std::max(e[conv::groups], 1.0) * e[conv::kernel_height] * e[conv::kernel_width];
+  const double weights = e[conv::out_channels] * depth;
   const double input = e[conv::batch] * e[conv::in_channels] * e[conv::height] * e[conv::width];
-  const double output = e[conv::batch] * e[conv::out_channels] * positions;
-  const double flops = 2 * e[conv::batch] * positions * weights;
+  const double output = e[conv::batch] * e[conv::out_channels] * e[conv::out_height] * e[conv::out_width];
+  const Operations<double> operations = formula::contraction(output, depth);
   switch (direction) {
     case Direction::forward: break;
-    case Direction::backward_input: return {flops, weights + output, input};
-    case Direction::backward_weight: return {flops, input + output, weights};
+    case Direction::backward_input: return {operations, weights + output, input};
+    case Direction::backward_weight: return {operations, input + output, weights};
   }
-  return {flops, input + weights, output};
+  return {operations, input + weights, output};
 }
 
 Tally matrix(const Values& e, Direction direction) {
   const bool bias = e[3] != 0 && direction == Direction::forward;
-  const double flops = 2 * e[0] * e[1] * e[2], x = e[0] * e[2], w = e[1] * e[2], y = e[0] * e[1];
+  const double x = e[0] * e[2], w = e[1] * e[2], y = e[0] * e[1];
+  const Operations<double> operations = formula::contraction(y, e[2], bias);
   switch (direction) {
     case Direction::forward: break;
-    case Direction::backward_input: return {flops, w + y, x};
-    case Direction::backward_weight: return {flops, x + y, w};
+    case Direction::backward_input: return {operations, w + y, x};
+    case Direction::backward_weight: return {operations, x + y, w};
   }
-  return {flops, x + w + (bias ? e[1] : 0), y};
+  return {operations, x + w + (bias ? e[1] : 0), y};
 }
 
 Tally batched(const Values& e, bool backward) {
-  const double flops = 2 * e[0] * e[1] * e[2] * e[3];
   const double a = e[0] * e[1] * e[3], b = e[0] * e[3] * e[2], y = e[0] * e[1] * e[2];
-  return backward ? Tally{2 * flops, a + b + 2 * y, a + b} : Tally{flops, a + b, y};
+  return backward ? Tally{formula::contraction(2 * y, e[3]), a + b + 2 * y, a + b}
+                  : Tally{formula::contraction(y, e[3]), a + b, y};
 }
 
 /// Without the scores, which a good kernel never writes. Backward it computes them again: five products for
 /// two (Dao et al. 2022).
 Tally attention(const Values& e, bool backward) {
+  constexpr double kProductsAgain = 2.5;
   const double scores = e[0] * e[1] * e[2] * e[3] * (e[5] == 1 ? 0.5 : 1);
   const double queries = e[0] * e[1] * e[4] * e[2], keys = e[0] * e[1] * e[4] * e[3];
   const double mask = e[5] == 2 ? e[0] * e[2] * e[3] : 0;
-  if (backward) return {10 * scores * e[4], 3 * queries + 2 * keys, queries + 2 * keys, mask};
-  return {4 * scores * e[4], queries + 2 * keys, queries, mask};
+  Operations<double> operations = formula::attention(scores, e[4], e[4]);
+  if (!backward) return {operations, queries + 2 * keys, queries, mask};
+  operations = {kProductsAgain * operations.macs, operations.other_flops + scores * kSoftmaxCost.backward};
+  return {operations, 3 * queries + 2 * keys, queries + 2 * keys, mask};
 }
 
 Tally window(const Values& e, double index_bytes, bool backward) {
   const double inputs = e[pool::batch] * e[pool::channels] * e[pool::height] * e[pool::width];
   const double outputs = e[pool::batch] * e[pool::channels] * e[pool::out_height] * e[pool::out_width];
-  const double flops = outputs * e[pool::kernel_height] * e[pool::kernel_width];
-  if (backward) return {flops, outputs, inputs, outputs * index_bytes, 0};
-  return {flops, inputs, outputs, 0, outputs * index_bytes};
+  const Operations<double> operations =
+      formula::pooling(outputs, e[pool::kernel_height] * e[pool::kernel_width],
+                       backward ? kPoolCost.backward : kPoolCost.forward);
+  if (backward) return {operations, outputs, inputs, outputs * index_bytes, 0};
+  return {operations, inputs, outputs, 0, outputs * index_bytes};
 }
 
 /// Every element so often read and written, with so many FLOPs each.
-Tally stream(double elements, double flops, double times_read, double times_written = 1) {
-  return {elements * flops, elements * times_read, elements * times_written};
+Tally stream(double elements, int flops, double times_read, double times_written = 1) {
+  return {formula::per_element(elements, flops), elements * times_read, elements * times_written};
+}
+
+/// Backward a kernel reads more tensors than forward.
+Tally stream(double elements, ElementCost cost, bool backward, double read, double read_backward) {
+  return stream(elements, backward ? cost.backward : cost.forward, backward ? read_backward : read);
+}
+
+/// So many values summed to so few.
+Tally summed(double elements, double results) {
+  return {formula::per_element(elements, kSumCost.forward), elements, results};
 }
 
 Tally tally(const OperatorCase& c, const Values& e) {
+  constexpr int kSgd = 2, kMomentum = 4, kAdam = 12;  // FLOPs per parameter
   const bool backward = c.direction != Direction::forward;
+  const double image = e[0] * e[1] * e[2], rows = e[0] * e[1];
   switch (c.operator_class) {
     case OperatorClass::convolution:
     case OperatorClass::grouped:
@@ -148,32 +169,33 @@ Tally tally(const OperatorCase& c, const Values& e) {
     case OperatorClass::matrix: return matrix(e, c.direction);
     case OperatorClass::batched: return batched(e, backward);
     case OperatorClass::attention: return attention(e, backward);
-    case OperatorClass::batch_norm: return stream(e[0] * e[1] * e[2], 2, 1);
-    case OperatorClass::batch_norm_training:
-      return backward ? stream(e[0] * e[1] * e[2], 8, 4) : stream(e[0] * e[1] * e[2], 5, 2);
-    case OperatorClass::layer_norm: return backward ? stream(e[0] * e[1], 9, 2) : stream(e[0] * e[1], 7, 1);
-    case OperatorClass::group_norm:
-      return backward ? stream(e[0] * e[1] * e[2], 9, 2) : stream(e[0] * e[1] * e[2], 7, 1);
-    case OperatorClass::softmax: return backward ? stream(e[0] * e[1], 4, 2) : stream(e[0] * e[1], 5, 1);
+    case OperatorClass::batch_norm: return stream(image, kBatchNormCost.forward, 1);
+    case OperatorClass::batch_norm_training: return stream(image, kBatchNormTrainingCost, backward, 2, 4);
+    case OperatorClass::layer_norm: return stream(rows, kLayerNormCost, backward, 1, 2);
+    case OperatorClass::group_norm: return stream(image, kGroupNormCost, backward, 1, 2);
+    case OperatorClass::softmax: return stream(rows, kSoftmaxCost, backward, 1, 2);
     case OperatorClass::max_pool: return window(e, kIndexBytes, backward);
     case OperatorClass::average_pool: return window(e, 0, backward);
     case OperatorClass::global_pool:
-      return backward ? Tally{e[0] * e[1], e[0], e[0] * e[1]} : Tally{e[0] * e[1], e[0] * e[1], e[0]};
-    case OperatorClass::unary: return stream(e[0], 1, backward ? 2 : 1);
-    case OperatorClass::function: return stream(e[0], 8, backward ? 2 : 1);
-    case OperatorClass::binary: return stream(e[0], 1, 2);
-    case OperatorClass::broadcast: return {e[0] * e[1] * e[2], e[0] * e[1] * e[2] + e[1], e[0] * e[1] * e[2]};
-    case OperatorClass::row_sum: return {e[0] * e[1], e[0] * e[1], e[0]};
-    case OperatorClass::column_sum: return {e[0] * e[1], e[0] * e[1], e[1]};
+      return backward ? Tally{formula::per_element(rows, kPoolCost.backward), e[0], rows}
+                      : Tally{formula::pooling(e[0], e[1]), rows, e[0]};
+    case OperatorClass::unary: return stream(e[0], kRectifierCost, backward, 1, 2);
+    case OperatorClass::function: return stream(e[0], kGeluCost, backward, 1, 2);
+    case OperatorClass::binary: return stream(e[0], kSumCost.forward, 2);
+    case OperatorClass::broadcast:
+      return {formula::per_element(image, kSumCost.forward), image + e[1], image};
+    case OperatorClass::row_sum: return summed(rows, e[0]);
+    case OperatorClass::column_sum: return summed(rows, e[1]);
     case OperatorClass::embedding:
-      return backward ? Tally{e[0] * e[1], e[0] * e[1], e[2] * e[1], e[0] * kIndexBytes}
-                      : Tally{0, e[0] * e[1], e[0] * e[1], e[0] * kIndexBytes};
+      return backward
+                 ? Tally{formula::per_element(rows, kSumCost.forward), rows, e[2] * e[1], e[0] * kIndexBytes}
+                 : Tally{{}, rows, rows, e[0] * kIndexBytes};
     case OperatorClass::copy: return stream(e[0], 0, 1);
-    case OperatorClass::transpose: return stream(e[0] * e[1] * e[2], 0, 1);
-    case OperatorClass::optimizer_sgd: return stream(e[1], 2, 2);
-    case OperatorClass::optimizer_momentum: return stream(e[1], 4, 3, 2);
-    case OperatorClass::optimizer_adam: return stream(e[1], 12, 4, 3);
-    case OperatorClass::counted: return {e[0], 0, 0, e[1], e[2]};
+    case OperatorClass::transpose: return stream(image, 0, 1);
+    case OperatorClass::optimizer_sgd: return stream(e[1], kSgd, 2);
+    case OperatorClass::optimizer_momentum: return stream(e[1], kMomentum, 3, 2);
+    case OperatorClass::optimizer_adam: return stream(e[1], kAdam, 4, 3);
+    case OperatorClass::counted: return {{0, e[0]}, 0, 0, e[1], e[2]};
   }
   return {};
 }
@@ -231,8 +253,8 @@ OperatorWork work_of(const OperatorCase& c) {
     values[i] = static_cast<double>(std::max<std::int64_t>(c.extents[i], 0));
   const Tally counted = tally(c, values);
   const double size = element_bytes(c.arithmetic);
-  return {counted.flops, counted.read * size + counted.other_read,
-          counted.written * size + counted.other_written};
+  return {counted.operations.macs, 2 * counted.operations.macs + counted.operations.other_flops,
+          counted.read * size + counted.other_read, counted.written * size + counted.other_written};
 }
 
 }  // namespace plimsoll::hardware

@@ -122,8 +122,11 @@ struct OperatorCase {
 /// What a kernel has to do at least: its FLOPs, and its bytes where nothing is cached. Pure formulas over the
 /// extents; at least 0, and saturating instead of overflowing.
 struct OperatorWork {
-  double flops = 0;
+  double macs = 0;   ///< by the units that multiply matrices, where there are such
+  double flops = 0;  ///< those of the MACs included
   double bytes_read = 0, bytes_written = 0;
+  /// What a device's peaks are given for: of products their multiply-adds alone.
+  [[nodiscard]] double flops_at_peak() const { return macs > 0 ? 2 * macs : flops; }
   [[nodiscard]] double bytes() const { return bytes_read + bytes_written; }
 };
 [[nodiscard]] OperatorWork work_of(const OperatorCase& c);

@@ -33,14 +33,14 @@ ClassDifference difference_of(const Group& group, const std::vector<Pair>& pairs
   for (const Pair& pair : pairs) {
     const OperatorWork work = work_of(pair.first->what);
     const double best = std::min(pair.first->seconds, pair.second->seconds);
-    flops_per_second = std::max(flops_per_second, work.flops / best);
+    flops_per_second = std::max(flops_per_second, work.flops_at_peak() / best);
     bytes_per_second = std::max(bytes_per_second, work.bytes() / best);
     launch = std::min(launch, best);
   }
   double first = 0, second = 0;
   for (const Pair& pair : pairs) {
     const OperatorWork work = work_of(pair.first->what);
-    const double computing = flops_per_second > 0 ? work.flops / flops_per_second : 0;
+    const double computing = flops_per_second > 0 ? work.flops_at_peak() / flops_per_second : 0;
     const double moving = bytes_per_second > 0 ? work.bytes() / bytes_per_second : 0;
     const double floor = std::max({computing, moving, launch});
     first += std::log(floor / pair.first->seconds);

@@ -64,12 +64,20 @@ TEST(OperatorWork, ReadsAndWritesEachTensorOnce) {
 }
 
 TEST(OperatorWork, OfProductsAndAttention) {
-  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).flops, 2.0 * 8 * 16 * 32);
+  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 0}).flops, 2.0 * 8 * 16 * 32);
+  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).flops, 2.0 * 8 * 16 * 32 + 8 * 16);  // the bias
+  EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).flops_at_peak(), 2.0 * 8 * 16 * 32);
   EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 1}).bytes(), 4.0 * (8 * 32 + 16 * 32 + 8 * 16 + 16));
   EXPECT_DOUBLE_EQ(work(matrix, {8, 16, 32, 0}).bytes(), 4.0 * (8 * 32 + 16 * 32 + 8 * 16));
   EXPECT_DOUBLE_EQ(work(batched, {3, 8, 16, 32}, Direction::backward_input).flops, 2 * 2.0 * 3 * 8 * 16 * 32);
   const OperatorWork all = work(attention, {2, 4, 64, 64, 32, 0});
-  EXPECT_DOUBLE_EQ(all.flops, 4.0 * 2 * 4 * 64 * 64 * 32);
+  const double scores = 2 * 4 * 64 * 64;
+  EXPECT_DOUBLE_EQ(all.flops_at_peak(), 4 * scores * 32);
+  EXPECT_DOUBLE_EQ(all.flops, 4 * scores * 32 + 5 * scores);  // their softmax
+  // Backward: five products for two, the softmax again and its gradient.
+  const OperatorWork back = work(attention, {2, 4, 64, 64, 32, 0}, Direction::backward_input);
+  EXPECT_DOUBLE_EQ(back.flops_at_peak(), 10 * scores * 32);
+  EXPECT_DOUBLE_EQ(back.flops, 10 * scores * 32 + (5 + 4) * scores);
   EXPECT_DOUBLE_EQ(work(attention, {2, 4, 64, 64, 32, 1}).flops, all.flops / 2);
   EXPECT_DOUBLE_EQ(work(attention, {2, 4, 64, 64, 32, 2}).bytes(), all.bytes() + 2 * 64 * 64);
 }

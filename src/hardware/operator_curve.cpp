@@ -58,12 +58,12 @@ struct Best {
 
   void see(const OperatorPoint& point) {
     const OperatorWork work = work_of(point.what);
-    flops_per_second = std::max(flops_per_second, work.flops / point.seconds);
+    flops_per_second = std::max(flops_per_second, work.flops_at_peak() / point.seconds);
     bytes_per_second = std::max(bytes_per_second, work.bytes() / point.seconds);
     seconds = std::min(seconds, point.seconds);
   }
   [[nodiscard]] double computing(const OperatorCase& c) const {
-    return flops_per_second > 0 ? work_of(c).flops / flops_per_second : 0;
+    return flops_per_second > 0 ? work_of(c).flops_at_peak() / flops_per_second : 0;
   }
   [[nodiscard]] double moving(const OperatorCase& c) const {
     return bytes_per_second > 0 ? work_of(c).bytes() / bytes_per_second : 0;

@@ -33,7 +33,7 @@ constexpr Kind kKinds[] = {{"fp32", Arithmetic::fp32, Arithmetic::tf32},
 
 bool is_small(const OperatorCase& c) {
   const hardware::OperatorWork work = work_of(c);
-  return work.flops <= kMostFlops && work.bytes() <= kMostBytes;
+  return work.flops_at_peak() <= kMostFlops && work.bytes() <= kMostBytes;
 }
 
 /// The grid's small cases of these classes in turn, each once.

@@ -176,10 +176,9 @@ class Counter {
   [[nodiscard]] Corner forward(const Site& site, const WorkRow& rule, bool halve) const {
     Corner c;
     if (site.outputs().empty()) return c;
-    Operations operations = rule.formula(site, rule);
-    if (halve) operations.macs = quotient(operations.macs, 2);
-    c.macs = operations.macs;
-    c.flops = sum(product(operations.macs, conventions_.flops_per_mac), operations.other_flops);
+    const Operations operations = rule.formula(site, rule);
+    c.macs = halve ? quotient(operations.macs.value, 2) : operations.macs.value;
+    c.flops = sum(product(c.macs, conventions_.flops_per_mac), operations.other_flops.value);
     if (rule.traffic == Traffic::none) return c;
     for (const TensorId id : site.outputs())
       if (id != kNoTensor) c.written = sum(c.written, site.bytes(id));

@@ -25,20 +25,23 @@ std::string_view text(const Site& s, std::string_view name, std::string_view oth
   return a != nullptr && a->kind == Attribute::Kind::text ? s.network.view(a->list) : otherwise;
 }
 
-std::int64_t bias_flops(const Site& s, std::size_t input) {
-  return s.conventions.bias && s.has(input) ? s.output_elements() : 0;
+using network::Count;
+namespace shared = hardware::formula;
+
+/// FLOPs of no product.
+Operations others(std::int64_t flops) {
+  return {.macs = {}, .other_flops = {flops}};
+}
+
+bool counts_bias(const Site& s, std::size_t input) {
+  return s.conventions.bias && s.has(input);
 }
 
 /// Each output element of a convolution sums over the weights of one output channel: all of the weights
 /// divided by their first extent.
 Operations convolve(const Site& s, std::size_t weight, std::size_t bias) {
-  const std::int64_t per_output = quotient(s.input_elements(weight), s.input_dim(weight, 0));
-  return {product(s.output_elements(), per_output), bias_flops(s, bias)};
-}
-
-/// Two products of attention, scores and weighted sum, and the softmax between them (5 per score).
-Operations attend(std::int64_t scores, std::int64_t query_width, std::int64_t value_width) {
-  return {product(scores, sum(query_width, value_width)), product(scores, 5)};
+  const std::int64_t depth = quotient(s.input_elements(weight), s.input_dim(weight, 0));
+  return shared::contraction<Count>({s.output_elements()}, {depth}, counts_bias(s, bias));
 }
 
 }  // namespace
@@ -47,21 +50,22 @@ Operations nothing(const Site&, const WorkRow&) {
   return {};
 }
 Operations per_output(const Site& s, const WorkRow& row) {
-  return {0, product(s.output_elements(), row.cost)};
+  return shared::per_element<Count>({s.output_elements()}, row.cost);
 }
 Operations per_input(const Site& s, const WorkRow& row) {
-  return {0, product(s.input_elements(0), row.cost)};
+  return shared::per_element<Count>({s.input_elements(0)}, row.cost);
 }
 
 Operations per_extra_input(const Site& s, const WorkRow& row) {
-  const auto extra = static_cast<std::int64_t>(s.inputs().size()) - 1;
-  return {0, product(s.output_elements(), extra * row.cost)};
+  const auto extra = static_cast<int>(s.inputs().size()) - 1;
+  return shared::per_element<Count>({s.output_elements()}, extra * row.cost);
 }
 
 Operations batch_norm(const Site& s, const WorkRow& row) {
   const bool training = s.integer("training_mode", 0) != 0;
-  if (training) return {0, product(s.input_elements(0), 7)};  // mean, variance (3), scale and shift (3)
-  return {0, s.conventions.batch_norm ? product(s.input_elements(0), row.cost) : 0};
+  if (!training && !s.conventions.batch_norm) return {};
+  return shared::per_element<Count>({s.input_elements(0)},
+                                    training ? hardware::kBatchNormTrainingCost.forward : row.cost);
 }
 
 Operations dropout(const Site& s, const WorkRow& row) {
@@ -82,8 +86,11 @@ Operations convolution_quantized(const Site& s, const WorkRow&) {
 }
 
 Operations convolution_transposed(const Site& s, const WorkRow&) {
-  const std::int64_t per_input = quotient(s.input_elements(1), s.input_dim(1, 0));
-  return {product(s.input_elements(0), per_input), bias_flops(s, 2)};
+  // The convolution from its result to its input, run backwards: that one's results are this one's input.
+  const std::int64_t depth = quotient(s.input_elements(1), s.input_dim(1, 0));
+  Operations o = shared::contraction<Count>({s.input_elements(0)}, {depth});
+  if (counts_bias(s, 2)) o.other_flops = {s.output_elements()};
+  return o;
 }
 
 Operations convolution_deformed(const Site& s, const WorkRow& row) {
@@ -92,29 +99,31 @@ Operations convolution_deformed(const Site& s, const WorkRow& row) {
   const std::int64_t taps =
       product(quotient(s.input_elements(1), product(s.input_dim(1, 0), s.input_dim(1, 1))),
               quotient(s.output_elements(), std::max<std::int64_t>(1, s.input_dim(1, 0))));
-  o.other_flops = sum(o.other_flops, product(product(taps, s.input_dim(0, 1)), row.cost));
+  o.other_flops = o.other_flops + Count{product(product(taps, s.input_dim(0, 1)), row.cost)};
   return o;
 }
 
 Operations matmul(const Site& s, const WorkRow&) {
-  return {product(s.output_elements(), s.input_dim(0, -1)), 0};
+  return shared::contraction<Count>({s.output_elements()}, {s.input_dim(0, -1)});
 }
 
 Operations matmul_scaled(const Site& s, const WorkRow&) {
   const std::int64_t inner = s.input_dim(0, s.integer("transA", 0) != 0 ? -2 : -1);
-  return {product(s.output_elements(), inner), 0};
+  return shared::contraction<Count>({s.output_elements()}, {inner});
 }
 
 Operations matmul_nbits(const Site& s, const WorkRow& row) {
   // Each weight is unpacked and scaled once, then multiplied.
   const std::int64_t weights =
       product(std::max<std::int64_t>(0, s.integer("K", 0)), std::max<std::int64_t>(0, s.integer("N", 0)));
-  return {product(s.output_elements(), s.input_dim(0, -1)), product(weights, row.cost)};
+  Operations o = shared::contraction<Count>({s.output_elements()}, {s.input_dim(0, -1)});
+  o.other_flops = {product(weights, row.cost)};
+  return o;
 }
 
 Operations gemm(const Site& s, const WorkRow&) {
   const std::int64_t inner = s.input_dim(0, s.integer("transA", 0) != 0 ? 0 : 1);
-  return {product(s.output_elements(), inner), bias_flops(s, 2)};
+  return shared::contraction<Count>({s.output_elements()}, {inner}, counts_bias(s, 2));
 }
 
 Operations einsum(const Site& s, const WorkRow&) {
@@ -158,23 +167,24 @@ Operations einsum(const Site& s, const WorkRow&) {
   std::int64_t macs = shared;
   for (const std::int64_t e : extents)
     if (e != 0) macs = product(macs, e);
-  return operand < 2 ? Operations{0, macs} : Operations{macs, 0};
+  return operand < 2 ? others(macs) : Operations{.macs = {macs}, .other_flops = {}};
 }
 
 Operations recurrent(const Site& s, const WorkRow& row) {
   // X is (sequence, batch, input) or, with layout 1, (batch, sequence, input): the product is the same.
   const std::int64_t steps = product(s.input_dim(0, 0), s.input_dim(0, 1));
   const std::int64_t hidden = product(s.input_dim(2, 0), s.input_dim(2, -1));  // directions × hidden size
-  const std::int64_t macs = product(steps, sum(s.input_elements(1), s.input_elements(2)));
-  return {macs, sum(product(product(steps, hidden), row.cost),
-                    s.conventions.bias ? product(steps, s.input_elements(3)) : 0)};
+  Operations o = shared::contraction<Count>({steps}, {sum(s.input_elements(1), s.input_elements(2))});
+  o.other_flops = {sum(product(product(steps, hidden), row.cost),
+                       s.conventions.bias ? product(steps, s.input_elements(3)) : 0)};
+  return o;
 }
 
 Operations pool(const Site& s, const WorkRow& row) {
   std::int64_t window = 1;
   for (const std::int64_t k : integers(s, "kernel_shape"))
     window = product(window, std::max<std::int64_t>(0, k));
-  return {0, product(product(s.output_elements(), window), row.cost)};
+  return shared::pooling<Count>({s.output_elements()}, {window}, row.cost);
 }
 
 Operations resize(const Site& s, const WorkRow&) {
@@ -185,13 +195,13 @@ Operations resize(const Site& s, const WorkRow&) {
   const auto out = s.outputs().front();
   for (std::int64_t axis = 0; axis < 16; ++axis)
     if (s.input_dim(0, axis) != s.dim(out, axis)) taps = product(taps, mode == "cubic" ? 4 : 2);
-  return {0, product(s.output_elements(), 2 * taps)};
+  return others(product(s.output_elements(), 2 * taps));
 }
 
 Operations grid_sample(const Site& s, const WorkRow&) {
   const std::string_view mode = text(s, "mode", "linear");
   const std::int64_t taps = mode == "nearest" ? 0 : mode == "cubic" || mode == "bicubic" ? 16 : 4;
-  return {0, product(s.output_elements(), 2 * taps)};
+  return others(product(s.output_elements(), 2 * taps));
 }
 
 Operations roi_align(const Site& s, const WorkRow&) {
@@ -207,11 +217,11 @@ Operations roi_align(const Site& s, const WorkRow&) {
     };
     samples = s.upper ? product(cells(-2), cells(-1)) : 1;
   }
-  return {0, product(product(s.output_elements(), samples), 8)};
+  return others(product(product(s.output_elements(), samples), 8));
 }
 
 Operations roi_pool(const Site& s, const WorkRow&) {
-  return {0, s.upper ? product(s.output_elements(), product(s.input_dim(0, -2), s.input_dim(0, -1))) : 0};
+  return others(s.upper ? product(s.output_elements(), product(s.input_dim(0, -2), s.input_dim(0, -1))) : 0);
 }
 
 Operations non_max_suppression(const Site& s, const WorkRow& row) {
@@ -223,29 +233,30 @@ Operations non_max_suppression(const Site& s, const WorkRow& row) {
     if (most.is_integer()) kept = std::min(kept, std::max<std::int64_t>(0, most.integer()));
   }
   if (!s.upper) kept = 0;
-  return {0, product(product(product(s.input_dim(1, 0), s.input_dim(1, 1)), product(boxes, kept)), row.cost)};
+  return others(
+      product(product(product(s.input_dim(1, 0), s.input_dim(1, 1)), product(boxes, kept)), row.cost));
 }
 
 Operations fourier(const Site& s, const WorkRow&) {
   // 5 n log2 n, the usual count of a complex transform; n is the longest the axis can be.
   const std::int64_t n = s.output_elements();
-  if (n == kUnbounded) return {0, kUnbounded};
+  if (n == kUnbounded) return others(kUnbounded);
   const std::int64_t length = std::max<std::int64_t>(2, s.dim(s.outputs().front(), s.integer("axis", 1)));
-  return {0, product(quotient(n, 2), product(5, std::bit_width(static_cast<std::uint64_t>(length) - 1)))};
+  return others(product(quotient(n, 2), product(5, std::bit_width(static_cast<std::uint64_t>(length) - 1))));
 }
 
 Operations short_time_fourier(const Site& s, const WorkRow&) {
   const auto out = s.outputs().front();
   const std::int64_t length = std::max<std::int64_t>(2, product(2, s.dim(out, 2)));
-  if (length == kUnbounded) return {0, kUnbounded};
+  if (length == kUnbounded) return others(kUnbounded);
   const std::int64_t frames = product(s.dim(out, 0), s.dim(out, 1));
-  return {0, product(product(frames, length),
-                     product(5, std::bit_width(static_cast<std::uint64_t>(length) - 1)))};
+  return others(
+      product(product(frames, length), product(5, std::bit_width(static_cast<std::uint64_t>(length) - 1))));
 }
 
 Operations determinant(const Site& s, const WorkRow& row) {
   const std::int64_t n = s.input_dim(0, -1);  // LU: 2/3 n³ for each matrix; an inverse is three times that
-  return {0, quotient(product(product(s.input_elements(0), n), std::int64_t{2} * row.cost), 3)};
+  return others(quotient(product(product(s.input_elements(0), n), std::int64_t{2} * row.cost), 3));
 }
 
 Operations attention(const Site& s, const WorkRow&) {
@@ -261,7 +272,7 @@ Operations attention(const Site& s, const WorkRow&) {
       product(product(s.input_dim(0, 0), query_heads), product(s.input_dim(0, -2), keys));
   const std::int64_t width = four ? s.input_dim(0, 3) : quotient(s.input_dim(0, 2), query_heads);
   const std::int64_t value_width = four ? s.input_dim(2, 3) : quotient(s.input_dim(2, 2), kv_heads);
-  return attend(scores, width, value_width);
+  return shared::attention<Count>({scores}, {width}, {value_width});
 }
 
 Operations attention_packed(const Site& s, const WorkRow&) {
@@ -272,11 +283,10 @@ Operations attention_packed(const Site& s, const WorkRow&) {
   const std::int64_t past = s.has(4) ? s.input_dim(4, -2) : 0;
   const std::int64_t scores = product(product(batch, heads), product(sequence, sum(sequence, past)));
   const std::int64_t head = quotient(quotient(projected, 3), heads);
-  Operations o = attend(scores, head, head);
-  o.macs = sum(o.macs, product(product(batch, sequence), product(width, projected)));
-  if (s.conventions.bias && s.has(2))
-    o.other_flops = sum(o.other_flops, product(product(batch, sequence), projected));
-  return o;
+  const Count results{product(product(batch, sequence), projected)};
+  const Operations projection = shared::contraction<Count>(results, {width}, counts_bias(s, 2));
+  const Operations attended = shared::attention<Count>({scores}, {head}, {head});
+  return {attended.macs + projection.macs, attended.other_flops + projection.other_flops};
 }
 
 Operations attention_multi_head(const Site& s, const WorkRow&) {
@@ -287,7 +297,7 @@ Operations attention_multi_head(const Site& s, const WorkRow&) {
   const std::int64_t keys = s.has(1) ? s.input_dim(1, -2) : s.input_dim(0, 1);
   const std::int64_t past = s.has(6) ? s.input_dim(6, -2) : 0;
   const std::int64_t scores = product(product(s.dim(out, 0), heads), product(s.dim(out, 1), sum(keys, past)));
-  return attend(scores, quotient(width, heads), quotient(width, heads));
+  return shared::attention<Count>({scores}, {quotient(width, heads)}, {quotient(width, heads)});
 }
 
 Operations attention_grouped(const Site& s, const WorkRow&) {
@@ -300,7 +310,7 @@ Operations attention_grouped(const Site& s, const WorkRow&) {
   const std::int64_t keys =
       present ? s.dim(s.outputs()[1], 2) : sum(s.dim(out, 1), s.has(3) ? s.input_dim(3, 2) : 0);
   const std::int64_t scores = product(product(s.dim(out, 0), heads), product(s.dim(out, 1), keys));
-  return attend(scores, width, width);
+  return shared::attention<Count>({scores}, {width}, {width});
 }
 
 }  // namespace plimsoll::program::formula

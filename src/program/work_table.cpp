@@ -19,6 +19,9 @@ constexpr auto kProduct = Backward::product;
 constexpr auto kMap = Backward::map;
 constexpr auto kMove = Backward::move;
 constexpr std::string_view kMicrosoft = "com.microsoft";
+using hardware::kBatchNormCost, hardware::kBatchNormTrainingCost, hardware::kGeluCost,
+    hardware::kGroupNormCost, hardware::kLayerNormCost, hardware::kPoolCost, hardware::kRectifierCost,
+    hardware::kSoftmaxCost, hardware::kSumCost;
 
 // One FLOP per addition, multiplication, division, comparison, or elementary function (exp, log, sqrt,
 // tanh, erf, sin …); a function that is written in several of them costs their number.
@@ -41,28 +44,29 @@ constexpr WorkRow kRows[] = {
     {"Det", determinant, 1, kAll, kMap, 1},
 
     // Normalization, activation with reduction
-    {"BatchNormalization", batch_norm, 2, kAll, kMap, 10},
-    {"InstanceNormalization", per_input, 7, kAll, kMap, 10},
-    {"LayerNormalization", per_input, 8, kAll, kMap, 12},
-    {"GroupNormalization", per_input, 7, kAll, kMap, 10},
+    {"BatchNormalization", batch_norm, kBatchNormCost.forward, kAll, kMap, kBatchNormCost.backward},
+    {"InstanceNormalization", per_input, kBatchNormTrainingCost.forward, kAll, kMap,
+     kBatchNormTrainingCost.backward},
+    {"LayerNormalization", per_input, kLayerNormCost.forward, kAll, kMap, kLayerNormCost.backward},
+    {"GroupNormalization", per_input, kGroupNormCost.forward, kAll, kMap, kGroupNormCost.backward},
     {"RMSNormalization", per_input, 5, kAll, kMap, 8},
     {"SimplifiedLayerNormalization", per_input, 5, kAll, kMap, 8},
     {"LpNormalization", per_input, 3, kAll, kMap, 6},
     {"MeanVarianceNormalization", per_input, 7, kAll, kMap, 10},
     {"LRN", per_input, 10, kAll, kMap, 12},
-    {"Softmax", per_input, 5, kAll, kMap, 4},
-    {"LogSoftmax", per_input, 5, kAll, kMap, 4},
+    {"Softmax", per_input, kSoftmaxCost.forward, kAll, kMap, kSoftmaxCost.backward},
+    {"LogSoftmax", per_input, kSoftmaxCost.forward, kAll, kMap, kSoftmaxCost.backward},
     {"Hardmax", per_input, 2, kAll, kNone},
     {"Dropout", dropout, 2, kAll, kMap, 1},
     {"SoftmaxCrossEntropyLoss", per_input, 6, kAll, kMap, 2},
     {"NegativeLogLikelihoodLoss", per_input, 1, kAll, kMap, 1},
 
     // Pooling
-    {"MaxPool", pool, 1, kAll, kMap, 1},
-    {"AveragePool", pool, 1, kAll, kMap, 1},
+    {"MaxPool", pool, kPoolCost.forward, kAll, kMap, kPoolCost.backward},
+    {"AveragePool", pool, kPoolCost.forward, kAll, kMap, kPoolCost.backward},
     {"LpPool", pool, 3, kAll, kMap, 3},
-    {"GlobalAveragePool", per_input, 1, kAll, kMap, 1},
-    {"GlobalMaxPool", per_input, 1, kAll, kMap, 1},
+    {"GlobalAveragePool", per_input, kPoolCost.forward, kAll, kMap, kPoolCost.backward},
+    {"GlobalMaxPool", per_input, kPoolCost.forward, kAll, kMap, kPoolCost.backward},
     {"GlobalLpPool", per_input, 3, kAll, kMap, 3},
     {"MaxUnpool", nothing, 0, kAll, kMove},
     {"MaxRoiPool", roi_pool, 1, kAll, kMap, 1, "", Trait::varies},
@@ -71,7 +75,7 @@ constexpr WorkRow kRows[] = {
     // Element-wise, one operand
     {"Abs", per_output, 1, kAll, kMap, 1},
     {"Neg", per_output, 1, kAll, kMap, 1},
-    {"Relu", per_output, 1, kAll, kMap, 1},
+    {"Relu", per_output, kRectifierCost.forward, kAll, kMap, kRectifierCost.backward},
     {"LeakyRelu", per_output, 2, kAll, kMap, 2},
     {"ThresholdedRelu", per_output, 1, kAll, kMap, 1},
     {"PRelu", per_output, 2, kAll, kMap, 3},
@@ -83,7 +87,7 @@ constexpr WorkRow kRows[] = {
     {"HardSwish", per_output, 5, kAll, kMap, 4},
     {"Swish", per_output, 5, kAll, kMap, 6},
     {"Mish", per_output, 5, kAll, kMap, 8},
-    {"Gelu", per_output, 5, kAll, kMap, 9},
+    {"Gelu", per_output, kGeluCost.forward, kAll, kMap, kGeluCost.backward},
     {"Tanh", per_output, 1, kAll, kMap, 3},
     {"Softplus", per_output, 3, kAll, kMap, 4},
     {"Softsign", per_output, 3, kAll, kMap, 4},
@@ -118,7 +122,7 @@ constexpr WorkRow kRows[] = {
     {"BitCast", nothing, 0, kView, kMove},
 
     // Element-wise, several operands
-    {"Add", per_output, 1, kAll, kMove},
+    {"Add", per_output, kSumCost.forward, kAll, kMove},
     {"Sub", per_output, 1, kAll, kMap, 1},
     {"Mul", per_output, 1, kAll, kMap, 2},
     {"Div", per_output, 1, kAll, kMap, 4},
@@ -143,7 +147,7 @@ constexpr WorkRow kRows[] = {
     {"Mean", per_extra_input, 1, kAll, kMap, 1},
 
     // Reductions and sorting
-    {"ReduceSum", per_input, 1, kAll, kMove},
+    {"ReduceSum", per_input, kSumCost.forward, kAll, kMove},
     {"ReduceMean", per_input, 1, kAll, kMap, 1},
     {"ReduceMax", per_input, 1, kAll, kMap, 1},
     {"ReduceMin", per_input, 1, kAll, kMap, 1},
@@ -262,7 +266,7 @@ constexpr WorkRow kRows[] = {
     {"DecoderMaskedMultiHeadAttention", attention_multi_head, 0, kAll, kProduct, 0, kMicrosoft},
     {"GroupQueryAttention", attention_grouped, 0, kAll, kProduct, 0, kMicrosoft},
     {"RotaryEmbedding", per_input, 3, kAll, kMap, 3, kMicrosoft},
-    {"Gelu", per_output, 5, kAll, kMap, 9, kMicrosoft},
+    {"Gelu", per_output, kGeluCost.forward, kAll, kMap, kGeluCost.backward, kMicrosoft},
     {"FastGelu", per_output, 8, kAll, kMap, 12, kMicrosoft},
     {"BiasGelu", per_output, 6, kAll, kMap, 9, kMicrosoft},
     {"QuickGelu", per_output, 6, kAll, kMap, 8, kMicrosoft},
@@ -274,7 +278,7 @@ constexpr WorkRow kRows[] = {
     {"SkipLayerNormalization", per_input, 9, kAll, kMap, 13, kMicrosoft},
     {"SkipSimplifiedLayerNormalization", per_input, 6, kAll, kMap, 9, kMicrosoft},
     {"EmbedLayerNormalization", per_output, 10, kGathers, kMap, 12, kMicrosoft},
-    {"GroupNorm", per_input, 7, kAll, kMap, 10, kMicrosoft},
+    {"GroupNorm", per_input, kGroupNormCost.forward, kAll, kMap, kGroupNormCost.backward, kMicrosoft},
     {"SkipGroupNorm", per_input, 8, kAll, kMap, 11, kMicrosoft},
     {"QuantizeLinear", per_output, 3, kAll, kMove, 0, kMicrosoft},
     {"DequantizeLinear", per_output, 2, kAll, kMove, 0, kMicrosoft},

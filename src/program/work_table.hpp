@@ -3,7 +3,9 @@
 #include <span>
 #include <string_view>
 
+#include "hardware/operations.hpp"
 #include "network/inference.hpp"
+#include "network/saturating.hpp"
 #include "program/work.hpp"
 
 namespace plimsoll::program {
@@ -36,11 +38,7 @@ struct Site {
   [[nodiscard]] std::int64_t integer(std::string_view attribute, std::int64_t otherwise) const;
 };
 
-/// MACs, and FLOPs beyond those of the MACs.
-struct Operations {
-  std::int64_t macs = 0;
-  std::int64_t other_flops = 0;
-};
+using Operations = hardware::Operations<network::Count>;
 
 struct WorkRow;
 using Formula = Operations (*)(const Site&, const WorkRow&);

@@ -202,7 +202,7 @@ double tensor_share_of(const OperatorCase& c, const Neighbours& near, Seconds du
   const auto& peak = device.peak_of(c.arithmetic == Arithmetic::fp32 ? Arithmetic::tf32 : c.arithmetic);
   if (!peak || !hardware::is_matrix_product(c.operator_class)) return 0;
   const double used = near.mean([](const CountedDemand& law) { return law.by_tensor ? 1.0 : 0.0; });
-  return std::min(1.0, used * hardware::work_of(c).flops / (peak->value * duration.value()));
+  return std::min(1.0, used * hardware::work_of(c).flops_at_peak() / (peak->value * duration.value()));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ constexpr KernelEfficiencyRow kRows[] = {
     {group_norm, forward, vector, {0.112, 0.349, 1e+06, 5.55e+05, 0.883}},  // 50 points
     {group_norm, forward, half, {0.0677, 0.0985, 1.35e+05, 5.8e+04, 0.851}},  // 30 points
     {group_norm, backward_input, vector, {0.5, 0.336, 1e+06, 2.12e+05, 0.315}},  // 30 points
-    {group_norm, backward_input, half, {0.0181, 0.152, 7.71e+04, 1e+04, 0.393}},  // 15 points
+    {group_norm, backward_input, half, {0.0194, 0.184, 8.21e+04, 2.12e+04, 0.383}},  // 15 points
     {softmax, forward, vector, {1, 0.739, 1.35e+05, 3.03e+04, 0.455}},  // 100 points
     {softmax, forward, half, {1, 0.377, 1.35e+05, 2.72e+04, 0.469}},  // 60 points
     {softmax, backward_input, vector, {1, 0.455, 5.88e+05, 4.05e+04, 0.174}},  // 60 points
@@ -90,7 +90,7 @@ constexpr KernelEfficiencyRow kRows[] = {
     {unary, forward, half, {1, 0.869, 100, 10, 0.133}},  // 55 points
     {unary, backward_input, vector, {1, 0.911, 100, 10, 0.152}},  // 50 points
     {unary, backward_input, half, {1, 0.911, 100, 10, 0.113}},  // 25 points
-    {function, forward, vector, {0.109, 0.882, 100, 111, 0.0855}},  // 50 points
+    {function, forward, vector, {1, 0.882, 100, 11.3, 0.0974}},  // 50 points
     {function, forward, half, {1, 0.652, 1.43e+04, 1.33e+03, 0.177}},  // 50 points
     {function, backward_input, vector, {1, 0.911, 1.83e+04, 1.23e+04, 0.151}},  // 40 points
     {function, backward_input, half, {1, 0.711, 9.3e+04, 9.69e+03, 0.187}},  // 20 points

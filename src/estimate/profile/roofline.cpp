@@ -56,7 +56,7 @@ std::optional<Seconds> roofline_seconds(const hardware::OperatorCase& c, const K
   const double units = gpu && device.multiprocessors ? device.multiprocessors->value : 0;
   const bool cached = gpu && device.l2_cache && work.bytes() <= device.l2_cache->value;
   const double bandwidth = device.memory_bandwidth->value * (cached ? kCacheGain : 1);
-  const double flops = work.flops * hardware::tile_padding(c);
+  const double flops = work.flops_at_peak() * hardware::tile_padding(c);
   const double compute = work.flops > 0 ? (flops + e.ramp_flops * units) / (*rate * e.compute) : 0;
   const double memory = work.bytes() > 0 ? (work.bytes() + e.ramp_bytes * units) / (bandwidth * e.memory) : 0;
   return kernel_gap(device) + Seconds(std::max(compute, memory));
@@ -78,7 +78,7 @@ std::optional<KernelTime> roofline_time(const hardware::OperatorCase& c, const D
 Bottleneck bottleneck_of(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds,
                          const Device& device) {
   const std::optional<double> rate = rate_of(device, arithmetic);
-  const double compute = rate ? work.flops / *rate : 0;
+  const double compute = rate ? work.flops_at_peak() / *rate : 0;
   const double memory = device.memory_bandwidth ? work.bytes() / device.memory_bandwidth->value : 0;
   // Where neither peak explains even a tenth of it, it is the way to the kernel that takes the time.
   constexpr double kExplained = 0.1;

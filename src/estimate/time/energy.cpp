@@ -95,7 +95,7 @@ double EnergyMeter::joules_of(const hardware::OperatorWork& work, Arithmetic ari
   const Load& units = on_vector_units(arithmetic) ? vector_ : matrix_;
   double watts = memory_.power_at(work.bytes() / busy);
   if (const auto rate = product_rate(arithmetic))
-    watts += Load{units.watts, *rate}.power_at(work.flops / busy);
+    watts += Load{units.watts, *rate}.power_at(work.flops_at_peak() / busy);
   if (most_) watts = std::min(watts, *most_ - *idle_);
   return *idle_ * seconds + watts * busy;
 }

@@ -147,7 +147,7 @@ TimeEstimate estimate_time(const Program& program, const Profile& profile, const
     layer.write += Seconds(kernel.work.bytes_written / bandwidth);
     ++layer.kernels;
     if (const auto rate = rate_of(device, what.arithmetic)) {
-      const Seconds at_peak(kernel.work.flops / *rate);
+      const Seconds at_peak(kernel.work.flops_at_peak() / *rate);
       layer.compute += at_peak;
       if (is_product(what.operator_class)) products_at_peak += at_peak;
     }
