@@ -23,3 +23,13 @@ function(plimsoll_embed_calibrations target)
   add_custom_command(OUTPUT ${out} COMMAND embed_calibrations ${out} ${files} DEPENDS embed_calibrations ${files} VERBATIM)
   target_sources(${target} PRIVATE ${out})
 endfunction()
+
+# plimsoll_embed_counters(TARGET TABLE.csv): compiles what was counted of kernels into TARGET as `counted_kernels()` (see
+# estimate/profile/demand_table.hpp), a table of numbers.
+function(plimsoll_embed_counters target table)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_counters.cpp)
+  add_executable(embed_counters ${CMAKE_SOURCE_DIR}/cmake/embed_counters.cpp)
+  target_link_libraries(embed_counters PRIVATE plimsoll_options plimsoll_hardware)
+  add_custom_command(OUTPUT ${out} COMMAND embed_counters ${out} ${table} DEPENDS embed_counters ${table} VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

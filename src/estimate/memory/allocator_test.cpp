@@ -53,6 +53,20 @@ TEST(CachingAllocator, SegmentsOfLargeRequests) {
   EXPECT_EQ(reserved(25 * kMiB), 26 * kMiB);
 }
 
+/// The worked example of docs/memory.md: more memory is asked for, and less is counted as allocated.
+TEST(CachingAllocator, CountsWhatItCannotSplitOffSoThatALargerBatchMayCountLess) {
+  const auto peak = [](std::int64_t activation) {
+    CachingAllocator a({});
+    const Handle first = must(a, activation), weight = must(a, 4 * kMiB);
+    a.free(first);
+    const Handle gradient = must(a, 4 * kMiB), state = must(a, 20 * kMiB);
+    for (const Handle h : {weight, gradient, state}) a.free(h);
+    return a.peak_allocated();
+  };
+  EXPECT_EQ(peak(9 * kMiB / 2), 57 * kMiB / 2);  // half a MiB is left over: the gradient keeps it
+  EXPECT_EQ(peak(6 * kMiB), 28 * kMiB);          // two MiB are left over, and split off
+}
+
 TEST(CachingAllocator, BestFitIsTheSmallestThatSuffices) {
   CachingAllocator a({});
   const Handle large = must(a, 32 * kMiB), middle = must(a, 16 * kMiB), small = must(a, 12 * kMiB);

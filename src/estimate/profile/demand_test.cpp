@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <initializer_list>
+#include <map>
+#include <sstream>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -188,6 +194,49 @@ TEST(ParallelWork, AtMostAllBytesAreCold) {
     EXPECT_LE(cold_bytes(what), hardware::work_of(what).bytes() * (1 + 1e-12));
     EXPECT_GE(parallel_work(what), 0);
   }
+}
+
+/// A line of data/counters/h200.csv, by the titles of its columns.
+std::map<std::string, std::string> fields_of(const std::vector<std::string>& titles,
+                                             const std::string& line) {
+  std::map<std::string, std::string> out;
+  std::istringstream in(line);
+  for (const std::string& title : titles) std::getline(in, out[title], ',');
+  return out;
+}
+
+TEST(CountedKernels, AreThoseOfTheirFile) {
+  std::ifstream file(std::filesystem::path(PLIMSOLL_SOURCE_DIR) / "data/counters/h200.csv");
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  std::vector<std::string> titles;
+  std::istringstream header(line);
+  for (std::string title; std::getline(header, title, ',');) titles.push_back(title);
+  std::map<OperatorCase, CountedKernel> counted;
+  for (const CountedKernel& k : counted_kernels()) counted.emplace(k.what, k);
+  EXPECT_EQ(counted.size(), counted_kernels().size()) << "a case stands there twice";
+  std::size_t rows = 0;
+  for (; std::getline(file, line); ++rows) {
+    const auto row = fields_of(titles, line);
+    const auto number = [&](const char* title) { return std::stod(row.at(title)); };
+    OperatorCase what{.operator_class = hardware::operator_class_named(row.at("class")).value(),
+                      .direction = hardware::direction_named(row.at("direction")).value(),
+                      .arithmetic = hardware::arithmetic_named(row.at("arithmetic")).value()};
+    std::istringstream extents(row.at("extents"));
+    for (std::size_t i = 0; extents >> what.extents[i];) ++i;
+    ASSERT_TRUE(counted.contains(what)) << line;
+    const CountedKernel& k = counted.at(what);
+    EXPECT_EQ(k.launches, number("kernels")) << line;
+    EXPECT_EQ(k.blocks, number("blocks")) << line;
+    EXPECT_EQ(k.warps_per_block, std::ceil(number("threads") / 32)) << line;
+    EXPECT_EQ(k.blocks_per_sm, number("blocks_per_sm")) << line;
+    EXPECT_EQ(k.seconds, number("seconds")) << line;
+    EXPECT_EQ(k.sm_share, number("sm_share")) << line;
+    EXPECT_EQ(k.occupancy, number("occupancy")) << line;
+    EXPECT_EQ(k.dram_bytes, number("read_bytes") + number("write_bytes")) << line;
+    EXPECT_EQ(k.tensor_share, number("tensor_share")) << line;
+  }
+  EXPECT_EQ(rows, counted.size());
 }
 
 }  // namespace
