@@ -78,7 +78,8 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
   for (const EstimateRow& row : rows) {
     const MemoryReport& memory = *row.memory;
     std::vector<std::string> cells = {std::to_string(memory.batch), device_word(memory.device),
-                                      text(memory.estimate.minimum_device()), fits_cell(memory.estimate)};
+                                      value_text(minimum_device_figure(memory.estimate)),
+                                      fits_cell(memory.estimate)};
     if (row.time == nullptr) {
       for (const char* cell : {"unknown", "", "unknown", "unknown", "unknown", ""}) cells.emplace_back(cell);
     } else {

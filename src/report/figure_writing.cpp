@@ -66,10 +66,10 @@ std::vector<std::string> csv_cells(const Figure& figure) {
           figure_cell(figure.high, figure.unit)};
 }
 
-std::string value_text(const Figure& figure) {
-  if (!figure.value) return "unknown";
-  const double value = *figure.value;
-  switch (figure.unit) {
+namespace {
+
+std::string number_text(double value, Unit unit) {
+  switch (unit) {
     case Unit::share: return fmt::format("{:.3g} %", 100 * value);
     case Unit::bytes: return text(Bytes::rounded(value));
     case Unit::seconds: return text(Seconds(value));
@@ -80,6 +80,18 @@ std::string value_text(const Figure& figure) {
     case Unit::dollars_per_hour: return fmt::format("{} an hour", text(Money(value)));
   }
   return "";
+}
+
+}  // namespace
+
+std::string value_text(const Figure& figure) {
+  return figure.value ? number_text(*figure.value, figure.unit) : "unknown";
+}
+
+std::string range_text(const Figure& figure) {
+  if (!figure.low || !figure.high) return "";
+  return fmt::format("{} to {}", number_text(*figure.low, figure.unit),
+                     number_text(*figure.high, figure.unit));
 }
 
 std::string percent_around(const Figure& figure) {

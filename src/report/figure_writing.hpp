@@ -27,6 +27,8 @@ void add_figure(nlohmann::ordered_json& object, const Figure& figure);
 [[nodiscard]] std::string percent_around(const Figure& figure);
 /// "-39 +64 %", where the column says of what.
 [[nodiscard]] std::string interval_cell(const Figure& figure);
+/// "1.1 ms to 1.4 ms"; empty where there is no interval.
+[[nodiscard]] std::string range_text(const Figure& figure);
 /// "1.23 ms (±10 %)"
 [[nodiscard]] std::string figure_text(const Figure& figure);
 

@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "measure/figures.hpp"
+#include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
 #include "report/throughput.hpp"
 
@@ -22,16 +23,17 @@ std::string seconds_text(double seconds) {
 std::string bytes_text(std::int64_t bytes) {
   return text(Bytes(bytes));
 }
-std::string bytes_text(const std::optional<std::int64_t>& bytes) {
-  return bytes ? bytes_text(*bytes) : "";
+/// A column that nothing is known for is left out.
+std::string if_known(const Figure& figure) {
+  return figure.value ? value_text(figure) : "";
 }
 
 /// "182 MiB (3.41 ms)", or why there is none.
 std::string cell(const Row& row) {
   if (row.does_not_fit) return "does not fit";
   if (row.failure || !row.measured) return "failed";
-  const std::string memory = bytes_text(row.measured->memory.peak_allocated_bytes);
-  return row.seconds ? fmt::format("{} ({})", memory, seconds_text(row.seconds->value)) : memory;
+  const std::string memory = value_text(measured_figure(row, measure::MemoryFigure::peak_allocated));
+  return row.seconds ? fmt::format("{} ({})", memory, value_text(seconds_figure(row))) : memory;
 }
 
 /// As shares of the value, which a narrow interval's own digits would not show: "-0.12 % +0.05 %".
@@ -121,14 +123,13 @@ Table batches_table(const Measurement& measurement) {
               {}};
   for (const Row& row : measurement.rows) {
     if (!row.measured) continue;
-    const job::Memory& memory = row.measured->memory;
+    using enum measure::MemoryFigure;
     table.rows.push_back(
-        {std::to_string(row.batch), row.seconds ? seconds_text(row.seconds->value) : "unknown",
-         interval(row.seconds), std::to_string(row.measured->samples.size()),
-         seconds_text(row.measured->cold_seconds), bytes_text(memory.peak_allocated_bytes),
-         bytes_text(memory.peak_reserved_bytes), bytes_text(memory.device_used_bytes),
-         bytes_text(memory.peak_resident_bytes), row.energy ? text(row.energy->per_pass) : "",
-         row.estimate ? text(row.estimate->peak_allocated) : "", error_percent(row)});
+        {std::to_string(row.batch), value_text(seconds_figure(row)), interval(row.seconds),
+         std::to_string(row.measured->samples.size()), seconds_text(row.measured->cold_seconds),
+         if_known(measured_figure(row, peak_allocated)), if_known(measured_figure(row, peak_reserved)),
+         if_known(measured_figure(row, device_used)), if_known(measured_figure(row, peak_resident)),
+         if_known(joules_figure(row)), if_known(estimated_figure(row, peak_allocated)), error_percent(row)});
   }
   drop_empty_columns(table);
   return table;

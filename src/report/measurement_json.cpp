@@ -1,3 +1,5 @@
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
@@ -117,12 +119,14 @@ Json estimate(const Row& row) {
 /// Estimated over measured, less one.
 Json error(const Row& row) {
   if (!row.estimate || !row.measured) return nullptr;
-  const auto off = [&row](MemoryFigure which) {
-    return maybe(estimation_error(estimated_figure(row, which), measured_figure(row, which)));
-  };
-  return {{"peak_allocated", off(MemoryFigure::peak_allocated)},
-          {"peak_reserved", off(MemoryFigure::peak_reserved)},
-          {"device_used", off(MemoryFigure::device_used)}};
+  Json out;
+  for (const MemoryFigure which :
+       {MemoryFigure::peak_allocated, MemoryFigure::peak_reserved, MemoryFigure::device_used}) {
+    const Figure estimated = estimated_figure(row, which);
+    add_value(out,
+              {.name = estimated.name, .value = estimation_error(estimated, measured_figure(row, which))});
+  }
+  return out;
 }
 
 Json latencies(const Row& row, const Measurement& m) {
@@ -191,33 +195,24 @@ Json failure(const std::optional<Error>& e) {
 }
 
 Json row_json(const Row& row, const Measurement& m) {
-  const job::Memory* const memory = row.measured ? &row.measured->memory : nullptr;
-  const auto bytes = [memory](std::int64_t job::Memory::* member) {
-    return memory == nullptr ? Json(nullptr) : Json(memory->*member);
-  };
-  const auto bytes_if_any = [memory](std::optional<std::int64_t> job::Memory::* member) {
-    return memory == nullptr ? Json(nullptr) : maybe(memory->*member);
-  };
+  using enum MemoryFigure;
   Json out = {{"batch", row.batch},
               {"fits", row.does_not_fit ? Json(false)
                        : row.measured   ? Json(true)
                                         : Json(nullptr)},
-              {"seconds", seconds(row, m.protocol.confidence)},
-              {"peak_allocated_bytes", bytes(&job::Memory::peak_allocated_bytes)},
-              {"peak_reserved_bytes", bytes_if_any(&job::Memory::peak_reserved_bytes)},
-              {"peak_requested_bytes", bytes_if_any(&job::Memory::peak_requested_bytes)},
-              {"device_used_bytes", bytes_if_any(&job::Memory::device_used_bytes)},
-              {"peak_resident_bytes", bytes(&job::Memory::peak_resident_bytes)},
-              {"context_bytes", row.context ? maybe(row.context->device_bytes) : Json(nullptr)},
-              {"joules", maybe(joules_figure(row).value)},
-              {"energy", energy(row.energy)},
+              {"seconds", seconds(row, m.protocol.confidence)}};
+  for (const MemoryFigure which :
+       {peak_allocated, peak_reserved, peak_requested, device_used, peak_resident, context})
+    add_value(out, measured_figure(row, which));
+  add_value(out, joules_figure(row));
+  out.update({{"energy", energy(row.energy)},
               {"estimate", estimate(row)},
               {"error", error(row)},
               {"loss", row.measured ? maybe(row.measured->loss) : Json(nullptr)},
               {"does_not_fit", does_not_fit(row)},
               {"failure", failure(row.failure)},
               {"doubts", texts(row.doubts)},
-              {"conditions", conditions(row.conditions)}};
+              {"conditions", conditions(row.conditions)}});
   if (row.latencies) out["latencies"] = latencies(row, m);
   if (m.scene) out["scene"] = scene(row, m);
   if (row.layers) out["layers"] = layers(row.layers);
@@ -273,6 +268,8 @@ Json to_json(const Measurement& m) {
 }
 
 Table measurement_csv(std::span<const Measurement> measurements) {
+  using enum MemoryFigure;
+  constexpr std::array kMemoryColumns = {peak_allocated, peak_reserved, device_used, peak_resident};
   Table table{{}, {}};
   const auto add_titles = [&table](const std::vector<std::string>& titles) {
     for (const std::string& title : titles) table.columns.push_back({title});
@@ -284,8 +281,8 @@ Table measurement_csv(std::span<const Measurement> measurements) {
   };
   add_titles({"model", "device", "mode", "precision", "batch", "fits", "load_seconds", "load_bytes"});
   add_titles(csv_titles(measure::seconds_figure({})));
-  add_titles({"samples", "cold_seconds", "peak_allocated_bytes", "peak_reserved_bytes", "device_used_bytes",
-              "peak_resident_bytes"});
+  add_titles({"samples", "cold_seconds"});
+  for (const MemoryFigure which : kMemoryColumns) add_titles({key(measured_figure({}, which))});
   add_titles(csv_titles(measure::joules_figure({})));
   add_titles(csv_titles(estimated({})));
   const auto text = [](const Json& value) {
@@ -309,9 +306,9 @@ Table measurement_csv(std::span<const Measurement> measurements) {
       };
       add(csv_cells(seconds_figure(m.rows[i])));
       add({seconds.is_null() ? "" : std::to_string(seconds["samples"].size()),
-           seconds.is_null() ? "" : text(seconds["cold"]), text(row["peak_allocated_bytes"]),
-           text(row["peak_reserved_bytes"]), text(row["device_used_bytes"]),
-           text(row["peak_resident_bytes"])});
+           seconds.is_null() ? "" : text(seconds["cold"])});
+      for (const MemoryFigure which : kMemoryColumns)
+        add({csv_cells(measured_figure(m.rows[i], which)).front()});
       add(csv_cells(joules_figure(m.rows[i])));
       add(csv_cells(estimated(m.rows[i])));
       table.rows.push_back(std::move(cells));

@@ -8,7 +8,9 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "estimate/figures.hpp"
 #include "report/estimate_table.hpp"
+#include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll::report {
@@ -101,17 +103,17 @@ std::string largest_text(const estimate::LargestBatch& l) {
 std::string figures(const MemoryReport& r, const TextStyle& style) {
   const MemoryEstimate& e = r.estimate;
   Lines lines(style);
-  lines.add("needs at least",
-            e.context ? fmt::format("{} on the device: {} of the allocator's, {} for the "
-                                    "CUDA context and libraries",
-                                    text(e.minimum_device()), text(e.minimum_reserved), text(*e.context))
-                      : text(e.minimum_device()));
+  const std::string minimum = value_text(minimum_device_figure(e));
+  lines.add("needs at least", e.context ? fmt::format("{} on the device: {} of the allocator's, {} for the "
+                                                      "CUDA context and libraries",
+                                                      minimum, text(e.minimum_reserved), text(*e.context))
+                                        : minimum);
   if (e.device_used() > e.minimum_device())
-    lines.add(
-        "with room to spare",
-        fmt::format("{} on the device: the allocator keeps what it could give back", text(e.device_used())));
-  lines.add("peak allocated",
-            fmt::format("{}; 95 % of runs: {} to {}", text(e.peak_allocated), text(e.low), text(e.high)));
+    lines.add("with room to spare",
+              fmt::format("{} on the device: the allocator keeps what it could give back",
+                          value_text(device_used_figure(e))));
+  const Figure peak = peak_allocated_figure(e);
+  lines.add(peak.name, fmt::format("{}; 95 % of runs: {}", value_text(peak), range_text(peak)));
   lines.add("peak", e.peak_operator.empty()
                         ? std::string(phase_text(e.peak_phase))
                         : fmt::format("{}, at {}", phase_text(e.peak_phase), printable(e.peak_operator)));

@@ -97,21 +97,22 @@ Json row_json(const SweepRow& row) {
   Json points = Json::array();
   for (const SweepPoint& point : row.swept.points) points.push_back(point_json(point));
   Json largest = nullptr;
-  if (row.largest)
-    largest = {{"batch", row.largest->batch},
-               {"minimum_device_bytes", row.largest->minimum_device.count()},
-               {"bounded", row.largest->bounded}};
-  return {{"device", row.device->id},
-          {"name", row.device->name},
-          {"capacity_bytes", capacity ? Json(capacity->count()) : Json(nullptr)},
-          {"provenance", name(row.calibrated ? Provenance::calibrated : Provenance::datasheet)},
-          {"best_batch", batch_or_null(row.swept.best())},
-          {"knee_batch", batch_or_null(row.swept.knee())},
-          {"last_batch_that_fits", batch_or_null(row.swept.last_that_fits())},
-          {"first_batch_too_large", batch_or_null(row.swept.first_too_large())},
-          {"largest_batch", std::move(largest)},
-          {"no_time", row.swept.no_time.empty() ? Json(nullptr) : Json(printable(row.swept.no_time))},
-          {"points", std::move(points)}};
+  if (row.largest) {
+    largest = {{"batch", row.largest->batch}};
+    add_value(largest, estimate::memory_figure("minimum device", row.largest->minimum_device));
+    largest["bounded"] = row.largest->bounded;
+  }
+  Json out = {{"device", row.device->id}, {"name", row.device->name}};
+  add_value(out, estimate::memory_figure("capacity", capacity));
+  out.update({{"provenance", name(row.calibrated ? Provenance::calibrated : Provenance::datasheet)},
+              {"best_batch", batch_or_null(row.swept.best())},
+              {"knee_batch", batch_or_null(row.swept.knee())},
+              {"last_batch_that_fits", batch_or_null(row.swept.last_that_fits())},
+              {"first_batch_too_large", batch_or_null(row.swept.first_too_large())},
+              {"largest_batch", std::move(largest)},
+              {"no_time", row.swept.no_time.empty() ? Json(nullptr) : Json(printable(row.swept.no_time))},
+              {"points", std::move(points)}});
+  return out;
 }
 
 }  // namespace

@@ -91,13 +91,14 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
   Json row = {{"id", printable(d.device.id)},
               {"name", printable(d.device.name)},
               {"this_machine", d.here},
-              {"memory_bytes", json_bytes(d.floors.capacity)},
-              {"minimum_device_bytes", d.memory ? Json(d.memory->minimum_device().count()) : Json(nullptr)},
-              {"fits", value(d.fits())},
+              {"memory_bytes", json_bytes(d.floors.capacity)}};
+  add_value(row, d.memory ? minimum_device_figure(*d.memory)
+                          : estimate::memory_figure("minimum device", std::nullopt));
+  row.update({{"fits", value(d.fits())},
               {"largest_batch", d.largest ? Json(d.largest->batch) : Json(nullptr)},
               {"compute_floor_seconds", seconds(d.floors.compute)},
               {"memory_floor_seconds", seconds(d.floors.memory)},
-              {"binds", name(d.floors.binding())}};
+              {"binds", name(d.floors.binding())}});
   if (!d.floors.missing.empty()) row["missing"] = d.floors.missing;
   row["in_use"] = use_json(d);
   row["memory"] = memory_json(d);
@@ -126,8 +127,8 @@ Json to_json(const Weighing& w) {
               {"precision", network::name(w.setting.precision)},
               {"batch", w.batch},
               {"dimensions", dimensions},
-              {"parameters", number(c.parameters)},
-              {"weights_bytes", w.needs.weights.count()}};
+              {"parameters", number(c.parameters)}};
+  add_value(out, estimate::memory_figure("weights", w.needs.weights));
   if (w.setting.mode == network::Mode::train) {
     out["optimizer"] = network::name(w.setting.optimizer);
     out["gradient_bytes"] = w.needs.gradients.count();

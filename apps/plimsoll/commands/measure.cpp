@@ -14,7 +14,7 @@
 #include "measure/engine_program.hpp"
 #include "measure/row.hpp"
 #include "measure_options.hpp"
-#include "measure_plan.hpp"
+#include "measure_preview.hpp"
 #include "nvml/library.hpp"
 #include "progress_line.hpp"
 #include "ready_model.hpp"
@@ -43,8 +43,8 @@ class Session {
     return count;
   }
 
-  [[nodiscard]] std::vector<PlannedRow> plan(const hardware::ThisMachine* machine) const {
-    return planned_rows(models_, devices_, options_.setting, machine);
+  [[nodiscard]] std::vector<PreviewedRow> plan(const hardware::ThisMachine* machine) const {
+    return preview_rows(models_, devices_, options_.setting, machine);
   }
 
   /// Until done or interrupted.
@@ -164,15 +164,15 @@ Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
 }
 
 /// Without an engine: what it would have run, as estimated, and how to get one.
-int tell_plan(const std::vector<PlannedRow>& rows, const Error& lacking, const MeasureOptions& options,
+int tell_plan(const std::vector<PreviewedRow>& rows, const Error& lacking, const MeasureOptions& options,
               const report::TextStyle& style) {
   if (options.json)
-    print_json(plan_json(rows, lacking));
+    print_json(preview_json(rows, lacking));
   else if (options.csv)
-    fmt::print("{}", report::to_csv(plan_table(rows)));
+    fmt::print("{}", report::to_csv(preview_table(rows)));
   else
     fmt::print("Nothing was measured; this would be, one fresh process for each row:\n\n{}",
-               report::to_text(plan_table(rows), style));
+               report::to_text(preview_table(rows), style));
   fmt::print(stderr, "plimsoll: nothing was measured: {}\n  {}\n", printable(lacking.text()), lacking.hint);
   return 3;
 }

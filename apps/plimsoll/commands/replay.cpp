@@ -7,8 +7,10 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
+#include "estimate/figures.hpp"
 #include "estimate/memory/trace.hpp"
 #include "json_output.hpp"
+#include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll {
@@ -21,6 +23,15 @@ struct ReplayOptions {
   double capacity_gib = 0;
   bool json = false;
 };
+
+/// Of a run of the allocator, simulated or real.
+std::vector<Figure> peaks(std::optional<std::int64_t> allocated, std::optional<std::int64_t> reserved) {
+  const auto bytes = [](std::optional<std::int64_t> count) {
+    return count ? std::optional(Bytes(*count)) : std::nullopt;
+  };
+  return {estimate::memory_figure("peak allocated", bytes(allocated)),
+          estimate::memory_figure("peak reserved", bytes(reserved))};
+}
 
 constexpr std::size_t kLargestTrace = std::size_t{128} << 20;
 
@@ -66,17 +77,14 @@ Result<int> run(const ReplayOptions& options, const report::TextStyle& style) {
     nlohmann::ordered_json out;
     out["trace"] = options.trace;
     out["events"] = trace->events.size();
-    out["peak_allocated_bytes"] = result.peak_allocated;
-    out["peak_reserved_bytes"] = result.peak_reserved;
+    for (const Figure& figure : peaks(result.peak_allocated, result.peak_reserved))
+      report::add_value(out, figure);
     out["fits"] = !result.failed;
     out["failed_at_event"] =
         result.failed ? nlohmann::ordered_json(*result.failed) : nlohmann::ordered_json();
     out["unmatched_frees"] = result.unmatched_frees;
-    out["measured"] = {
-        {"peak_allocated_bytes",
-         trace->peak_allocated ? nlohmann::ordered_json(*trace->peak_allocated) : nlohmann::ordered_json()},
-        {"peak_reserved_bytes",
-         trace->peak_reserved ? nlohmann::ordered_json(*trace->peak_reserved) : nlohmann::ordered_json()}};
+    for (const Figure& figure : peaks(trace->peak_allocated, trace->peak_reserved))
+      report::add_value(out["measured"], figure);
     print_json(out);
     return result.failed ? 1 : 0;
   }
@@ -88,11 +96,8 @@ Result<int> run(const ReplayOptions& options, const report::TextStyle& style) {
   if (!trace->device.empty())
     head += fmt::format(" on {}, PyTorch {}", printable(trace->device), printable(trace->torch));
   fmt::print("{}", report::paragraph(head, style));
-  const auto line = [](std::string_view what, std::int64_t bytes) {
-    fmt::print("  {:<20}{:>10}  {} B\n", what, text(Bytes(bytes)), bytes);
-  };
-  line("peak allocated", result.peak_allocated);
-  line("peak reserved", result.peak_reserved);
+  for (const Figure& figure : peaks(result.peak_allocated, result.peak_reserved))
+    fmt::print("  {:<20}{:>10}  {:.0f} B\n", figure.name, report::value_text(figure), *figure.value);
   if (trace->peak_allocated && !asked) {
     const bool same = *trace->peak_allocated == result.peak_allocated &&
                       trace->peak_reserved.value_or(-1) == result.peak_reserved;

@@ -1,16 +1,16 @@
-#include "measure_plan.hpp"
+#include "measure_preview.hpp"
 
 #include <charconv>
 
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "base/text.hpp"
 #include "calibrated_device.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
 #include "network/inference.hpp"
 #include "program/lowering.hpp"
+#include "report/figure_writing.hpp"
 
 namespace plimsoll {
 namespace {
@@ -25,7 +25,7 @@ const hardware::Device* device_of(const std::string& name, const hardware::ThisM
   return number < machine->gpus.size() ? &machine->gpus[number] : nullptr;
 }
 
-void add_estimates(PlannedRow& row, const ReadyModel& model, const ReadyModel::Bound& bound,
+void add_estimates(PreviewedRow& row, const ReadyModel& model, const ReadyModel::Bound& bound,
                    const network::Setting& setting, const hardware::Device& device) {
   const Result<network::Shapes> shapes = network::infer(model.loaded.network, bound.binding);
   const Result<CalibratedDevice> calibrated = with_calibration(device, {}, true);
@@ -35,18 +35,19 @@ void add_estimates(PlannedRow& row, const ReadyModel& model, const ReadyModel::B
       program::lower(model.loaded.network, *shapes, setting, target.platform(setting));
   if (!program) return;
   if (const auto found = estimate::estimate_memory(model.loaded.network, *program, setting, device))
-    row.allocated = found->peak_allocated;
+    row.allocated = peak_allocated_figure(*found);
   const bool eager = device.kind == hardware::DeviceKind::gpu && !setting.captured;
   if (const auto found = estimate::estimate_time(*program, setting, target))
-    row.time = eager ? found->eager : found->seconds;
+    row.time.value = (eager ? found->eager : found->seconds).value();
 }
 
 }  // namespace
 
-std::vector<PlannedRow> planned_rows(const std::vector<ReadyModel>& models,
-                                     const std::vector<std::string>& devices, const network::Setting& setting,
-                                     const hardware::ThisMachine* machine) {
-  std::vector<PlannedRow> out;
+std::vector<PreviewedRow> preview_rows(const std::vector<ReadyModel>& models,
+                                       const std::vector<std::string>& devices,
+                                       const network::Setting& setting,
+                                       const hardware::ThisMachine* machine) {
+  std::vector<PreviewedRow> out;
   for (const ReadyModel& model : models)
     for (const std::string& name : devices)
       for (const ReadyModel::Bound& bound : model.batches) {
@@ -57,7 +58,7 @@ std::vector<PlannedRow> planned_rows(const std::vector<ReadyModel>& models,
   return out;
 }
 
-report::Table plan_table(const std::vector<PlannedRow>& rows) {
+report::Table preview_table(const std::vector<PreviewedRow>& rows) {
   using report::Align;
   report::Table table{{{"Model", Align::left, true},
                        {"Device"},
@@ -65,19 +66,18 @@ report::Table plan_table(const std::vector<PlannedRow>& rows) {
                        {"Allocated (estimate)", Align::right},
                        {"Time (estimate)", Align::right}},
                       {}};
-  for (const PlannedRow& row : rows)
+  for (const PreviewedRow& row : rows)
     table.rows.push_back({printable(row.model), row.device, std::to_string(row.batch),
-                          row.allocated ? text(*row.allocated) : "unknown",
-                          row.time ? text(*row.time) : "unknown"});
+                          report::value_text(row.allocated), report::value_text(row.time)});
   return table;
 }
 
-nlohmann::ordered_json plan_json(const std::vector<PlannedRow>& rows, const Error& lacking) {
+nlohmann::ordered_json preview_json(const std::vector<PreviewedRow>& rows, const Error& lacking) {
   nlohmann::ordered_json planned = nlohmann::ordered_json::array();
-  for (const PlannedRow& row : rows) {
-    nlohmann::ordered_json estimate{{"peak_allocated_bytes", nullptr}, {"seconds", nullptr}};
-    if (row.allocated) estimate["peak_allocated_bytes"] = row.allocated->count();
-    if (row.time) estimate["seconds"] = row.time->value();
+  for (const PreviewedRow& row : rows) {
+    nlohmann::ordered_json estimate;
+    report::add_value(estimate, row.allocated);
+    report::add_value(estimate, row.time);
     planned.push_back({{"model", row.model},
                        {"device", row.device},
                        {"batch", row.batch},
