@@ -73,7 +73,7 @@ void TopFigures::add(const telemetry::SamplingThread::Taken& taken) {
   for (const telemetry::Frame& frame : taken.frames) {
     if (first_time_ == 0) first_time_ = frame.time;
     last_time_ = frame.time;
-    for (const telemetry::Value& value : frame.values) {
+    for (const telemetry::Reading& value : frame.values) {
       const telemetry::Series& series = series_.at(value.series);
       if (series.run) continue;
       latest_[series.name] = value.value;

@@ -137,7 +137,7 @@ struct Recorder::State {
     series.insert(series.end(), frames.new_series.begin(), frames.new_series.end());
     const std::scoped_lock lock(mutex);
     for (const telemetry::Frame& frame : frames.frames)
-      for (const telemetry::Value& value : frame.values) {
+      for (const telemetry::Reading& value : frame.values) {
         const telemetry::Series& of = series.at(value.series);
         const store::Description description{of.unit, of.source, of.host};
         for (const auto& [number, run] : runs) {

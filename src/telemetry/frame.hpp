@@ -20,7 +20,7 @@ struct Series {
   std::string host = {};             ///< the machine that it is read on; empty where that has no name
 };
 
-struct Value {
+struct Reading {
   std::uint32_t series = 0;  ///< its place among all series so far
   double value = 0;
 };
@@ -28,7 +28,7 @@ struct Value {
 /// What was read at one moment. A source that was not due, or did not answer, is absent.
 struct Frame {
   std::int64_t time = 0;  ///< microseconds since 1970
-  std::vector<Value> values = {};
+  std::vector<Reading> values = {};
 };
 
 }  // namespace plimsoll::telemetry

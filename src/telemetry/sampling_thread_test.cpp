@@ -37,7 +37,7 @@ TEST(SamplingThread, GivesFramesAndTheirSeries) {
   bool seen = false;
   for (std::size_t i = 0; i < taken.frames.size(); ++i) {
     EXPECT_GE(taken.frames[i].time, taken.frames[i == 0 ? 0 : i - 1].time);
-    for (const Value& value : taken.frames[i].values) {
+    for (const Reading& value : taken.frames[i].values) {
       ASSERT_LT(value.series, taken.new_series.size());
       seen |= taken.new_series[value.series].run == 7;
     }
@@ -58,7 +58,7 @@ TEST(SamplingThread, TheLastFrameReadsEverything) {
   const SamplingThread::Taken taken = thread.take();
   ASSERT_GE(taken.frames.size(), 2U);
   double cpu_time = 0;
-  for (const Value& value : taken.frames.back().values)
+  for (const Reading& value : taken.frames.back().values)
     if (taken.new_series.at(value.series).name == "system/run/cpu_time") cpu_time = value.value;
   EXPECT_NEAR(cpu_time, 0.25, 1e-9);
 }

@@ -65,7 +65,7 @@ class TestRoot {
 /// The values of a frame by the name of their series; of a run with "#RUN" after it.
 inline std::map<std::string, double> named_values(const Sampler& sampler, const Frame& frame) {
   std::map<std::string, double> out;
-  for (const Value& value : frame.values) {
+  for (const Reading& value : frame.values) {
     const Series& series = sampler.series().at(value.series);
     out[series.run ? fmt::format("{}#{}", series.name, *series.run) : series.name] = value.value;
   }
