@@ -51,52 +51,52 @@ void GpuSampler::all_due() {
     due->at_once();
 }
 
-void GpuSampler::sample(const Moment& moment, Recorder& recorder) {
-  if (moment.reads(slices_due_)) sample_slices(moment, recorder);
-  if (moment.reads(activity_due_)) sample_activity(moment, recorder);
-  if (moment.reads(power_due_)) sample_power(moment, recorder);
-  if (moment.reads(energy_due_)) sample_energy(moment, recorder);
+void GpuSampler::sample(const Moment& moment, FrameCollector& collector) {
+  if (moment.reads(slices_due_)) sample_slices(moment, collector);
+  if (moment.reads(activity_due_)) sample_activity(moment, collector);
+  if (moment.reads(power_due_)) sample_power(moment, collector);
+  if (moment.reads(energy_due_)) sample_energy(moment, collector);
   if (moment.reads(memory_due_)) {
     if (const auto memory = library_->memory(device_))
-      recorder.put(memory_, static_cast<double>(memory->used.count()));
+      collector.put(memory_, static_cast<double>(memory->used.count()));
     else
       memory_due_.later(moment.elapsed, kRetry);
   }
-  sample_clocks(moment, recorder);
+  sample_clocks(moment, collector);
   if (moment.reads(utilization_due_)) {
     if (const auto rates = library_->utilization(device_)) {
-      recorder.put(utilization_, rates->gpu);
+      collector.put(utilization_, rates->gpu);
       interval_utilization_ = std::max(interval_utilization_.value_or(0), rates->gpu);
-      recorder.put(memory_utilization_, rates->memory);
+      collector.put(memory_utilization_, rates->memory);
     } else {
       utilization_due_.later(moment.elapsed, kRetry);
     }
   }
   if (moment.reads(temperature_due_)) {
     if (const auto degrees = library_->temperature(device_))
-      recorder.put(temperature_, *degrees);
+      collector.put(temperature_, *degrees);
     else
       temperature_due_.later(moment.elapsed, kRetry);
   }
 }
 
-void GpuSampler::sample_clocks(const Moment& moment, Recorder& recorder) {
+void GpuSampler::sample_clocks(const Moment& moment, FrameCollector& collector) {
   if (moment.reads(clocks_due_)) {
     const auto sm = library_->sm_clock(device_);
     const auto memory = library_->memory_clock(device_);
-    if (sm) recorder.put(sm_clock_, *sm);
-    if (memory) recorder.put(memory_clock_, *memory);
+    if (sm) collector.put(sm_clock_, *sm);
+    if (memory) collector.put(memory_clock_, *memory);
     if (!sm && !memory) clocks_due_.later(moment.elapsed, kRetry);
   }
   if (moment.reads(throttle_due_)) {
     if (const auto reasons = library_->throttle(device_))
-      recorder.put(throttle_, static_cast<double>(*reasons));
+      collector.put(throttle_, static_cast<double>(*reasons));
     else
       throttle_due_.later(moment.elapsed, kRetry);
   }
 }
 
-void GpuSampler::sample_activity(const Moment& moment, Recorder& recorder) {
+void GpuSampler::sample_activity(const Moment& moment, FrameCollector& collector) {
   if (activity_at_ && moment.elapsed - *activity_at_ < kShortestWindow) return;
   if (!window_) {
     auto opened = library_->watch_activity(device_);
@@ -108,7 +108,7 @@ void GpuSampler::sample_activity(const Moment& moment, Recorder& recorder) {
     }
   } else if (const auto activity = window_->advance(moment.reads(costly_due_))) {
     const double seconds = moment.elapsed - std::exchange(activity_at_, moment.elapsed).value_or(0);
-    for (std::size_t i = 0; i < activity->size(); ++i) recorder.put(activity_channels_[i], (*activity)[i]);
+    for (std::size_t i = 0; i < activity->size(); ++i) collector.put(activity_channels_[i], (*activity)[i]);
     if (const auto sm = (*activity)[nvml::kSmActivity]) activity_.add(*sm, seconds);
   } else {
     window_.reset();  // a GPU that was reset, or whose counters another program took
@@ -117,7 +117,7 @@ void GpuSampler::sample_activity(const Moment& moment, Recorder& recorder) {
   for (Slice& slice : slices_) {
     if (!slice.window) continue;
     if (const auto activity = slice.window->advance()) {
-      for (std::size_t i = 0; i < activity->size(); ++i) recorder.put(slice.channels[i], (*activity)[i]);
+      for (std::size_t i = 0; i < activity->size(); ++i) collector.put(slice.channels[i], (*activity)[i]);
       const auto since = std::exchange(slice.read_at, moment.elapsed);
       if (const auto sm = (*activity)[nvml::kSmActivity]; sm && since)
         slice.activity.add(*sm, moment.elapsed - *since);
@@ -132,7 +132,7 @@ void GpuSampler::add_energy(double joules) {
   interval_energy_ = interval_energy_.value_or(0) + joules;
 }
 
-void GpuSampler::sample_energy(const Moment& moment, Recorder& recorder) {
+void GpuSampler::sample_energy(const Moment& moment, FrameCollector& collector) {
   const auto counter = library_->energy(device_);
   if (!counter) {
     // Before Volta there is no counter: the power is summed up instead, until one answers.
@@ -152,10 +152,10 @@ void GpuSampler::sample_energy(const Moment& moment, Recorder& recorder) {
   else
     ahead_ = -behind;
   counter_ = now;
-  recorder.put(energy_counted_, energy_);
+  collector.put(energy_counted_, energy_);
 }
 
-void GpuSampler::sample_power(const Moment& moment, Recorder& recorder) {
+void GpuSampler::sample_power(const Moment& moment, FrameCollector& collector) {
   const auto power = library_->power(device_);
   if (!power) {
     power_at_.reset();
@@ -163,19 +163,19 @@ void GpuSampler::sample_power(const Moment& moment, Recorder& recorder) {
     return;
   }
   const double watts = power->value.value();
-  recorder.put(power->instant ? power_instant_ : power_average_, watts);
+  collector.put(power->instant ? power_instant_ : power_average_, watts);
   if (power_at_) {
     const double joules = (moment.elapsed - power_at_->first) * (watts + power_at_->second) / 2;
     const double held_back = std::min(ahead_, joules);
     ahead_ -= held_back;
     summed_ += joules;
     add_energy(joules - held_back);
-    recorder.put(counts_energy_ ? energy_counted_ : energy_summed_, energy_);
+    collector.put(counts_energy_ ? energy_counted_ : energy_summed_, energy_);
   }
   power_at_ = {moment.elapsed, watts};
 }
 
-void GpuSampler::sample_slices(const Moment& moment, Recorder& recorder) {
+void GpuSampler::sample_slices(const Moment& moment, FrameCollector& collector) {
   const auto instances = library_->mig_instances(device_);
   if (!instances) {
     slices_due_.later(moment.elapsed, 6 * kRetry);
@@ -202,7 +202,7 @@ void GpuSampler::sample_slices(const Moment& moment, Recorder& recorder) {
         slice->read_at = moment.elapsed;
       }
     }
-    if (instance.memory) recorder.put(slice->memory, static_cast<double>(instance.memory->used.count()));
+    if (instance.memory) collector.put(slice->memory, static_cast<double>(instance.memory->used.count()));
   }
 }
 

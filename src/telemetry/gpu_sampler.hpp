@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nvml/library.hpp"
-#include "telemetry/recorder.hpp"
+#include "telemetry/frame_collector.hpp"
 #include "telemetry/sources.hpp"
 
 namespace plimsoll::telemetry {
@@ -32,7 +32,7 @@ struct GpuInterval {
 class GpuSampler {
  public:
   GpuSampler(nvml::Library& library, unsigned device);
-  void sample(const Moment& moment, Recorder& recorder);
+  void sample(const Moment& moment, FrameCollector& collector);
   void all_due();
   void count_energy() { energy_due_.at_once(); }  ///< a run begins: its energy counts from an exact figure
 
@@ -68,11 +68,11 @@ class GpuSampler {
     MeanOverTime activity = {};
   };
 
-  void sample_activity(const Moment& moment, Recorder& recorder);
-  void sample_energy(const Moment& moment, Recorder& recorder);
-  void sample_power(const Moment& moment, Recorder& recorder);
-  void sample_clocks(const Moment& moment, Recorder& recorder);
-  void sample_slices(const Moment& moment, Recorder& recorder);
+  void sample_activity(const Moment& moment, FrameCollector& collector);
+  void sample_energy(const Moment& moment, FrameCollector& collector);
+  void sample_power(const Moment& moment, FrameCollector& collector);
+  void sample_clocks(const Moment& moment, FrameCollector& collector);
+  void sample_slices(const Moment& moment, FrameCollector& collector);
   void add_energy(double joules);
 
   nvml::Library* library_;

@@ -136,10 +136,10 @@ std::optional<GpuSharing::TimeShares> GpuSharing::who_ran(const Moment& moment, 
 }
 
 void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuInterval& interval,
-                        ReadBuffer& buffer, Recorder& recorder) {
+                        ReadBuffer& buffer, FrameCollector& collector) {
   auto now = who_is_there(moment, forest, buffer);
   if (!now) return;
-  for (const auto& [run, memory] : now->memory) recorder.put(account_of(run).memory_channel, memory);
+  for (const auto& [run, memory] : now->memory) collector.put(account_of(run).memory_channel, memory);
 
   // Who came or went during the interval was there for a part of it.
   std::set<int> runs;
@@ -169,7 +169,7 @@ void GpuSharing::sample(const Moment& moment, ProcessForest& forest, const GpuIn
     tenancy.tenants.push_back(tenant);
   }
   add_slices(occupied, interval, tenancy);
-  give_out(tenancy, interval, recorder);
+  give_out(tenancy, interval, collector);
 }
 
 void GpuSharing::add_slices(const std::map<unsigned, std::set<int>>& occupied, const GpuInterval& interval,
@@ -205,28 +205,28 @@ void GpuSharing::add_slices(const std::map<unsigned, std::set<int>>& occupied, c
   for (auto& [run, work] : slice_activity_) work /= sizes.at(run);
 }
 
-void GpuSharing::give_out(const Tenancy& tenancy, const GpuInterval& interval, Recorder& recorder) {
+void GpuSharing::give_out(const Tenancy& tenancy, const GpuInterval& interval, FrameCollector& collector) {
   const auto shares = share_out(tenancy);
   for (std::size_t i = 0; i < tenancy.tenants.size(); ++i) {
     Account& account = account_of(tenancy.tenants[i].run);
     if (!shares) {
       account.unattributed += interval.energy.value_or(0);
-      if (account.unattributed > 0) recorder.put(account.unattributed_channel, account.unattributed);
+      if (account.unattributed > 0) collector.put(account.unattributed_channel, account.unattributed);
       continue;
     }
     const auto method = static_cast<std::size_t>(shares->method);
     const double share = shares->shares[i];
-    recorder.put(account.share_channels[method], share);
+    collector.put(account.share_channels[method], share);
     if (tenancy.sliced) {
       // Of the slice's own SMs: they are all that the run can have.
       if (const auto own = slice_activity_.find(tenancy.tenants[i].run); own != slice_activity_.end())
-        recorder.put(account.slice_activity_channel, own->second);
+        collector.put(account.slice_activity_channel, own->second);
     } else if (interval.sm_activity) {
-      recorder.put(account.activity_channels[method], share * *interval.sm_activity);
+      collector.put(account.activity_channels[method], share * *interval.sm_activity);
     }
     if (!interval.energy) continue;
     account.energy += share * *interval.energy;
-    recorder.put(account.energy_channels[method], account.energy);
+    collector.put(account.energy_channels[method], account.energy);
   }
 }
 

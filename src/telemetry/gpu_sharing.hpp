@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "nvml/library.hpp"
+#include "telemetry/frame_collector.hpp"
 #include "telemetry/gpu_sampler.hpp"
 #include "telemetry/process_forest.hpp"
-#include "telemetry/recorder.hpp"
 #include "telemetry/share.hpp"
 
 namespace plimsoll::telemetry {
@@ -20,7 +20,7 @@ class GpuSharing {
 
   /// Ends an interval: who was there, what each used, and its part of `interval`.
   void sample(const Moment& moment, ProcessForest& forest, const GpuInterval& interval, ReadBuffer& buffer,
-              Recorder& recorder);
+              FrameCollector& collector);
   void forget(int run);
   /// The part of a run by its caller's reckoning, in proportion to the other runs'; nothing takes it back.
   void weigh(int run, std::optional<double> weight);
@@ -59,7 +59,7 @@ class GpuSharing {
   /// In MIG mode what each tenant's slices did.
   void add_slices(const std::map<unsigned, std::set<int>>& occupied, const GpuInterval& interval,
                   Tenancy& tenancy);
-  void give_out(const Tenancy& tenancy, const GpuInterval& interval, Recorder& recorder);
+  void give_out(const Tenancy& tenancy, const GpuInterval& interval, FrameCollector& collector);
   [[nodiscard]] Account& account_of(int run);
 
   nvml::Library* library_;

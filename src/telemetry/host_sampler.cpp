@@ -62,65 +62,65 @@ bool HostSampler::is_hardware(const char* kind, std::string_view name) {
   return hardware_[key] = fs::exists(sys_ / key / "device", error);
 }
 
-void HostSampler::sample(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
-  if (moment.reads(cpu_due_)) sample_cpu(moment, buffer, recorder);
-  if (moment.reads(memory_due_)) sample_memory(buffer, recorder);
-  if (moment.reads(disk_due_)) sample_disks(moment, buffer, recorder);
-  if (moment.reads(network_due_)) sample_network(moment, buffer, recorder);
-  if (moment.reads(cgroup_due_)) sample_cgroup(moment, buffer, recorder);
+void HostSampler::sample(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
+  if (moment.reads(cpu_due_)) sample_cpu(moment, buffer, collector);
+  if (moment.reads(memory_due_)) sample_memory(buffer, collector);
+  if (moment.reads(disk_due_)) sample_disks(moment, buffer, collector);
+  if (moment.reads(network_due_)) sample_network(moment, buffer, collector);
+  if (moment.reads(cgroup_due_)) sample_cgroup(moment, buffer, collector);
   if (moment.reads(pressure_due_))
     for (Pressure& pressure : pressures_)
       if (const auto waited = parse_pressure(pressure.file.read(buffer)))
         if (const auto rate = pressure.rate.per_second(static_cast<double>(*waited) * 1e-6, moment.elapsed))
-          recorder.put(pressure.channel, std::min(*rate, 1.0));
+          collector.put(pressure.channel, std::min(*rate, 1.0));
   if (moment.reads(package_due_))
-    for (Package& package : packages_) recorder.put(package.channel, package.energy.joules(buffer));
+    for (Package& package : packages_) collector.put(package.channel, package.energy.joules(buffer));
 }
 
-void HostSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void HostSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   if (const auto busy = parse_busy_ticks(stat_.read(buffer)))
-    recorder.put(cpu_channel_,
-                 busy_.per_second(static_cast<double>(*busy) / ticks_per_second_, moment.elapsed));
+    collector.put(cpu_channel_,
+                  busy_.per_second(static_cast<double>(*busy) / ticks_per_second_, moment.elapsed));
 }
 
-void HostSampler::sample_memory(ReadBuffer& buffer, Recorder& recorder) {
+void HostSampler::sample_memory(ReadBuffer& buffer, FrameCollector& collector) {
   const std::string_view text = memory_.read(buffer);
   const auto used = [&](std::string_view all, std::string_view left, Channel& channel) {
     const auto total = number_after(text, all);
     const auto free = number_after(text, left);
-    if (total && free && *free <= *total) recorder.put(channel, static_cast<double>(*total - *free) * 1024);
+    if (total && free && *free <= *total) collector.put(channel, static_cast<double>(*total - *free) * 1024);
   };
   used("MemTotal:", "MemAvailable:", memory_channel_);
   used("SwapTotal:", "SwapFree:", swap_channel_);
 }
 
-void HostSampler::sample_disks(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void HostSampler::sample_disks(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   // Partitions are parts of their disk, and md, dm and loop devices stand on others.
   const auto moved =
       parse_disks(disks_.read(buffer), [this](std::string_view name) { return is_hardware("block", name); });
   if (!moved) return;
-  recorder.put(disk_read_channel_, disk_read_.per_second(static_cast<double>(moved->in), moment.elapsed));
-  recorder.put(disk_written_channel_,
-               disk_written_.per_second(static_cast<double>(moved->out), moment.elapsed));
+  collector.put(disk_read_channel_, disk_read_.per_second(static_cast<double>(moved->in), moment.elapsed));
+  collector.put(disk_written_channel_,
+                disk_written_.per_second(static_cast<double>(moved->out), moment.elapsed));
 }
 
-void HostSampler::sample_network(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void HostSampler::sample_network(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   const std::string_view text = network_.read(buffer);
   auto moved = parse_network(text, [this](std::string_view name) { return is_hardware("class/net", name); });
   // In a container every interface is virtual; then each is counted that leads out.
   if (!moved) moved = parse_network(text, [](std::string_view name) { return name != "lo"; });
   if (!moved) return;
-  recorder.put(received_channel_, received_.per_second(static_cast<double>(moved->in), moment.elapsed));
-  recorder.put(sent_channel_, sent_.per_second(static_cast<double>(moved->out), moment.elapsed));
+  collector.put(received_channel_, received_.per_second(static_cast<double>(moved->in), moment.elapsed));
+  collector.put(sent_channel_, sent_.per_second(static_cast<double>(moved->out), moment.elapsed));
 }
 
-void HostSampler::sample_cgroup(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
-  recorder.put(cgroup_memory_channel_, cgroup_.memory(buffer));
-  recorder.put(cgroup_limit_channel_, cgroup_.memory_limit());
+void HostSampler::sample_cgroup(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
+  collector.put(cgroup_memory_channel_, cgroup_.memory(buffer));
+  collector.put(cgroup_limit_channel_, cgroup_.memory_limit());
   if (const auto used = cgroup_.cpu_seconds(buffer))
-    recorder.put(cgroup_cpu_channel_, cgroup_cpu_rate_.per_second(*used, moment.elapsed));
+    collector.put(cgroup_cpu_channel_, cgroup_cpu_rate_.per_second(*used, moment.elapsed));
   if (const auto held = cgroup_.throttled_seconds(buffer))
-    recorder.put(cgroup_throttled_channel_, cgroup_throttled_rate_.per_second(*held, moment.elapsed));
+    collector.put(cgroup_throttled_channel_, cgroup_throttled_rate_.per_second(*held, moment.elapsed));
 }
 
 }  // namespace plimsoll::telemetry

@@ -6,9 +6,9 @@
 
 #include "telemetry/cgroup.hpp"
 #include "telemetry/counter.hpp"
+#include "telemetry/frame_collector.hpp"
 #include "telemetry/kept_file.hpp"
 #include "telemetry/package_energy.hpp"
-#include "telemetry/recorder.hpp"
 #include "telemetry/sources.hpp"
 
 namespace plimsoll::telemetry {
@@ -18,7 +18,7 @@ namespace plimsoll::telemetry {
 class HostSampler {
  public:
   HostSampler(std::filesystem::path proc, std::filesystem::path sys);
-  void sample(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
+  void sample(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
 
  private:
   struct Pressure {
@@ -31,11 +31,11 @@ class HostSampler {
     Channel channel;
   };
 
-  void sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
-  void sample_memory(ReadBuffer& buffer, Recorder& recorder);
-  void sample_disks(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
-  void sample_network(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
-  void sample_cgroup(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
+  void sample_cpu(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
+  void sample_memory(ReadBuffer& buffer, FrameCollector& collector);
+  void sample_disks(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
+  void sample_network(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
+  void sample_cgroup(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
   /// Whether a device stands on hardware of its own, rather than on others that are counted already.
   [[nodiscard]] bool is_hardware(const char* kind, std::string_view name);
 

@@ -79,17 +79,17 @@ void RunSampler::all_due() {
   io_due_.at_once();
 }
 
-void RunSampler::sample(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void RunSampler::sample(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   if (accounts_.empty()) return;
   const bool scanned = look_for_processes(moment, buffer);
-  if (moment.reads(cpu_due_)) sample_cpu(moment, buffer, recorder);
+  if (moment.reads(cpu_due_)) sample_cpu(moment, buffer, collector);
   if (scanned)
     for (auto& [run, account] : accounts_) {
-      recorder.put(account.processes_channel, static_cast<double>(account.now.processes));
-      recorder.put(account.threads_channel, static_cast<double>(account.now.threads));
+      collector.put(account.processes_channel, static_cast<double>(account.now.processes));
+      collector.put(account.threads_channel, static_cast<double>(account.now.threads));
     }
-  if (moment.reads(io_due_)) sample_io(moment, buffer, recorder);
-  if (moment.reads(memory_due_)) sample_memory(moment, buffer, recorder);
+  if (moment.reads(io_due_)) sample_io(moment, buffer, collector);
+  if (moment.reads(memory_due_)) sample_memory(moment, buffer, collector);
 }
 
 bool RunSampler::look_for_processes(const Moment& moment, ReadBuffer& buffer) {
@@ -106,7 +106,7 @@ bool RunSampler::look_for_processes(const Moment& moment, ReadBuffer& buffer) {
   return true;
 }
 
-void RunSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void RunSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   for (const ProcessForest::Gone& gone : forest_.read(buffer)) {
     const auto account = accounts_.find(gone.member.run);
     if (account == accounts_.end() || gone.parent_remains) continue;
@@ -144,14 +144,14 @@ void RunSampler::sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& 
       const double seconds = moment.elapsed - *since;
       const double told = std::min(cpu.late, cpu.late_rate * seconds);
       cpu.late -= told;
-      recorder.put(account.cpu_channel, (direct + told) / ticks_per_second_ / seconds);
+      collector.put(account.cpu_channel, (direct + told) / ticks_per_second_ / seconds);
     }
-    recorder.put(account.cpu_time_channel, static_cast<double>(total) / ticks_per_second_);
-    recorder.put(account.resident_channel, static_cast<double>(account.now.resident) * page_size_);
+    collector.put(account.cpu_time_channel, static_cast<double>(total) / ticks_per_second_);
+    collector.put(account.resident_channel, static_cast<double>(account.now.resident) * page_size_);
   }
 }
 
-void RunSampler::sample_io(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void RunSampler::sample_io(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   std::map<int, std::optional<ProcessIo>> sums;
   for (auto& [pid, member] : forest_.members()) {
     // Another user's process does not tell; then the run's sum is not known.
@@ -175,12 +175,12 @@ void RunSampler::sample_io(const Moment& moment, ReadBuffer& buffer, Recorder& r
     }
     const auto read = static_cast<double>(sum->second->read + account.io_retired.read);
     const auto written = static_cast<double>(sum->second->written + account.io_retired.written);
-    recorder.put(account.read_channel, account.read.per_second(read, moment.elapsed));
-    recorder.put(account.written_channel, account.written.per_second(written, moment.elapsed));
+    collector.put(account.read_channel, account.read.per_second(read, moment.elapsed));
+    collector.put(account.written_channel, account.written.per_second(written, moment.elapsed));
   }
 }
 
-void RunSampler::sample_memory(const Moment& moment, ReadBuffer& buffer, Recorder& recorder) {
+void RunSampler::sample_memory(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector) {
   for (auto& [run, account] : accounts_) {
     if (moment.elapsed + moment.slack < account.next_memory || account.now.processes == 0) continue;
     const double resident = static_cast<double>(account.now.resident) * page_size_;
@@ -196,7 +196,7 @@ void RunSampler::sample_memory(const Moment& moment, ReadBuffer& buffer, Recorde
       proportional += static_cast<double>(size.value_or(0)) * 1024;
     }
     if (known) account.next_memory = moment.elapsed + kSecondsPerGiB * resident / kGiB;
-    recorder.put(known ? account.pss_channel : account.rss_channel, known ? proportional : resident);
+    collector.put(known ? account.pss_channel : account.rss_channel, known ? proportional : resident);
   }
 }
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "telemetry/counter.hpp"
+#include "telemetry/frame_collector.hpp"
 #include "telemetry/kept_file.hpp"
 #include "telemetry/process_forest.hpp"
-#include "telemetry/recorder.hpp"
 #include "telemetry/sources.hpp"
 
 namespace plimsoll::telemetry {
@@ -30,7 +30,7 @@ class RunSampler {
   void watch(int run, pid_t root);
   void adopt(int run, pid_t orphan);
   void forget(int run);
-  void sample(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
+  void sample(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
   void all_due();
 
   [[nodiscard]] ProcessForest& forest() { return forest_; }
@@ -53,9 +53,9 @@ class RunSampler {
 
   /// Whether the processes were listed again.
   [[nodiscard]] bool look_for_processes(const Moment& moment, ReadBuffer& buffer);
-  void sample_cpu(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
-  void sample_io(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
-  void sample_memory(const Moment& moment, ReadBuffer& buffer, Recorder& recorder);
+  void sample_cpu(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
+  void sample_io(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
+  void sample_memory(const Moment& moment, ReadBuffer& buffer, FrameCollector& collector);
 
   ProcessForest forest_;
   double ticks_per_second_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "telemetry/frame_collector.hpp"
 #include "telemetry/gpu_sampler.hpp"
 #include "telemetry/gpu_sharing.hpp"
 #include "telemetry/host_sampler.hpp"
 #include "telemetry/kept_file.hpp"
-#include "telemetry/recorder.hpp"
 #include "telemetry/run_sampler.hpp"
 
 namespace plimsoll::telemetry {
@@ -27,7 +27,7 @@ std::string hostname_of(const SamplerOptions& options) {
 struct Sampler::State {
   explicit State(const SamplerOptions& options)
       : slack(0.5 / std::clamp(options.rate, kLowestRate, kHighestRate)),
-        recorder(hostname_of(options)),
+        collector(hostname_of(options)),
         runs(options.proc) {
     if (options.host) host.emplace(options.proc, options.sys);
     if (options.nvml == nullptr) return;
@@ -41,10 +41,10 @@ struct Sampler::State {
   };
 
   void sample_gpus(const Moment& moment) {
-    for (Gpu& gpu : gpus) gpu.sampler.sample(moment, recorder);
+    for (Gpu& gpu : gpus) gpu.sampler.sample(moment, collector);
     if (!moment.reads(sharing_due)) return;
     for (Gpu& gpu : gpus)
-      gpu.sharing.sample(moment, runs.forest(), gpu.sampler.take_interval(), buffer, recorder);
+      gpu.sharing.sample(moment, runs.forest(), gpu.sampler.take_interval(), buffer, collector);
     runs.forest().forget_ended();
   }
 
@@ -56,7 +56,7 @@ struct Sampler::State {
 
   double slack;
   ReadBuffer buffer{};
-  Recorder recorder;
+  FrameCollector collector;
   std::optional<HostSampler> host;
   RunSampler runs;
   std::vector<Gpu> gpus;
@@ -100,19 +100,19 @@ void Sampler::all_due() {
 Frame Sampler::sample(std::int64_t time, double elapsed) {
   State& s = *state_;
   const Moment moment{elapsed, s.slack};
-  s.recorder.begin(time);
-  s.runs.sample(moment, s.buffer, s.recorder);
-  if (s.host) s.host->sample(moment, s.buffer, s.recorder);
+  s.collector.begin(time);
+  s.runs.sample(moment, s.buffer, s.collector);
+  if (s.host) s.host->sample(moment, s.buffer, s.collector);
   s.sample_gpus(moment);
   for (const int run : std::exchange(s.ending, {})) {
     s.runs.forget(run);
     for (State::Gpu& gpu : s.gpus) gpu.sharing.forget(run);
   }
-  return s.recorder.end();
+  return s.collector.end();
 }
 
 const std::vector<Series>& Sampler::series() const {
-  return state_->recorder.series();
+  return state_->collector.series();
 }
 
 }  // namespace plimsoll::telemetry

@@ -17,10 +17,10 @@ struct Channel {
 };
 
 /// Collects the values of one frame and, over all frames, the series.
-class Recorder {
+class FrameCollector {
  public:
   /// `host`: the machine that all series are of.
-  explicit Recorder(std::string host = {}) : host_(std::move(host)) {}
+  explicit FrameCollector(std::string host = {}) : host_(std::move(host)) {}
   void begin(std::int64_t time) { frame_.time = time; }
   void put(Channel& channel, double value) {
     if (!std::isfinite(value)) return;
