@@ -5,9 +5,9 @@
 
 #include "cuda/library_product.cuh"
 #include "cuda/memory.cuh"
-#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 #include "cuda/studies.hpp"
+#include "cuda/study_sizes.hpp"
 
 namespace plimsoll::cuda {
 namespace {
@@ -92,9 +92,8 @@ void carry_products(Number number, const Job& job, const Emit& emit) {
   const auto* b = operands.b.get();
   auto* c = operands.c.get();
   product.choose(a, b, c, stream);
-  const auto n = static_cast<double>(kSize);
-  carry({.call = [&] { product.launch(a, b, c, stream); }, .flops = 2 * n * n * n, .bytes = {}}, stream,
-        job.seconds, emit);
+  carry({.call = [&] { product.launch(a, b, c, stream); }, .flops = square_product_flops(kSize), .bytes = {}},
+        stream, job.seconds, emit);
 }
 
 void carry_triads(const Job& job, const Emit& emit) {

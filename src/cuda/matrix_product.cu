@@ -5,10 +5,10 @@
 
 #include "cuda/library_product.cuh"
 #include "cuda/matrix_kernels.cuh"
-#include "cuda/study_sizes.hpp"
 #include "cuda/random_numbers.cuh"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"
+#include "cuda/study_sizes.hpp"
 
 namespace plimsoll::cuda {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
-#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
+#include "cuda/study_sizes.hpp"
 
 namespace plimsoll::cuda {
 

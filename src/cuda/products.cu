@@ -1,7 +1,7 @@
 #include "cuda/library_product.cuh"
-#include "cuda/study_sizes.hpp"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"
+#include "cuda/study_sizes.hpp"
 
 namespace plimsoll::cuda {
 namespace {
@@ -21,8 +21,7 @@ Rate measure(const NumberRow& row, std::int64_t size) {
   auto* c = operands.c.get();
   product.choose(a, b, c, stream);
   DeviceStopwatch stopwatch(stream);
-  const auto n = static_cast<double>(size);
-  return {row.rate, "FLOP/s", 2 * n * n * n, static_cast<double>(Operands::bytes(row, size)),
+  return {row.rate, "FLOP/s", square_product_flops(size), static_cast<double>(Operands::bytes(row, size)),
           sample(kSampling, [&](std::int64_t calls) {
             return stopwatch.time(calls, [&] { product.launch(a, b, c, stream); });
           })};

@@ -43,6 +43,9 @@ Sweep sweep_over(std::int64_t bytes, int arrays, std::int64_t threads, std::int6
           .passes = static_cast<double>(turns * turn) / static_cast<double>(items)};
 }
 
+double square_product_flops(std::int64_t size) {
+  return 2 * cube(size);
+}
 double naive_bytes(std::int64_t size) {
   return kFloat * (2 * cube(size) + square(size));
 }

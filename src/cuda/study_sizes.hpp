@@ -28,6 +28,8 @@ inline constexpr std::int64_t kSweepItem = 16;  // B
 [[nodiscard]] Sweep sweep_over(std::int64_t bytes, int arrays, std::int64_t threads,
                                std::int64_t least_bytes);
 
+/// FLOPs of a product of two square matrices: a multiplication and an addition per row, column and depth.
+[[nodiscard]] double square_product_flops(std::int64_t size);
 /// Bytes that a product of two matrices of floats asks of main memory where nothing is cached: two numbers
 /// per multiply-add by a thread per element, a tile's side fewer by blocks, and each matrix once at best.
 [[nodiscard]] double naive_bytes(std::int64_t size);

@@ -1,8 +1,8 @@
 #include <cublasLt.h>
 
-#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 #include "cuda/studies.hpp"
+#include "cuda/study_sizes.hpp"
 #include "cuda/tasks.hpp"
 
 namespace plimsoll::cuda {

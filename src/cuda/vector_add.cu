@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "cuda/host_arrays.hpp"
-#include "cuda/study_sizes.hpp"
 #include "cuda/runtime.cuh"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"
+#include "cuda/study_sizes.hpp"
 
 namespace plimsoll::cuda {
 namespace {

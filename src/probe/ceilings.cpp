@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "cuda/study_sizes.hpp"
+
 namespace plimsoll::probe {
 namespace {
 
@@ -43,9 +45,11 @@ std::optional<Median> value_of(const Rate& rate) {
 }
 
 std::optional<Median> flops_of(const MatrixProduct& product) {
-  const auto n = static_cast<double>(product.size);
-  return value_of(
-      {.name = {}, .unit = "FLOP/s", .amount = 2 * n * n * n, .at = {}, .samples = product.samples});
+  return value_of({.name = {},
+                   .unit = "FLOP/s",
+                   .amount = cuda::square_product_flops(product.size),
+                   .at = {},
+                   .samples = product.samples});
 }
 
 const Part* part_of(const VectorAdd& add, std::string_view name) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <thread>
 
+#include "cuda/study_sizes.hpp"
 #include "measure/energy.hpp"
 #include "probe/cpu_studies.hpp"
 #include "probe/crew.hpp"
@@ -67,7 +68,7 @@ Status measure_product(const CpuHost& host, Crew& crew, Meter& meter, Findings& 
   double flops = 0;
   const auto window = meter.over(kSeconds * host.patience, [&] {
     crew.run([&](int thread) { blocks->multiply({a->data(), b->data(), c->data(), kSize}, thread); });
-    flops += 2 * std::pow(static_cast<double>(kSize), 3);
+    flops += cuda::square_product_flops(kSize);
   });
   add(window, "load-power", "W", 1, findings);
   add(window, "energy-product-fp32", "J/FLOP", flops, findings);

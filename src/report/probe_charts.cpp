@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "cuda/study_sizes.hpp"
 #include "probe/ceilings.hpp"
 #include "report/probe_words.hpp"
 
@@ -236,7 +237,7 @@ LogChart roofline(const SurveyedDevice& device) {
                      .mark = LogMark::points};
     for (const MatrixProduct& p : device.findings.products)
       if (const auto rate = probe::flops_of(p); rate && p.method == method && p.moved_bytes > 0)
-        series.points.push_back({2 * std::pow(static_cast<double>(p.size), 3) / p.moved_bytes, rate->value});
+        series.points.push_back({cuda::square_product_flops(p.size) / p.moved_bytes, rate->value});
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
   return chart;

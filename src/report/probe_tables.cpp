@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cuda/study_sizes.hpp"
 #include "probe/ceilings.hpp"
 #include "report/paragraph.hpp"
 #include "report/probe_report.hpp"
@@ -123,14 +124,14 @@ Table product_table(const Survey& survey) {
       best = std::max(best, c->figure.value);
     for (const MatrixProduct& p : device->findings.products) {
       const std::optional<Median> rate = probe::flops_of(p);
-      const auto n = static_cast<double>(p.size);
       table.rows.push_back(
           {p.gpu ? "GPU" : "CPU", std::string(words(p.method, p.gpu)), fmt::format("{}", p.size),
            rate ? text(Seconds(probe::time_of(p.samples).value)) : std::string(kNone),
            rate_text(rate, "FLOP/s"),
            rate && best > 0 ? percent_text(rate->value / best) : std::string(kNone),
            p.moved_bytes > 0 ? text(Bytes::rounded(p.moved_bytes)) : std::string(kNone),
-           p.moved_bytes > 0 ? fmt::format("{:.3g}", 2 * n * n * n / p.moved_bytes) : std::string(kNone),
+           p.moved_bytes > 0 ? fmt::format("{:.3g}", cuda::square_product_flops(p.size) / p.moved_bytes)
+                             : std::string(kNone),
            p.right ? "right" : "WRONG"});
     }
   }
