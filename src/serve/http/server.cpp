@@ -156,12 +156,12 @@ std::shared_ptr<Connection> Server::State::add(FileDescriptor socket) {
 
 std::optional<Response> Server::State::refuse_stranger(int accepted) const {
   if (!hub_.options.owner_of) return std::nullopt;
-  std::optional<uid_t> owner;
+  const uid_t own = ::geteuid();
   try {
-    owner = hub_.options.owner_of(accepted);
+    return serve::refuse_stranger(hub_.options.owner_of(accepted), own);
   } catch (const std::exception&) {  // no memory: then nobody can tell
+    return serve::refuse_stranger(std::nullopt, own);
   }
-  return serve::refuse_stranger(owner, ::geteuid());
 }
 
 /// Lets go of the connection that can be spared most, so that clients that only wait hold up no others.

@@ -70,10 +70,10 @@ Owner owner_in_message(const inet_diag_msg& message, const SocketEnds& ends) {
 
 }  // namespace
 
-Endpoint ip4_endpoint(const void* ip4, std::uint16_t port) {
+Endpoint ip4_endpoint(const void* address, std::uint16_t port) {
   Endpoint end{.port = port};
   std::ranges::copy(kMapped, end.address.begin());
-  std::memcpy(end.address.data() + kIp4At, ip4, end.address.size() - kIp4At);
+  std::memcpy(end.address.data() + kIp4At, address, end.address.size() - kIp4At);
   return end;
 }
 
