@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(CudaPlan, SizesGoUpToWhatFits) {
+TEST(StudySizes, SizesGoUpToWhatFits) {
   EXPECT_THAT(sizes_between(4, 64, 4, 1000), ElementsAre(4, 16, 64));
   EXPECT_THAT(sizes_between(4, 64, 2, 20), ElementsAre(4, 8, 16));
   EXPECT_THAT(sizes_between(4, 64, 2, 3), IsEmpty());
@@ -32,7 +32,7 @@ std::vector<int> met(const Sweep& sweep, std::uint32_t threads) {
   return times;
 }
 
-TEST(CudaPlan, ASweepMeetsEveryItemEquallyOften) {
+TEST(StudySizes, ASweepMeetsEveryItemEquallyOften) {
   for (const std::int64_t items : {1, 7, 64, 1000, 4096}) {
     const Sweep sweep = sweep_over(items * kSweepItem, 1, 96, 4000 * kSweepItem);
     EXPECT_EQ(sweep.items, items);
@@ -48,12 +48,12 @@ TEST(CudaPlan, ASweepMeetsEveryItemEquallyOften) {
   }
 }
 
-TEST(CudaPlan, ASweepOfSeveralArraysIsAsLongAsAllOfThem) {
+TEST(StudySizes, ASweepOfSeveralArraysIsAsLongAsAllOfThem) {
   const Sweep one = sweep_over(1 << 20, 1, 1024, 1 << 24), three = sweep_over(1 << 20, 3, 1024, 3 << 24);
   EXPECT_EQ(one, three);
 }
 
-TEST(CudaPlan, TheLargestSweepStaysWithin32Bits) {
+TEST(StudySizes, TheLargestSweepStaysWithin32Bits) {
   const Sweep sweep =
       sweep_over(std::int64_t{4} << 30, 1, std::int64_t{132} * 32 * 256, std::int64_t{1} << 30);
   EXPECT_EQ(sweep.items, 1U << 28);
@@ -61,20 +61,21 @@ TEST(CudaPlan, TheLargestSweepStaysWithin32Bits) {
   EXPECT_LT(sweep.passes, 1.02);
 }
 
-TEST(CudaPlan, BytesOfMatrixProducts) {
+TEST(StudySizes, BytesOfMatrixProducts) {
   // 256 x 256: 2 * 256^3 numbers read and 256^2 written, of 4 B; with tiles of 128, two of each row's.
+  EXPECT_DOUBLE_EQ(square_product_flops(256), 2.0 * 16'777'216);
   EXPECT_DOUBLE_EQ(naive_bytes(256), 4.0 * (2 * 16'777'216 + 65'536));
   EXPECT_DOUBLE_EQ(blocked_bytes(256, 128), 4.0 * (2 * 65'536 * 2 + 65'536));
   EXPECT_DOUBLE_EQ(blocked_bytes(257, 128), 4.0 * (2 * 66'049 * 3 + 66'049));
   EXPECT_DOUBLE_EQ(library_bytes(256), 4.0 * 3 * 65'536);
 }
 
-TEST(CudaPlan, SlowStepsAreLeftOut) {
+TEST(StudySizes, SlowStepsAreLeftOut) {
   EXPECT_FALSE(takes_too_long(100'000'000, kSlowestSecondsPerItem));
   EXPECT_TRUE(takes_too_long(1'000'000'000, kSlowestSecondsPerItem));
 }
 
-TEST(CudaPlan, HostMemoryIsReadOrUnknown) {
+TEST(StudySizes, HostMemoryIsReadOrUnknown) {
   EXPECT_EQ(memory_available_in("MemTotal: 9 kB\nMemAvailable:     2048 kB\nx: 1 kB\n"), 2048 * 1024);
   EXPECT_EQ(memory_available_in("MemTotal: 9 kB\n"), 0);
   EXPECT_EQ(memory_available_in("MemAvailable:"), 0);
@@ -82,7 +83,7 @@ TEST(CudaPlan, HostMemoryIsReadOrUnknown) {
   EXPECT_GT(host_memory_available(), 0);
 }
 
-TEST(CudaPlan, Words) {
+TEST(StudySizes, Words) {
   EXPECT_EQ(phase_of(Place::managed, Workers::one_block, 5'000'000),
             "vector add of 5.00 M, managed, one block");
   EXPECT_EQ(phase_of(Method::blocked, 512), "matrix product of 512 x 512, blocked");
