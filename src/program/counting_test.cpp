@@ -24,7 +24,7 @@ TEST_P(CountingOfTheZoo, KernelsMultiplyAsOftenAsIsCounted) {
   double macs = 0;
   for (const hardware::OperatorCase& kernel : program->kernels) macs += hardware::work_of(kernel).macs;
   const Counts counts = count(*network, *shapes, {.halve_causal = true});
-  EXPECT_NEAR(macs / static_cast<double>(counts.forward.macs.high), 1, 1e-6);
+  EXPECT_NEAR(macs / static_cast<double>(counts.forward.macs.high), 1, 1e-12);
 }
 
 std::vector<std::string_view> names() {
