@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "base/file_descriptor.hpp"
+#include "base/own_children.hpp"
 #include "base/spawning.hpp"
 
 namespace plimsoll {
@@ -180,8 +181,12 @@ class SpawnPlan {
 
   [[nodiscard]] int spawn(pid_t& child, const char* program, std::vector<char*>& argv,
                           std::vector<char*>& environment) {
-    if (failure_ == 0)
-      failure_ = ::posix_spawn(&child, program, &actions_, &attributes_, argv.data(), environment.data());
+    child = start_own_child([&] {
+      pid_t pid = -1;
+      if (failure_ == 0)
+        failure_ = ::posix_spawn(&pid, program, &actions_, &attributes_, argv.data(), environment.data());
+      return failure_ == 0 ? pid : -1;
+    });
     return failure_;
   }
 
@@ -217,11 +222,8 @@ class Child {
   void signal_group(int signal) const { ::kill(-pid_, signal); }
   /// Its wait status; waits for the end.
   int reap() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
     reaped_ = true;
-    return status;
+    return wait_for_own_child(pid_);
   }
 
  private:

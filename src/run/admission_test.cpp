@@ -105,7 +105,7 @@ TEST(Admission, ASliceIsAskedItself) {
   EXPECT_EQ(room_on({.uuid = "GPU-b"}, there, {})->device, "MIG slice 1:0 (1c.2g.35gb)")
       << "as CUDA takes a GPU that is cut";
   const std::vector<Promise> of_parent{promise("r1", "GPU-b", 25)};
-  EXPECT_EQ(room_on({.uuid = "MIG-b10"}, there, of_parent)->promised, Bytes(25));
+  EXPECT_EQ(room_on({.uuid = "MIG-b10"}, there, of_parent)->promised, Bytes(5));
   EXPECT_EQ(admit(Need{Bytes(21), "given"}, std::vector<ChosenDevice>{{.uuid = "MIG-b20"}}, there, {}).answer,
             never);
 }

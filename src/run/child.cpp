@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/own_children.hpp"
 #include "base/process.hpp"
 #include "base/spawning.hpp"
 
@@ -32,12 +33,13 @@ struct Beginning {
   int error;
   int failure;  // a pipe through which errno goes back
   bool inherit_input;
+  bool outlives_caller;
   pid_t parent;
 
   [[noreturn]] void run() const {
     if (::setpgid(0, 0) != 0) give_up();
     // The caller's death must not leave it behind unwatched. The parent may have died before the call.
-    if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != parent) give_up();
+    if (!outlives_caller && (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || ::getppid() != parent)) give_up();
     sigset_t none;
     sigemptyset(&none);
     ::signal(SIGPIPE, SIG_DFL);  // the only one that this process changed for itself
@@ -94,10 +96,14 @@ Result<Child> Child::start(const ChildOptions& options) {
                             .error = options.capture_output ? error->write_end.get() : options.output,
                             .failure = failure->write_end.get(),
                             .inherit_input = options.inherit_input,
+                            .outlives_caller = options.outlives_caller,
                             .parent = ::getpid()};
-  const pid_t pid = ::fork();
+  const pid_t pid = start_own_child([&] {
+    const pid_t started = ::fork();
+    if (started == 0) beginning.run();
+    return started;
+  });
   if (pid < 0) return cannot("cannot start a process", errno);
-  if (pid == 0) beginning.run();
 
   Child child;
   child.pid_ = pid;
@@ -152,9 +158,7 @@ void Child::signal_group(int signal) const {
 
 void Child::reap() {
   if (reaped_) return;
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = wait_for_own_child(pid_);
   status_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   reaped_ = ended_ = true;
 }

@@ -15,13 +15,15 @@ struct ChildOptions {
   std::vector<std::pair<std::string, std::string>> environment =
       {};  ///< added to this process's, or in its place
   std::string directory = {};
-  bool inherit_input = false;  ///< else its standard input is empty
-  bool capture_output = true;  ///< through pipes; else both streams go to `output`
-  int output = -1;             ///< a descriptor, where nothing is captured
+  bool inherit_input = false;    ///< else its standard input is empty
+  bool capture_output = true;    ///< through pipes; else both streams go to `output`
+  int output = -1;               ///< a descriptor, where nothing is captured
+  bool outlives_caller = false;  ///< else it gets SIGTERM when this process dies
 };
 
-/// A started program: leader of a process group of its own. It gets SIGTERM when this process dies. Not
-/// reaped, so that its number and its group's cannot become anybody else's.
+/// A started program: leader of a process group of its own. Not reaped, so that its number and its group's
+/// cannot become anybody else's. To be started by a thread that lives as long as the process: the kernel
+/// takes the thread's end for its.
 class Child {
  public:
   /// machine_lacks where the program is absent or cannot be executed.
@@ -33,6 +35,7 @@ class Child {
         output_(std::move(other.output_)),
         error_(std::move(other.error_)),
         status_(other.status_),
+        ended_(other.ended_),
         reaped_(other.reaped_) {}
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
@@ -43,6 +46,8 @@ class Child {
   [[nodiscard]] int exit_descriptor() const { return exit_.get(); }  ///< readable once it has ended
   [[nodiscard]] FileDescriptor& output() { return output_; }         ///< not blocking
   [[nodiscard]] FileDescriptor& error() { return error_; }
+  /// Where its output goes to a file: what is read instead of a pipe.
+  void read_output_from(FileDescriptor file) { output_ = std::move(file); }
 
   [[nodiscard]] bool has_ended();  ///< without waiting
   [[nodiscard]] int exit_code() const;

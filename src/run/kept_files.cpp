@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
@@ -83,16 +84,24 @@ Status copy_file(int source, const fs::path& target) {
   for (std::int64_t rest = kLargestArtifact; rest > 0;) {
     const auto wanted = static_cast<std::size_t>(std::min<std::int64_t>(rest, chunk.size()));
     const ssize_t count = ::read(source, chunk.data(), wanted);
-    if (count == 0) return {};
+    if (count == 0) break;
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail("{}", std::generic_category().message(errno));
     PLIMSOLL_TRY(write_out(out.get(), {chunk.data(), static_cast<std::size_t>(count)}));
     rest -= count;
   }
+  if (::fsync(out.get()) != 0) return fail("{}", std::generic_category().message(errno));
   return {};
 }
 
 }  // namespace
+
+bool flush_entries(const std::filesystem::path& directory) {
+  const FileDescriptor opened(
+      ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems of the network know no such thing, and need none.
+  return opened && (::fsync(opened.get()) == 0 || errno == EINVAL);
+}
 
 int open_without_links(int directory, const std::filesystem::path& path) {
   if (path.empty() || path.is_absolute()) {  // an absolute one openat would take from the root
@@ -144,6 +153,10 @@ std::vector<std::string> keep_files(const JobSpec& job, const std::vector<std::s
   };
   for (const fs::path& path : job.artifacts) note(path, keep(path, open_given));
   for (const std::string& path : named) note(path, keep(path, open_named));
+  std::error_code absent;
+  if (fs::is_directory(folder, absent) && (!flush_entries(folder) || !flush_entries(artifacts)))
+    troubles.push_back(fmt::format("the kept files are not safe from a power cut: {}",
+                                   std::generic_category().message(errno)));
   if (more > 0) troubles.push_back(fmt::format("{} more file{} not kept", more, more == 1 ? " is" : "s are"));
   return troubles;
 }

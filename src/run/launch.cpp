@@ -7,34 +7,15 @@
 #include "base/files.hpp"
 #include "base/process.hpp"
 #include "base/text.hpp"
-#include "run/client_limits.hpp"
 #include "run/process_identity.hpp"
-#include "run/provenance.hpp"
+#include "run/recover.hpp"
 #include "run/secrets.hpp"
-#include "run/summary.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::running {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// What `plimsoll estimate` says that the job takes on the device.
-Result<Bytes> estimated(const JobSpec& job, const SessionOptions& options) {
-  ProcessOptions process;
-  process.argv = {options.program, "estimate"};
-  process.argv.insert(process.argv.end(), job.estimate.begin(), job.estimate.end());
-  process.argv.emplace_back("--json");
-  process.directory = job.directory;
-  process.timeout = std::chrono::seconds(60);
-  Result<ProcessOutput> answer = plimsoll::run(process);
-  if (!answer) return std::unexpected(std::move(answer).error());
-  const auto parsed = nlohmann::json::parse(answer->output, nullptr, false);
-  if (!parsed.is_object() || !parsed.contains("memory") || !parsed["memory"].contains("device_used_bytes") ||
-      !parsed["memory"]["device_used_bytes"].is_number_integer())
-    return fail("plimsoll estimate {}: {}", answer->outcome(), answer->error);
-  return Bytes(parsed["memory"]["device_used_bytes"].get<std::int64_t>());
-}
 
 void add_device_tags(const std::vector<ChosenDevice>& devices, std::map<std::string, std::string>& tags) {
   if (devices.empty()) return;
@@ -66,6 +47,7 @@ std::map<std::string, std::string> settings_tags(const JobSpec& job, const Launc
   } else if (!launch.devices.empty()) {
     tags["plimsoll.need.source"] = "unknown";
   }
+  if (options.watch.if_killed == IfKilled::leave) tags[std::string(kIfKilledTag)] = "leave";
   if (launch.retry) tags["plimsoll.retry"] = "true";
   if (const auto self = ProcessIdentity::of(::getpid())) tags["plimsoll.supervisor"] = self->text();
   add_device_tags(launch.devices, tags);
@@ -75,35 +57,25 @@ std::map<std::string, std::string> settings_tags(const JobSpec& job, const Launc
 
 }  // namespace
 
-std::optional<Need> need_of(const JobSpec& job, store::Store& store, const SessionOptions& options) {
-  if (job.need) return Need{*job.need, "given"};
-  if (!job.estimate.empty())
-    if (const auto bytes = estimated(job, options)) return Need{*bytes, "plimsoll estimate"};
-  if (const auto bytes = last_gpu_memory(store, fingerprint(job))) return Need{*bytes, "its last run"};
-  return {};
+Result<Bytes> estimated_need(const JobSpec& job, const std::string& program) {
+  ProcessOptions process;
+  process.argv = {program, "estimate"};
+  process.argv.insert(process.argv.end(), job.estimate.begin(), job.estimate.end());
+  process.argv.emplace_back("--json");
+  process.directory = job.directory;
+  process.timeout = std::chrono::seconds(60);
+  Result<ProcessOutput> answer = plimsoll::run(process);
+  if (!answer) return std::unexpected(std::move(answer).error());
+  const auto parsed = nlohmann::json::parse(answer->output, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("memory") || !parsed["memory"].contains("device_used_bytes") ||
+      !parsed["memory"]["device_used_bytes"].is_number_integer())
+    return fail("plimsoll estimate {}: {}", answer->outcome(), answer->error);
+  return Bytes(parsed["memory"]["device_used_bytes"].get<std::int64_t>());
 }
 
-void prove_limits(Launch& launch, const JobSpec& job, const MpsDaemon& daemon, const SessionOptions& options,
-                  std::map<std::string, Result<std::string>>& known) {
-  const Variables limits = daemon.client_variables(job.mps_percentage, job.mps_memory);
-  launch.variables.insert(launch.variables.end(), limits.begin(), limits.end());
-  std::string key;
-  for (const auto& [name, value] : launch.variables) key += fmt::format("{}={}\n", name, value);
-  auto found = known.find(key);
-  if (found == known.end()) {
-    const Result<CudaFacts> facts = probe_cuda(options.program, launch.variables);
-    Result<std::string> text = facts ? Result<std::string>(to_json(*facts)) : std::unexpected(facts.error());
-    found = known.emplace(key, std::move(text)).first;
-  }
-  if (found->second)
-    launch.tags["plimsoll.mps.effective"] = *found->second;
-  else
-    launch.tags["plimsoll.mps.unproven"] = found->second.error().text();
-}
-
-Result<std::string> create_record(const JobSpec& job, const Launch& launch, store::Store& store,
-                                  const SessionOptions& options, const nvml::Library* nvml) {
-  Provenance provenance = provenance_of(job, options.recorded_variables);
+Result<Record> create_record(const JobSpec& job, const Launch& launch, store::Store& store,
+                             const SessionOptions& options, const std::string& driver) {
+  const Provenance provenance = provenance_of(job, options.recorded_variables);
   store::NewRun run;
   run.experiment = job.experiment;
   run.name = job.name.empty() ? fs::path(job.command.front()).filename().string() : job.name;
@@ -111,23 +83,35 @@ Result<std::string> create_record(const JobSpec& job, const Launch& launch, stor
   // A parameter is recorded because somebody asked for it, so that its name alone hides nothing.
   for (const auto& [name, value] : job.params) run.params.emplace(name, masked_text(value));
   run.tags = settings_tags(job, launch, options);
-  run.tags.merge(provenance.tags);
-  if (nvml != nullptr)
-    if (const auto driver = nvml->driver_version()) run.tags["plimsoll.driver"] = *driver;
+  for (const auto& tag : provenance.tags) run.tags.insert(tag);
+  if (!driver.empty()) run.tags["plimsoll.driver"] = driver;
+  Record record;
+  if (launch.mode != "alone" && !launch.devices.empty())
+    record.alone = solo_profile(store, fingerprint(job), launch.devices.front().name);
+  if (record.alone) run.tags["plimsoll.alone"] = record.alone->run;
   Result<std::string> id = store.create(run);
-  if (!id) return id;
+  if (!id) return std::unexpected(std::move(id).error());
+  record.id = *std::move(id);
   const auto written = [&]() -> Status {
-    const Result<fs::path> artifacts = store.artifacts(*id);
-    if (!artifacts) return std::unexpected(artifacts.error());
+    Result<fs::path> artifacts = store.artifacts(record.id);
+    if (!artifacts) return std::unexpected(std::move(artifacts).error());
+    record.artifacts = *std::move(artifacts);
     for (const auto& [name, contents] : provenance.files)
-      PLIMSOLL_TRY(write_file(*artifacts / name, contents));
+      PLIMSOLL_TRY(write_file(record.artifacts / name, contents));
     return {};
   }();
   if (!written) {
-    static_cast<void>(store.change(*id, {.status = store::RunStatus::failed, .end = store::now()}));
+    static_cast<void>(store.change(record.id, {.status = store::RunStatus::failed, .end = store::now()}));
     return std::unexpected(written.error());
   }
-  return id;
+  return record;
+}
+
+Status add_to_record(const Record& record, const Provenance& found, store::Store& store) {
+  for (const auto& [name, contents] : found.files)
+    PLIMSOLL_TRY(write_file(record.artifacts / name, contents));
+  if (found.tags.empty()) return {};
+  return store.change(record.id, {.tags = found.tags});
 }
 
 }  // namespace plimsoll::running

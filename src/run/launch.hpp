@@ -1,14 +1,15 @@
 #pragma once
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "nvml/library.hpp"
 #include "run/devices.hpp"
 #include "run/job.hpp"
-#include "run/mps.hpp"
+#include "run/provenance.hpp"
 #include "run/session.hpp"
+#include "run/summary.hpp"
 
 namespace plimsoll::running {
 
@@ -23,17 +24,21 @@ struct Launch {
   bool retry = false;
 };
 
-/// The job's need of GPU memory: as given, as estimated, or as its own last run took; nothing where all are
-/// silent.
-[[nodiscard]] std::optional<Need> need_of(const JobSpec& job, store::Store& store,
-                                          const SessionOptions& options);
+/// What `plimsoll estimate` says that the job takes on the device. Starts a program, and waits for it.
+[[nodiscard]] Result<Bytes> estimated_need(const JobSpec& job, const std::string& program);
 
-/// The limits of an MPS client, proven: what CUDA gives a process with these very variables.
-void prove_limits(Launch& launch, const JobSpec& job, const MpsDaemon& daemon, const SessionOptions& options,
-                  std::map<std::string, Result<std::string>>& known);
+/// A run that is in the store, and what the store knows about such runs.
+struct Record {
+  std::string id;
+  std::filesystem::path artifacts;
+  std::optional<SoloProfile> alone = {};  ///< where it runs beside others
+};
 
-/// Opens the run's record.
-[[nodiscard]] Result<std::string> create_record(const JobSpec& job, const Launch& launch, store::Store& store,
-                                                const SessionOptions& options, const nvml::Library* nvml);
+/// Opens the run's record. `driver`: of the GPUs, or empty.
+[[nodiscard]] Result<Record> create_record(const JobSpec& job, const Launch& launch, store::Store& store,
+                                           const SessionOptions& options, const std::string& driver);
+
+/// Adds to a record what was found out since: tags, and files among its artifacts.
+[[nodiscard]] Status add_to_record(const Record& record, const Provenance& found, store::Store& store);
 
 }  // namespace plimsoll::running

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/files.hpp"
 #include "base/process.hpp"
@@ -22,7 +23,8 @@ constexpr auto kAnswerTime = 10s;
 }  // namespace
 
 Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& directory,
-                                                    const std::vector<ChosenDevice>& devices) {
+                                                    const std::vector<ChosenDevice>& devices,
+                                                    bool outlives_caller) {
   static int number = 0;  // of this process's daemons: each has a directory of its own
   const fs::path home = directory.path() / "mps" / fmt::format("{}", ++number);
   const fs::path pipes = home / "pipe";
@@ -33,7 +35,10 @@ Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& dire
   if (failed) return std::unexpected(Error{failed.message(), home.string(), {}, Error::Kind::machine_lacks});
   const FileDescriptor output(
       ::open((logs / "console.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  ChildOptions options{.command = {kControl, "-f"}, .capture_output = false, .output = output.get()};
+  ChildOptions options{.command = {kControl, "-f"},
+                       .capture_output = false,
+                       .output = output.get(),
+                       .outlives_caller = outlives_caller};
   options.environment = {{"CUDA_MPS_PIPE_DIRECTORY", pipes.string()},
                          {"CUDA_MPS_LOG_DIRECTORY", logs.string()}};
   if (!devices.empty()) options.environment.emplace_back("CUDA_VISIBLE_DEVICES", device_list(devices));
@@ -49,15 +54,24 @@ Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& dire
   std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(*std::move(child), pipes, logs));
   if (const auto identity = ProcessIdentity::of(daemon->pid()))
     PLIMSOLL_TRY(directory.note_daemon(*identity));
+  return daemon;
+}
+
+Status MpsDaemon::wait_for_answer() const {
   // It is there when it answers; that takes some tenths of a second, or many seconds on a busy machine.
   Error last{"does not answer"};
-  for (int attempt = 0; attempt < 600 && !daemon->has_ended(); ++attempt) {
-    Result<std::string> answer = daemon->ask("get_default_active_thread_percentage");
-    if (answer) return daemon;
+  const auto has_gone = [&] {  // without what the loop notes of its child
+    siginfo_t info{};
+    const int code = ::waitid(P_PID, static_cast<id_t>(pid()), &info, WEXITED | WNOHANG | WNOWAIT);
+    return code != 0 || info.si_pid == pid();
+  };
+  for (int attempt = 0; attempt < 600 && !has_gone(); ++attempt) {
+    Result<std::string> answer = ask("get_default_active_thread_percentage");
+    if (answer) return {};
     last = std::move(answer).error();
     std::this_thread::sleep_for(100ms);
   }
-  const std::string log = daemon->log_tail();
+  const std::string log = log_tail();
   if (!log.empty()) last.message += "; it says: " + log;
   last.kind = Error::Kind::machine_lacks;
   return std::unexpected(std::move(last).within("the MPS daemon"));

@@ -1,4 +1,5 @@
 #pragma once
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,14 +19,20 @@ namespace plimsoll::running {
 /// directory of its own, so that it meets no other daemon on the machine.
 class MpsDaemon {
  public:
-  /// `devices`: the GPUs that it serves. machine_lacks where nvidia-cuda-mps-control is not
-  /// installed or does not answer.
+  /// `devices`: the GPUs that it serves. machine_lacks where nvidia-cuda-mps-control is not installed. It is
+  /// of use once wait_for_answer() has ended well. To be called by the thread that lives as long as the
+  /// process (run/child.hpp).
   [[nodiscard]] static Result<std::unique_ptr<MpsDaemon>> start(const RuntimeDirectory& directory,
-                                                                const std::vector<ChosenDevice>& devices);
+                                                                const std::vector<ChosenDevice>& devices,
+                                                                bool outlives_caller = false);
   MpsDaemon(const MpsDaemon&) = delete;
   MpsDaemon& operator=(const MpsDaemon&) = delete;
   ~MpsDaemon();  ///< asks it to quit, then ends it
 
+  /// Waits until it answers, a minute at most; from any thread.
+  [[nodiscard]] Status wait_for_answer() const;
+  /// It is not needed any more, also where it does not answer yet.
+  void hurry() const { child_.signal_group(SIGTERM); }
   [[nodiscard]] bool has_ended() { return child_.has_ended(); }
   [[nodiscard]] int exit_descriptor() const { return child_.exit_descriptor(); }
   [[nodiscard]] pid_t pid() const { return child_.pid(); }

@@ -7,6 +7,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>
+#include <unistd.h>
+
+#include "run/kept_files.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -34,7 +37,8 @@ std::string_view Tail::text() const {
 }
 
 LogFile::LogFile(const std::filesystem::path& path, std::uint64_t limit)
-    : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)),
+    : directory_(path.parent_path()),
+      file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)),
       room_(limit),
       end_(kLogEnd),
       failed_(!file_) {}
@@ -62,6 +66,8 @@ void LogFile::finish() {
   finished_ = true;
   if (end_.dropped() > 0) write(fmt::format("\n[plimsoll: {} bytes left out here]\n", end_.dropped()));
   write(end_.text());
+  // What a power cut may cost of a run that goes on, it must not of one that has ended.
+  if (!failed_ && (::fsync(file_.get()) != 0 || !flush_entries(directory_))) failed_ = true;
 }
 
 void Passage::add(std::string_view text) {
@@ -83,9 +89,7 @@ void Passage::write_some() {
   const ssize_t count = ::write(descriptor_, pending_.data() + written_, length);
   if (count < 0) {
     if (errno == EINTR || errno == EAGAIN) return;
-    broken_ = true;
-    pending_.clear();
-    written_ = 0;
+    close();
     return;
   }
   written_ += static_cast<std::size_t>(count);
@@ -108,6 +112,7 @@ bool OutputStream::read_some() {
       split(text);
       taken += text.size();
     } else if (count == 0) {
+      if (grows_) return false;
       source_.reset();
     } else if (errno != EINTR) {
       if (errno != EAGAIN) source_.reset();

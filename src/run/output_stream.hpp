@@ -32,11 +32,13 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile() { finish(); }
   void add(std::string_view text);
-  void finish();                                         ///< writes the end; nothing may be added after it
+  /// Writes the end and brings all of it to the disk, which may take a while; nothing may be added after it.
+  void finish();
   [[nodiscard]] bool failed() const { return failed_; }  ///< the disk did not take all of it
 
  private:
   void write(std::string_view text);
+  std::filesystem::path directory_;
   FileDescriptor file_;
   std::uint64_t room_;
   Tail end_;
@@ -54,6 +56,12 @@ class Passage {
   [[nodiscard]] bool is_broken() const { return broken_; }  ///< nobody reads any more
   void add(std::string_view text);
   void collect(Interests& interests);
+  /// Nobody is to be passed anything any more.
+  void close() {
+    broken_ = true;
+    pending_.clear();
+    written_ = 0;
+  }
 
  private:
   void write_some();
@@ -68,8 +76,9 @@ class Passage {
 class OutputStream {
  public:
   using Take = std::function<void(std::string_view)>;
-  OutputStream(FileDescriptor& source, Take on_text, Take on_line)
-      : source_(source), on_text_(std::move(on_text)), on_line_(std::move(on_line)) {}
+  /// `grows`: the source is a file, whose end is not the last of it.
+  OutputStream(FileDescriptor& source, bool grows, Take on_text, Take on_line)
+      : source_(source), grows_(grows), on_text_(std::move(on_text)), on_line_(std::move(on_line)) {}
   [[nodiscard]] bool is_open() const { return static_cast<bool>(source_); }
   [[nodiscard]] int descriptor() const { return source_.get(); }
   /// Reads what is there, at most a pipe's fill. True where there may be more.
@@ -80,6 +89,7 @@ class OutputStream {
  private:
   void split(std::string_view text);
   FileDescriptor& source_;
+  bool grows_;
   Take on_text_;
   Take on_line_;
   std::string line_;

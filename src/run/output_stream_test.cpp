@@ -44,7 +44,7 @@ TEST(OutputStream, SplitsLinesHoweverTheyArrive) {
   std::string text;
   std::vector<std::string> lines;
   OutputStream stream(
-      source, [&](std::string_view part) { text += part; },
+      source, false, [&](std::string_view part) { text += part; },
       [&](std::string_view line) { lines.emplace_back(line); });
   for (const std::string_view piece : {"on", "e\ntwo\nth", "", "ree"}) {
     ASSERT_EQ(::write(target.get(), piece.data(), piece.size()), static_cast<ssize_t>(piece.size()));
@@ -66,7 +66,7 @@ TEST(OutputStream, OfALineThatIsTooLongNothingIsALine) {
     FileDescriptor source(ends[0]), target(ends[1]);
     std::vector<std::string> lines;
     OutputStream stream(
-        source, [](std::string_view) {}, [&](std::string_view line) { lines.emplace_back(line); });
+        source, false, [](std::string_view) {}, [&](std::string_view line) { lines.emplace_back(line); });
     const auto send = [&](std::string_view text) {
       for (; !text.empty(); stream.read_some()) {
         const ssize_t count = ::write(target.get(), text.data(), std::min<std::size_t>(text.size(), 4096));

@@ -1,86 +1,53 @@
-#include "run/promises.hpp"
-
-#include <thread>
-
-#include <gmock/gmock.h>
+// What docs/store.md says a run can lose is what the code's constants say.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "base/files.hpp"
-#include "run/runtime_directory.hpp"
+#include "run/recorder.hpp"
+#include "store/store.hpp"
 
 namespace plimsoll::running {
 namespace {
 
-namespace fs = std::filesystem;
-using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::IsEmpty;
-
-class Promises : public testing::Test {
- protected:
-  void SetUp() override { ASSERT_TRUE(base_); }
-  [[nodiscard]] fs::path base() const { return base_->path(); }
-  Result<TemporaryDirectory> base_ = TemporaryDirectory::make();
-};
-
-TEST_F(Promises, OfLivingOwnersAreListed) {
-  const auto mine = RuntimeDirectory::make(base());
-  const auto other = RuntimeDirectory::make(base());
-  ASSERT_TRUE(mine && other);
-  const Promise first{.run = "r1", .devices = {"GPU-a", "MIG-\xff"}, .need = 6 * kGiB};
-  const Promise second{.run = "r2", .devices = {"GPU-a"}, .need = kMiB, .first = 4242};
-  ASSERT_TRUE(note_promise(other->path(), second));
-  ASSERT_TRUE(note_promise(mine->path(), first));
-  EXPECT_THAT(list_promises(base()), ElementsAre(first, second));
-  Promise started = first;
-  started.first = 77;
-  ASSERT_TRUE(note_promise(mine->path(), started));
-  EXPECT_THAT(list_promises(base()), ElementsAre(started, second)) << "replaced, not added";
-  drop_promise(mine->path(), "r1");
-  drop_promise(mine->path(), "r1");
-  EXPECT_THAT(list_promises(base()), ElementsAre(second));
+std::string span_text(std::chrono::milliseconds span) {
+  return span.count() % 1000 == 0 ? fmt::format("{} s", span.count() / 1000)
+                                  : fmt::format("{} ms", span.count());
 }
 
-TEST_F(Promises, OfOthersAreNot) {
-  auto owner = ProcessIdentity::of(::getpid());
-  ASSERT_TRUE(owner);
-  ++owner->start;
-  for (const auto& [directory, text] : {std::pair("1-0", owner->text()), std::pair("2-0", std::string())}) {
-    fs::create_directories(base() / directory);
-    if (!text.empty()) {
-      ASSERT_TRUE(write_file(base() / directory / "owner", text));
-    }
-    ASSERT_TRUE(note_promise(base() / directory, {.run = "r", .devices = {"GPU-a"}, .need = kGiB}));
-  }
-  EXPECT_THAT(list_promises(base()), IsEmpty()) << "an owner that is gone, and none";
-  EXPECT_THAT(list_promises(base() / "absent"), IsEmpty());
+std::string grouped(std::size_t number) {
+  std::string out = fmt::format("{}", number);
+  for (std::size_t at = out.size(); at > 3; at -= 3) out.insert(at - 3, ",");
+  return out;
 }
 
-TEST_F(Promises, ADamagedOneIsNone) {
-  const auto mine = RuntimeDirectory::make(base());
-  ASSERT_TRUE(mine);
-  ASSERT_TRUE(note_promise(mine->path(), {.run = "r1", .devices = {"GPU-a"}, .need = kGiB}));
-  for (const char* text :
-       {"", "{", "[]", "{\"run\": 1}", R"({"run": "x", "devices": [], "need_bytes": -1, "first": 0})"})
-    EXPECT_TRUE(write_file(mine->path() / "promises" / "x.json", text));
-  EXPECT_THAT(list_promises(base()), ElementsAre(testing::Field(&Promise::run, "r1")));
-  EXPECT_FALSE(note_promise(mine->path(), {.run = "../owner", .devices = {}, .need = kGiB}));
-  drop_promise(mine->path(), "../../owner");
-  EXPECT_TRUE(fs::exists(mine->path() / "owner"));
+/// The line of the document's table that begins with these words.
+std::string row_of(const std::string& text, const std::string& words) {
+  const std::size_t at = text.find("\n| " + words);
+  EXPECT_NE(at, std::string::npos) << words;
+  return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
 }
 
-TEST_F(Promises, OneAtATimeLooksAndNotes) {
-  auto held = AdmissionLock::take(base(), 0ms);
-  ASSERT_TRUE(held) << held.error().text();
-  const auto refused = AdmissionLock::take(base(), 0ms);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, Error::Kind::unavailable);
-  // Another waits until it is free; the lock goes with the object.
-  std::thread waiting([&] { EXPECT_TRUE(AdmissionLock::take(base(), 10min)); });
-  held = fail("given back");
-  waiting.join();
-  EXPECT_FALSE(AdmissionLock::take(base() / "absent", 0ms));
+TEST(Promises, OfTheStoresDocumentAreTheRecorders) {
+  const Result<std::string> text = read_file(PLIMSOLL_SOURCE_DIR "/docs/store.md", std::size_t{1} << 20);
+  ASSERT_TRUE(text);
+  const RecorderOptions recorder;
+  const store::OpenOptions store;
+  const auto expect = [&](const std::string& row, const std::string& words) {
+    EXPECT_NE(row.find(words), std::string::npos) << "'" << words << "' is not in: " << row;
+  };
+  const std::string metrics = row_of(*text, "the command's metrics otherwise");
+  expect(metrics, "within the last " + span_text(recorder.metrics_interval));
+  expect(metrics, grouped(recorder.most_pending) + " points");
+  expect(row_of(*text, "samples of the hardware"), "the last " + span_text(recorder.frames_interval));
+  expect(row_of(*text, "status, end and outcome"), "tried again for " + span_text(recorder.patience));
+  expect(*text, "waits up to " + span_text(store.busy_timeout) + " for a lock");
+  expect(*text, "are taken is tried again for " + span_text(recorder.refused.patience));
+}
+
+TEST(Promises, OfTelemetrysDocumentAreTheRecorders) {
+  const Result<std::string> text = read_file(PLIMSOLL_SOURCE_DIR "/docs/telemetry.md", std::size_t{1} << 20);
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find("record, within " + span_text(RecorderOptions().frames_interval)), std::string::npos);
 }
 
 }  // namespace

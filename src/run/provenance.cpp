@@ -121,6 +121,12 @@ void add_environment(const JobSpec& job, const std::vector<std::string>& chosen,
       nlohmann::ordered_json(kept).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+void cut_tags(Provenance& out) {
+  constexpr std::size_t kLongestTag = 8000;  // as MLflow's
+  for (auto& [name, value] : out.tags)
+    if (value.size() > kLongestTag) value = value.substr(0, kLongestTag) + "…";
+}
+
 std::optional<std::string> python_of(const JobSpec& job) {
   // Only what is run anyway: an argument that looks like a Python is not ours to start.
   if (job.command.empty() ||
@@ -145,11 +151,15 @@ Provenance provenance_of(const JobSpec& job, const std::vector<std::string>& var
   out.tags["plimsoll.command"] = nlohmann::json(masked_command(job.command))
                                      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   out.tags["plimsoll.fingerprint"] = fingerprint(job);
-  add_git(directory, out);
   add_environment(job, variables, out);
-  constexpr std::size_t kLongestTag = 8000;  // as MLflow's
-  for (auto& [name, value] : out.tags)
-    if (value.size() > kLongestTag) value = value.substr(0, kLongestTag) + "…";
+  cut_tags(out);
+  return out;
+}
+
+Provenance git_facts(const JobSpec& job) {
+  Provenance out;
+  add_git(job.directory.empty() ? fs::path(".") : job.directory, out);
+  cut_tags(out);
   return out;
 }
 

@@ -16,10 +16,11 @@ struct Provenance {
   std::map<std::string, std::string> files;
 };
 
-/// Host, user, kernel, git revision and diff of the directory, chosen variables of the environment, without
-/// secrets. Asks
-/// `git`, with a time limit; what does not answer is absent.
+/// Host, user, kernel, the command, chosen variables of the environment, without secrets. At once.
 [[nodiscard]] Provenance provenance_of(const JobSpec& job, const std::vector<std::string>& variables);
+
+/// Revision, branch and diff of the directory. Asks `git`, with a time limit; what does not answer is absent.
+[[nodiscard]] Provenance git_facts(const JobSpec& job);
 
 /// `pip freeze` of the Python that the command starts, and its version; nothing where it starts none. Slow (a
 /// second or more), so it is asked while the command runs.

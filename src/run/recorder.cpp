@@ -96,6 +96,7 @@ struct Recorder::State {
   std::vector<Metric> metrics;  // not yet taken by the thread
   std::uint64_t taken = 0;      // the number of the last metric
   std::vector<Finish> finishes;
+  bool weights_due = false;  // a run has come that has one
   std::vector<Finished> finished;
   StoreTroubles troubles;
   std::atomic<std::size_t> waiting = 0;
@@ -364,17 +365,21 @@ struct Recorder::State {
     auto next_samples = Clock::now() + options.frames_interval;
     while (true) {
       bool last = false;
+      bool weights = false;
       {
         std::unique_lock lock(mutex);
         // Asleep until there is something to do; then a moment longer, so that one commit takes many metrics.
         auto until = next_samples;
         if (waiting > 0) until = std::min(until, Clock::now() + options.refused.pause);
-        wake.wait_until(lock, until, [&] { return stopping || !metrics.empty() || !finishes.empty(); });
+        wake.wait_until(lock, until,
+                        [&] { return stopping || weights_due || !metrics.empty() || !finishes.empty(); });
         if (!stopping && (!metrics.empty() || !finishes.empty()))
           wake.wait_for(lock, options.metrics_interval, [&] { return stopping; });
         last = stopping;
+        weights = std::exchange(weights_due, false);
         take_metrics();
       }
+      if (weights) weigh_runs();
       const bool healthy = write_metrics();
       const auto now = Clock::now();
       if (now >= next_samples || last) {
@@ -409,11 +414,11 @@ Recorder::~Recorder() {
 
 void Recorder::begin(int run, std::string id, std::vector<unsigned> gpus, std::optional<SoloProfile> alone,
                      std::string home) {
-  if (alone && state_->sampling != nullptr)
-    for (const unsigned gpu : gpus) state_->sampling->weigh(run, gpu, alone->sm_activity);
   const std::scoped_lock lock(state_->mutex);
+  state_->weights_due = state_->weights_due || alone.has_value();
   state_->runs[run] = {
       .id = std::move(id), .gpus = std::move(gpus), .alone = std::move(alone), .home = std::move(home)};
+  if (state_->weights_due) state_->wake.notify_all();
 }
 
 std::uint64_t Recorder::metric(int run, std::string name, store::Point point,

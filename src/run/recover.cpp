@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "run/outcome.hpp"
 #include "run/process_identity.hpp"
 #include "run/provenance.hpp"
 #include "run/runtime_directory.hpp"
-#include "run/session.hpp"
 #include "run/summary.hpp"
 
 namespace plimsoll::running {
@@ -33,6 +33,13 @@ bool is_lost(const store::Run& run, const std::filesystem::path& root, const std
   // Machines started from one image may have one id: those that also have a name of their own are told apart.
   const auto named = run.tags.find("plimsoll.host");
   return found == Whereabouts::restarted && named != run.tags.end() && named->second == host;
+}
+
+/// Its command was to go on without the one who watched it, and does.
+bool goes_on(const store::Run& run, const std::filesystem::path& root) {
+  const auto asked = run.tags.find(std::string(kIfKilledTag));
+  return asked != run.tags.end() && asked->second == "leave" &&
+         !processes_with(fmt::format("{}={}", kRunVariable, run.id), 0, root).empty();
 }
 
 }  // namespace
@@ -60,6 +67,19 @@ Status mark_lost_runs(store::Store& store, const std::function<void(const std::s
   }
   for (const store::Run& run : *running) {
     if (!is_lost(run, root, host)) continue;
+    if (goes_on(run, root)) {
+      const auto known = run.tags.find("plimsoll.outcome");
+      if (known != run.tags.end() && known->second == kUnwatched) continue;
+      PLIMSOLL_TRY(
+          store.change(run.id, {.tags = {{"plimsoll.outcome", std::string(kUnwatched)},
+                                         {"plimsoll.reason",
+                                          "the plimsoll that watched it was killed; its command goes "
+                                          "on, as was asked for, and nobody sees how"}}}));
+      if (say)
+        say(fmt::format("run {} goes on unwatched; plimsoll stop {} ends it", run.id.substr(0, 8),
+                        run.id.substr(0, 8)));
+      continue;
+    }
     const store::Time end = last_sign(run);
     store::Change change{.status = store::RunStatus::failed, .end = end};
     change.tags["plimsoll.outcome"] = name(Outcome::lost);

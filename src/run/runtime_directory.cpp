@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <thread>
 
 #include <fcntl.h>
@@ -19,6 +20,7 @@ namespace plimsoll::running {
 namespace {
 
 namespace fs = std::filesystem;
+constexpr const char* kSurvival = "survival";
 constexpr std::size_t kLargestNote = std::size_t{4} << 20;
 
 /// Refuses a directory that somebody else made or may write in: sockets and daemons live there.
@@ -81,6 +83,17 @@ std::size_t end_processes(const std::vector<ProcessIdentity>& processes) {
   for (const ProcessIdentity& process : processes)
     if (process.lives()) ::kill(process.pid, SIGKILL);
   return processes.size();
+}
+
+/// Those of its runs that were to go on without the one who watched them, and do.
+std::vector<std::string> survivors_in(const fs::path& directory) {
+  std::error_code ignored;
+  if (!fs::exists(directory / kSurvival, ignored)) return {};
+  std::vector<std::string> runs = lines_of(directory / "runs");
+  std::erase_if(runs, [](const std::string& run) {
+    return processes_with(fmt::format("{}={}", kRunVariable, run)).empty();
+  });
+  return runs;
 }
 
 void clean_directory(const fs::path& directory, Cleaned& cleaned) {
@@ -150,6 +163,26 @@ Status RuntimeDirectory::note_daemon(const ProcessIdentity& daemon) const {
   return append_line(path_ / "daemons", daemon.text());
 }
 
+Status RuntimeDirectory::note_survival() const {
+  return write_file(path_ / kSurvival, "");
+}
+
+std::vector<std::string> noted_runs(const fs::path& directory) {
+  return lines_of(directory / "runs");
+}
+
+std::vector<std::string> surviving_runs(const fs::path& base) {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(base, ignored)) {
+    if (!entry.is_directory(ignored) || entry.is_symlink(ignored)) continue;
+    const auto owner = ProcessIdentity::parse(read_file(entry.path() / "owner", 4096).value_or(""));
+    if (!owner || owner->whereabouts() != Whereabouts::gone) continue;
+    std::ranges::copy(survivors_in(entry.path()), std::back_inserter(out));
+  }
+  return out;
+}
+
 Cleaned clean_up(const fs::path& base) {
   Cleaned cleaned;
   const FileDescriptor lock(::open((base / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -169,7 +202,8 @@ Cleaned clean_up(const fs::path& base) {
       continue;
     abandoned.push_back(entry.path());
   }
-  for (const fs::path& directory : abandoned) clean_directory(directory, cleaned);
+  for (const fs::path& directory : abandoned)
+    if (survivors_in(directory).empty()) clean_directory(directory, cleaned);
   return cleaned;
 }
 

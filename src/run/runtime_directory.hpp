@@ -28,11 +28,20 @@ class RuntimeDirectory {
   /// Notes a run, before it is started, so that its processes can be found after this one's sudden end.
   [[nodiscard]] Status note_run(std::string_view id) const;
   [[nodiscard]] Status note_daemon(const ProcessIdentity& daemon) const;
+  /// What runs here shall go on after this process's sudden end; all of it stays until the last of it has
+  /// ended.
+  [[nodiscard]] Status note_survival() const;
 
  private:
   explicit RuntimeDirectory(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;  // empty after a move
 };
+
+/// The runs that were noted in a directory.
+[[nodiscard]] std::vector<std::string> noted_runs(const std::filesystem::path& directory);
+
+/// Runs that go on although the one who watched them was killed, as they were meant to.
+[[nodiscard]] std::vector<std::string> surviving_runs(const std::filesystem::path& base);
 
 /// What was found of owners that are gone, and ended.
 struct Cleaned {

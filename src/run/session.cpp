@@ -1,70 +1,34 @@
 #include "run/session.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
-#include <iterator>
+#include <list>
 #include <map>
-#include <thread>
 
-#include <sys/prctl.h>
+#include <poll.h>
 
-#include "base/files.hpp"
-#include "base/text.hpp"
-#include "run/client_limits.hpp"
-#include "run/kept_files.hpp"
-#include "run/launch.hpp"
-#include "run/provenance.hpp"
-#include "run/recorder.hpp"
-#include "run/runtime_directory.hpp"
+#include "nvml/library.hpp"
+#include "run/job_hardware.hpp"
+#include "run/job_json.hpp"
 #include "run/signals.hpp"
-#include "store/timestamp.hpp"
+#include "run/supervision.hpp"
+#include "run/supervisor_client.hpp"
 
 namespace plimsoll::running {
 namespace {
 
-using Clock = Watch::Clock;
-using std::chrono::milliseconds;
-
-/// Jobs that start together.
+/// Jobs that start together, under one supervisor.
 struct Workload {
   std::vector<std::size_t> jobs;
-  Sharing sharing = Sharing::naive;
-  std::vector<ChosenDevice> devices;  // of all its jobs
-  bool retry = false;
-  std::optional<Ended> first = {};  // how it ended before it is tried again
-};
-
-/// What is asked once, and told the store, while the command runs: slow questions to Python.
-struct Asking {
-  Provenance answer;
-  std::atomic<bool> done = false;
-  std::jthread thread;
-};
-
-/// Answers that come after their run has ended.
-struct Late {
-  std::string run;
-  std::filesystem::path artifacts;
-  std::unique_ptr<Asking> asking;
-};
-
-struct Running {
-  std::unique_ptr<Watch> watch;
-  Launch launch;
-  Clock::time_point started;
-  std::optional<Ended> ended;  // all processes are gone; the record is being closed
-  std::unique_ptr<Asking> asking;
-  bool client_seen = false;
+  std::vector<ChosenDevice> devices = {};  // of all its jobs
 };
 
 struct Active {
   Workload workload;
-  std::unique_ptr<MpsDaemon> daemon;
-  bool daemon_ended = false;
-  std::vector<Launch> waiting;  // for room
-  std::map<int, Running> running;
-  std::map<std::string, Result<std::string>> proven;
+  SupervisorClient client;
+  std::map<std::string, std::size_t> runs = {};  // those that have started and not ended, with their jobs
+  bool finished = false;
+  bool adopted = false;  // its places among the jobs are those of an earlier session
 };
 
 bool overlap(const std::vector<ChosenDevice>& a, const std::vector<ChosenDevice>& b) {
@@ -73,146 +37,67 @@ bool overlap(const std::vector<ChosenDevice>& a, const std::vector<ChosenDevice>
   });
 }
 
+/// By experiment and workload; a job without one is one by itself.
+std::vector<Workload> workloads_of(const std::vector<JobSpec>& jobs) {
+  std::vector<Workload> out;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::size_t place = out.size();
+    if (!jobs[i].workload.empty())
+      place = places.try_emplace({jobs[i].experiment, jobs[i].workload}, place).first->second;
+    if (place == out.size()) out.emplace_back();
+    out[place].jobs.push_back(i);
+  }
+  return out;
+}
+
+/// Which devices each takes: those that share one run one after the other.
+Status find_devices(const std::vector<JobSpec>& jobs, std::vector<Workload>& workloads) {
+  const auto opened = nvml::open();
+  const auto devices = devices_of(jobs, opened ? opened->get() : nullptr);
+  if (!devices) return std::unexpected(devices.error());
+  for (Workload& workload : workloads)
+    for (const std::size_t job : workload.jobs)
+      for (const ChosenDevice& device : (*devices)[job])
+        if (std::ranges::find(workload.devices, device) == workload.devices.end())
+          workload.devices.push_back(device);
+  return {};
+}
+
 class Session {
  public:
-  Session(const std::vector<JobSpec>& jobs, const SessionOptions& options, const Listener& listener,
-          SignalSource signals, RuntimeDirectory directory)
-      : jobs_(jobs),
-        options_(options),
+  Session(const Order& order, const Listener& listener, const Adopted& adopted, SignalSource signals,
+          std::vector<Workload> workloads)
+      : order_(order),
         listener_(listener),
+        adopted_(adopted),
         signals_(std::move(signals)),
-        directory_(std::move(directory)),
-        output_(options.output_to_error ? STDERR_FILENO : STDOUT_FILENO),
-        error_(STDERR_FILENO) {}
+        pending_(std::move(workloads)) {}
 
-  Status open() {
-    auto first = store::open(options_.store);
-    if (!first) return std::unexpected(std::move(first).error());
-    store_ = *std::move(first);
-    auto second = store::open(options_.store);
-    if (!second) return std::unexpected(std::move(second).error());
-    PLIMSOLL_TRY(recover(*store_, listener_.say));
-    // Two doors to NVML: one for the sampling thread, one for this.
-    if (auto nvml = nvml::open()) nvml_ = *std::move(nvml);
-    if (auto nvml = nvml::open()) sampled_nvml_ = *std::move(nvml);
-    PLIMSOLL_TRY(form_workloads());
-    telemetry::SamplerOptions sampler;
-    sampler.rate = options_.rate;
-    sampler.nvml = sampled_nvml_.get();
-    for (const Workload& workload : pending_)
-      for (const ChosenDevice& device : workload.devices)
-        if (device.number && std::ranges::find(sampler.devices, *device.number) == sampler.devices.end())
-          sampler.devices.push_back(*device.number);
-    sampling_ = std::make_unique<telemetry::SamplingThread>(telemetry::Sampler(sampler), options_.rate);
-    recorder_ = std::make_unique<Recorder>(*std::move(second), sampling_.get());
-    // Orphans of the commands come to this process, which can then tell when the last has ended.
-    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return {};
-  }
-
-  SessionResult run() {
-    while (true) {
-      if (!stopping_) activate_workloads();
-      for (Active& active : active_) start_waiting(active);
-      std::erase_if(active_,
-                    [](const Active& active) { return active.running.empty() && active.waiting.empty(); });
-      if (active_.empty() && not_started_.empty() && (pending_.empty() || stopping_)) break;
+  Result<SessionResult> run() {
+    while (!failure_) {
+      if (!stopping_) activate();
+      if (active_.empty() || failure_) break;
       serve();
     }
-    tell_troubles();
-    // Someone ended all before it was tried again.
-    for (Workload& workload : pending_)
-      if (workload.first) report(*std::move(workload.first));
-    for (Late& late : late_)
-      if (Status told = store_->change(late.run, {.tags = answer_of(*late.asking, late.artifacts)}); !told)
-        warn(
-            fmt::format("the versions of Python and its packages are not recorded: {}", told.error().text()));
-    flush_output();
-    sampling_->stop();
+    // Those that are left when one could not be begun are not left alone.
+    for (Active& active : active_) active.client.send_signal(SIGTERM);
+    while (!active_.empty()) serve();
+    if (failure_ && result_.ended.empty()) return std::unexpected(*std::move(failure_));
     result_.interrupted = stopping_;
-    result_.sampler_cpu_seconds = sampling_->cost().cpu_seconds;
-    result_.frames = sampling_->cost().frames;
     return std::move(result_);
   }
 
  private:
-  /// What is still to be passed on; a reader who has stopped is waited for until somebody ends this program.
-  void flush_output() {
-    bool ended = false;
-    while (!ended && !(output_.is_empty() && error_.is_empty())) {
-      Interests interests;
-      interests.push_back({signals_.descriptor(), POLLIN, [&] {
-                             for (const int signal : signals_.take())
-                               ended = ended || signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
-                           }});
-      output_.collect(interests);
-      error_.collect(interests);
-      wait_on(interests, milliseconds(1000));
-    }
-  }
-
-  /// Waits for the answer, keeps its files, and gives its tags.
-  static std::map<std::string, std::string> answer_of(Asking& asking,
-                                                      const std::filesystem::path& artifacts) {
-    asking.thread.join();
-    for (const auto& [file, contents] : asking.answer.files)
-      static_cast<void>(write_file(artifacts / file, contents));
-    return std::move(asking.answer.tags);
-  }
-
-  void say(const std::string& line) const {
-    if (listener_.say) listener_.say(line);
-  }
-  void warn(const std::string& line) const {
-    if (listener_.warn) listener_.warn(line);
-  }
-  void tell_troubles() {
-    for (const std::string& sentence : recorder_->take_troubles()) warn(sentence);
-  }
-  [[nodiscard]] std::string title(std::size_t job) const {
-    const JobSpec& of = jobs_[job];
-    if (!of.name.empty()) return of.name;
-    return of.command.empty() ? fmt::format("job {}", job + 1) : of.command.front();
-  }
-
-  Result<std::vector<ChosenDevice>> devices_of(const JobSpec& job) const {
-    if (!job.devices.empty()) return choose_devices(nvml_.get(), job.devices);
-    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-    return visible_devices(nvml_.get(),
-                           visible == nullptr ? std::nullopt : std::optional<std::string>(visible));
-  }
-
-  Status form_workloads() {
-    std::map<std::pair<std::string, std::string>, std::size_t> places;
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      const JobSpec& job = jobs_[i];
-      Result<std::vector<ChosenDevice>> devices = devices_of(job);
-      if (!devices) return std::unexpected(std::move(devices).error().within(title(i)));
-      if (job.sharing == Sharing::mps && devices->empty())
-        return std::unexpected(Error{"MPS needs an NVIDIA GPU, and this machine has none", title(i),
-                                     "Mode naive runs without one.", Error::Kind::machine_lacks});
-      std::size_t place = pending_.size();
-      if (!job.workload.empty())
-        place = places.try_emplace({job.experiment, job.workload}, place).first->second;
-      if (place == pending_.size()) pending_.push_back({{}, job.sharing, {}, false, {}});
-      Workload& workload = pending_[place];
-      workload.jobs.push_back(i);
-      for (ChosenDevice& device : *devices)
-        if (std::ranges::find(workload.devices, device) == workload.devices.end())
-          workload.devices.push_back(std::move(device));
-    }
-    return {};
-  }
-
   /// In the order of the file; one passes another only where they share no device.
-  void activate_workloads() {
+  void activate() {
     std::vector<ChosenDevice> taken;
     bool without_device = false;
     for (const Active& active : active_) {
       taken.insert(taken.end(), active.workload.devices.begin(), active.workload.devices.end());
       without_device = without_device || active.workload.devices.empty();
     }
-    for (auto it = pending_.begin(); it != pending_.end();) {
+    for (auto it = pending_.begin(); it != pending_.end() && !failure_;) {
       const bool free = it->devices.empty() ? !without_device : !overlap(it->devices, taken);
       taken.insert(taken.end(), it->devices.begin(), it->devices.end());
       without_device = without_device || it->devices.empty();
@@ -222,157 +107,115 @@ class Session {
       }
       Workload workload = std::move(*it);
       it = pending_.erase(it);
-      activate(std::move(workload));
+      start(std::move(workload));
     }
   }
 
-  void activate(Workload workload) {
-    Active active;
-    active.workload = std::move(workload);
-    std::optional<Error> refused;
-    if (active.workload.sharing == Sharing::mps) {
-      auto daemon = MpsDaemon::start(directory_, active.workload.devices);
-      if (daemon)
-        active.daemon = *std::move(daemon);
-      else
-        refused = std::move(daemon).error();
-    }
-    for (const std::size_t job : active.workload.jobs) {
-      if (refused) {
-        end_unstarted(job, Outcome::refused, refused->text());
-        continue;
+  void start(Workload workload) {
+    for (const std::size_t job : workload.jobs)
+      if (const auto found = adopted_.find(job); found != adopted_.end()) {
+        Result<SupervisorClient> client = SupervisorClient::connect(found->second);
+        if (!client) break;
+        active_.push_back({.workload = std::move(workload), .client = *std::move(client), .adopted = true});
+        return;
       }
-      active.waiting.push_back(prepare(job, active));
-    }
-    if (active.daemon)
-      for (const pid_t server : active.daemon->servers()) sampling_->ignore(server);
-    active_.push_back(std::move(active));
-  }
-
-  Launch prepare(std::size_t index, Active& active) {
-    const JobSpec& job = jobs_[index];
-    Launch launch;
-    launch.job = index;
-    launch.retry = active.workload.retry;
-    launch.devices = devices_of(job).value_or(std::vector<ChosenDevice>{});
-    if (!job.devices.empty())
-      launch.variables.emplace_back("CUDA_VISIBLE_DEVICES", device_list(launch.devices));
-    const bool several = active.workload.jobs.size() > 1;
-    launch.mode = active.daemon ? "mps" : several ? "naive" : "alone";
-    if (!launch.devices.empty()) launch.need = need_of(job, *store_, options_);
-    if (active.daemon) prove_limits(launch, job, *active.daemon, options_, active.proven);
-    return launch;
-  }
-
-  /// What a device has for a job that starts now.
-  [[nodiscard]] std::optional<Room> room_on(const ChosenDevice& device) const {
-    if (!nvml_ || !device.number) return {};
-    const auto memory = nvml_->memory(*device.number);
-    if (!memory) return {};
-    Room room{memory->free, memory->total - memory->reserved.value_or(Bytes())};
-    const auto processes = nvml_->processes(*device.number);
-    for (const Active& active : active_)
-      for (const auto& [number, running] : active.running) {
-        if (!running.launch.need || running.ended || !overlap({device}, running.launch.devices)) continue;
-        Bytes used;
-        if (processes)
-          for (const nvml::Process& process : *processes)
-            if (static_cast<pid_t>(process.pid) == running.watch->pid())
-              used += process.used.value_or(Bytes());
-        if (running.launch.need->bytes > used) room.promised += running.launch.need->bytes - used;
-      }
-    return room;
-  }
-
-  void start_waiting(Active& active) {
-    std::vector<Launch> still;
-    for (Launch& launch : active.waiting) {
-      if (stopping_) continue;  // never started: its row stays as it was
-      if (active.daemon_ended) {
-        end_unstarted(launch.job, Outcome::refused, "the MPS daemon of its workload has ended");
-        continue;
-      }
-      Admission admission = Admission::start;
-      std::optional<Room> room;
-      for (const ChosenDevice& device : launch.devices) {
-        room = room_on(device);
-        admission = std::max(admission, admit(launch.need, room));
-      }
-      if (admission == Admission::start) {
-        start(active, std::move(launch));
-        continue;
-      }
-      const std::string why =
-          fmt::format("needs {} ({}), and {} of {} {}", text(launch.need->bytes), launch.need->source,
-                      text(room->free - room->promised), text(room->total),
-                      admission == Admission::never ? "is all there is" : "are free");
-      if (admission == Admission::never || !options_.wait) {
-        end_unstarted(launch.job, Outcome::refused, why);
-        continue;
-      }
-      if (std::ranges::find(said_waiting_, launch.job) == said_waiting_.end()) {
-        said_waiting_.push_back(launch.job);
-        say(fmt::format("{} waits: it {}", title(launch.job), why));
-      }
-      still.push_back(std::move(launch));
-    }
-    active.waiting = std::move(still);
-  }
-
-  void start(Active& active, Launch launch) {
-    const std::size_t index = launch.job;
-    const JobSpec& job = jobs_[index];
-    Result<std::string> id = create_record(job, launch, *store_, options_, nvml_.get());
-    if (!id) return end_unstarted(index, Outcome::failed, id.error().text());
-    const int number = ++last_number_;
-    Watch::Place place;
-    place.number = number;
-    place.id = *id;
-    place.artifacts = store_->artifacts(*id).value_or(directory_.path());
-    place.socket = directory_.path() / fmt::format("{}.sock", number);
-    place.variables = launch.variables;
-    if (options_.variables_of)
-      std::ranges::copy(options_.variables_of(*id), std::back_inserter(place.variables));
-    place.inherit_input = options_.inherit_input;
-    if (options_.show_output) {
-      place.output = &output_;
-      place.error = options_.output_to_error ? &output_ : &error_;
-    }
-    std::vector<unsigned> gpus;
-    for (const ChosenDevice& device : launch.devices)
-      if (device.number) gpus.push_back(*device.number);
-    std::optional<SoloProfile> alone;
-    if (launch.mode != "alone" && !launch.devices.empty())
-      alone = solo_profile(*store_, fingerprint(job), launch.devices.front().name);
-    if (alone) static_cast<void>(store_->change(*id, {.tags = {{"plimsoll.alone", alone->run}}}));
-    recorder_->begin(number, *id, gpus, alone);
-    if (Status noted = directory_.note_run(*id); !noted) say(noted.error().text());
-    JobSpec wrapped = job;
-    wrapped.command = profiled(options_.profiler, job.command, place.artifacts);
-    Result<std::unique_ptr<Watch>> watch =
-        Watch::start(wrapped, options_.watch, std::move(place), *recorder_);
-    if (!watch) {
-      Ended ended{.job = index,
-                  .run = *id,
-                  .outcome = Outcome::failed,
-                  .reason = watch.error().text(),
-                  .exit_code = 127};
-      recorder_->finish(number, end_of(ended), {}, milliseconds(0));
-      not_started_.emplace(number, std::move(ended));
+    Order order = order_;
+    order.jobs.clear();
+    for (const std::size_t job : workload.jobs) order.jobs.push_back(order_.jobs[job]);
+    Result<SupervisorClient> client = SupervisorClient::launch(order);
+    if (!client) {
+      failure_ = std::move(client).error();
       return;
     }
-    sampling_->watch({number, (*watch)->pid(), gpus});
-    if (listener_.started) listener_.started(index, *id);
-    Running running;
-    running.watch = *std::move(watch);
-    running.launch = std::move(launch);
-    running.started = Clock::now();
-    active.running.emplace(number, std::move(running));
+    active_.push_back({.workload = std::move(workload), .client = *std::move(client)});
   }
 
-  void end_unstarted(std::size_t job, Outcome outcome, const std::string& reason) {
-    Ended ended{.job = job, .outcome = outcome, .reason = reason, .exit_code = 3};
-    report(std::move(ended));
+  void serve() {
+    std::vector<pollfd> descriptors{{signals_.descriptor(), POLLIN, 0}};
+    for (const Active& active : active_) descriptors.push_back({active.client.descriptor(), POLLIN, 0});
+    ::poll(descriptors.data(), descriptors.size(), -1);
+    if (descriptors.front().revents != 0) take_signals();
+    std::size_t place = 1;
+    for (Active& active : active_)
+      if (descriptors[place++].revents != 0) hear(active);
+    active_.remove_if([](const Active& active) { return !active.client.is_open(); });
+  }
+
+  void hear(Active& active) {
+    for (const job::Json& message : active.client.receive()) obey(active, message);
+    if (active.client.is_open()) return;
+    active.client.wait();
+    if (active.finished) return;
+    // It was killed, with what it ran.
+    for (const auto& [run, job] : active.runs)
+      report({.job = job,
+              .run = run,
+              .outcome = Outcome::lost,
+              .reason = "the supervisor of the command was killed; the next start of a run marks its record",
+              .signal = SIGKILL});
+    if (active.runs.empty() && !stopping_)
+      failure_ = Error{"the supervisor of the command ended before it began", {}, {}, Error::Kind::internal};
+  }
+
+  void obey(Active& active, const job::Json& message) {
+    const std::string type = type_of(message);
+    const auto text = [&](const char* key) {
+      const auto found = message.find(key);
+      return found == message.end() ? std::string() : job::text_of(*found).value_or("");
+    };
+    if (type == "say" && listener_.say) listener_.say(text("text"));
+    if (type == "warn" && listener_.warn) listener_.warn(text("text"));
+    if (type == "started") {
+      const std::optional<std::size_t> job = job_of(active, message);
+      if (!job) return;
+      active.runs[text("run")] = *job;
+      if (listener_.started) listener_.started(*job, text("run"));
+    }
+    if (type == "ended") {
+      Result<Ended> ended = read_ended(message);
+      if (!ended) return;
+      if (const auto run = active.runs.find(ended->run); run != active.runs.end()) {
+        ended->job = run->second;
+        active.runs.erase(run);
+      } else if (!active.adopted && ended->job < active.workload.jobs.size()) {  // never started
+        ended->job = active.workload.jobs[ended->job];
+      } else {
+        return;
+      }
+      report(*std::move(ended));
+    }
+    if (type == "failed") {
+      active.finished = true;
+      const auto error = message.find("error");
+      if (error != message.end()) failure_ = read_error(*error);
+    }
+    if (type == "finished") {
+      active.finished = true;
+      std::optional<Error> ignored;
+      const job::Fields fields(message, "finished", ignored);
+      stopping_ = stopping_ || fields.flag("interrupted");
+      result_.frames += fields.natural("frames");
+      result_.sampler_cpu_seconds += fields.not_negative("cpu_seconds");
+    }
+  }
+
+  /// The job that a supervisor says it has started; of one that is adopted, the first of that workload that
+  /// is like it.
+  std::optional<std::size_t> job_of(const Active& active, const job::Json& message) const {
+    if (!active.adopted) {
+      const auto index = message.find("job");
+      if (index == message.end() || !index->is_number_unsigned()) return {};
+      const auto job = index->get<std::size_t>();
+      return job < active.workload.jobs.size() ? std::optional(active.workload.jobs[job]) : std::nullopt;
+    }
+    const auto described = message.find("spec");
+    const Result<JobSpec> spec = described == message.end() ? fail("absent") : read_job_spec(*described);
+    if (!spec) return {};
+    for (const std::size_t job : active.workload.jobs)
+      if (order_.jobs[job] == *spec &&
+          std::ranges::none_of(active.runs, [&](const auto& entry) { return entry.second == job; }))
+        return job;
+    return {};
   }
 
   void report(Ended ended) {
@@ -380,225 +223,38 @@ class Session {
     result_.ended.push_back(std::move(ended));
   }
 
-  /// What a record cannot do without.
-  static store::Change end_of(const Ended& ended) {
-    store::Change change;
-    change.status = status_of(ended.outcome);
-    change.end = store::now();
-    change.tags["plimsoll.outcome"] = name(ended.outcome);
-    if (!ended.reason.empty()) change.tags["plimsoll.reason"] = ended.reason;
-    if (ended.signal != 0)
-      change.tags["plimsoll.signal"] = fmt::format("{}", ended.signal);
-    else
-      change.tags["plimsoll.exit_code"] = fmt::format("{}", ended.exit_code);
-    return change;
-  }
-
-  static store::Change rest_of(const Watch& watch) {
-    store::Change change;
-    change.params = watch.params();
-    if (watch.metrics_dropped() > 0)
-      change.tags["plimsoll.metrics_dropped"] = fmt::format("{}", watch.metrics_dropped());
-    if (watch.metrics_unreadable() > 0)
-      change.tags["plimsoll.metrics_unreadable"] = fmt::format("{}", watch.metrics_unreadable());
-    if (watch.log_failed()) change.tags["plimsoll.log"] = "incomplete: the disk did not take all of it";
-    return change;
-  }
-
-  /// One wait for whatever comes first, and what follows from it.
-  void serve() {
-    Interests interests;
-    interests.push_back({signals_.descriptor(), POLLIN, [this] { take_signals(); }});
-    interests.push_back({recorder_->descriptor(), POLLIN, [this] { recorder_->drain(); }});
-    output_.collect(interests);
-    error_.collect(interests);
-    const auto now = Clock::now();
-    // Someone waits for memory that others, of whom no event comes, may give back.
-    auto until = now + (any_waiting() ? milliseconds(500) : milliseconds(10'000));
-    for (Active& active : active_) {
-      if (active.daemon && !active.daemon_ended)
-        interests.push_back({active.daemon->exit_descriptor(), POLLIN, [] {}});
-      for (auto& [number, running] : active.running) {
-        if (running.ended) continue;
-        running.watch->collect(interests);
-        until = std::min(until, running.watch->next(now));
-        if (!running.asking && !running.client_seen) until = std::min(until, now + milliseconds(1000));
-      }
-    }
-    wait_on(interests, std::chrono::ceil<milliseconds>(until - now));
-    for (Active& active : active_) proceed(active);
-    tell_troubles();
-    take_finished();
-  }
-
-  static void wait_on(const Interests& interests, milliseconds patience) {
-    std::vector<pollfd> descriptors;
-    descriptors.reserve(interests.size());
-    for (const Interest& interest : interests)
-      descriptors.push_back({interest.descriptor, interest.events, 0});
-    ::poll(descriptors.data(), descriptors.size(),
-           static_cast<int>(std::max<std::int64_t>(0, patience.count())));
-    for (std::size_t i = 0; i < descriptors.size(); ++i)
-      if (descriptors[i].revents != 0) interests[i].act();
-  }
-
-  [[nodiscard]] bool any_waiting() const {
-    return std::ranges::any_of(active_, [](const Active& active) { return !active.waiting.empty(); });
-  }
-
-  void proceed(Active& active) {
-    const auto now = Clock::now();
-    if (active.daemon && !active.daemon_ended && active.daemon->has_ended()) {
-      active.daemon_ended = true;
-      say("the MPS daemon has ended; its clients will fail");
-      for (auto& [number, running] : active.running) running.watch->note_daemon_ended();
-    }
-    for (auto& [number, running] : active.running) {
-      if (running.ended) continue;
-      running.watch->acknowledge();
-      ask_about(active, running, now);
-      const bool over = running.watch->proceed(now);
-      for (const pid_t orphan : running.watch->take_orphans()) {
-        sampling_->adopt(number, orphan);
-        if (!over && !stopping_ && running.watch->place().output != nullptr)
-          say(fmt::format("the command has ended, but a process that it started ({}) runs on and is watched",
-                          orphan));
-      }
-      if (over) end(number, running);
-    }
-  }
-
-  /// Slow questions, once the command has run for a moment.
-  void ask_about(Active& active, Running& running, Clock::time_point now) {
-    if (!running.asking && now - running.started > milliseconds(1500)) {
-      running.asking = std::make_unique<Asking>();
-      Asking* asking = running.asking.get();
-      asking->thread = std::jthread([asking, job = running.watch->job()] {
-        asking->answer = python_versions(job);
-        asking->done = true;
-      });
-    }
-    if (active.daemon && !running.client_seen && running.watch->metrics() > 0) {
-      running.client_seen = true;
-      if (const auto clients = active.daemon->ask("ps"))
-        static_cast<void>(
-            store_->change(running.watch->place().id, {.tags = {{"plimsoll.mps.clients", *clients}}}));
-      for (const pid_t server : active.daemon->servers()) sampling_->ignore(server);
-    }
-    if (!active.daemon && running.asking) running.client_seen = true;
-  }
-
-  void end(int number, Running& running) {
-    const Watch& watch = *running.watch;
-    const Evidence evidence = watch.evidence();
-    Ending ending = judge(evidence);
-    Ended ended{.job = running.launch.job,
-                .run = watch.place().id,
-                .outcome = ending.outcome,
-                .reason = std::move(ending.reason),
-                .exit_code = evidence.exit_code,
-                .signal = evidence.signal,
-                .elapsed = Seconds(std::chrono::duration<double>(Clock::now() - running.started).count()),
-                .retried = running.launch.retry};
-    store::Change rest = rest_of(watch);
-    if (running.asking && running.asking->done)
-      rest.tags.merge(answer_of(*running.asking, watch.place().artifacts));
-    else if (running.asking)
-      late_.push_back({watch.place().id, watch.place().artifacts, std::move(running.asking)});
-    sampling_->forget(number);
-    // The sampler reads a run that it is to forget once more; that frame is part of the record.
-    recorder_->finish(number, end_of(ended), std::move(rest),
-                      milliseconds(static_cast<int>(1200 / options_.rate) + 20));
-    for (const std::string& trouble : keep_files(watch.job(), watch.artifacts(), watch.place().artifacts))
-      warn(trouble);
-    if (const std::uint64_t count = watch.metrics_unreadable(); count > 0)
-      warn(
-          fmt::format("{} metric{} that the command printed could not be read and {} not in the record; {}{}",
-                      count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
-                      count == 1 ? "" : "the first: ", watch.first_unreadable()));
-    running.ended = std::move(ended);
-  }
-
-  void take_finished() {
-    for (Recorder::Finished& finished : recorder_->take_finished()) {
-      if (const auto found = not_started_.find(finished.run); found != not_started_.end()) {
-        if (!finished.kept) found->second.unkept = finished.kept.error();
-        report(std::move(found->second));
-        not_started_.erase(found);
-        continue;
-      }
-      for (Active& active : active_) {
-        const auto found = active.running.find(finished.run);
-        if (found == active.running.end()) continue;
-        Ended ended = *std::move(found->second.ended);
-        if (!finished.kept) ended.unkept = finished.kept.error();
-        ended.metrics_lost = finished.metrics_lost + found->second.watch->metrics_dropped();
-        const bool again = options_.retry_out_of_memory && ended.outcome == Outcome::cuda_out_of_memory &&
-                           !ended.retried && !stopping_;
-        if (again) {
-          say(fmt::format("{} ran out of GPU memory; it runs once more, alone", title(ended.job)));
-          Workload again_alone{{ended.job}, Sharing::naive, found->second.launch.devices, true, {}};
-          again_alone.first = std::move(ended);
-          pending_.insert(pending_.begin(), std::move(again_alone));
-        } else {
-          report(std::move(ended));
-        }
-        active.running.erase(found);
-        break;
-      }
-    }
-  }
-
   void take_signals() {
     for (const int signal : signals_.take()) {
       if (signal == SIGCONT) continue;
       if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) stopping_ = true;
-      for (Active& active : active_)
-        for (auto& [number, running] : active.running)
-          if (!running.ended) running.watch->pass_signal(signal);
+      for (Active& active : active_) active.client.send_signal(signal);
       if (signal != SIGTSTP) continue;
       // Stops with them, and lets them go on when it does.
       ::raise(SIGSTOP);
-      for (Active& active : active_)
-        for (auto& [number, running] : active.running)
-          if (!running.ended) running.watch->pass_signal(SIGCONT);
+      for (Active& active : active_) active.client.send_signal(SIGCONT);
     }
   }
 
-  const std::vector<JobSpec>& jobs_;
-  const SessionOptions& options_;
+  const Order& order_;
   const Listener& listener_;
+  const Adopted& adopted_;
   SignalSource signals_;
-  RuntimeDirectory directory_;
-  Passage output_;
-  Passage error_;
-  std::unique_ptr<store::Store> store_;
-  std::unique_ptr<nvml::Library> nvml_;
-  std::unique_ptr<nvml::Library> sampled_nvml_;  // outlives the sampling
-  std::unique_ptr<telemetry::SamplingThread> sampling_;
-  std::unique_ptr<Recorder> recorder_;
   std::vector<Workload> pending_;
-  std::vector<Active> active_;
-  std::vector<Late> late_;
-  std::map<int, Ended> not_started_;  // their records are being closed
-  std::vector<std::size_t> said_waiting_;
-  int last_number_ = 0;
+  std::list<Active> active_;
+  std::optional<Error> failure_;
   bool stopping_ = false;
   SessionResult result_;
 };
 
 }  // namespace
 
-Result<SessionResult> run_session(const std::vector<JobSpec>& jobs, const SessionOptions& options,
-                                  const Listener& listener) {
-  const auto base = RuntimeDirectory::base();
-  if (!base) return std::unexpected(base.error());
+Result<SessionResult> run_session(const Order& order, const Listener& listener, const Adopted& adopted) {
+  std::vector<Workload> workloads = workloads_of(order.jobs);
+  // One alone leaves that to its supervisor.
+  if (workloads.size() > 1) PLIMSOLL_TRY(find_devices(order.jobs, workloads));
   auto signals = SignalSource::open();
   if (!signals) return std::unexpected(std::move(signals).error());
-  auto directory = RuntimeDirectory::make(*base);
-  if (!directory) return std::unexpected(std::move(directory).error());
-  Session session(jobs, options, listener, *std::move(signals), *std::move(directory));
-  PLIMSOLL_TRY(session.open());
+  Session session(order, listener, adopted, *std::move(signals), std::move(workloads));
   return session.run();
 }
 

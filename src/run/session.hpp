@@ -1,5 +1,7 @@
 #pragma once
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +19,7 @@ struct SessionOptions {
   WatchOptions watch = {};
   bool retry_out_of_memory = false;  ///< once more, alone
   bool wait = true;                  ///< for room on the GPU; else a job without room is refused
-  bool show_output = false;          ///< the commands' output on this program's own streams
+  bool show_output = false;          ///< the commands' output on the caller's own streams
   bool output_to_error = false;      ///< all of it on standard error
   bool inherit_input = false;
   Profiler profiler = Profiler::none;
@@ -54,15 +56,20 @@ struct SessionResult {
   bool interrupted = false;
   double sampler_cpu_seconds = 0;
   std::uint64_t frames = 0;
+  bool hangs = false;  ///< something did not answer to the end, and is left to the end of the process
 };
 
-/// Runs jobs, those of one workload together, workloads on the same device one after the other and on
-/// different devices at once, and records each. Fails only where nothing could be begun; how the jobs ended
-/// is the result. Takes over this process's signals while it lasts.
-[[nodiscard]] Result<SessionResult> run_session(const std::vector<JobSpec>& jobs,
-                                                const SessionOptions& options, const Listener& listener);
+struct Order;  // run/supervision.hpp
 
-/// Ends what a killed Plimsoll left behind, and marks its runs in the store as lost.
-[[nodiscard]] Status recover(store::Store& store, const std::function<void(const std::string&)>& say);
+/// Runs jobs, those of one workload together under a supervisor of their own, workloads on the same device
+/// one after the other and on different devices at once. Fails only where nothing could be begun; how the
+/// jobs ended is the result. Takes over this process's signals while it lasts, and passes them on; the
+/// supervisors outlive it.
+///
+/// `adopted`: jobs that an earlier session began and that go on; with all of their workload they are followed
+/// to their end instead of being started.
+using Adopted = std::map<std::size_t, std::filesystem::path>;  // by job: its supervisor's socket
+[[nodiscard]] Result<SessionResult> run_session(const Order& order, const Listener& listener,
+                                                const Adopted& adopted = {});
 
 }  // namespace plimsoll::running

@@ -8,7 +8,7 @@
 
 namespace plimsoll::running {
 
-Result<SignalSource> SignalSource::open() {
+Result<SignalSource> SignalSource::open(bool children) {
   SignalSource out;
   sigset_t taken;
   sigemptyset(&taken);
@@ -19,6 +19,7 @@ Result<SignalSource> SignalSource::open() {
   };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
     if (!ignored(signal)) sigaddset(&taken, signal);
+  if (children) sigaddset(&taken, SIGCHLD);
   if (::pthread_sigmask(SIG_BLOCK, &taken, &out.before_) != 0) return fail("cannot take signals");
   out.active_ = true;
   out.descriptor_ = FileDescriptor(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));

@@ -12,7 +12,8 @@ namespace plimsoll::running {
 /// other thread, so that all of them leave the signals to it.
 class SignalSource {
  public:
-  [[nodiscard]] static Result<SignalSource> open();
+  /// `children`: SIGCHLD, too, for one who reaps what others left behind.
+  [[nodiscard]] static Result<SignalSource> open(bool children = false);
   SignalSource(SignalSource&& other) noexcept
       : descriptor_(std::move(other.descriptor_)),
         before_(other.before_),

@@ -1,9 +1,11 @@
 #include "run/watch.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <system_error>
 
-#include <sys/wait.h>
+#include <fcntl.h>
 
 #include "base/files.hpp"
 #include "run/runtime_directory.hpp"
@@ -16,6 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 constexpr std::size_t kTail = std::size_t{64} << 10;
+constexpr const char* kLogName = "output.log";
+constexpr milliseconds kFollowing{100};        // between two looks into a file that grows
 constexpr std::size_t kMostStatements = 1000;  // params and artifacts of one run
 const store::Description kFromOutput{{}, "the command's output"};
 const store::Description kFromSocket{{}, "the command, by its socket"};
@@ -43,7 +47,7 @@ std::int64_t kernel_memory_kills(const std::filesystem::path& proc, const std::f
 }
 
 Result<std::unique_ptr<Watch>> Watch::start(const JobSpec& job, const WatchOptions& options, Place place,
-                                            Recorder& recorder) {
+                                            Recorder& recorder, Errands& errands) {
   std::vector<MetricPattern> patterns;
   for (const std::string& text : job.metric_patterns) {
     Result<MetricPattern> pattern = MetricPattern::make(text);
@@ -67,11 +71,30 @@ Result<std::unique_ptr<Watch>> Watch::start(const JobSpec& job, const WatchOptio
   child.environment.emplace_back("PLIMSOLL_SOCKET", place.socket.string());
   // Python holds its output back when nobody is at a terminal; metrics would come late, and all at once.
   if (std::getenv("PYTHONUNBUFFERED") == nullptr) child.environment.emplace_back("PYTHONUNBUFFERED", "1");
+  const std::filesystem::path log = place.artifacts / kLogName;
+  FileDescriptor log_end;
+  FileDescriptor read_end;
+  if (options.if_killed == IfKilled::leave) {
+    // A pipe ends with its reader, and who writes into it then ends, too: a file does not.
+    log_end =
+        FileDescriptor(::open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    read_end = FileDescriptor(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!log_end || !read_end)
+      return std::unexpected(Error{fmt::format("cannot write: {}", std::generic_category().message(errno)),
+                                   log.string(),
+                                   {},
+                                   Error::Kind::machine_lacks});
+    child.outlives_caller = true;
+    child.capture_output = false;
+    child.output = log_end.get();
+  }
   const std::int64_t kills = kernel_memory_kills();
   Result<Child> started = Child::start(child);
   if (!started) return std::unexpected(std::move(started).error());
+  if (read_end) started->read_output_from(std::move(read_end));
   std::unique_ptr<Watch> watch(new Watch(job, options, std::move(place), recorder, *std::move(started),
                                          *std::move(socket), std::move(patterns)));
+  if (options.if_killed == IfKilled::end) watch->log_.emplace(errands, log, options.log_limit);
   watch->kernel_kills_before_ = kills;
   *self = watch.get();
   return watch;
@@ -85,21 +108,41 @@ Watch::Watch(JobSpec job, const WatchOptions& options, Place place, Recorder& re
       recorder_(recorder),
       child_(std::move(child)),
       patterns_(std::move(patterns)),
-      log_(place_.artifacts / "output.log", options.log_limit),
       tail_(kTail),
       output_(
-          child_.output(), [this](std::string_view text) { take_text(text, place_.output); },
+          child_.output(), options.if_killed == IfKilled::leave,
+          [this](std::string_view text) { take_text(text, false); },
           [this](std::string_view line) { take_line(line); }),
       error_(
-          child_.error(), [this](std::string_view text) { take_text(text, place_.error); },
+          child_.error(), false, [this](std::string_view text) { take_text(text, true); },
           [this](std::string_view line) { take_line(line); }),
       socket_(std::move(socket)),
       started_(Clock::now()) {}
 
-void Watch::take_text(std::string_view text, Passage* passage) {
-  log_.add(text);
+void Watch::take_text(std::string_view text, bool is_error) {
+  if (log_) log_->add(text);
   tail_.add(text);
-  if (passage != nullptr) passage->add(text);
+  if (Passage* passage = is_error ? place_.error : place_.output; passage != nullptr) passage->add(text);
+  for (const auto& viewer : viewers_) {
+    Passage& passage = is_error ? viewer->error : viewer->output;
+    if (passage.has_room())
+      passage.add(text);  // who looks on holds nobody up, and misses what they do not take
+  }
+}
+
+void Watch::add_viewer(Control::Viewer viewer) {
+  auto outlet = std::make_unique<Outlet>(std::move(viewer));
+  outlet->output.add(tail_.text());
+  viewers_.push_back(std::move(outlet));
+}
+
+void Watch::remove_viewer(int number) {
+  viewers_.remove_if([&](const auto& viewer) { return viewer->number == number; });
+}
+
+bool Watch::viewers_are_served() const {
+  return std::ranges::all_of(
+      viewers_, [](const auto& viewer) { return viewer->output.is_empty() && viewer->error.is_empty(); });
 }
 
 void Watch::take_line(std::string_view line) {
@@ -162,8 +205,15 @@ void Watch::collect_stream(Interests& interests, OutputStream& stream, Passage* 
 }
 
 void Watch::collect(Interests& interests) {
-  collect_stream(interests, output_, place_.output);
-  collect_stream(interests, error_, place_.error);
+  for (const auto& viewer : viewers_) {
+    viewer->output.collect(interests);
+    viewer->error.collect(interests);
+  }
+  if (is_over_) return;
+  if (!follows_file()) {  // of which there is always something to be had
+    collect_stream(interests, output_, place_.output);
+    collect_stream(interests, error_, place_.error);
+  }
   socket_.collect(interests, !recorder_.congested());
   if (!leader_ended_) interests.push_back({child_.exit_descriptor(), POLLIN, [] {}});
 }
@@ -180,9 +230,10 @@ std::string Watch::mark() const {
 /// True where none is left.
 bool Watch::look_for_orphans(Clock::time_point now) {
   next_look_ = now + milliseconds(200);
-  // Those that were handed to this process as their reaper, and have ended.
-  std::erase_if(orphans_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
   const auto living = processes_with(mark(), child_.pid());
+  std::erase_if(orphans_, [&](pid_t pid) {
+    return std::ranges::none_of(living, [&](const ProcessIdentity& process) { return process.pid == pid; });
+  });
   for (const ProcessIdentity& process : living)
     if (std::ranges::find(orphans_, process.pid) == orphans_.end()) {
       orphans_.push_back(process.pid);
@@ -193,6 +244,11 @@ bool Watch::look_for_orphans(Clock::time_point now) {
 
 bool Watch::proceed(Clock::time_point now) {
   const bool ended = child_.has_ended();  // asked first: what ended in time has not reached the limit
+  if (follows_file() && (ended || now >= next_read_) &&
+      (place_.output == nullptr || place_.output->has_room())) {
+    output_.read_some();
+    next_read_ = now + kFollowing;
+  }
   if ((!ended || leader_ended_) && job_.time_limit && !stopped_ &&
       now - started_ >= std::chrono::duration<double>(job_.time_limit->value()))
     stop(StopCause::time_limit, SIGTERM, now);
@@ -218,8 +274,8 @@ bool Watch::proceed(Clock::time_point now) {
   output_.finish();
   error_.finish();
   socket_.drain();
-  log_.finish();
-  log_failed_ = log_.failed();
+  if (log_) log_->finish();
+  is_over_ = true;
   if (!none_left) child_.reap();  // they are left alone: nobody signals the group again
   return true;
 }
@@ -231,6 +287,7 @@ Watch::Clock::time_point Watch::next(Clock::time_point now) const {
                                        std::chrono::duration<double>(job_.time_limit->value())));
   if (kill_at_ && !killed_) out = std::min(out, *kill_at_);
   if (leader_ended_) out = std::min(out, next_look_);
+  if (follows_file()) out = std::min(out, next_read_);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,7 +10,10 @@
 #include <vector>
 
 #include "run/child.hpp"
+#include "run/control.hpp"
+#include "run/errands.hpp"
 #include "run/job.hpp"
+#include "run/log_writer.hpp"
 #include "run/metric_socket.hpp"
 #include "run/outcome.hpp"
 #include "run/output_stream.hpp"
@@ -24,9 +28,16 @@ enum class Orphans {
   leave,  ///< nobody watches them any longer
 };
 
+/// What becomes of a command when the process that watches it is killed.
+enum class IfKilled {
+  end,    ///< the kernel ends it, politely; the next start of a run ends it firmly
+  leave,  ///< it runs on, unwatched; its output goes into its log
+};
+
 struct WatchOptions {
   std::chrono::milliseconds grace = std::chrono::seconds(10);  ///< between asking to end and ending
   Orphans orphans = Orphans::wait;
+  IfKilled if_killed = IfKilled::end;
   std::uint64_t log_limit = std::uint64_t{64} << 20;
 };
 
@@ -46,7 +57,8 @@ class Watch {
   };
 
   [[nodiscard]] static Result<std::unique_ptr<Watch>> start(const JobSpec& job, const WatchOptions& options,
-                                                            Place place, Recorder& recorder);
+                                                            Place place, Recorder& recorder,
+                                                            Errands& errands);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -67,11 +79,20 @@ class Watch {
   void kill();
   void note_daemon_ended() { daemon_ended_ = true; }
 
+  /// Its output goes to one more, from the last of what there was on.
+  void add_viewer(Control::Viewer viewer);
+  void remove_viewer(int number);
+  /// Nobody who looks on has still to be given anything.
+  [[nodiscard]] bool viewers_are_served() const;
+  /// The one who was shown the output has gone.
+  void show_nobody() { place_.output = place_.error = nullptr; }
+
   /// After the end.
   [[nodiscard]] Evidence evidence() const;
   [[nodiscard]] const std::map<std::string, std::string>& params() const { return params_; }
   [[nodiscard]] const std::vector<std::string>& artifacts() const { return artifacts_; }
-  [[nodiscard]] bool log_failed() const { return log_failed_; }
+  [[nodiscard]] bool log_is_finished() const { return !log_ || log_->is_finished(); }
+  [[nodiscard]] bool log_failed() const { return log_ && log_->failed(); }
   [[nodiscard]] std::uint64_t metrics() const { return metrics_; }
   [[nodiscard]] std::uint64_t metrics_dropped() const { return metrics_dropped_; }
   /// Metrics in the output that could not be read, and what was wrong with the first.
@@ -81,9 +102,24 @@ class Watch {
   [[nodiscard]] std::vector<pid_t> take_orphans();
 
  private:
+  /// Where the output is passed on to one who looks on.
+  struct Outlet {
+    Outlet(Control::Viewer viewer)
+        : number(viewer.number),
+          output_end(std::move(viewer.output)),
+          error_end(std::move(viewer.error)),
+          output(output_end.get()),
+          error(error_end.get()) {}
+    int number;
+    FileDescriptor output_end;
+    FileDescriptor error_end;
+    Passage output;
+    Passage error;
+  };
   Watch(JobSpec job, const WatchOptions& options, Place place, Recorder& recorder, Child child,
         MetricSocket socket, std::vector<MetricPattern> patterns);
-  void take_text(std::string_view text, Passage* passage);
+  void take_text(std::string_view text, bool is_error);
+  [[nodiscard]] bool follows_file() const { return options_.if_killed == IfKilled::leave; }
   void take_line(std::string_view line);
   std::uint64_t take_statement(const Statement& statement, const store::Description& description);
   std::uint64_t take_metric(const MetricLine& line, const store::Description& description);
@@ -98,7 +134,8 @@ class Watch {
   Recorder& recorder_;
   Child child_;
   std::vector<MetricPattern> patterns_;
-  LogFile log_;
+  std::optional<LogWriter> log_;  // none where the command writes it itself
+  std::list<std::unique_ptr<Outlet>> viewers_;
   Tail tail_;
   OutputStream output_;
   OutputStream error_;
@@ -110,9 +147,10 @@ class Watch {
   bool killed_ = false;
   bool leader_ended_ = false;
   bool daemon_ended_ = false;
-  bool log_failed_ = false;
+  bool is_over_ = false;
   int interrupts_ = 0;
   Clock::time_point next_look_ = {};
+  Clock::time_point next_read_ = {};
   std::vector<pid_t> orphans_;
   std::vector<pid_t> new_orphans_;
   std::map<std::string, std::string> params_;

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <ctime>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -40,12 +41,14 @@ struct SamplingThread::State {
         capacity(std::max<std::size_t>(most, 1)) {}
 
   void run();
+  void tell(std::function<void(Sampler&)> change);
+  /// Waits until a frame is due, and does what is told meanwhile; true where it is the last.
+  bool wait_until(Clock::time_point due);
   void read_frame(bool late, bool last);
   /// `late`: more than one and a half periods after the one before.
   void keep(Frame frame, bool late);
 
-  // Held while a frame is read: those who watch wait for it, those who take do not.
-  std::mutex sampling;
+  // The thread's own.
   Sampler sampler;
   std::size_t series_told = 0;
 
@@ -59,6 +62,7 @@ struct SamplingThread::State {
   std::mutex stopping;
   std::condition_variable wake;
   bool stop = false;
+  std::vector<std::function<void(Sampler&)>> changes;  ///< told, not yet done
 
   Clock::duration period;
   std::size_t capacity;
@@ -85,32 +89,40 @@ void SamplingThread::State::keep(Frame frame, bool late) {
 }
 
 void SamplingThread::State::read_frame(bool late, bool last) {
-  Frame frame;
-  {
-    const std::lock_guard lock(sampling);
-    if (last) sampler.all_due();
-    const double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
-    frame = sampler.sample(microseconds_since_1970(), elapsed);
-    const std::vector<Series>& known = sampler.series();
-    if (series_told < known.size()) {
-      const std::lock_guard keeping_lock(keeping);
-      for (; series_told < known.size(); ++series_told) new_series.push_back(known[series_told]);
-    }
+  if (last) sampler.all_due();
+  const double elapsed = std::chrono::duration<double>(Clock::now() - began).count();
+  Frame frame = sampler.sample(microseconds_since_1970(), elapsed);
+  const std::vector<Series>& known = sampler.series();
+  if (series_told < known.size()) {
+    const std::lock_guard lock(keeping);
+    for (; series_told < known.size(); ++series_told) new_series.push_back(known[series_told]);
   }
   keep(std::move(frame), late);
   ++frames_read;
   cpu_seconds = thread_seconds();
 }
 
+bool SamplingThread::State::wait_until(Clock::time_point due) {
+  for (;;) {
+    std::vector<std::function<void(Sampler&)>> told;
+    bool last = false;
+    bool is_due = false;
+    {
+      std::unique_lock lock(stopping);
+      is_due = !wake.wait_until(lock, due, [this] { return stop || !changes.empty(); });
+      told = std::exchange(changes, {});
+      last = stop;
+    }
+    for (const auto& change : told) change(sampler);
+    if (last || is_due || Clock::now() >= due) return last;
+  }
+}
+
 void SamplingThread::State::run() {
   Clock::time_point due = began;
   std::optional<Clock::time_point> previous;
   for (;;) {
-    bool last = false;
-    {
-      std::unique_lock lock(stopping);
-      last = wake.wait_until(lock, due, [this] { return stop; });
-    }
+    const bool last = wait_until(due);
     const Clock::time_point now = Clock::now();
     read_frame(previous && now - *previous > period * 3 / 2, last);
     previous = now;
@@ -134,29 +146,32 @@ SamplingThread::~SamplingThread() {
   stop();
 }
 
+void SamplingThread::State::tell(std::function<void(Sampler&)> change) {
+  {
+    const std::lock_guard lock(stopping);
+    changes.push_back(std::move(change));
+  }
+  wake.notify_one();
+}
+
 void SamplingThread::watch(const Watched& watched) {
-  const std::lock_guard lock(state_->sampling);
-  state_->sampler.watch(watched);
+  state_->tell([watched](Sampler& sampler) { sampler.watch(watched); });
 }
 
 void SamplingThread::adopt(int run, pid_t orphan) {
-  const std::lock_guard lock(state_->sampling);
-  state_->sampler.adopt(run, orphan);
+  state_->tell([run, orphan](Sampler& sampler) { sampler.adopt(run, orphan); });
 }
 
 void SamplingThread::forget(int run) {
-  const std::lock_guard lock(state_->sampling);
-  state_->sampler.forget(run);
+  state_->tell([run](Sampler& sampler) { sampler.forget(run); });
 }
 
 void SamplingThread::weigh(int run, unsigned gpu, std::optional<double> weight) {
-  const std::lock_guard lock(state_->sampling);
-  state_->sampler.weigh(run, gpu, weight);
+  state_->tell([run, gpu, weight](Sampler& sampler) { sampler.weigh(run, gpu, weight); });
 }
 
 void SamplingThread::ignore(pid_t server) {
-  const std::lock_guard lock(state_->sampling);
-  state_->sampler.ignore(server);
+  state_->tell([server](Sampler& sampler) { sampler.ignore(server); });
 }
 
 SamplingThread::Taken SamplingThread::take() {

@@ -32,6 +32,8 @@ class SamplingThread {
   SamplingThread(const SamplingThread&) = delete;
   SamplingThread& operator=(const SamplingThread&) = delete;
 
+  // What is told to the sampler is done by its thread, in that order: nobody waits for a driver that does not
+  // answer.
   void watch(const Watched& watched);
   void adopt(int run, pid_t orphan);
   void forget(int run);  ///< the next frame still has its last values

@@ -81,6 +81,15 @@ class Machine:
         path.write_text(text)
         return [sys.executable, str(path)]
 
+    def supervisors(self):
+        """The processes that watch commands, by their directories."""
+        return [int((folder / "owner").read_text().split()[0]) for folder in self.leftovers() if (folder / "owner").exists()]
+
+    def supervisor(self):
+        """The only one."""
+        pid, = wait_for(self.supervisors)
+        return pid
+
     def leftovers(self):
         """Directories of sessions that are still there."""
         base = self.runtime / "plimsoll"

@@ -155,11 +155,11 @@ def test_kill_9_of_the_mps_daemon(gpus):
     assert not gpus.leftovers()
 
 
-def test_kill_9_of_plimsoll_leaves_no_daemon_after_the_next_start(gpus):
+def test_kill_9_of_the_supervisor_leaves_no_daemon_after_the_next_start(gpus):
     process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sleep", "1000")
     (daemon, server), = wait_for(lambda: daemons(gpus))
     wait_for(lambda: gpus.runs() if (gpus.folder / "store.db").exists() else None)
-    process.kill()
+    os.kill(gpus.supervisor(), signal.SIGKILL)
     process.wait()
     assert gpus.run("--", "true").code == 0
     wait_for(lambda: not is_alive(daemon) and not is_alive(server))

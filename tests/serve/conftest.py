@@ -2,20 +2,21 @@
 import json
 import os
 import pathlib
-import pwd
-import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.parse
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fixtures"))
+from postgres_server import Postgres, pg_programs  # noqa: E402
+
 BINARY = os.environ["PLIMSOLL_BINARY"]
 # How many acknowledged metrics are a million; scripts/sanitized_tests asks for fewer, since all is slower there.
 MILLION = int(os.environ.get("PLIMSOLL_TEST_MILLION", 1_000_000))
-UNPACKED = pathlib.Path(__file__).resolve().parents[2] / "build" / "unpacked"
 
 
 class Served:
@@ -45,47 +46,6 @@ class Served:
         self.process.stdout.close()
         self.process.stderr.close()
         return self.process.returncode
-
-
-class Postgres:
-    """A PostgreSQL of this test's own, reached over a Unix socket."""
-
-    def __init__(self, folder):
-        self.data = folder / "pg"
-        self.socket = folder
-        self.user = {}
-        if os.geteuid() == 0:  # the server refuses to be root's; one that is only unpacked has no user of its own
-            user = next(u for name in ("postgres", "nobody") for u in pwd.getpwall() if u.pw_name == name)
-            os.chown(folder, user.pw_uid, user.pw_gid)
-            self.user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        programs = pg_programs()
-        libraries = [str(p) for place in ("usr/lib", "lib") for p in (UNPACKED / place).glob("*-linux-gnu")]
-        self.environment = {**os.environ, **({"LD_LIBRARY_PATH": ":".join(libraries)} if programs.startswith(str(UNPACKED)) else {})}
-        self.control = os.path.join(programs, "pg_ctl")
-        self.call(os.path.join(programs, "initdb"), "-D", self.data, "-A", "trust", "-U", "plimsoll", "-N", "-E", "UTF8",
-                  "--locale=C")
-        self.start()
-        self.url = f"postgresql:///postgres?host={self.socket}&user=plimsoll"
-
-    def call(self, *words):
-        subprocess.run([*map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/", env=self.environment, **self.user)
-
-    def start(self):
-        self.call(self.control, "-D", self.data, "-w", "-s", "-l", self.socket / "pg.log",
-                  "-o", f"-k {self.socket} -c listen_addresses='' -c fsync=off", "start")
-
-    def stop(self):
-        """At once, as in a crash; what was committed is recovered when it starts again."""
-        self.call(self.control, "-D", self.data, "-m", "immediate", "-s", "stop")
-
-
-def pg_programs():
-    """The folder with initdb and pg_ctl; None where there is none."""
-    found = shutil.which("initdb")
-    folders = [os.path.dirname(found)] if found else []
-    for root in (pathlib.Path("/"), UNPACKED):  # installed, or unpacked by scripts/bootstrap
-        folders += sorted((str(p) for p in root.glob("usr/lib/postgresql/*/bin")), reverse=True)
-    return next((f for f in folders if os.path.exists(os.path.join(f, "pg_ctl"))), None)
 
 
 @pytest.fixture

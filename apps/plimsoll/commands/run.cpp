@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -13,14 +14,16 @@
 #include "base/text.hpp"
 #include "command.hpp"
 #include "forward/server_address.hpp"
-#include "interruption.hpp"
 #include "json_output.hpp"
-#include "live_forward.hpp"
-#include "private_server.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
 #include "run/secrets.hpp"
 #include "run/session.hpp"
+#include "run/supervision.hpp"
+#include "run/supervisor_client.hpp"
+#include "run_ends.hpp"
+#include "store/store.hpp"
+#include "supervised_runs.hpp"
 #include "telemetry/sampler.hpp"
 
 namespace plimsoll {
@@ -55,7 +58,9 @@ struct RunOptions {
   std::string profiler = "none";
   std::string mlflow_uri;
   running::SessionOptions session;
+  std::string if_killed = "end";
   bool no_wait = false;
+  bool detach = false;
   bool quiet = false;
   bool show_output = false;
   bool no_mlflow = false;
@@ -145,23 +150,15 @@ Result<running::SessionOptions> session_options(const RunOptions& options) {
   session.watch.orphans = options.orphans == "end"     ? running::Orphans::end
                           : options.orphans == "leave" ? running::Orphans::leave
                                                        : running::Orphans::wait;
+  session.watch.if_killed = options.if_killed == "leave" ? running::IfKilled::leave : running::IfKilled::end;
   return session;
 }
 
 nlohmann::ordered_json to_json(const Ended& ended, const JobSpec& job) {
-  nlohmann::ordered_json out;
-  out["run"] = ended.run.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(ended.run);
+  nlohmann::ordered_json out = end_json(ended);
   out["name"] = job.name;
   out["experiment"] = job.experiment;
   out["workload"] = job.workload;
-  out["outcome"] = running::name(ended.outcome);
-  out["reason"] = ended.reason;
-  out["exit_code"] = ended.signal == 0 ? nlohmann::ordered_json(ended.exit_code) : nlohmann::ordered_json();
-  out["signal"] = ended.signal != 0 ? nlohmann::ordered_json(ended.signal) : nlohmann::ordered_json();
-  out["seconds"] = ended.elapsed.value();
-  out["retried"] = ended.retried;
-  out["recorded"] = !ended.unkept;
-  out["metrics_lost"] = ended.metrics_lost;
   return out;
 }
 
@@ -174,107 +171,65 @@ nlohmann::ordered_json to_json(const running::SessionResult& result, const std::
   return out;
 }
 
-/// The command's own code, as it would have been without Plimsoll; 128 + N for a signal, as a shell says it.
-int exit_code_of(const Ended& ended) {
-  switch (ended.outcome) {
-    case Outcome::time_limit: return 124;  // as timeout(1)
-    case Outcome::epoch_limit: return 0;
-    default: return ended.signal != 0 ? 128 + ended.signal : ended.exit_code;
-  }
-}
-
-std::string first_line(const std::string& text) {
-  return printable(text.substr(0, text.find('\n')));
-}
-
-/// A message must end no command: not where nobody reads it any more, and not where its reader has stopped.
-void tell(const std::string& line) {
-  const std::string text = fmt::format("plimsoll: {}\n", line);
-  pollfd ready{STDERR_FILENO, POLLOUT, 0};
-  if (::poll(&ready, 1, 1000) <= 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
-void tell_end(const Ended& ended, const std::string& title) {
-  std::string line = fmt::format("{}: {}", printable(title), running::name(ended.outcome));
-  if (ended.elapsed.value() > 0) line += fmt::format(" after {}", text(ended.elapsed));
-  if (!ended.run.empty()) line += fmt::format(" (run {})", ended.run.substr(0, 8));
-  if (ended.outcome != Outcome::finished && !ended.reason.empty()) line += ": " + first_line(ended.reason);
-  tell(line);
-  if (ended.unkept) {
-    tell(fmt::format("the end of the record was not kept: {}", printable(ended.unkept->text())));
-    if (!ended.unkept->hint.empty()) tell(printable(ended.unkept->hint));
-  }
-  if (ended.metrics_lost > 0)
-    tell(fmt::format("{} of its metrics were not kept: the store did not take them", ended.metrics_lost));
-}
-
 /// Whether its end must be told even where little is said.
 bool needs_telling(const Ended& ended) {
   return ended.unkept || ended.metrics_lost > 0;
 }
 
-/// What the commands log to MLflow shall land in their runs. Where the user has a server of their own, they
-/// log there as ever, unless their runs are sent on; and no command fails for lack of one.
-std::optional<PrivateServer> serve_commands(const RunOptions& options) {
-  if (options.no_mlflow) return std::nullopt;
-  if (const char* theirs = std::getenv("MLFLOW_TRACKING_URI");
-      theirs != nullptr && *theirs != '\0' && options.mlflow_uri.empty()) {
-    if (!options.quiet)
-      tell("MLFLOW_TRACKING_URI is set: what the command logs to MLflow goes there, not into this run");
-    return std::nullopt;
-  }
-  Result<PrivateServer> server = PrivateServer::start(options.session.store);
-  if (!server) {
-    tell(fmt::format("MLflow's client cannot log into this run: {}", printable(server.error().text())));
-    return std::nullopt;
-  }
-  return std::move(*server);
+running::Order order_of(const RunOptions& options, std::vector<JobSpec> jobs,
+                        running::SessionOptions session) {
+  return {.jobs = std::move(jobs),
+          .options = std::move(session),
+          .mlflow_uri = options.mlflow_uri,
+          .no_mlflow = options.no_mlflow,
+          .quiet = options.quiet};
 }
 
-/// run_session, and its runs sent to an MLflow server beside it.
-Result<running::SessionResult> run_forwarded(const RunOptions& options, const forward::ServerAddress& address,
-                                             const std::vector<JobSpec>& jobs,
-                                             const running::SessionOptions& session,
-                                             const running::Listener& listener,
-                                             std::optional<PrivateServer>& server) {
-  // Held from here on, so that no signal ends us between the commands' end and the last of the sending.
-  Result<running::SignalSource> signals = running::SignalSource::open();
-  if (!signals) return std::unexpected(std::move(signals).error());
-  LiveForward forward({.server = address, .store = options.session.store, .say = listener.say, .warn = tell});
-  running::Listener watched = listener;
-  watched.started = [&](std::size_t job, const std::string& run) {
-    forward.add(run);
-    if (listener.started) listener.started(job, run);
-  };
-  watched.ended = [&](const Ended& ended) {
-    forward.ended(ended.run);
-    if (listener.ended) listener.ended(ended);
-  };
-  Result<running::SessionResult> result = running::run_session(jobs, session, watched);
-  if (!result) return result;
-  server.reset();  // what it had taken is in the store now
-  Interruption interruption(std::move(*signals));
-  forward.finish(interruption);
-  return result;
+/// So that an address that cannot be one is told before anything starts.
+Status check_address(const RunOptions& options) {
+  if (options.mlflow_uri.empty()) return {};
+  auto parsed = forward::parse_address(options.mlflow_uri, forward::credentials_of_environment());
+  if (!parsed) return std::unexpected(std::move(parsed).error().within("--mlflow-uri"));
+  return {};
 }
 
-/// run_session, with a server for the commands while it lasts.
-Result<running::SessionResult> run_served(const RunOptions& options, const std::vector<JobSpec>& jobs,
-                                          running::SessionOptions session,
-                                          const running::Listener& listener) {
-  std::optional<forward::ServerAddress> address;
-  if (!options.mlflow_uri.empty()) {
-    Result<forward::ServerAddress> parsed =
-        forward::parse_address(options.mlflow_uri, forward::credentials_of_environment());
-    if (!parsed) return std::unexpected(std::move(parsed).error().within("--mlflow-uri"));
-    address = std::move(*parsed);
+/// Comes back once the command has started, or will not.
+Result<int> run_detached(const RunOptions& options, const JobSpec& job, running::SessionOptions session) {
+  Result<running::SupervisorClient> client =
+      running::SupervisorClient::launch(order_of(options, {job}, std::move(session)));
+  if (!client) return std::unexpected(std::move(client).error());
+  while (client->is_open()) {
+    pollfd ready{client->descriptor(), POLLIN, 0};
+    ::poll(&ready, 1, -1);
+    for (const job::Json& message : client->receive()) {
+      const std::string type = running::type_of(message);
+      const auto text = [&](const char* key) {
+        const auto found = message.find(key);
+        return found == message.end() ? std::string() : job::text_of(*found).value_or("");
+      };
+      if (type == "warn" || (type == "say" && !options.quiet)) tell(printable(text("text")));
+      if (type == "failed" && message.contains("error"))
+        return std::unexpected(running::read_error(message["error"]));
+      if (type == "ended") {
+        const Result<Ended> ended = running::read_ended(message);
+        if (!ended) continue;
+        tell_end(*ended, job.command.front());
+        if (options.json) print_json(end_json(*ended));
+        return exit_code_of(*ended);
+      }
+      if (type != "started") continue;
+      const std::string run = text("run");
+      if (options.json)
+        print_json(nlohmann::ordered_json{{"run", run}});
+      else
+        fmt::print("{}\n", run);
+      if (!options.quiet)
+        tell(fmt::format("it goes on by itself: plimsoll attach {}, plimsoll stop {}", run.substr(0, 8),
+                         run.substr(0, 8)));
+      return 0;
+    }
   }
-  std::optional<PrivateServer> server = serve_commands(options);
-  const PrivateServer* const serving = server ? &*server : nullptr;
-  if (serving) session.variables_of = [serving](const std::string& run) { return serving->variables(run); };
-  if (!address) return running::run_session(jobs, session, listener);
-  return run_forwarded(options, *address, jobs, session, listener, server);
+  return std::unexpected(Error{"the supervisor of the command was killed", {}, {}, Error::Kind::unavailable});
 }
 
 Result<int> run_command(const RunOptions& options, const std::vector<std::string>& words) {
@@ -284,6 +239,8 @@ Result<int> run_command(const RunOptions& options, const std::vector<std::string
   auto session = session_options(options);
   if (!session) return std::unexpected(std::move(session).error());
   PLIMSOLL_TRY(running::check_profiler(session->profiler, job.command));
+  PLIMSOLL_TRY(check_address(options));
+  if (options.detach) return run_detached(options, job, *std::move(session));
   session->show_output = true;
   session->output_to_error = options.json;
   // A terminal belongs to one group of processes; a command in a group of its own would be stopped when it
@@ -297,7 +254,7 @@ Result<int> run_command(const RunOptions& options, const std::vector<std::string
     if (!options.quiet || needs_telling(ended) || ended.run.empty() || ended.exit_code == 127)
       tell_end(ended, words.front());
   };
-  const auto result = run_served(options, jobs, *session, listener);
+  const auto result = running::run_session(order_of(options, jobs, *session), listener);
   if (!result) return std::unexpected(result.error());
   if (options.json) print_json(to_json(*result, jobs));
   return result->ended.empty() ? 130 : exit_code_of(result->ended.front());
@@ -376,16 +333,62 @@ Error all_of(const std::vector<Error>& errors, const std::string& path) {
                path};
 }
 
+/// Runs that go on, with their supervisors' sockets.
+std::map<std::string, std::filesystem::path> runs_going_on() {
+  std::map<std::string, std::filesystem::path> out;
+  if (const Result<std::vector<SupervisedRun>> runs = supervised_runs())
+    for (const SupervisedRun& run : *runs)
+      if (!run.socket.empty()) out.emplace(run.id, run.socket);
+  return out;
+}
+
+/// What became of jobs that the file says are running and that run no more: whoever started them did not see
+/// their end.
+void settle_rows(running::JobsFile& file, const std::map<std::string, std::filesystem::path>& going_on,
+                 const std::string& where) {
+  std::unique_ptr<store::Store> store;
+  for (std::size_t i = 0; i < file.jobs.size(); ++i) {
+    JobRow& row = file.jobs[i];
+    if (row.status != "RUNNING" || row.run.empty() || going_on.contains(row.run)) continue;
+    if (!store) {
+      auto opened = store::open(where, {.create = false});
+      if (!opened) return;
+      store = *std::move(opened);
+    }
+    const Result<store::Run> run = store->find(row.run);
+    if (!run || run->status == store::RunStatus::running) continue;
+    const auto tag = run->tags.find("plimsoll.outcome");
+    const auto outcome = tag == run->tags.end() ? std::nullopt : running::outcome_named(tag->second);
+    if (!outcome) continue;
+    row.status = file_status(*outcome);
+    if (Status written = running::write_status(file, i); !written) tell(printable(written.error().text()));
+  }
+}
+
 Result<int> run_file(const RunOptions& options, const std::string& path) {
+  if (options.detach) {
+    Error error{"--detach is for one command", path};
+    error.hint =
+        "Of a jobs file every workload has a supervisor of its own, which outlives this program; a second "
+        "start goes on with them.";
+    return std::unexpected(std::move(error));
+  }
+  PLIMSOLL_TRY(check_address(options));
   auto file = running::read_jobs(path);
   if (!file) return std::unexpected(all_of(file.error(), path));
+  const std::map<std::string, std::filesystem::path> going_on = runs_going_on();
+  settle_rows(*file, going_on, options.session.store);
   std::vector<JobSpec> due;
   std::vector<std::size_t> places;
+  running::Adopted adopted;
   for (std::size_t i = 0; i < file->jobs.size(); ++i) {
     PLIMSOLL_TRY(apply(options, file->jobs[i].spec));
     if (!is_due(file->jobs[i], options.rerun)) continue;
     due.push_back(file->jobs[i].spec);
     places.push_back(i);
+    if (const auto found = going_on.find(file->jobs[i].run);
+        found != going_on.end() && file->jobs[i].status == "RUNNING")
+      adopted.emplace(due.size() - 1, found->second);
   }
   if (!options.quiet) tell(plan_of(*file, due.size(), options.rerun));
   auto session = session_options(options);
@@ -412,7 +415,7 @@ Result<int> run_file(const RunOptions& options, const std::string& path) {
     if (!options.quiet || needs_telling(ended)) tell_end(ended, title(ended.job));
     write_back(ended.job, file_status(ended.outcome), ended.run);
   };
-  const auto result = run_served(options, due, *session, listener);
+  const auto result = running::run_session(order_of(options, due, *session), listener, adopted);
   if (!result) return std::unexpected(result.error());
   if (options.json) {
     nlohmann::ordered_json out = to_json(*result, due);
@@ -481,6 +484,15 @@ void add_options(CommandLine& command, RunOptions& o) {
           "--orphans", o.orphans,
           "What to do with processes that outlive the command: wait for them (default), end or leave them")
       ->one_of({"wait", "end", "leave"})
+      ->option_text("WHAT");
+  command.add_flag("--detach", o.detach,
+                   "Start the command, say which run it is, and come back; see plimsoll attach");
+  command
+      .add_option("--if-killed", o.if_killed,
+                  "What becomes of the command when the Plimsoll that watches it is killed: end (default), "
+                  "or leave it "
+                  "running, unwatched")
+      ->one_of({"end", "leave"})
       ->option_text("WHAT");
   command
       .add_option("--need", o.need,

@@ -1,0 +1,57 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "job/fields.hpp"
+#include "run/process_identity.hpp"
+#include "run/supervision.hpp"
+
+namespace plimsoll::running {
+
+/// A connection to a supervisor, started by this process or found.
+class SupervisorClient {
+ public:
+  /// Starts one, in a session of its own, with this process's directory and environment, and gives it its
+  /// order. Of the three standard streams it gets those that the order lets it use.
+  [[nodiscard]] static Result<SupervisorClient> launch(const Order& order);
+  /// To one that runs; not_found where nobody answers.
+  [[nodiscard]] static Result<SupervisorClient> connect(const std::filesystem::path& socket);
+
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+  /// What has come, without waiting. Once the supervisor has gone, is_open() is false.
+  [[nodiscard]] std::vector<job::Json> receive();
+  [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
+  /// What cannot be sent is to one that has gone, which receive() tells.
+  void send(const job::Json& message, const std::vector<int>& descriptors = {});
+  void send_signal(int signal);
+  /// Waits for the end of one that this process started.
+  void wait();
+
+ private:
+  explicit SupervisorClient(FileDescriptor socket, pid_t pid = 0) : socket_(std::move(socket)), pid_(pid) {}
+  FileDescriptor socket_;
+  pid_t pid_ = 0;  // 0: not this process's child
+  std::string input_;
+};
+
+/// A supervisor that runs, as its directory tells.
+struct FoundSupervisor {
+  std::filesystem::path socket;
+  ProcessIdentity owner;
+  std::vector<std::string> runs;
+};
+/// All of this user's on this machine.
+[[nodiscard]] std::vector<FoundSupervisor> find_supervisors(const std::filesystem::path& base);
+
+inline constexpr const char* kControlSocket = "control.sock";
+/// The descriptor on which a supervisor finds its caller.
+inline constexpr int kCallerDescriptor = 3;
+
+}  // namespace plimsoll::running
