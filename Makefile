@@ -1,9 +1,10 @@
 # The few commands of the project. Each installs what it needs (scripts/packages.txt), builds what is out of date,
 # and works in a fresh clone without a step before it.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test asan lint format fuzz engine cuda bench clean
+.PHONY: help demo build test asan thread lint format fuzz engine cuda bench device clean
 MAKEFLAGS += --no-print-directory
-JOBS := $(shell nproc)
+# Most of the long tests wait, for processes, servers and clocks: twice as many as there are cores.
+TESTS_AT_ONCE := $(shell expr 2 \* $$(nproc))
 CTEST_ARGS ?=
 
 help: ## print this list
@@ -17,18 +18,29 @@ build: ## build the program: build/release/apps/plimsoll
 	@scripts/bootstrap --preset release build
 	@scripts/build release plimsoll
 
-test: ## build with warnings as errors and run every test (CTEST_ARGS="-R name")
-	@scripts/bootstrap --preset dev build engine test
-	@[ -e build/dev/mlflow-3 ] || echo "== some tests fetch MLflow 2 and 3 from PyPI into build/dev/mlflow-2 and -3 (1.2 GB each on the disk); without PyPI they are skipped"
-	@scripts/build dev
-	@echo "== testing (dev)"
-	@ctest --preset dev --parallel $(JOBS) $(CTEST_ARGS)
+test: ## build what ships, the engine and the tests; run every test (CTEST_ARGS="-R name")
+	@scripts/bootstrap --preset test build engine test
+	@if scripts/nvcc >/dev/null; then $(MAKE) cuda; else scripts/nvcc --or-say-so; fi
+	@[ -e build/mlflow-3 ] || echo "== some tests fetch MLflow 2 and 3 from PyPI into build/mlflow-2 and -3 (1.2 GB each on the disk); without PyPI they are skipped"
+	@scripts/build test
+	@echo "== testing"
+	@ctest --preset test --parallel $(TESTS_AT_ONCE) --output-junit tests.xml --test-output-size-passed 100000 --test-output-truncation head $(CTEST_ARGS)
+	@scripts/check_skips build/release/tests.xml
 
-asan: ## run the unit tests under AddressSanitizer and UBSan
+asan: ## run unit and integration tests under AddressSanitizer and UBSan
 	@scripts/bootstrap build test fuzz
-	@scripts/build sanitize unit_tests
+	@scripts/build sanitize unit_tests plimsoll fake_nvml
 	@echo "== testing (sanitize)"
-	@ctest --preset sanitize --parallel $(JOBS) -L unit $(CTEST_ARGS)
+	@scripts/sanitized_tests sanitize --parallel $(TESTS_AT_ONCE) $(CTEST_ARGS)
+
+thread: ## run the tests of the rooms with threads under ThreadSanitizer
+	@scripts/bootstrap build test fuzz
+	@scripts/build thread unit_tests plimsoll fake_nvml
+	@echo "== testing (thread)"
+	@scripts/sanitized_tests thread --parallel $(TESTS_AT_ONCE) $(CTEST_ARGS)
+
+device: ## on a machine with a GPU: run what only that can show (docs/device.md)
+	@scripts/device
 
 lint: ## check format, layers, scripts, and run clang-tidy
 	@scripts/bootstrap build lint
@@ -64,7 +76,7 @@ cuda: ## build plimsoll-cuda, which probes a GPU; needs CUDA's compiler, nvcc
 bench: ## run the benchmarks and print their tables
 	@if [ ! -e bench/CMakeLists.txt ]; then echo "there are no benchmarks yet"; exit 2; fi
 	@scripts/bootstrap --preset bench build bench
-	@scripts/build bench
+	@scripts/build bench benchmarks
 	@scripts/bench
 
 clean: ## remove all that was built

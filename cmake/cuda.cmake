@@ -24,7 +24,8 @@ if(NOT plimsoll_has_nvcc)
 endif()
 
 # For the GPU of this machine; without one for Ampere and Hopper, whose code newer ones translate when it is loaded.
-if(NOT CMAKE_CUDA_ARCHITECTURES)
+# The variable CUDAARCHS names others.
+if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
   if(EXISTS /dev/nvidiactl)
     set(CMAKE_CUDA_ARCHITECTURES native)
   else()

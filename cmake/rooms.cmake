@@ -1,7 +1,8 @@
+# What each of the three ways below to build in less time earns is in docs/building.md.
+
 # plimsoll_precompile(TARGET KIND): the headers that nearly every file includes are parsed once per KIND, which the first
 # target of it compiles: `plain`; `json`, for rooms many of whose files need nlohmann-json's, which costs the others
-# little; `torch`; `test`. Where PLIMSOLL_PRECOMPILE is on; clang-tidy sees each file without, so a header that a file
-# forgets is found there.
+# little; `torch`; `test`. Where PLIMSOLL_PRECOMPILE is on.
 set(PLIMSOLL_PRECOMPILED <algorithm> <cstdint> <expected> <filesystem> <functional> <map> <optional> <span> <string>
                          <string_view> <unordered_map> <vector> <fmt/format.h>)
 set(PLIMSOLL_PRECOMPILED_json <nlohmann/json.hpp>)
@@ -22,14 +23,14 @@ endfunction()
 set(PLIMSOLL_JSON_ROOMS job hardware report run)
 set(PLIMSOLL_TORCH_ROOMS engine)
 
-# Rooms that read, write and print, and compute next to nothing: optimizing them fully takes half as long again.
-set(PLIMSOLL_LIGHT_ROOMS cuda diagnose forward hardware job measure plan report run)
+# Rooms that read, write and print, and compute next to nothing: optimizing them fully takes a quarter longer.
+set(PLIMSOLL_LIGHT_ROOMS cuda diagnose forward job measure plan report run)
 
 # plimsoll_together(TARGET): where PLIMSOLL_TOGETHER is on, sources whose names begin alike are compiled together, in five
 # groups: each header is read and each template made once for them, so that all takes half the time from scratch. Two files
 # of a group cannot give one name to what each keeps to itself: the compiler says so, and one name is made more telling.
-# The other builds and clang-tidy take every file alone, so that a header that it forgets is found.
-set(PLIMSOLL_ROOMS_APART engine probe)  # one is built elsewhere; the other's files share names by design
+# The build with AddressSanitizer takes every file alone, so that a header of the project that it forgets is found.
+set(PLIMSOLL_ROOMS_APART probe)  # whose files share names by design
 function(plimsoll_together target)
   if(NOT PLIMSOLL_TOGETHER)
     return()
@@ -46,6 +47,13 @@ function(plimsoll_together target)
       endif()
     endforeach()
   endforeach()
+endfunction()
+
+# plimsoll_test_program(TARGET): a test computes next to nothing itself, and optimizing it takes longer than all the rest.
+function(plimsoll_test_program target)
+  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:RelWithDebInfo>>:-O0>)
+  target_compile_definitions(${target} PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  plimsoll_precompile(${target} test)
 endfunction()
 
 # plimsoll_room(NAME [rooms and libraries it uses…])
@@ -76,17 +84,16 @@ function(plimsoll_room name)
     add_library(plimsoll_${name} INTERFACE)
     target_link_libraries(plimsoll_${name} INTERFACE plimsoll_options ${ARGN})
   endif()
-  if(PLIMSOLL_TESTS AND tests)
+  if(PLIMSOLL_TESTS AND tests AND (NOT PLIMSOLL_TEST_ROOMS OR name IN_LIST PLIMSOLL_TEST_ROOMS))
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE plimsoll_${name} GTest::gmock GTest::gtest_main)
-    if(NOT name IN_LIST PLIMSOLL_TORCH_ROOMS)  # whose flags are others
-      plimsoll_precompile(${name}_test test)
-    endif()
-    if(PLIMSOLL_SANITIZE)  # a test computes next to nothing itself, and optimizing it takes longer than all the rest
-      target_compile_options(${name}_test PRIVATE -O0)
+    if(name IN_LIST PLIMSOLL_TORCH_ROOMS)  # whose flags are others
+      target_compile_options(${name}_test PRIVATE $<$<NOT:$<CONFIG:RelWithDebInfo>>:-O0>)
+      target_compile_definitions(${name}_test PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    else()
+      plimsoll_test_program(${name}_test)
     endif()
     add_dependencies(unit_tests ${name}_test)
-    target_compile_definitions(${name}_test PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     # Tests that share a server are one test here: each would start a server of its own.
     gtest_discover_tests(${name}_test TEST_FILTER "-Postgres/*" TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 600 PROPERTIES LABELS unit TIMEOUT 1800)
   endif()

@@ -77,7 +77,7 @@ def energy_is_shared(machine):
     def group(name, *sizes):
         machine.jobs_text = f'[[workload]]\nname = "{name}"\ndevices = ["0"]\n' + (
             f'environment = {{ STUDY_MEMBERS = "{len(sizes)}", STUDY_MEETING = "{machine.folder}/meeting" }}\n' if len(sizes) > 1 else "") + "".join(
-            f'[[workload.job]]\nname = "{size}"\ncommand = "{sys.executable} {TRAINING} {size} 8"\n' for size in sizes)
+            f'[[workload.job]]\nname = "{size}"\ncommand = "{sys.executable} {TRAINING} {size} 6"\n' for size in sizes)
         done = machine.plimsoll("run", machine.jobs(machine.jobs_text))
         machine.holds(done.returncode == 0, f"{name}: {done.stderr[-300:]}")
         return machine.runs()[-len(sizes):]

@@ -44,7 +44,7 @@ print(json.dumps({"seconds": statistics.median(once(5) for _ in range(21)), "byt
 
 def case(machine, name, batch, mode):
     machine.holds(machine.engine and os.path.exists(machine.engine), "there is no plimsoll-engine")
-    words = ["measure", name, "--batch", batch, "--device", "cuda:0", "--random-weights", "--energy", 0, "--time-limit", 5, "--mode", mode]
+    words = ["measure", name, "--batch", batch, "--device", "cuda:0", "--random-weights", "--energy", 0, "--time-limit", 3, "--mode", mode]
     if mode == "train":
         words += ["--optimizer", "momentum"]
     eager = machine.answer(*words)["rows"][0]

@@ -2,7 +2,7 @@
 
     git clone --branch v3.15.1 --depth 1 https://github.com/mlflow/mlflow checkout
     python3 -m venv venv && venv/bin/pip install mlflow==3.15.1 pytest pytest-asyncio pytest-timeout scikit-learn shap boto3 moto
-    PLIMSOLL_BINARY=build/dev/apps/plimsoll venv/bin/python tests/serve/mlflow_suite.py checkout [--postgresql] [PYTEST'S OPTIONS]
+    PLIMSOLL_BINARY=build/release/apps/plimsoll venv/bin/python tests/serve/mlflow_suite.py checkout [--postgresql] [PYTEST'S OPTIONS]
 
 Runs tests/tracking/test_rest_tracking.py, and the SQL store's tests of experiments and runs with a RestStore in place of
 the SQL store. It prints what passed and what did not, by the reason; exit code 1 where something failed that is none of

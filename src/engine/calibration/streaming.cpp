@@ -25,7 +25,7 @@ namespace {
 
 using at::Tensor;
 
-constexpr double kEpsilon = 1e-5, kMomentum = 0.1, kLearningRate = 1e-3;
+constexpr double kNormEpsilon = 1e-5, kStatisticsMomentum = 0.1, kLearningRate = 1e-3;
 
 /// An operator as a pure function of tensors, all of which get gradients.
 struct Function {
@@ -54,19 +54,19 @@ Function batch_norm(const Ingredients& make, Extents e) {
   const Tensor mean = make.values({e[1]}), variance = make.values({e[1]}).fill_(1);
   return {{image(make, e), make.values({e[1]}), make.values({e[1]})},
           [mean, variance](const std::vector<Tensor>& in) {
-            return at::batch_norm(in[0], in[1], in[2], mean, variance, training, kMomentum, kEpsilon, true);
+            return at::batch_norm(in[0], in[1], in[2], mean, variance, training, kStatisticsMomentum, kNormEpsilon, true);
           }};
 }
 Function layer_norm(const Ingredients& make, Extents e) {
   return {{make.values({e[0], e[1]}), make.values({e[1]}), make.values({e[1]})},
           [](const std::vector<Tensor>& in) {
-            return at::layer_norm(in[0], in[1].sizes(), in[1], in[2], kEpsilon);
+            return at::layer_norm(in[0], in[1].sizes(), in[1], in[2], kNormEpsilon);
           }};
 }
 Function group_norm(const Ingredients& make, Extents e) {
   return {{image(make, e), make.values({e[1]}), make.values({e[1]})},
           [groups = e[3]](const std::vector<Tensor>& in) {
-            return at::group_norm(in[0], groups, in[1], in[2], kEpsilon);
+            return at::group_norm(in[0], groups, in[1], in[2], kNormEpsilon);
           }};
 }
 Function softmax(const Ingredients& make, Extents e) {
@@ -92,7 +92,7 @@ Function global_pool(const Ingredients& make, Extents e) {
   return {{make.values({e[0], e[1]})}, [](const std::vector<Tensor>& in) { return at::mean(in[0], 1); }};
 }
 
-Function unary(const Ingredients& make, Extents e) {
+Function relu_like(const Ingredients& make, Extents e) {
   return {{make.values({e[0]})}, [](const std::vector<Tensor>& in) { return at::relu(in[0]); }};
 }
 Function function(const Ingredients& make, Extents e) {
@@ -163,7 +163,7 @@ constexpr std::array kRows = {
     CallRow{"max-pool", 6, 6, forward<max_pool>, backward<max_pool>, nullptr},
     CallRow{"average-pool", 6, 6, forward<average_pool>, backward<average_pool>, nullptr},
     CallRow{"global-pool", 2, 2, forward<global_pool>, backward<global_pool>, nullptr},
-    CallRow{"unary", 1, 1, forward<unary>, backward<unary>, nullptr},
+    CallRow{"unary", 1, 1, forward<relu_like>, backward<relu_like>, nullptr},
     CallRow{"function", 1, 1, forward<function>, backward<function>, nullptr},
     CallRow{"binary", 1, 1, forward<binary>, nullptr, nullptr},
     CallRow{"broadcast", 3, 3, forward<broadcast>, nullptr, nullptr},

@@ -190,7 +190,7 @@ Result<Kernel> prepare_biased_gelu(const Preparation&) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kActivationRows = std::to_array<OperatorRow>({
     {"Celu", prepare_celu},
     {"Clip", prepare_clip, "", kShapes},
     {"Elu", prepare_elu},
@@ -218,7 +218,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> activation_rows() {
-  return kRows;
+  return kActivationRows;
 }
 
 }  // namespace plimsoll::engine

@@ -166,7 +166,7 @@ Result<Kernel> prepare_rotary_embedding(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kAttentionRows = std::to_array<OperatorRow>({
     {"Attention", prepare_attention},
     {"RotaryEmbedding", prepare_rotary_embedding},
     {"Attention", prepare_projected_attention, kMicrosoft},
@@ -176,7 +176,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> attention_rows() {
-  return kRows;
+  return kAttentionRows;
 }
 
 }  // namespace plimsoll::engine

@@ -193,7 +193,7 @@ Result<Kernel> prepare_scan(const Preparation& p) {
   return scan;
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kControlRows = std::to_array<OperatorRow>({
     {"If", prepare_if},
     {"Loop", prepare_loop},
     {"Scan", prepare_scan},
@@ -202,7 +202,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> control_rows() {
-  return kRows;
+  return kControlRows;
 }
 
 }  // namespace plimsoll::engine

@@ -80,7 +80,7 @@ Result<Kernel> prepare_conv_transpose(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kConvolutionRows = std::to_array<OperatorRow>({
     {"Conv", prepare_conv},
     {"ConvTranspose", prepare_conv_transpose},
 });
@@ -88,7 +88,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> convolution_rows() {
-  return kRows;
+  return kConvolutionRows;
 }
 
 }  // namespace plimsoll::engine

@@ -294,7 +294,7 @@ Result<Kernel> prepare_roi_align(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kDetectionRows = std::to_array<OperatorRow>({
     {"NonMaxSuppression", prepare_non_max_suppression},
     {"RoiAlign", prepare_roi_align},
 });
@@ -302,7 +302,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> detection_rows() {
-  return kRows;
+  return kDetectionRows;
 }
 
 }  // namespace plimsoll::engine

@@ -149,7 +149,7 @@ Tensor reciprocal(const Tensor& x) {
 #define PLIMSOLL_METHOD(name) [](const Tensor& x) { return x.name(); }
 #define PLIMSOLL_METHOD_OF_TWO(name) [](const Tensor& x, const Tensor& y) { return x.name(y); }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kElementwiseRows = std::to_array<OperatorRow>({
     {"Abs", unary<PLIMSOLL_METHOD(abs)>, "", kShapes},
     {"Acos", unary<PLIMSOLL_METHOD(acos)>},
     {"Acosh", unary<PLIMSOLL_METHOD(acosh)>},
@@ -206,7 +206,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> elementwise_rows() {
-  return kRows;
+  return kElementwiseRows;
 }
 
 }  // namespace plimsoll::engine

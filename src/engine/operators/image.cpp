@@ -173,7 +173,7 @@ Result<Kernel> prepare_col_to_image(const Preparation& p) {
       };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kImageRows = std::to_array<OperatorRow>({
     {"AffineGrid", prepare_affine_grid},
     {"CenterCropPad", prepare_center_crop_pad},
     {"Col2Im", prepare_col_to_image},
@@ -188,7 +188,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> image_rows() {
-  return kRows;
+  return kImageRows;
 }
 
 }  // namespace plimsoll::engine

@@ -47,7 +47,7 @@ Result<Kernel> prepare_cross_entropy(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kLossRows = std::to_array<OperatorRow>({
     {"NegativeLogLikelihoodLoss", prepare_negative_log_likelihood},
     {"SoftmaxCrossEntropyLoss", prepare_cross_entropy},
 });
@@ -55,7 +55,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> loss_rows() {
-  return kRows;
+  return kLossRows;
 }
 
 }  // namespace plimsoll::engine

@@ -185,7 +185,7 @@ Result<Kernel> prepare_identity(const Preparation&) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kMovementRows = std::to_array<OperatorRow>({
     {"Concat", prepare_concat, "", kShapes},
     {"Expand", prepare_expand, "", kShapes},
     {"Flatten", prepare_flatten, "", kShapes},
@@ -204,7 +204,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> movement_rows() {
-  return kRows;
+  return kMovementRows;
 }
 
 }  // namespace plimsoll::engine

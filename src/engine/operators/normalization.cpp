@@ -164,7 +164,7 @@ Tensor hardmax(const Tensor& x, std::int64_t axis) {
   return at::zeros_like(x).scatter(axis, x.argmax(axis, true), 1);
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kNormalizationRows = std::to_array<OperatorRow>({
     {"BatchNormalization", prepare_batch_norm},
     {"GroupNormalization", prepare_group_norm},
     {"Hardmax", along_axis<hardmax>},
@@ -184,7 +184,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> normalization_rows() {
-  return kRows;
+  return kNormalizationRows;
 }
 
 }  // namespace plimsoll::engine

@@ -195,7 +195,7 @@ Result<Kernel> prepare_max_unpool(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kPoolingRows = std::to_array<OperatorRow>({
     {"AveragePool", prepare_average_pool},
     {"GlobalAveragePool", unary<global_average>},
     {"GlobalLpPool", prepare_global_lp_pool},
@@ -208,7 +208,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> pooling_rows() {
-  return kRows;
+  return kPoolingRows;
 }
 
 }  // namespace plimsoll::engine

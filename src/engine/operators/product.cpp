@@ -66,7 +66,7 @@ Result<Kernel> prepare_fused_matmul(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kProductRows = std::to_array<OperatorRow>({
     {"Det", unary<[](const Tensor& x) { return at::linalg_det(x); }>},
     {"Einsum", prepare_einsum},
     {"Gemm", prepare_gemm},
@@ -77,7 +77,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> product_rows() {
-  return kRows;
+  return kProductRows;
 }
 
 }  // namespace plimsoll::engine

@@ -136,7 +136,7 @@ Result<Kernel> prepare_qlinear_conv(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kQuantizationRows = std::to_array<OperatorRow>({
     {"ConvInteger", prepare_conv_integer},
     {"DequantizeLinear", prepare_dequantize},
     {"DynamicQuantizeLinear", prepare_dynamic_quantize},
@@ -149,7 +149,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> quantization_rows() {
-  return kRows;
+  return kQuantizationRows;
 }
 
 }  // namespace plimsoll::engine

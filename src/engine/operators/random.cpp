@@ -101,7 +101,7 @@ Result<Kernel> prepare_multinomial(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kRandomRows = std::to_array<OperatorRow>({
     {"Bernoulli", prepare_bernoulli},
     {"Dropout", prepare_dropout},
     {"Multinomial", prepare_multinomial},
@@ -114,7 +114,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> random_rows() {
-  return kRows;
+  return kRandomRows;
 }
 
 }  // namespace plimsoll::engine

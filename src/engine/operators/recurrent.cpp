@@ -277,7 +277,7 @@ Result<Kernel> prepare_recurrent(const Preparation& p) {
   return [cell](Call& c) { run(cell, c); };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kRecurrentRows = std::to_array<OperatorRow>({
     {"GRU", prepare_recurrent<Cell::Kind::gru>},
     {"LSTM", prepare_recurrent<Cell::Kind::lstm>},
     {"RNN", prepare_recurrent<Cell::Kind::rnn>},
@@ -286,7 +286,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> recurrent_rows() {
-  return kRows;
+  return kRecurrentRows;
 }
 
 }  // namespace plimsoll::engine

@@ -105,7 +105,7 @@ Result<Kernel> prepare_cum_sum(const Preparation& p) {
       };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kReductionRows = std::to_array<OperatorRow>({
     {"ArgMax", prepare_arg<true>},
     {"ArgMin", prepare_arg<false>},
     {"CumSum", prepare_cum_sum, "", kShapes},
@@ -126,7 +126,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> reduction_rows() {
-  return kRows;
+  return kReductionRows;
 }
 
 }  // namespace plimsoll::engine

@@ -206,7 +206,7 @@ Result<Kernel> prepare_unique(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kSelectionRows = std::to_array<OperatorRow>({
     {"Compress", prepare_compress},
     {"Gather", prepare_gather, "", kShapes},
     {"GatherElements", prepare_gather_elements, "", kShapes},
@@ -222,7 +222,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> selection_rows() {
-  return kRows;
+  return kSelectionRows;
 }
 
 }  // namespace plimsoll::engine

@@ -102,7 +102,7 @@ void has_contents(Call& c) {
   c.out(0, at::scalar_tensor(there, at::TensorOptions(at::kBool)));
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kSequenceRows = std::to_array<OperatorRow>({
     {"ConcatFromSequence", prepare_concat},
     {"Optional", plain<contents>},
     {"OptionalGetElement", plain<contents>},
@@ -120,7 +120,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> sequence_rows() {
-  return kRows;
+  return kSequenceRows;
 }
 
 }  // namespace plimsoll::engine

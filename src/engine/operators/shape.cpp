@@ -98,7 +98,7 @@ Result<Kernel> prepare_eye_like(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kShapeRows = std::to_array<OperatorRow>({
     {"Constant", prepare_constant, "", kShapes},
     {"ConstantOfShape", prepare_constant_of_shape, "", kShapes},
     {"EyeLike", prepare_eye_like},
@@ -110,7 +110,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> shape_rows() {
-  return kRows;
+  return kShapeRows;
 }
 
 }  // namespace plimsoll::engine

@@ -110,7 +110,7 @@ Result<Kernel> prepare_mel_weight_matrix(const Preparation& p) {
   };
 }
 
-constexpr auto kRows = std::to_array<OperatorRow>({
+constexpr auto kSignalRows = std::to_array<OperatorRow>({
     {"BlackmanWindow", prepare_window<kBlackman>},
     {"DFT", prepare_dft},
     {"HammingWindow", prepare_window<kHamming>},
@@ -122,7 +122,7 @@ constexpr auto kRows = std::to_array<OperatorRow>({
 }  // namespace
 
 std::span<const OperatorRow> signal_rows() {
-  return kRows;
+  return kSignalRows;
 }
 
 }  // namespace plimsoll::engine
