@@ -78,8 +78,9 @@ void announce(const serve::Service& service, const ServeOptions& options, bool w
       fmt::print("  and at every other address of this machine (--host {})\n", options.host);
     if (options.unix_socket.empty()) fmt::print("  export MLFLOW_TRACKING_URI={}\n", service.url());
     if (options.unix_socket.empty() && !with_token)
-      fmt::print("  It answers {} (--any-user, --token-file).\n",
-                 options.any_user ? "every user of this machine" : "you and root alone");
+      fmt::print("  It answers {}.\n", options.any_user
+                                           ? "every user of this machine"
+                                           : "you and root alone; --token-file or --any-user lets others in");
     if (with_token) fmt::print("  export MLFLOW_TRACKING_TOKEN=…   the token that it was started with\n");
     fmt::print("Ctrl-C stops it.\n");
   }
