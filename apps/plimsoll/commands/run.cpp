@@ -461,7 +461,7 @@ Result<int> run(RunOptions& options, const std::optional<std::vector<std::string
 }
 
 void add_options(CommandLine& command, RunOptions& o) {
-  command.add_option("-d,--device", o.devices, "GPU by number or UUID, MIG slice as 0:1 or by UUID; several: 0,1")
+  command.add_option("-d,--device", o.devices, "GPU (0) or MIG slice (0:1), or its UUID; several: 0,1")
       ->delimiter(',')
       ->option_text("GPU,…");
   command.add_option("--mode", o.mode, "How jobs of one workload share a GPU: naive (default) or mps")
