@@ -44,9 +44,8 @@ std::string ask_kernel(int netlink, std::string_view request) {
   return answer;
 }
 
-std::string read_tables() {
-  std::string text = read_file("/proc/net/tcp", kLargestTable).value_or("");
-  return text += read_file("/proc/net/tcp6", kLargestTable).value_or("");
+std::string read_table(bool ip6) {
+  return read_file(ip6 ? "/proc/net/tcp6" : "/proc/net/tcp", kLargestTable).value_or("");
 }
 
 /// Nothing where every user has a number here.
@@ -96,7 +95,7 @@ SocketTables SocketTables::of_this_machine() {
               [netlink](std::string_view request) {
                 return *netlink ? ask_kernel(netlink->get(), request) : std::string();
               },
-          .text = read_tables,
+          .text = read_table,
           .unmapped = number_of_unmapped()};
 }
 
@@ -117,9 +116,15 @@ Owner PeerOwner::ask(const SocketEnds& ends) {
     ++sequence_;
     return owner_in_answer(tables_.diag(diag_request(ends, sequence_)), ends, sequence_);
   }
-  // The text comes in pieces, between which sockets come and go: what stood there may be left out once.
-  if (const Owner owner = owner_in_table(tables_.text(), ends)) return owner;
-  return owner_in_table(tables_.text(), ends);
+  // A socket for IPv6 that came by IPv4 stands in the other table. The text comes in pieces, between which
+  // sockets come and go: what stood there may be left out once.
+  Owner owner = std::unexpected(NoOwner::untold);
+  for (const bool ip6 : {false, true, false, true}) {
+    if (!ip6 && !is_ip4(ends.own)) continue;
+    owner = owner_in_table(tables_.text(ip6), ends);
+    if (owner) break;
+  }
+  return owner;
 }
 
 std::optional<uid_t> PeerOwner::of(int accepted) {

@@ -15,8 +15,9 @@ namespace plimsoll::serve {
 struct SocketTables {
   /// Takes a request to sock_diag, gives what came back, empty where nothing did.
   std::function<std::string(std::string_view request)> diag;
-  /// /proc/net/tcp and tcp6 as text, for where sock_diag is not let through: some containers.
-  std::function<std::string()> text;
+  /// /proc/net/tcp, or tcp6, as text, for where sock_diag is not let through: some containers. It takes
+  /// milliseconds to write, however short it is.
+  std::function<std::string(bool ip6)> text;
   /// In a user namespace: the number by which the kernel shows all users that have none there.
   std::optional<uid_t> unmapped = {};
 

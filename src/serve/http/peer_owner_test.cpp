@@ -45,7 +45,7 @@ Pair connect_to(const Listener& listener, int family, std::string_view address) 
 /// Of this machine, by one of its ways alone.
 SocketTables by_diag() {
   SocketTables tables = SocketTables::of_this_machine();
-  tables.text = [] { return std::string(); };
+  tables.text = [](bool) { return std::string(); };
   return tables;
 }
 SocketTables by_text() {
@@ -103,7 +103,7 @@ TEST(PeerOwner, SaysWhatToDoWhereTheSystemDoesNotTell) {
   const auto listener = listen_at("127.0.0.1", 0);
   ASSERT_TRUE(listener);
   const SocketTables none{.diag = [](std::string_view) { return std::string("nonsense"); },
-                          .text = [] { return std::string("nonsense\n"); }};
+                          .text = [](bool) { return std::string("nonsense\n"); }};
   const auto owner = PeerOwner::open(listener->socket.get(), none);
   ASSERT_FALSE(owner);
   EXPECT_EQ(owner.error().kind, Error::Kind::machine_lacks);

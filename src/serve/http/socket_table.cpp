@@ -22,10 +22,6 @@ constexpr std::array<std::uint8_t, 12> kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 constexpr std::size_t kIp4At = kMapped.size();
 constexpr std::size_t kAlignment = 4;  // of netlink's messages and attributes
 
-bool is_ip4(const Endpoint& end) {
-  return std::equal(kMapped.begin(), kMapped.end(), end.address.begin());
-}
-
 /// Whether a process may have it open. The owner of a socket in another state is another's or made up: of one
 /// in TIME_WAIT, of one that is just coming about, the kernel shows root; SYN_SENT may be one that tries to
 /// get the ends of a connection that was given up.
@@ -69,6 +65,10 @@ Owner owner_in_message(const inet_diag_msg& message, const SocketEnds& ends) {
 }
 
 }  // namespace
+
+bool is_ip4(const Endpoint& end) {
+  return std::equal(kMapped.begin(), kMapped.end(), end.address.begin());
+}
 
 Endpoint ip4_endpoint(const void* address, std::uint16_t port) {
   Endpoint end{.port = port};

@@ -20,6 +20,7 @@ struct Endpoint {
   bool operator==(const Endpoint&) const = default;
 };
 
+[[nodiscard]] bool is_ip4(const Endpoint& end);
 [[nodiscard]] Endpoint ip4_endpoint(const void* address, std::uint16_t port);
 
 /// The connection of one socket: its own end and the far one.
@@ -40,7 +41,7 @@ using Owner = std::expected<uid_t, NoOwner>;
 /// same port: only one with exactly these ends counts.
 [[nodiscard]] Owner owner_in_answer(std::string_view answer, const SocketEnds& ends, std::uint32_t sequence);
 
-/// The same from the text of /proc/net/tcp or /proc/net/tcp6, or of one behind the other.
+/// The same from the text of /proc/net/tcp or /proc/net/tcp6.
 [[nodiscard]] Owner owner_in_table(std::string_view table, const SocketEnds& ends);
 
 }  // namespace plimsoll::serve
