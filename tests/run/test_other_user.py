@@ -118,7 +118,7 @@ def test_nothing_of_a_live_run_is_open_to_others(owner):
     assert_shut(kept)
     owner.end_run(process)
     assert_shut(below(owner.data / "plimsoll"))
-    assert not [p for p in (owner.runtime / "plimsoll").iterdir() if p.is_dir()], "nothing is left of it"
+    wait_for(lambda: not [p for p in (owner.runtime / "plimsoll").iterdir() if p.is_dir()])  # nothing is left of it
 
 
 def test_sockets_are_their_owners_even_in_a_folder_that_is_not(owner):
