@@ -72,8 +72,7 @@ def a_killed_daemon_is_told(machine):
 def a_killed_supervisor_leaves_nothing(machine):
     """All of Plimsoll's own processes of the run are killed: command and MPS end, and the next start says that the run is lost."""
     process, pids = steady(machine, "one")
-    ours = [pid for pid, name, _ in machine.processes() if name.startswith("plimsoll") and belongs(pid, machine)]
-    for pid in {process.pid, *ours}:
+    for pid in machine.own("plimsoll"):  # who started it, and its supervisor
         os.kill(pid, signal.SIGKILL)
     process.wait(timeout=120)
     machine.wait_for(lambda: not os.path.exists(f"/proc/{pids[0]}") or state(pids[0]) == "Z", "the command to end")
@@ -82,13 +81,6 @@ def a_killed_supervisor_leaves_nothing(machine):
     tags = next(run for run in machine.runs() if run["name"] == "one")["tags"]
     machine.holds(tags.get("plimsoll.outcome") == "lost", f"its outcome is {tags.get('plimsoll.outcome')}")
     return "the command and MPS ended, the run is lost"
-
-
-def belongs(pid, machine):
-    try:
-        return f"XDG_RUNTIME_DIR={machine.runtime}".encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
 
 
 def state(pid):

@@ -56,7 +56,7 @@ def main():
     begun, passed, failed, lacking = time.monotonic(), 0, 0, lacks()
     with tempfile.TemporaryDirectory(prefix="pl") as short:
         for check in chosen:
-            start = time.monotonic()
+            start, machine = time.monotonic(), None
             try:
                 if lacking:
                     raise Failed(lacking)
@@ -72,9 +72,11 @@ def main():
             except Failed as why:
                 said, verdict = str(why), "failed"
             except Exception:  # a check that breaks is a failed check, and the others are made all the same
-                said, verdict = " ".join(traceback.format_exc().split())[-600:], "failed"
+                said, verdict = traceback.format_exc()[-600:], "failed"
+            if machine:
+                machine.close()
             passed, failed = passed + (verdict == "passed"), failed + (verdict == "failed")
-            print(f"{verdict}: {check.__name__} ({time.monotonic() - start:.0f} s): {said}", flush=True)
+            print(f"{verdict}: {check.__name__} ({time.monotonic() - start:.0f} s): {' '.join(str(said).split())[:600]}", flush=True)
     print(f"{passed} passed, {failed} failed, {time.monotonic() - begun:.0f} s")
     return 3 if lacking else 1 if failed else 0
 
