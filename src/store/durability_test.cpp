@@ -2,60 +2,22 @@
 // processes.
 #include <csignal>
 #include <cstdlib>
-#include <functional>
 #include <random>
 #include <thread>
 
 #include <sqlite3.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file_descriptor.hpp"
+#include "store/test_process.hpp"
 #include "store/test_store.hpp"
 
 namespace plimsoll::store {
 namespace {
 
+using test::Child;
 using test::counting;
-
-/// A process of this test's own that runs `work`; its result is the exit code. Killed and waited for at the
-/// end.
-class Child {
- public:
-  explicit Child(const std::function<int()>& work) : process_(::fork()) {
-    if (process_ == 0) ::_exit(work());
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() { kill(); }
-
-  int wait() {
-    int status = 0;
-    if (process_ > 0) ::waitpid(process_, &status, 0);
-    process_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  void kill() {
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    wait();
-  }
-
- private:
-  pid_t process_;
-};
-
-struct Pipe {
-  FileDescriptor read, write;
-  Pipe() {
-    int ends[2];
-    if (::pipe(ends) == 0) {
-      read = FileDescriptor(ends[0]);
-      write = FileDescriptor(ends[1]);
-    }
-  }
-};
+using test::Pipe;
 
 /// Without forked copies of an open connection, which SQLite forbids: each process opens the file
 /// itself.
@@ -209,6 +171,11 @@ Full fill_the_disk(const std::string& path, const std::string& run) {
     const Result<std::vector<Point>> history = (*store)->history(run, metric);
     if (!history || history->size() != written) return Full::half_written;
   }
+  // A claim is taken or not; one that could not be is nobody's.
+  const Result<ClaimAnswer> claim = (*store)->claims().take({"full", "me", std::chrono::hours(1)});
+  if (!claim && claim.error().kind != Error::Kind::unavailable) return Full::wrong_kind;
+  const Result<std::optional<Claim>> held = (*store)->claims().held("full");
+  if (!held || held->has_value() != claim.has_value()) return Full::half_written;
   ::setrlimit(RLIMIT_FSIZE, &limit);
   if (!(*store)->append({{Batch{run, "a", {}, counting(0, 10)}}})) return Full::not_well_again;
   return Full::as_it_should;

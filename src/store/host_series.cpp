@@ -55,7 +55,7 @@ HostSeries read_host_series(std::string_view metric) {
   if (!metric.starts_with(kOn)) return own;
   const std::string_view rest = metric.substr(kOn.size());
   const std::size_t slash = rest.find('/');
-  if (slash == std::string_view::npos || slash + 1 == rest.size()) return own;
+  if (slash == 0 || slash == std::string_view::npos || slash + 1 == rest.size()) return own;
   const std::optional<std::string> host = decoded_host(rest.substr(0, slash));
   // A name that says the same in other words is nobody's.
   if (!host || encoded_host(*host) != rest.substr(0, slash)) return own;

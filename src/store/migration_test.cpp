@@ -1,104 +1,206 @@
-// Stores that older versions of Plimsoll have made.
+// Stores that older versions of Plimsoll have made: each is kept as a text of SQL in tests/fixtures/store,
+// opened, brought up to date, read and written.
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+
 #include <sqlite3.h>
 
+#include "base/files.hpp"
+#include "store/host_series.hpp"
 #include "store/schema.hpp"
 #include "store/test_store.hpp"
 
 namespace plimsoll::store {
 namespace {
 
-/// The tables of version 1, as they were published, with a run in them.
-constexpr const char* kVersion1 = R"sql(
-CREATE TABLE experiment(
-  id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE);
-INSERT INTO experiment(id, name) VALUES (0, 'Default');
+namespace fs = std::filesystem;
+using test::counting;
 
-CREATE TABLE run(
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  experiment INTEGER NOT NULL REFERENCES experiment(id),
-  name TEXT NOT NULL,
-  status TEXT NOT NULL,
-  start INTEGER NOT NULL,   -- microseconds since 1970, UTC, as all times here
-  "end" INTEGER,
-  deleted INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX run_by_start ON run(deleted, start DESC);
-CREATE INDEX run_by_experiment ON run(experiment, deleted, start DESC);
+const std::string kTraining(32, 'a'), kFailed(32, 'b'),
+    kDeleted(32, 'c'), kModel = "m-" + std::string(32, 'd');
 
-CREATE TABLE param(
-  run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
-  name TEXT NOT NULL,
-  value TEXT NOT NULL,
-  PRIMARY KEY(run, name)) WITHOUT ROWID;
-CREATE TABLE tag(
-  run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
-  name TEXT NOT NULL,
-  value TEXT NOT NULL,
-  PRIMARY KEY(run, name)) WITHOUT ROWID;
+std::vector<Point> power() {
+  std::vector<Point> out;
+  for (int i = 0; i < 300; ++i) out.push_back({2'000'000 + i * 100'000, 0, 300 + 10 * std::sin(i)});
+  return out;
+}
 
-CREATE TABLE metric(
-  id INTEGER PRIMARY KEY,
-  run INTEGER NOT NULL REFERENCES run(number) ON DELETE CASCADE,
-  name TEXT NOT NULL,
-  unit TEXT NOT NULL,
-  source TEXT NOT NULL,
-  latest_time INTEGER NOT NULL,
-  latest_step INTEGER NOT NULL,
-  latest_value REAL,               -- NULL: not a number
-  points INTEGER NOT NULL,
-  full_chunks INTEGER NOT NULL,    -- chunks 0 … full_chunks - 1 are full
-  chunks INTEGER NOT NULL,         -- the others, up to chunks - 1, are joined when there are many
-  UNIQUE(run, name));
+Status fill_rest(Store& store, int version) {
+  if (version < 2) return {};
+  PLIMSOLL_TRY(store.change_experiment(1, {.tags = {{"team", "blue"}}}));
+  PLIMSOLL_TRY(store.add_inputs(kTraining, {{Input{{.name = "cifar", .digest = "1f", .source_type = "local"},
+                                                   {{"use", "training"}}}}}));
+  const Result<std::string> model = store.create_model({.experiment_id = 1,
+                                                        .name = "resnet",
+                                                        .source_run = kTraining,
+                                                        .params = {{"depth", "18"}},
+                                                        .status = ModelStatus::ready,
+                                                        .id = kModel,
+                                                        .created = 7'000'000});
+  if (!model) return std::unexpected(model.error());
+  PLIMSOLL_TRY(store.add_outputs(kTraining, {{ModelLink{kModel, 3}}}));
+  if (version < 4) return {};
+  PLIMSOLL_TRY(store.append({{Batch{
+      kTraining, host_series_name("node8", "system/gpu/0/power"), {"W", "NVML", "node8"}, power()}}}));
+  const Result<ClaimAnswer> claim =
+      store.claims().take({"queue/node7", "daemon", kLongestLease, "of the fixture"});
+  return claim ? Status() : std::unexpected(claim.error());
+}
 
-CREATE TABLE chunk(
-  id INTEGER PRIMARY KEY,          -- in the order of writing: the chunks of one transaction lie side by side
-  metric INTEGER NOT NULL REFERENCES metric(id) ON DELETE CASCADE,
-  sequence INTEGER NOT NULL,
-  points INTEGER NOT NULL,
-  first INTEGER NOT NULL,          -- the earliest time in it
-  last INTEGER NOT NULL,           -- the latest
-  bytes BLOB NOT NULL);
-CREATE UNIQUE INDEX chunk_by_metric ON chunk(metric, sequence);
+/// What the fixtures hold, as far as a version knows it.
+Status fill(Store& store, int version) {
+  NewExperiment vision{.name = "vision", .id = 1, .created = 5'000'000};
+  if (const auto made = store.create_experiment(vision); !made) return std::unexpected(made.error());
+  for (const NewRun& run :
+       {NewRun{.name = "training",
+               .status = RunStatus::finished,
+               .start = 5'000'000,
+               .params = {{"lr", "0.1"}, {"model", "resnet18"}},
+               .tags = {{"plimsoll.host", "node7"}, {"note", "ä 'quoted'\n"}},
+               .experiment_id = 1,
+               .id = kTraining,
+               .end = 65'000'000},
+        NewRun{
+            .name = "", .status = RunStatus::failed, .start = 6'000'000, .experiment_id = 0, .id = kFailed},
+        NewRun{.name = "old", .start = 4'000'000, .experiment_id = 0, .id = kDeleted}})
+    if (const auto made = store.create(run); !made) return std::unexpected(made.error());
+  PLIMSOLL_TRY(store.remove(kDeleted));
+  // A full chunk and many small ones; a NaN and infinities; a metric that was sampled.
+  for (int i = 0; i < 10; ++i)
+    PLIMSOLL_TRY(
+        store.append({{Batch{kTraining, "loss", {"1", "the command's output"}, counting(i * 500, 500)}}}));
+  PLIMSOLL_TRY(
+      store.append({{Batch{kFailed, "loss", {}, {{1, 1, std::nan("")}, {2, 2, INFINITY}, {3, 3, -0.0}}},
+                     Batch{kTraining, "system/gpu/0/power", {"W", "NVML"}, power()}}}));
+  return fill_rest(store, version);
+}
 
-INSERT INTO experiment(id, name) VALUES (1, 'old');
-INSERT INTO run(number, id, experiment, name, status, start, "end") VALUES
-  (1, '0123456789abcdef0123456789abcdef', 1, 'kept', 'FINISHED', 5000000, 6000000);
-INSERT INTO param VALUES (1, 'lr', '0.1');
-INSERT INTO tag VALUES (1, 'model', 'resnet');
-PRAGMA application_id = 1349282157;
-PRAGMA user_version = 1;
-)sql";
-
-class Migration : public test::StoreTest {};
-
-TEST_F(Migration, OfVersion1KeepsItsRunsAndLearnsTheRest) {
-  const std::filesystem::path path = directory_->path() / "old.db";
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(handle, kVersion1, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-  sqlite3_close(handle);
-  for (int time = 0; time < 2; ++time) {
-    const Result<std::unique_ptr<Store>> store = open(path.string());
-    ASSERT_TRUE(store) << store.error().text();
-    const Result<store::Run> run = (*store)->find("0123456789");
-    ASSERT_TRUE(run) << run.error().text();
-    EXPECT_EQ(run->name, "kept");
-    EXPECT_EQ(run->experiment_id, 1);
-    EXPECT_EQ(run->params.at("lr"), "0.1");
-    const Result<Experiment> experiment = (*store)->experiment(1);
-    ASSERT_TRUE(experiment);
-    EXPECT_EQ(experiment->name, "old");
-    EXPECT_EQ(experiment->created, 5'000'000) << "when its first run began";
-    EXPECT_EQ(experiment->deleted, false);
-    if (time == 0) {
-      ASSERT_TRUE((*store)->append({{Batch{run->id, "m", {}, test::counting(0, 5000)}}}));
-      ASSERT_TRUE((*store)->change_experiment(1, {.tags = {{"a", "b"}}}));
-    } else {
-      EXPECT_EQ((*store)->history(run->id, "m"), test::counting(0, 5000));
-      EXPECT_EQ(experiment->tags.at("a"), "b");
+/// The same of two runs: one that was brought up to date, and one that this version wrote.
+void expect_same(Store& migrated, Store& fresh, const std::string& id) {
+  const Result<store::Run> one = migrated.find(id), other = fresh.find(id);
+  ASSERT_TRUE(one) << one.error().text();
+  ASSERT_TRUE(other) << other.error().text();
+  EXPECT_EQ(one->name, other->name);
+  EXPECT_EQ(one->experiment, other->experiment);
+  EXPECT_EQ(one->status, other->status);
+  EXPECT_EQ(one->start, other->start);
+  EXPECT_EQ(one->end, other->end);
+  EXPECT_EQ(one->deleted, other->deleted);
+  EXPECT_EQ(one->params, other->params);
+  EXPECT_EQ(one->tags, other->tags);
+  EXPECT_EQ(one->inputs, other->inputs);
+  EXPECT_EQ(one->model_outputs, other->model_outputs);
+  ASSERT_EQ(one->metrics.size(), other->metrics.size());
+  for (const auto& [name, metric] : other->metrics) {
+    ASSERT_TRUE(one->metrics.contains(name)) << name;
+    EXPECT_EQ(one->metrics.at(name).points, metric.points);
+    EXPECT_EQ(one->metrics.at(name).description, metric.description);
+    const Result<std::vector<Point>> old = migrated.history(id, name), now = fresh.history(id, name);
+    ASSERT_TRUE(old && now);
+    ASSERT_EQ(old->size(), now->size());
+    for (std::size_t i = 0; i < now->size(); ++i) {
+      EXPECT_EQ((*old)[i].time, (*now)[i].time);
+      EXPECT_EQ((*old)[i].step, (*now)[i].step);
+      EXPECT_TRUE((*old)[i].value == (*now)[i].value ||
+                  (std::isnan((*old)[i].value) && std::isnan((*now)[i].value)));
     }
+    const Result<std::vector<Span>> outline = migrated.outline(id, name, 10);
+    ASSERT_TRUE(outline) << outline.error().text();
+    EXPECT_FALSE(outline->empty());
   }
+}
+
+/// All that a store can be asked to do, on one that is not new.
+void expect_works(Store& store) {
+  ASSERT_TRUE(store.append({{Batch{kTraining, "loss", {}, counting(5000, 700)},
+                             Batch{kTraining, "new", {"s", "", "node7"}, counting(0, 10)}}}));
+  EXPECT_EQ(store.history(kTraining, "loss"), counting(0, 5700));
+  ASSERT_TRUE(store.compact(kTraining));
+  EXPECT_EQ(store.history(kTraining, "loss"), counting(0, 5700));
+  EXPECT_TRUE(store.change(kFailed, {.tags = {{"a", "b"}}}));
+  EXPECT_TRUE(store.change_experiment(1, {.tags = {{"a", "b"}}}));
+  EXPECT_EQ(store.search({.filter = "metrics.loss > 5000"})->size(), 1U);
+  EXPECT_TRUE(store.create({}));
+  const Result<ClaimAnswer> claim = store.claims().take({"job/1", "me", std::chrono::hours(1)});
+  ASSERT_TRUE(claim) << claim.error().text();
+  EXPECT_TRUE(claim->held);
+  EXPECT_EQ(store.purge(), 1U);
+  EXPECT_FALSE(store.find(kDeleted));
+}
+
+fs::path fixture(int version, test::Backend backend) {
+  const char* const suffix = backend == test::Backend::sqlite ? "sqlite" : "postgres";
+  return fs::path(PLIMSOLL_SOURCE_DIR) / "tests/fixtures/store" / fmt::format("v{}.{}.sql", version, suffix);
+}
+
+class Migration : public test::EveryStore {
+ protected:
+  /// A store of that version, as the text says.
+  void load(int version) {
+    const Result<std::string> sql = read_file(fixture(version, GetParam()), std::size_t{1} << 24);
+    ASSERT_TRUE(sql) << sql.error().text() << ": a version has a fixture (tests/fixtures/store/README.md)";
+    store_.reset();
+    if (GetParam() == test::Backend::postgres) {
+      ASSERT_TRUE(server_->clear());
+      const auto database = PostgresDatabase::open(location_, std::chrono::minutes(1));
+      ASSERT_TRUE(database);
+      const Status loaded = (*database)->execute(*sql);
+      ASSERT_TRUE(loaded) << loaded.error().text();
+      return;
+    }
+    location_ = (directory_->path() / fmt::format("v{}.db", version)).string();
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(location_.c_str(), &handle), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(handle, sql->c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
+  }
+
+  /// The first version that the database has known.
+  [[nodiscard]] int first() const { return GetParam() == test::Backend::sqlite ? 1 : 2; }
+};
+
+TEST_P(Migration, OfEveryVersionKeepsItsRunsAndLearnsTheRest) {
+  for (int version = first(); version <= schema_version(); ++version) {
+    SCOPED_TRACE(version);
+    load(version);
+    if (HasFatalFailure()) return;
+    const Result<std::unique_ptr<Store>> fresh =
+        open((directory_->path() / fmt::format("fresh{}.db", version)).string());
+    ASSERT_TRUE(fresh);
+    const Status filled = fill(**fresh, version);
+    ASSERT_TRUE(filled) << filled.error().text();
+    for (int time = 0; time < 2; ++time) {
+      store_ = reopened();
+      ASSERT_NE(store_, nullptr);
+      for (const std::string& id : {kTraining, kFailed, kDeleted}) expect_same(*store_, **fresh, id);
+      const Result<Experiment> experiment = store_->experiment(1);
+      ASSERT_TRUE(experiment);
+      EXPECT_EQ(experiment->name, "vision");
+      EXPECT_EQ(experiment->created, 5'000'000) << "of version 1: when its first run began";
+      EXPECT_EQ(experiment->tags.contains("team"), version >= 2);
+      EXPECT_EQ(store_->search_models({})->size(), version >= 2 ? 1U : 0U);
+      EXPECT_EQ(store_->claims().all_held("queue/")->size(), version >= 4 ? 1U : 0U);
+    }
+    expect_works(*store_);
+    store_ = reopened();
+    EXPECT_EQ(store_->history(kTraining, "loss"), counting(0, 5700));
+  }
+}
+
+PLIMSOLL_IN_EVERY_STORE(Migration);
+
+/// With PLIMSOLL_UPDATE_FIXTURE=FILE the store that tests/fixtures/store/make_fixtures.py makes texts of.
+TEST(MigrationFixture, CanBeWritten) {
+  const char* const wanted = std::getenv("PLIMSOLL_UPDATE_FIXTURE");
+  const Result<TemporaryDirectory> directory = TemporaryDirectory::make("fixture");
+  ASSERT_TRUE(directory);
+  const std::string path = wanted != nullptr ? wanted : (directory->path() / "fixture.db").string();
+  const Result<std::unique_ptr<Store>> store = open(path, {.journal = Journal::rollback});
+  ASSERT_TRUE(store) << store.error().text();
+  const Status filled = fill(**store, schema_version());
+  ASSERT_TRUE(filled) << filled.error().text();
 }
 
 }  // namespace

@@ -79,8 +79,20 @@ Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::stri
 
 Status PostgresDatabase::connect() {
   // What the address says itself comes later and counts.
-  const char* const names[] = {"connect_timeout", "application_name", "dbname", "client_encoding", nullptr};
-  const char* const values[] = {"10", "plimsoll", address_.c_str(), "UTF8", nullptr};
+  // A server that no packet reaches any more is given up: what was sent after half a minute without a
+  // receipt, an answer that does not come after a minute. One that is merely slow acknowledges packets, and
+  // is waited for.
+  const char* const names[] = {"connect_timeout",
+                               "tcp_user_timeout",
+                               "keepalives_idle",
+                               "keepalives_interval",
+                               "keepalives_count",
+                               "application_name",
+                               "dbname",
+                               "client_encoding",
+                               nullptr};
+  const char* const values[] = {"10",       "30000",          "30",   "10",   "3",
+                                "plimsoll", address_.c_str(), "UTF8", nullptr};
   connection_.reset(library_.connect_with(names, values, 1));
   lost_ = false;
   if (!connection_)

@@ -219,19 +219,6 @@ TEST_P(PostgresStore, OfAnotherProgramOrANewerVersionIsRefused) {
   EXPECT_NE(open(location_, {.artifacts = "x"}).error().text().find("another program's"), std::string::npos);
 }
 
-TEST_P(PostgresStore, OfTheVersionBeforeIsBroughtUpToDate) {
-  const std::string id = new_run();
-  const Result<std::unique_ptr<PostgresDatabase>> database =
-      PostgresDatabase::open(location_, std::chrono::seconds(1));
-  ASSERT_TRUE(database);
-  ASSERT_TRUE(
-      (*database)->execute("ALTER TABLE plimsoll.run DROP COLUMN version; "
-                           "UPDATE plimsoll.version SET number = 2"));
-  store_ = reopened();
-  EXPECT_TRUE(store_->append({{Batch{id, "m", {}, counting(0, 5)}}}));
-  EXPECT_EQ(store_->search({})->front().metrics.at("m").points, 5);
-}
-
 TEST_P(PostgresStore, LooksAtTablesThatHaveGrown) {
   const Result<std::unique_ptr<PostgresDatabase>> database =
       PostgresDatabase::open(location_, std::chrono::seconds(1));

@@ -37,6 +37,9 @@ class PostgresServer {
     return "postgresql:///postgres?user=plimsoll&host=" + directory_->path().string();
   }
 
+  /// With its socket.
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_->path(); }
+
   /// Without a store, as new.
   [[nodiscard]] Status clear() const {
     const Result<std::unique_ptr<PostgresDatabase>> database =
