@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "diagnose/averages.hpp"
 #include "diagnose/run_figures.hpp"
+#include "diagnose/series_catalogue.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -127,6 +130,38 @@ TEST_F(RecordingReader, GpusByTagOrBySamples) {
   const std::string other = create({{"plimsoll.devices", "GPU-6f5e"}});
   append(other, "system/run/gpu/3/memory", "B", 5, 300);
   EXPECT_THAT(gpus_of(read(other)), ::testing::ElementsAre(Gpu{{}, 3}));
+}
+
+TEST_F(RecordingReader, SeriesOfOtherHostsAreKnownAndDoNotMix) {
+  const std::string run = create({{"plimsoll.devices", "0"}, {"plimsoll.host", "node7"}});
+  append(run, "system/gpu/0/power", "W", 50, 300);
+  append(run, "system/gpu/1/power", "W", 50, 300);
+  // A host may be called by a number, and by what is none of MLflow's characters.
+  for (const char* host : {"8", "node/9"}) {
+    append(run, store::host_series_name(host, "system/gpu/0/power"), "W", 50, 100);
+    append(run, store::host_series_name(host, "system/run/cpu"), "cores", 50, 2);
+  }
+  append(run, "system/run/cpu", "cores", 50, 1);
+  const Recording recording = read(run);
+  EXPECT_THAT(gpus_of(recording), ::testing::ElementsAre(Gpu{{}, 0}, Gpu{"8", 0}, Gpu{"node/9", 0}));
+  const RunFigures figures = figures_of(recording, recording.whole());
+  ASSERT_EQ(figures.gpus.size(), 3U);
+  EXPECT_THAT(figures.gpus[0].watts, Optional(DoubleEq(300)));
+  EXPECT_THAT(figures.gpus[1].watts, Optional(DoubleEq(100)));
+  EXPECT_EQ(figures.gpus[2].gpu.host, "node/9");
+  EXPECT_EQ(gpu_text(figures.gpus[1].gpu), "GPU 0 of 8");
+  EXPECT_EQ(figures.host.cpu, 1) << "of the run's own host";
+  const std::string power = gpu_series({"8", 0}, "power");
+  EXPECT_EQ(find_series(power), find_series("system/gpu/0/power"));
+  EXPECT_EQ(series_number(power), 0U);
+  EXPECT_TRUE(is_of_machine(power));
+  EXPECT_FALSE(is_own_metric(power));
+  std::vector<std::string> labels;
+  for (const AverageRow& row : averages_of(recording, recording.whole(), recording.whole()))
+    labels.push_back(row.label);
+  EXPECT_THAT(labels, ::testing::ElementsAre("GPU power, GPU 0", "GPU power, GPU 1", "GPU power, GPU 0 of 8",
+                                             "GPU power, GPU 0 of node/9", "cores of the run",
+                                             "cores of the run of 8", "cores of the run of node/9"));
 }
 
 TEST_F(RecordingReader, TheEndOfItsOutputInWholeLines) {

@@ -166,6 +166,12 @@ TEST(TopView, AStoredRunShowsItsLatestOverAllItsGpus) {
   EXPECT_EQ(shown.energy, Joules(7));
   EXPECT_FALSE(shown.memory);
   EXPECT_FALSE(shown.sm_activity);
+  // Another host's count too.
+  run.metrics["system/on/node8/run/cpu"] = {.latest = {.value = 1.5}};
+  run.metrics["system/on/node8/run/gpu/0/memory"] = {.latest = {.value = 10}};
+  run.metrics["system/on/node8/gpu/0/memory_used"] = {.latest = {.value = 1000}};
+  EXPECT_EQ(top_run(run, 3'000'000).cpu, 4);
+  EXPECT_EQ(top_run(run, 3'000'000).gpu_memory, Bytes(160));
 }
 
 }  // namespace

@@ -50,6 +50,27 @@ TEST(Sampler, ReadsThisVeryMachine) {
   EXPECT_GT(values.at("system/run/cpu_time#3"), 0);
 }
 
+TEST(Sampler, EverySeriesCarriesTheHost) {
+  Machine machine;
+  machine.root.write("proc/sys/kernel/hostname", "node8\n");
+  machine.root.write("proc/stat", "cpu 100 0 100 1000 0 0 0 0 0 0\n");
+  machine.root.write("proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 50 kB\n");
+  machine.root.process({.pid = 10});
+  Sampler kernels(machine.root.options());
+  kernels.watch({.run = 1, .root = 10});
+  SamplerOptions named = machine.root.options();
+  named.hostname = "elsewhere";
+  Sampler given(named);
+  for (int frame = 0; frame < 20; ++frame) {
+    static_cast<void>(machine.next(kernels));
+    static_cast<void>(machine.next(given));
+  }
+  ASSERT_GT(kernels.series().size(), 1U);
+  for (const Series& series : kernels.series()) EXPECT_EQ(series.host, "node8") << series.name;
+  ASSERT_FALSE(given.series().empty());
+  for (const Series& series : given.series()) EXPECT_EQ(series.host, "elsewhere") << series.name;
+}
+
 TEST(Sampler, SumsATreeOfProcesses) {
   Machine machine;
   machine.root.process({.pid = 100, .ticks = 500});

@@ -33,36 +33,40 @@ enum class Source {
 /// How often each source is read at most: as often as its value really changes, or as its reading is worth.
 struct SourceRow {
   Source source;
-  double period;  ///< seconds
+  std::string_view name;  ///< as docs/telemetry.md has it
+  double period;          ///< seconds
   std::string_view why;
 };
 inline constexpr std::array kSources = {
-    SourceRow{Source::process_cpu, 0.2, "the kernel counts in ticks of 10 ms; a file per process"},
-    SourceRow{Source::process_tree, 0.2, "where the machine began a process since; else every second"},
-    SourceRow{Source::process_memory, 1,
+    SourceRow{Source::process_cpu, "process_cpu", 0.2,
+              "the kernel counts in ticks of 10 ms; a file per process"},
+    SourceRow{Source::process_tree, "process_tree", 0.2,
+              "where the machine began a process since; else every second"},
+    SourceRow{Source::process_memory, "process_memory", 1,
               "resident; the kernel walks the page tables for shared pages, so less often"},
-    SourceRow{Source::process_io, 1, "written back by the kernel in seconds"},
-    SourceRow{Source::host_cpu, 0.5, "the kernel sums over all processors"},
-    SourceRow{Source::host_memory, 0.5, ""},
-    SourceRow{Source::host_disk, 1, ""},
-    SourceRow{Source::host_network, 1, ""},
-    SourceRow{Source::host_pressure, 1, "the kernel averages over 2 s"},
-    SourceRow{Source::cgroup, 0.5, ""},
-    SourceRow{Source::package_energy, 0.1, ""},
-    SourceRow{Source::gpu_activity, 1,
+    SourceRow{Source::process_io, "process_io", 1, "written back by the kernel in seconds"},
+    SourceRow{Source::host_cpu, "host_cpu", 0.5, "the kernel sums over all processors"},
+    SourceRow{Source::host_memory, "host_memory", 0.5, ""},
+    SourceRow{Source::host_disk, "host_disk", 1, ""},
+    SourceRow{Source::host_network, "host_network", 1, ""},
+    SourceRow{Source::host_pressure, "host_pressure", 1, "the kernel averages over 2 s"},
+    SourceRow{Source::cgroup, "cgroup", 0.5, ""},
+    SourceRow{Source::package_energy, "package_energy", 0.1, ""},
+    SourceRow{Source::gpu_activity, "gpu_activity", 1,
               "a driver takes 0.3 ms; it averages over the time since, so nothing is lost"},
-    SourceRow{Source::gpu_costly_activity, 10, "a driver takes 1.5 ms for the graphics activity"},
-    SourceRow{Source::gpu_power, 0.02, "the board measures about 50 times a second"},
-    SourceRow{Source::gpu_energy, 10,
+    SourceRow{Source::gpu_costly_activity, "gpu_costly_activity", 10,
+              "a driver takes 1.5 ms for the graphics activity"},
+    SourceRow{Source::gpu_power, "gpu_power", 0.02, "the board measures about 50 times a second"},
+    SourceRow{Source::gpu_energy, "gpu_energy", 10,
               "a driver takes 4 ms for its counter; the power is summed up in between"},
-    SourceRow{Source::gpu_memory, 0.5, ""},
-    SourceRow{Source::gpu_clocks, 1, ""},
-    SourceRow{Source::gpu_utilization, 1, "the driver averages over 1/6 s to 1 s"},
-    SourceRow{Source::gpu_temperature, 1, ""},
+    SourceRow{Source::gpu_memory, "gpu_memory", 0.5, ""},
+    SourceRow{Source::gpu_clocks, "gpu_clocks", 1, ""},
+    SourceRow{Source::gpu_utilization, "gpu_utilization", 1, "the driver averages over 1/6 s to 1 s"},
+    SourceRow{Source::gpu_temperature, "gpu_temperature", 1, ""},
     SourceRow{
-        Source::gpu_sharing, 2,
+        Source::gpu_sharing, "gpu_sharing", 2,
         "a driver takes 2 ms; it samples processes over 1/6 s to 1 s and keeps the samples until asked"},
-    SourceRow{Source::gpu_slices, 10, "MIG slices change only by hand"},
+    SourceRow{Source::gpu_slices, "gpu_slices", 10, "MIG slices change only by hand"},
 };
 
 [[nodiscard]] constexpr double period_of(Source source) {
