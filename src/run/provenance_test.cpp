@@ -47,8 +47,8 @@ TEST(Provenance, TellsTheRevisionAndWhatIsNotCommitted) {
   job.directory = directory->path();
   // git has some seconds to answer, which a very busy machine may not give it at once.
   const auto told = [&] {
-    Provenance out = provenance_of(job, {});
-    for (int i = 0; i < 30 && !out.tags.contains("plimsoll.git.dirty"); ++i) out = provenance_of(job, {});
+    Provenance out = git_facts(job);
+    for (int i = 0; i < 30 && !out.tags.contains("plimsoll.git.dirty"); ++i) out = git_facts(job);
     return out;
   };
   EXPECT_EQ(told().tags.at("plimsoll.git.dirty"), "false");
@@ -62,7 +62,7 @@ TEST(Provenance, TellsTheRevisionAndWhatIsNotCommitted) {
   ASSERT_TRUE(write_file(directory->path() / "a.py",
                          "url = \"https://me:hunter2@host/x\"\nos.environ[\"A\"] = "
                          "\"hf_abcdefghijklmnopqrstuvwxyz123456\"\npassword = \"correct horse\"\nx = 3\n"));
-  const Provenance secret = provenance_of(job, {});
+  const Provenance secret = told();
   EXPECT_THAT(secret.files.at("git.diff"), HasSubstr("+x = 3"));
   for (const char* part : {"hunter2", "hf_abc", "horse"})
     EXPECT_THAT(secret.files.at("git.diff"), Not(HasSubstr(part)));
@@ -72,7 +72,7 @@ TEST(Provenance, TellsTheRevisionAndWhatIsNotCommitted) {
   while (large.size() < (std::size_t{17} << 20))
     large += "a line of data that is like many others, 0123456789\n";
   ASSERT_TRUE(write_file(directory->path() / "a.py", large));
-  const Provenance cut = provenance_of(job, {});
+  const Provenance cut = told();
   EXPECT_THAT(cut.tags.at("plimsoll.git.diff"), HasSubstr("cut after 16 MiB"));
   EXPECT_THAT(cut.files.at("git.diff").substr(cut.files.at("git.diff").size() - 80),
               HasSubstr("cut after 16 MiB"));
