@@ -96,6 +96,39 @@ def test_a_job_waits_for_room_or_is_refused(gpus):
     assert process.wait(timeout=300) == 0
 
 
+def test_what_a_shells_worker_has_taken_is_promised_no_longer(gpus):
+    """100 GiB of 140 are promised to the first job, and its worker, not its first process, takes them: 30 are left."""
+    worker = ("import os, time\nopen('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid')\n"
+              "while not os.path.exists('seen'): time.sleep(0.05)")
+    first = gpus.start("run", "--device", 1, "--need", "100GiB", "--", "sh", "-c",
+                       f'env -u PLIMSOLL_RUN_ID python3 -c "{worker}"; true')
+    pid = wait_for(lambda: (gpus.folder / "pid").exists() and (gpus.folder / "pid").read_text())
+    before = gpus.run("--device", 1, "--need", "60GiB", "--no-wait", "--", "true")
+    assert before.code == 3 and "with 100 GiB promised to others" in before.err
+    text = gpus.description.read_text().replace("memory 1048576", f"memory {100 << 30}", 1)
+    describe(gpus, text + f"process {pid} {100 << 30} 1.0\n")
+    assert gpus.run("--device", 1, "--need", "30GiB", "--no-wait", "--", "true").code == 0
+    too_much = gpus.run("--device", 1, "--need", "60GiB", "--no-wait", "--", "true")
+    assert too_much.code == 3 and "40.4 GiB of 140 GiB on GPU 1 are free" in too_much.err
+    (gpus.folder / "seen").touch()
+    assert first.wait(timeout=300) == 0
+    describe(gpus, text.replace(f"memory {100 << 30}", "memory 0"))
+    assert gpus.run("--device", 1, "--need", "130GiB", "--no-wait", "--", "true").code == 0, "nothing is promised to it now"
+
+
+def test_a_job_is_admitted_by_the_slice_that_it_names(gpus):
+    describe(gpus, (FIXTURES / "sliced_gpu.txt").read_text())
+    never = gpus.run("--device", "0:0", "--need", "20GiB", "--", "true")
+    assert never.code == 3 and "16.0 GiB on MIG slice 0:0 (1g.18gb) is all there is" in never.err
+    full = gpus.run("--device", "0:0", "--need", "8GiB", "--no-wait", "--", "true")
+    assert full.code == 3 and "6.00 GiB of 16.0 GiB on MIG slice 0:0 (1g.18gb) are free" in full.err
+    done = gpus.run("--device", "0:2", "--need", "20GiB", "--no-wait", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+    assert done.code == 0, done.err
+    assert done.out.startswith("MIG-") and gpus.last()["tags"]["plimsoll.devices"] == done.out.strip()
+    absent = gpus.run("--device", "0:1", "--", "true")
+    assert absent.code == 3 and "there is no MIG slice '0:1': this machine has 2" in absent.err
+
+
 def test_the_last_run_tells_the_need(gpus):
     me = ("import os, time\nopen('pid.new', 'w').write(str(os.getpid())); os.rename('pid.new', 'pid')\n"
           "while not os.path.exists('seen'): time.sleep(0.05)")
