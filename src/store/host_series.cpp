@@ -51,7 +51,7 @@ std::string host_series_name(std::string_view host, std::string_view name) {
 }
 
 HostSeries read_host_series(std::string_view metric) {
-  const HostSeries own{{}, std::string(metric)};
+  HostSeries own{{}, std::string(metric)};
   if (!metric.starts_with(kOn)) return own;
   const std::string_view rest = metric.substr(kOn.size());
   const std::size_t slash = rest.find('/');
