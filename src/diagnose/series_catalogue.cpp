@@ -170,15 +170,15 @@ const KnownSeries* find_series(std::string_view metric) {
   return nullptr;
 }
 
-bool is_of_machine(std::string_view full_name) {
-  const std::string metric = store::read_host_series(full_name).name;
-  return metric.starts_with("system/gpu/") || metric.starts_with("system/host/");
+bool is_of_machine(std::string_view metric) {
+  const std::string there = store::read_host_series(metric).name;
+  return there.starts_with("system/gpu/") || there.starts_with("system/host/");
 }
 
-std::optional<unsigned> series_number(std::string_view full_name) {
+std::optional<unsigned> series_number(std::string_view metric) {
   // A host may be called "7".
-  const std::string series = store::read_host_series(full_name).name;
-  const std::string_view metric = series;
+  const std::string there = store::read_host_series(metric).name;
+  metric = there;
   for (std::size_t slash = metric.find('/'); slash != std::string_view::npos;
        slash = metric.find('/', slash + 1)) {
     std::string_view rest = metric.substr(slash + 1);
