@@ -31,6 +31,7 @@ using std::chrono::milliseconds;
 // After a command's start: what takes less seldom needs its packages' versions.
 constexpr milliseconds kAskPython{1500};
 constexpr milliseconds kSayWhatHangs{5000};
+constexpr milliseconds kHurried{2000};  // for what only takes a moment
 
 /// What a record cannot do without.
 store::Change end_of(const Ended& ended) {
@@ -525,11 +526,11 @@ class Supervisor {
       }
       if (signal == SIGCONT && !stopped_) continue;
       const bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
-      // Nothing runs any more: what is asked for is not to wait.
-      if (ends && group_ && !group_->running.empty() &&
-          std::ranges::all_of(group_->running,
-                              [](const auto& entry) { return entry.second.ended.has_value(); }))
-        hurried_ = true;
+      // Nothing runs, or nothing any more: what is asked for is not to wait.
+      const bool anything_runs = group_ && std::ranges::any_of(group_->running, [](const auto& entry) {
+                                   return !entry.second.ended;
+                                 });
+      hurried_ = hurried_ || (ends && !anything_runs);
       stopping_ = stopping_ || ends;
       if (ends) preparation_.stop();
       if (group_)
@@ -582,8 +583,9 @@ class Supervisor {
         sampling->stop();
         return {};
       });
-    const auto until = Clock::now() + services_.patience;
-    for (bool ended = hurried_ || !is_open(); !ended;) {
+    const auto until =
+        Clock::now() + (hurried_ ? std::min(services_.patience, kHurried) : services_.patience);
+    for (bool ended = !is_open(); !ended;) {
       const bool answered = errands_.under_way().empty();
       const bool waits = !answered && Clock::now() < until;
       // A reader who has stopped is waited for until somebody ends this program, as without it.

@@ -163,6 +163,23 @@ def test_mps_is_started_limited_and_stopped(gpus):
     assert "plimsoll.mps.effective" in tags or "plimsoll.mps.unproven" in tags, "what is not proven is said to be so"
 
 
+def test_forty_eight_in_one_mps_group(gpus):
+    jobs = gpus.folder / "jobs.toml"
+    # Each ends only when all have begun: they really run together.
+    jobs.write_text('[[workload]]\nmode = "mps"\ndevices = ["0"]\n[[workload.job]]\ncount = 48\n'
+                    'command = "sh -c \'touch begun.$$; until [ -e told ]; do sleep 0.2; done; echo plimsoll: metric done 1\'"\n')
+    process = gpus.start("run", "-q", "--no-mlflow", jobs)
+    wait_for(lambda: len(list(gpus.folder.glob("begun.*"))) == 48)
+    (gpus.folder / "told").touch()
+    _, err = process.communicate(timeout=900)
+    assert process.returncode == 0, err
+    (daemon, server), = daemons(gpus)
+    assert not is_alive(daemon) and not is_alive(server)
+    assert not gpus.leftovers()
+    runs = gpus.runs()
+    assert len(runs) == 48 and all(run["metrics"]["done"]["points"] == 1 for run in runs)
+
+
 def test_two_daemons_at_once_on_two_gpus(gpus):
     jobs = gpus.folder / "jobs.csv"
     meet = "sh -c 'touch {0}; until [ -e {1} ]; do sleep 0.05; done'"  # each ends only when the other has begun

@@ -1,6 +1,7 @@
 """What goes wrong: kill -9 of every part, a full disk, a locked database, commands that misbehave."""
 import json
 import os
+import pathlib
 import random
 import resource
 import signal
@@ -182,6 +183,35 @@ def test_a_locked_database(machine):
     other.execute("ROLLBACK")
     assert process.wait(timeout=300) == 0
     assert machine.last()["metrics"]["loss"]["points"] == 30
+
+
+@pytest.fixture
+def little_memory():
+    """A control group of 256 MiB, as it is in a container or on a machine whose memory is full; how to enter it."""
+    first, second = pathlib.Path("/sys/fs/cgroup/memory"), pathlib.Path("/sys/fs/cgroup")
+    old = (first / "memory.limit_in_bytes").exists()
+    group = (first if old else second) / f"plimsoll-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / ("memory.limit_in_bytes" if old else "memory.max")).write_text(str(256 << 20))
+    except OSError as error:
+        if group.exists():
+            group.rmdir()
+        pytest.skip(f"no control group can be made here: {error}")
+    yield lambda: (group / "cgroup.procs").write_text(str(os.getpid()))
+    wait_for(lambda: not (group / "cgroup.procs").read_text().strip())
+    group.rmdir()
+
+
+def test_a_memory_that_is_full_ends_the_command_and_nothing_else(machine, little_memory):
+    done = machine.run("--no-mlflow", "--", sys.executable, "-c",
+                       "print('plimsoll: metric before 1', flush=True)\n"
+                       "kept = []\nwhile True: kept.append(bytearray(b'x' * (8 << 20)))", preexec_fn=little_memory)
+    assert done.code == 128 + signal.SIGKILL, done.err
+    run = machine.last()
+    assert run["tags"]["plimsoll.outcome"] == "killed-for-memory" and run["status"] == "FAILED"
+    assert run["metrics"]["before"]["points"] == 1
+    assert not machine.leftovers()
 
 
 CLIENT = """

@@ -1,5 +1,4 @@
 """What hangs holds up nothing else: stand-ins wait until the test lets them go, and what is checked is the order of events."""
-import json
 import os
 import pathlib
 import signal
@@ -73,7 +72,7 @@ def test_while_pip_hangs_output_and_signals_are_served(machine):
     python.parent.mkdir()
     python.write_text(f"""#!/bin/sh
 case "$*" in
-  *pip*|*platform*) echo $$ >>"{machine.folder}/pip.begun"; until [ -e "{machine.folder}/pip.go" ]; do sleep 0.05; done; exit 1 ;;
+  *freeze*|*platform*) echo $$ >>"{machine.folder}/packages.begun"; until [ -e "{machine.folder}/packages.go" ]; do sleep 0.05; done; exit 1 ;;
 esac
 exec {sys.executable} "$@"
 """)
@@ -82,14 +81,14 @@ exec {sys.executable} "$@"
                             "import os, signal, time\n"
                             "def stop(*_): print('interrupted', flush=True); raise SystemExit(0)\n"
                             "signal.signal(signal.SIGINT, stop)\n"
-                            f"while not os.path.exists({str(machine.folder / 'pip.begun')!r}): time.sleep(0.02)\n"
+                            f"while not os.path.exists({str(machine.folder / 'packages.begun')!r}): time.sleep(0.02)\n"
                             "print('asked', flush=True)\n"
                             "while True: time.sleep(0.02)")
     assert process.stdout.readline() == "asked\n"
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "interrupted\n"
-    assert not (machine.folder / "pip.go").exists()
-    let_go(machine, "pip")
+    assert not (machine.folder / "packages.go").exists()
+    let_go(machine, "packages")
     assert process.wait(timeout=300) == 0
     assert machine.last()["tags"]["plimsoll.outcome"] in ("finished", "interrupted")
 
@@ -180,16 +179,14 @@ def test_while_the_mps_daemon_does_not_answer_a_signal_is_served(machine):
 
 
 def test_while_an_estimate_hangs_a_signal_is_served(machine):
-    """`plimsoll estimate` of a model that is a pipe which nobody writes to."""
     machine.environment.update(PLIMSOLL_NVML_LIBRARY=os.environ["PLIMSOLL_FAKE_NVML_LIBRARY"],
-                               PLIMSOLL_FAKE_NVML=str(pathlib.Path(__file__).parent.parent / "fixtures" / "two_gpus.txt"))
-    model = machine.folder / "model.py"
-    model.write_text(f"open({str(machine.folder / 'asked')!r}, 'w').close()\nimport time, os\n"
-                     f"while not os.path.exists({str(machine.folder / 'go')!r}): time.sleep(0.02)\n")
-    process = machine.start("run", "--device", "0", "--estimate", f"{model}:net --device h200", "--", "touch", "begun")
-    wait_for(lambda: (machine.folder / "asked").exists() or process.poll() is not None)
-    assert process.poll() is None, process.communicate()
+                               PLIMSOLL_FAKE_NVML=str(pathlib.Path(__file__).parent.parent / "fixtures" / "two_gpus.txt"),
+                               PLIMSOLL_PYTHON=str(stand_in(machine, "reader", "false")))
+    (machine.folder / "model.py").write_text("")
+    process = machine.start("run", "--device", "0", "--estimate", "model.py:net --device h200", "--", "touch", "begun")
+    begun(machine, "reader")  # what reads the model for the estimate
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=300) == 130
-    assert not (machine.folder / "begun").exists()
-    (machine.folder / "go").touch()
+    assert not (machine.folder / "begun").exists() and not (machine.folder / "reader.go").exists()
+    let_go(machine, "reader")
+    wait_for(lambda: not machine.leftovers())
