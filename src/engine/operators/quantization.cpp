@@ -84,7 +84,7 @@ Result<Kernel> prepare_dynamic_quantize(const Preparation&) {
 /// Zero points of the rows of the first matrix and of the columns of the second. Sums of products of bytes
 /// are computed in double precision, which holds them exactly and has fast kernels.
 Tensor exact(const Tensor& x, const Tensor& zero, bool rows) {
-  const Tensor wide = x.to(at::kDouble);
+  Tensor wide = x.to(at::kDouble);
   if (!zero.defined()) return wide;
   const Tensor point = zero.to(at::kDouble);
   return wide.sub(rows && point.dim() == 1 && point.numel() > 1 ? point.unsqueeze(1) : point);
