@@ -15,8 +15,8 @@ struct HostWeight {
   at::Tensor contents;
 };
 
-/// The weights a routine reads: bytes of mapped files (copied once, into place), or drawn with the job's seed. A
-/// weight that is nowhere is an error, unless random ones are asked for.
+/// The weights a routine reads: bytes of mapped files (copied once, into place), or drawn with the job's
+/// seed. A weight that is nowhere is an error, unless random ones are asked for.
 [[nodiscard]] Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Routine& routine,
                                                            const network::Shapes& shapes);
 

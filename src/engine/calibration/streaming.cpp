@@ -54,7 +54,8 @@ Function batch_norm(const Ingredients& make, Extents e) {
   const Tensor mean = make.values({e[1]}), variance = make.values({e[1]}).fill_(1);
   return {{image(make, e), make.values({e[1]}), make.values({e[1]})},
           [mean, variance](const std::vector<Tensor>& in) {
-            return at::batch_norm(in[0], in[1], in[2], mean, variance, training, kStatisticsMomentum, kNormEpsilon, true);
+            return at::batch_norm(in[0], in[1], in[2], mean, variance, training, kStatisticsMomentum,
+                                  kNormEpsilon, true);
           }};
 }
 Function layer_norm(const Ingredients& make, Extents e) {
