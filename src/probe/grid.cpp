@@ -98,8 +98,8 @@ bool within(const OperatorCase& c, const GridLimits& limits) {
   // Vector units compute what is not a product.
   const double rate =
       fast && c.operator_class <= attention ? limits.fast_flops_per_second : limits.flops_per_second;
-  return work.flops_at_peak() <= limits.seconds * rate && work.bytes() <= limits.seconds * limits.bytes_per_second &&
-         held_bytes(c) <= limits.bytes;
+  return work.flops_at_peak() <= limits.seconds * rate &&
+         work.bytes() <= limits.seconds * limits.bytes_per_second && held_bytes(c) <= limits.bytes;
 }
 
 struct Placed {

@@ -1,5 +1,3 @@
-#include "run/promises.hpp"
-
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -7,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/files.hpp"
+#include "run/promises.hpp"
 #include "run/runtime_directory.hpp"
 
 namespace plimsoll::running {

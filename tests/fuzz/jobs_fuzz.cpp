@@ -1,5 +1,5 @@
-// Any bytes, taken for a file of jobs (CSV, TOML), a job as JSON, a metric's line and a metric's pattern, must
-// give jobs, or errors that say where; and what was read must survive being written and read again.
+// Any bytes, taken for a file of jobs (CSV, TOML), a job as JSON, a metric's line and a metric's pattern,
+// must give jobs, or errors that say where; and what was read must survive being written and read again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
