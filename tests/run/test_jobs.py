@@ -56,6 +56,27 @@ def test_status_is_written_back_and_a_second_start_goes_on(machine):
     assert last[0]["Run"] == first[0]["Run"] and last[1]["Run"] != first[1]["Run"]
 
 
+def test_an_edit_made_while_it_runs_stays(machine):
+    path = machine.folder / "jobs.csv"
+    path.write_text("Name,Command\nfirst,sh -c 'until [ -e go ]; do sleep 0.05; done'\nsecond,true\n")
+    process = machine.start("run", path)
+    wait_for(lambda: rows(path)[0].get("Status") == "RUNNING")
+    edited = path.read_text().replace("second,true", "second,false") + "later,true,,\n"
+    edited = edited.replace("\nfirst", "\nabove,true,,\nfirst", 1)
+    path.write_text(edited)
+    (machine.folder / "go").touch()
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    now = {row["Name"]: row for row in rows(path)}
+    assert list(now) == ["above", "first", "second", "later"]
+    assert now["first"]["Status"] == "FINISHED" and len(now["first"]["Run"]) == 32
+    assert now["second"]["Command"] == "false" and not now["second"]["Status"], "it is another job now"
+    assert not now["above"]["Status"] and not now["later"]["Status"]
+    assert said.count("'second' was changed or removed meanwhile") == 1 and "jobs.csv.status.csv" in said
+    beside = {row["Name"]: row["Status"] for row in rows(str(path) + ".status.csv")}
+    assert beside["second"] == "FINISHED"
+
+
 def test_bad_rows_are_reported_at_once_and_nothing_starts(machine):
     path = machine.folder / "jobs.csv"
     text = "Command,Time limit,Mode\ntouch started,,\ntrue,soon,\ntrue,,fast\n,,\n"
