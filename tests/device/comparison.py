@@ -66,7 +66,7 @@ def the_engine_is_as_pytorch(machine):
 def what_does_not_fit_is_told(machine):
     """A batch that no GPU holds: the answer is no, and the memory is given back."""
     machine.holds(machine.engine and os.path.exists(machine.engine), "there is no plimsoll-engine")
-    answer = machine.answer("measure", "resnet50", "--batch", 60000, "--device", "cuda:0", "--random-weights", "--mode", "train", codes=(1,))
+    answer = machine.answer("measure", "resnet50", "--batch", 8192, "--device", "cuda:0", "--random-weights", "--mode", "train", codes=(1,))
     row = answer["rows"][0]
     machine.holds(row["fits"] is False and row["does_not_fit"], f"it says {row}")
     again = machine.answer("measure", "resnet50", "--batch", 1, "--device", "cuda:0", "--random-weights", "--energy", 0, "--time-limit", 2)
