@@ -1,6 +1,7 @@
 // What holds of every estimate, whatever the network, the device, the precision and the mode: no time is
 // below what the device's peaks and its bandwidth allow, and neither time nor memory falls as batch, sequence
-// or context grow. A seeded sample of all combinations; PLIMSOLL_ALL=1 tries every one of them.
+// or context grow. A seeded sample of all combinations; PLIMSOLL_ALL=1 tries every one of them, and
+// PLIMSOLL_ALL=t4 those of one device.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -208,7 +209,9 @@ class Properties : public testing::Test {
 
 TEST_F(Properties, TimesAreNeverBelowTheirFloorAndNothingFallsAsItGrows) {
   std::size_t asked = 0;
-  for (const Combination& c : combinations()) {
+  const std::vector<Combination> all = combinations();
+  ASSERT_FALSE(all.empty()) << "PLIMSOLL_ALL is 1, or a device of the catalogue";
+  for (const Combination& c : all) {
     const Asked model(c);
     const std::string where = fmt::format("{} on {} in {}, {}", c.network, c.device->id,
                                           network::name(c.precision), network::name(c.mode));
@@ -232,7 +235,9 @@ TEST_F(Properties, TimesAreNeverBelowTheirFloorAndNothingFallsAsItGrows) {
     if (c.mode == Mode::infer)
       walk("context", {0, 64, 512, 4096}, [&](std::int64_t context) { return model.at(1, 1, context); });
   }
-  EXPECT_GT(asked, kSample);
+  fmt::print("{} combinations, {} answers\n", all.size(), asked);
+  const bool one_device = all.front().device == all.back().device;  // of which figures may be missing
+  EXPECT_TRUE(one_device || asked > kSample) << asked;
   EXPECT_TRUE(below_.empty()) << "below the floor: " << told(below_);
   EXPECT_TRUE(falls_.empty()) << "time falls: " << told(falls_);
   EXPECT_TRUE(shrinks_.empty()) << "memory falls: " << told(shrinks_);
