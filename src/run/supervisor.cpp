@@ -434,7 +434,8 @@ class Supervisor {
     // The sampler reads a run that it is to forget once more; that frame is part of the record.
     recorder_->finish(number, end_of(ended), rest_of(watch),
                       milliseconds(static_cast<int>(1200 / options_.rate) + 20));
-    errands_.send("files", "keeping the command's files",
+    // A lane for each: one whose copy hangs keeps nobody else's record open.
+    errands_.send(fmt::format("files {}", number), "keeping the command's files",
                   [this, number, keep = services_.keep_files, job = watch.job(), named = watch.artifacts(),
                    artifacts = running.record.artifacts]() -> Errands::Then {
                     const std::vector<std::string> troubles = keep(job, named, artifacts);
