@@ -98,7 +98,7 @@ std::string tick_text(double value, const LogAxis& axis) {
   return fmt::format("{:.0e} {}", value, axis.unit);
 }
 
-std::string value_text(double value, const LogAxis& axis) {
+std::string axis_text(double value, const LogAxis& axis) {
   if (axis.binary && axis.unit == "B") return text(Bytes::rounded(value));
   if (axis.unit.empty()) return count_text(value);
   return figure_text(value, axis.unit);
@@ -157,8 +157,8 @@ class Drawing {
       out_ += fmt::format("<path class=\"{}\" d=\"{}\"/>", stroke(series), path);
     const auto title = [&](const LogPoint& point) {
       return fmt::format("<title>{}: {}, {}</title>", escape_html(series.label),
-                         escape_html(value_text(point.x, chart_.x)),
-                         escape_html(value_text(point.y, chart_.y)));
+                         escape_html(axis_text(point.x, chart_.x)),
+                         escape_html(axis_text(point.y, chart_.y)));
     };
     if (has_points(series.mark))
       for (const LogPoint& point : points)
