@@ -570,6 +570,7 @@ void add_run(CommandLine& app, Invocation& invocation) {
       "  plimsoll run -- python train.py --lr 0.1\n"
       "  plimsoll run --time-limit 10m --device 0 --need 6GiB -- python train.py\n"
       "  plimsoll run --mlflow-uri http://host:5000 -- python train.py\n"
+      "  plimsoll run --detach -- python train.py\n"
       "  plimsoll run jobs.csv                    many, as the file says\n"
       "  plimsoll run jobs.toml --rerun failed    those that failed, again\n"
       "The command's lines `plimsoll: metric loss 0.12 step 40` become metrics; so does what it writes to "

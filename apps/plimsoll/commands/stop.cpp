@@ -137,8 +137,8 @@ void add_stop(CommandLine& app, Invocation& invocation) {
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
-      "  plimsoll stop 3f2a                    SIGTERM; after the run's own --grace SIGKILL\n"
-      "  plimsoll stop --all --kill            everything, at once\n"
+      "  plimsoll stop 3f2a           SIGTERM; after the run's own --grace SIGKILL\n"
+      "  plimsoll stop --all --kill   everything, at once\n"
       "It comes back when the runs have ended and their records are closed.");
   command->callback([options, &invocation] { invocation.run = [options] { return stop(*options); }; });
 }
