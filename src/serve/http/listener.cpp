@@ -22,6 +22,7 @@ constexpr int kBacklog = 4096;  // the kernel takes the lesser of this and its o
 
 /// Room for an address of any family, seen as the one that the system's calls take.
 union AnyAddress {
+  sockaddr_storage whole;  // first, so that {} clears every byte: of a union only the first member is
   sockaddr any;
   sockaddr_in ip4;
   sockaddr_in6 ip6;
