@@ -83,25 +83,26 @@ Errands::~Errands() {
   }
 }
 
-void Errands::send(std::string_view name, std::string what, Work work) {
+void Errands::send(std::string_view lane, std::string what, Work work) {
   std::uint64_t number = 0;
   {
     const std::scoped_lock lock(state_->mutex);
     number = ++state_->sent;
     state_->under_way.emplace(number, std::move(what));
   }
-  auto found = std::ranges::find(lanes_, name, [](const auto& lane) { return std::string_view(lane->name); });
+  auto found =
+      std::ranges::find(lanes_, lane, [](const auto& known) { return std::string_view(known->name); });
   if (found == lanes_.end()) {
-    auto lane = std::make_shared<Lane>();
-    lane->name = name;
+    auto made = std::make_shared<Lane>();
+    made->name = lane;
     const SignalsHeldBack held;
-    lane->thread = std::thread([lane, state = state_] { lane->run(*state); });
-    found = lanes_.insert(lanes_.end(), std::move(lane));
+    made->thread = std::thread([made, state = state_] { made->run(*state); });
+    found = lanes_.insert(lanes_.end(), std::move(made));
   }
-  Lane& lane = **found;
-  const std::scoped_lock lock(lane.mutex);
-  lane.waiting.push_back({number, std::move(work)});
-  lane.wake.notify_all();
+  Lane& chosen = **found;
+  const std::scoped_lock lock(chosen.mutex);
+  chosen.waiting.push_back({number, std::move(work)});
+  chosen.wake.notify_all();
 }
 
 int Errands::descriptor() const {

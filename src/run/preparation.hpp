@@ -92,7 +92,7 @@ class Preparation {
   void take_admission(const Asking& candidate, const Result<Admission>& admission);
   void make_record(const Asking& candidate, Clock::time_point now);
   void take_record(const Asking& candidate, Result<Record>& record);
-  void ask_git(const JobSpec& job);
+  void ask_git(const JobSpec& of);
   void refuse(const Asking& candidate, Outcome outcome, std::string reason);
   [[nodiscard]] const JobSpec& job(const Asking& candidate) const {
     return setting_.jobs[candidate->launch.job];

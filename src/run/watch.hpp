@@ -104,7 +104,7 @@ class Watch {
  private:
   /// Where the output is passed on to one who looks on.
   struct Outlet {
-    Outlet(Control::Viewer viewer)
+    explicit Outlet(Control::Viewer viewer)
         : number(viewer.number),
           output_end(std::move(viewer.output)),
           error_end(std::move(viewer.error)),
