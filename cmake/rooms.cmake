@@ -52,7 +52,7 @@ endfunction()
 
 # plimsoll_test_program(TARGET): a test computes next to nothing itself, and optimizing it takes longer than all the rest.
 function(plimsoll_test_program target)
-  target_compile_options(${target} PRIVATE $<$<NOT:$<CONFIG:RelWithDebInfo>>:-O0>)
+  target_compile_options(${target} PRIVATE -O0)
   target_compile_definitions(${target} PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   plimsoll_precompile(${target} test)
 endfunction()
@@ -89,7 +89,7 @@ function(plimsoll_room name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE plimsoll_${name} GTest::gmock GTest::gtest_main)
     if(name IN_LIST PLIMSOLL_TORCH_ROOMS)  # whose flags are others
-      target_compile_options(${name}_test PRIVATE $<$<NOT:$<CONFIG:RelWithDebInfo>>:-O0>)
+      target_compile_options(${name}_test PRIVATE -O0)
       target_compile_definitions(${name}_test PRIVATE PLIMSOLL_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     else()
       plimsoll_test_program(${name}_test)
