@@ -25,9 +25,9 @@ using network::TensorId;
 
 /// Activations that networks write over their input where they can.
 bool overwrites(std::string_view type) {
-  static constexpr std::array<std::string_view, 9> kActivations = {
+  static constexpr std::array<std::string_view, 9> kMayOverwrite = {
       "Celu", "Clip", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Relu", "Selu"};
-  return std::ranges::find(kActivations, type) != kActivations.end();
+  return std::ranges::find(kMayOverwrite, type) != kMayOverwrite.end();
 }
 
 /// Layers after which they do.
