@@ -52,7 +52,7 @@ Named known(std::optional<Named> found, std::string_view text) {
 }
 
 Row read_row(std::string_view line) {
-  using namespace plimsoll;
+  namespace hardware = plimsoll::hardware;
   Row row;
   const std::string_view what = next(line, ','), direction = next(line, ','), arithmetic = next(line, ',');
   row.what.operator_class = known(hardware::operator_class_named(what), what);
