@@ -25,6 +25,7 @@ probe::CalibrationRequest request_for(const CalibrationTask& task) {
                                     .output = task.output,
                                     .ceilings = task.ceilings.ceilings,
                                     .remarks = task.ceilings.findings.remarks,
+                                    .extended = task.extended,
                                     .date = task.date,
                                     .nvml = task.nvml};
   request.remarks.insert(request.remarks.end(), task.ceilings.doubts.begin(), task.ceilings.doubts.end());

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "hardware/this_machine.hpp"
@@ -15,6 +16,7 @@ struct CalibrationTask {
   std::filesystem::path engine;
   std::string engine_device;       ///< "cpu", "cuda:0"
   probe::SurveyedDevice ceilings;  ///< the device, and what was measured of it without the engine
+  std::optional<hardware::Calibration> extended = {};  ///< one whose points stay
   std::filesystem::path output = {};
   std::string date = {};
   const nvml::Library* nvml = nullptr;

@@ -33,9 +33,7 @@ Result<hardware::Arithmetic> arithmetic_of(const std::string& word, std::string_
 }  // namespace
 
 void ChooseOptions::add_to(CommandLine& command) {
-  command.add_option("model", model, "ONNX file, zoo name, or FILE.py:function")
-      ->required()
-      ->option_text("MODEL");
+  command.add_option("model", model, kModelWords)->required()->option_text("MODEL");
   inspect.binding.add_shapes_to(command, inspect.setting);
   add_devices_option(command, devices,
                      "Only these: ids, `this`, or device files (default: the whole catalogue)");

@@ -43,7 +43,8 @@ Result<std::string> device_named(const std::string& word) {
 }  // namespace
 
 void MeasureOptions::add_to(CommandLine& command) {
-  command.add_option("models", models, "ONNX files, zoo names, or FILE.py:function")
+  command
+      .add_option("models", models, "ONNX files, zoo names, folders with a config.json, or FILE.py:function")
       ->required()
       ->option_text("MODEL…");
   binding.add_to(command, setting, batches);

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "gguf/model.hpp"
+#include "huggingface/model.hpp"
 #include "network/zoo/zoo.hpp"
 #include "onnx/reader.hpp"
 #include "python_model.hpp"
@@ -18,7 +20,7 @@ bool names_python(std::string_view spec) {
 }
 
 bool looks_like_path(std::string_view spec) {
-  return spec.ends_with(".onnx") || spec.find('/') != std::string_view::npos;
+  return spec.ends_with(".onnx") || spec.ends_with(".gguf") || spec.find('/') != std::string_view::npos;
 }
 
 Result<LoadedModel> load_file(const std::filesystem::path& path, std::string label, bool keep_file) {
@@ -38,12 +40,41 @@ Result<LoadedModel> load_file(const std::filesystem::path& path, std::string lab
   return loaded;
 }
 
+Result<LoadedModel> load_config(const std::filesystem::path& path, const ModelRequest& request) {
+  Result<huggingface::Model> model = huggingface::read(path, request.mode);
+  if (!model) return std::unexpected(std::move(model).error());
+  LoadedModel loaded;
+  loaded.label = request.spec;
+  loaded.network = std::move(model->network);
+  loaded.notes = std::move(model->notes);
+  return loaded;
+}
+
+Result<LoadedModel> load_gguf(const ModelRequest& request) {
+  if (request.keep_file) {
+    Error error{
+        "a GGUF file is run by llama.cpp, which Plimsoll does not start: it can be estimated, not measured"};
+    return std::unexpected(std::move(error).within(request.spec));
+  }
+  Result<gguf::Model> model = gguf::read_model(request.spec, request.mode);
+  if (!model) return std::unexpected(std::move(model).error());
+  LoadedModel loaded;
+  loaded.label = request.spec;
+  loaded.network = std::move(model->network);
+  loaded.notes = std::move(model->notes);
+  return loaded;
+}
+
 }  // namespace
 
 Result<LoadedModel> load_model(const ModelRequest& request) {
   const std::string& spec = request.spec;
   std::error_code ignored;
   const bool is_file = std::filesystem::exists(spec, ignored);
+  if (is_file)
+    if (const std::filesystem::path config = huggingface::config_at(spec); !config.empty())
+      return load_config(config, request);
+  if (spec.ends_with(".gguf") || (is_file && gguf::is_gguf(spec))) return load_gguf(request);
   if (is_file || looks_like_path(spec))
     if (is_file || !names_python(spec)) return load_file(spec, spec, request.keep_file);
   if (network::zoo::names_zoo_model(spec)) {
@@ -69,7 +100,9 @@ Result<LoadedModel> load_model(const ModelRequest& request) {
   if (nearest) return fail("'{}' names no model", spec);
   Error error = std::move(nearest).error();
   if (error.hint.empty())
-    error.hint = "MODEL is an ONNX file, a name from `plimsoll zoo`, or FILE.py:function.";
+    error.hint =
+        "MODEL is an ONNX or GGUF file, a name from `plimsoll zoo`, a folder with a config.json, or "
+        "FILE.py:function.";
   return std::unexpected(std::move(error));
 }
 
@@ -132,7 +165,9 @@ void BindingOptions::add_to(CommandLine& command, network::Setting& setting,
 
 Result<network::BindingRequest> BindingOptions::request(const network::Setting& setting,
                                                         bool with_inputs) const {
-  network::BindingRequest out{.batch = setting.batch, .sequence = setting.sequence};
+  network::BindingRequest out{.batch = setting.batch,
+                              .sequence = setting.sequence,
+                              .context = setting.mode == network::Mode::infer ? setting.context : 0};
   for (const std::string& given : inputs) {
     if (!with_inputs) break;
     const std::size_t equals = given.rfind('=');

@@ -13,7 +13,12 @@
 
 namespace plimsoll {
 
-/// MODEL as a person gives it: an ONNX file, a name of the zoo, or FILE.py:function.
+/// What MODEL may be, for help texts.
+inline constexpr const char* kModelWords =
+    "ONNX or GGUF file, zoo name, folder with a config.json, or FILE.py:function";
+
+/// MODEL as a person gives it: an ONNX or GGUF file, a name of the zoo, a folder with a Hugging Face
+/// config.json (or that file), or FILE.py:function.
 struct ModelRequest {
   std::string spec;
   network::Mode mode = network::Mode::infer;

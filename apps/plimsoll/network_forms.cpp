@@ -183,7 +183,7 @@ Result<plan::Memory> NetworkForms::memory(std::size_t form, const Device& device
   const network::Network& network = forms_[form].network();
   const double bytes = network::weight_bits(*precision) / 8.0;
   plan::Memory out;
-  out.weights = Bytes::rounded(static_cast<double>((*at)->counts.parameters) * bytes);
+  out.weights = Bytes((*at)->counts.parameter_sizes.bytes(*precision));
   for (const network::Operator& op : network.main().operators)
     for (const network::TensorId id : network.outputs(op)) {
       if (id == network::kNoTensor) continue;

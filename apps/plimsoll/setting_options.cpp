@@ -60,6 +60,14 @@ void add_devices_option(CommandLine& command, std::vector<std::string>& devices,
   command.add_option("--device,-d", devices, help)->delimiter(',')->option_text("DEVICE,…");
 }
 
+void add_context_option(CommandLine& command, std::int64_t& context) {
+  command
+      .add_option("--context", context,
+                  "Tokens that the key-value cache holds already, in inference (default: 0)")
+      ->in_range(std::int64_t{0}, std::int64_t{1} << 40)
+      ->option_text("TOKENS");
+}
+
 void add_layout_option(CommandLine& command, network::Layout& layout) {
   command.add_flag_function(
       "--channels-last", [&layout] { layout = network::Layout::channels_last; },
@@ -70,6 +78,7 @@ void add_setting_options(CommandLine& command, network::Setting& setting) {
   add_precision_option(command, setting.precision);
   add_optimizer_option(command, setting.optimizer);
   add_loss_option(command, setting.loss);
+  add_layout_option(command, setting.layout);
   add_in_place_option(command, setting.in_place);
   command.add_option("--freeze", setting.frozen, "Do not train parameters whose names begin with this")
       ->delimiter(',')
@@ -112,11 +121,13 @@ void add_setting_options(CommandLine& command, network::Setting& setting) {
                   "What --gpus share: none (default), data-parallel, zero1, zero2 or zero3")
       ->option_text("HOW");
   add_key_value_cache_option(command, setting.key_value_cache);
+  add_context_option(command, setting.context);
+  static const std::map<std::string, network::Logits> kLogits = {{"all", network::Logits::all},
+                                                                 {"last", network::Logits::last}};
   command
-      .add_option("--context", setting.context,
-                  "Tokens that the key-value cache holds already, in inference (default: 0)")
-      ->in_range(std::int64_t{0}, std::int64_t{1} << 40)
-      ->option_text("TOKENS");
+      .add_choice("--logits", setting.logits, kLogits,
+                  "For which positions a decoder's head computes in inference: all (default) or last")
+      ->option_text("WHICH");
 }
 
 }  // namespace plimsoll

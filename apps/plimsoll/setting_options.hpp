@@ -13,7 +13,7 @@ void add_optimizer_option(CommandLine& command, network::Optimizer& optimizer);
 void add_loss_option(CommandLine& command, network::Loss& loss);
 void add_in_place_option(CommandLine& command, network::InPlace& in_place);
 void add_key_value_cache_option(CommandLine& command, bool& key_value_cache);
-
+void add_context_option(CommandLine& command, std::int64_t& context);
 void add_layout_option(CommandLine& command, network::Layout& layout);
 /// All that an estimate can be asked with, beside mode, batch and sequence.
 void add_setting_options(CommandLine& command, network::Setting& setting);

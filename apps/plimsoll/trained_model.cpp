@@ -48,7 +48,7 @@ Result<OneDevice> estimated_device(const TrainedModel& training) {
   PLIMSOLL_TRY(shapes);
   const program::Counts counts = batches->count(*shapes);
   OneDevice out;
-  out.gradients = Bytes(counts.parameters) * (network::weight_bits(setting.precision) / 8);
+  out.gradients = Bytes(counts.parameter_sizes.bytes(setting.precision));
   // Catalogues add both directions; a sum uses each.
   if (const auto link = hardware::link_bandwidth(*device)) out.link = *link / 2;
   Result<CalibratedDevice> on =

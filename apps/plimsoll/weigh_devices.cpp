@@ -5,6 +5,7 @@
 #include "estimate/floor.hpp"
 #include "hardware/catalogue.hpp"
 #include "hardware/this_machine.hpp"
+#include "plan/several.hpp"
 #include "program/lowering.hpp"
 #include "weigh_measurement.hpp"
 
@@ -115,6 +116,9 @@ Status Scales::add_room(report::WeighedDevice& row, const estimate::Target& targ
   auto remedies = estimate::remedies(batches_.network(), again, batch, setting, target);
   PLIMSOLL_TRY(remedies);
   row.remedies = *std::move(remedies);
+  if (row.in_full && row.device.kind == DeviceKind::gpu)
+    if (auto several = plan::several_devices(batches_.network(), again, batch, setting, target))
+      row.several = *std::move(several);
   return {};
 }
 

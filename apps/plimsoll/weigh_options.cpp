@@ -5,12 +5,11 @@
 namespace plimsoll {
 
 void WeighOptions::add_to(CommandLine& command) {
-  command.add_option("model", model, "ONNX file, zoo name, or FILE.py:function")
-      ->required()
-      ->option_text("MODEL");
+  command.add_option("model", model, kModelWords)->required()->option_text("MODEL");
   inspect.add_to(command);
   add_precision_option(command, inspect.setting.precision);
   add_optimizer_option(command, inspect.setting.optimizer);
+  add_context_option(command, inspect.setting.context);
   add_devices_option(command, devices,
                      "Ids from `plimsoll devices`, `this`, `cpu`, or a device file (default: this "
                      "machine and a dozen others)");
@@ -19,6 +18,7 @@ void WeighOptions::add_to(CommandLine& command) {
                   "Take the calibration of this device file; `none`: use the datasheet alone (default: the "
                   "device's own calibration)")
       ->option_text("FILE");
+  links.add_to(command, inspect.setting.interconnect);
   command
       .add_option("--dataset-size", dataset_size,
                   "Samples in an epoch, to tell what an epoch of training costs: 1281167")

@@ -4,6 +4,7 @@
 
 #include "command_line.hpp"
 #include "inspect_model.hpp"
+#include "link_options.hpp"
 #include "network/setting.hpp"
 
 namespace plimsoll {
@@ -12,6 +13,7 @@ namespace plimsoll {
 struct WeighOptions {
   std::string model;
   InspectOptions inspect;
+  LinkOptions links;
   std::vector<std::string> devices;
   std::string calibration;
   std::string dataset_size, country;

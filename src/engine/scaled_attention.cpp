@@ -31,4 +31,16 @@ at::Tensor scaled_attention(const at::Tensor& q, const at::Tensor& k, const at::
 #endif
 }
 
+at::Tensor grouped_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, bool causal,
+                             double scale) {
+  const std::int64_t share = q.size(1) / k.size(1);
+  if (share == 1) return scaled_attention(q, k, v, std::nullopt, causal, scale);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+  return at::scaled_dot_product_attention(q, k, v, std::nullopt, 0.0, causal, scale, /*enable_gqa=*/true);
+#else
+  return scaled_attention(q, k.repeat_interleave(share, 1), v.repeat_interleave(share, 1), std::nullopt,
+                          causal, scale);
+#endif
+}
+
 }  // namespace plimsoll::engine

@@ -16,12 +16,6 @@ bool is_convolution(std::string_view type) {
   return type.find("Conv") != std::string_view::npos;
 }
 
-/// Bytes of the stored tensors of a role when floating-point ones are kept in `bits`. Without quantizing
-/// them (fp32 and its kin) they stay as the model has them.
-std::int64_t stored_bytes(std::int64_t bytes, std::int64_t bits) {
-  return network::quotient(network::product(bytes, bits), 32);
-}
-
 /// Rates for the three classes of work. Where a device has no units for a format it computes in the next
 /// wider one that it has.
 struct Rates {
@@ -57,9 +51,8 @@ Rates rates(const Device& device, Precision precision) {
 
 Needs needs(const network::Network& network, const program::Counts& counts, const network::Setting& setting) {
   const bool training = setting.mode == network::Mode::train;
-  const std::int64_t bits = network::weight_bits(setting.precision);
   Needs n;
-  n.weights = Bytes(bits == 32 ? counts.weight_bytes : stored_bytes(counts.weight_bytes, bits));
+  n.weights = Bytes(counts.weight_sizes.bytes(setting.precision));
   // Data that may or may not be computed is no part of a floor: the lower bounds are used.
   std::int64_t convolutions = 0, matrix = 0, all = 0;
   for (const program::OperatorCount& row : counts.operators) {
@@ -77,9 +70,11 @@ Needs needs(const network::Network& network, const program::Counts& counts, cons
   n.convolutions = Flops(2.0 * static_cast<double>(convolutions));
   n.products = Flops(2.0 * static_cast<double>(matrix));
   n.others = Flops(std::max(0.0, static_cast<double>(all) - n.convolutions.value() - n.products.value()));
-  n.traffic = n.weights + Bytes(network::sum(counts.input_bytes, counts.output_bytes));
+  // Experts that no token chooses are not read, in whatever type they are kept.
+  const Bytes idle(training ? 0 : counts.idle_sizes.bytes(setting.precision));
+  n.traffic = n.weights - idle + Bytes(network::sum(counts.input_bytes, counts.output_bytes));
   if (training) {
-    const Bytes parameters(bits == 32 ? counts.parameter_bytes : stored_bytes(counts.parameter_bytes, bits));
+    const Bytes parameters(counts.parameter_sizes.bytes(setting.precision));
     n.gradients = parameters;
     n.optimizer_state = parameters * network::state_per_parameter(setting.optimizer);
     // Read and written once each by the step; a fused step need not move the gradients.

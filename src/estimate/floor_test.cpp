@@ -46,6 +46,20 @@ TEST(Floor, InferenceMovesWeightsInputAndOutputOnce) {
   EXPECT_TRUE(*f.fits);
 }
 
+TEST(Floor, HalfPrecisionStoredAndAskedIsNotHalvedTwice) {
+  for (const auto stored : {network::DataType::float16, network::DataType::bfloat16}) {
+    const Counted c = counted(
+        [&](Builder& b) { return b.add("MatMul", "op", {x(b, {2, 3}), b.parameter("w", {3, 5}, stored)}); });
+    for (const Precision p : {Precision::fp32, Precision::fp16, Precision::bf16, Precision::amp_fp16})
+      EXPECT_EQ(needs(c.network, c.counts, {.precision = p}).weights.count(), 2 * 15) << network::name(p);
+    const Needs training =
+        needs(c.network, c.counts,
+              {.mode = Mode::train, .precision = Precision::fp16, .optimizer = Optimizer::adam});
+    EXPECT_EQ(training.gradients.count(), 2 * 15);
+    EXPECT_EQ(training.optimizer_state.count(), 2 * 2 * 15);
+  }
+}
+
 TEST(Floor, TrainingAddsGradientsAndState) {
   const Counted c = one_product();
   for (const auto& [optimizer, states] : {std::pair{Optimizer::sgd, 0},

@@ -60,6 +60,10 @@ Seconds all_reduce(Communication communication, Bytes size, std::int64_t devices
   return Seconds();
 }
 
+Seconds all_gather(Bytes size, std::int64_t devices, const Link& link) {
+  return all_reduce(Communication::ring, size, devices, link) / 2;
+}
+
 StepOf proportional(StepTime known, double batch) {
   return [known, batch](double local_batch) -> Result<StepTime> {
     const double share = local_batch / batch;

@@ -34,6 +34,10 @@ struct Link {
 [[nodiscard]] Seconds all_reduce(Communication communication, Bytes size, std::int64_t devices,
                                  const Link& link, std::int64_t servers = 1);
 
+/// Time in which every device gets all of `size` bytes of which each has a part, or keeps its part of their
+/// sum (reduce-scatter): one half of a ring's sum.
+[[nodiscard]] Seconds all_gather(Bytes size, std::int64_t devices, const Link& link);
+
 /// One step of one device, as measured or estimated.
 struct StepTime {
   Seconds forward, backward, update;

@@ -152,7 +152,7 @@ Result<std::vector<SweepPoint>> Sweeper::points(std::int64_t batch) const {
 
 std::optional<double> SweepPoint::samples_per_second() const {
   if (!time || time->seconds <= Seconds()) return std::nullopt;
-  return static_cast<double>(batch) / time->seconds.value();
+  return time->samples(batch) / time->seconds.value();
 }
 
 const SweepPoint* SweptDevice::best() const {

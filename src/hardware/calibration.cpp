@@ -46,8 +46,31 @@ constexpr std::array<OperatorClassRow, kOperatorClasses> kRows = {{
     {OperatorClass::optimizer_sgd, "optimizer-sgd", "tensors elements", false},
     {OperatorClass::optimizer_momentum, "optimizer-momentum", "tensors elements", false},
     {OperatorClass::optimizer_adam, "optimizer-adam", "tensors elements", false},
-    {OperatorClass::counted, "counted", "flops bytes_read bytes_written", false},
+    {OperatorClass::convolution_channels_last, "convolution-channels-last", kConvolution, true,
+     kConvolutionMore},
+    {OperatorClass::grouped_channels_last, "grouped-channels-last", kConvolution, true, kConvolutionMore},
+    {OperatorClass::batch_norm_channels_last, "batch-norm-channels-last", kImage, false},
+    {OperatorClass::batch_norm_training_channels_last, "batch-norm-training-channels-last", kImage, false},
+    {OperatorClass::max_pool_channels_last, "max-pool-channels-last", kWindow, false, kWindowMore},
+    {OperatorClass::average_pool_channels_last, "average-pool-channels-last", kWindow, false, kWindowMore},
+    {OperatorClass::grouped_attention, "grouped-attention", "batch heads key_heads queries keys width",
+     false},
+    {OperatorClass::channel_sum, "channel-sum", kImage, false},
+    {OperatorClass::counted, "counted", "flops bytes_read bytes_written", false, "macs"},
 }};
+struct Layouts {
+  OperatorClass channels_first, channels_last;
+};
+constexpr Layouts kLayouts[] = {
+    {OperatorClass::convolution, OperatorClass::convolution_channels_last},
+    {OperatorClass::grouped, OperatorClass::grouped_channels_last},
+    {OperatorClass::depthwise, OperatorClass::depthwise_channels_last},
+    {OperatorClass::batch_norm, OperatorClass::batch_norm_channels_last},
+    {OperatorClass::batch_norm_training, OperatorClass::batch_norm_training_channels_last},
+    {OperatorClass::max_pool, OperatorClass::max_pool_channels_last},
+    {OperatorClass::average_pool, OperatorClass::average_pool_channels_last},
+};
+
 constexpr std::array<std::string_view, kDirections> kDirectionNames = {"forward", "backward-input",
                                                                        "backward-weight"};
 
@@ -119,10 +142,11 @@ Tally batched(const Values& e, bool backward) {
                   : Tally{formula::contraction(y, e[3]), a + b, y};
 }
 
-/// Without the scores, which a good kernel never writes. Backward it computes them again: five products for
-/// two (Dao et al. 2022).
+/// Backward attention computes its scores again: five products for two (Dao et al. 2022).
+constexpr double kProductsAgain = 2.5;
+
+/// Without the scores, which a good kernel never writes.
 Tally attention(const Values& e, bool backward) {
-  constexpr double kProductsAgain = 2.5;
   const double scores = e[0] * e[1] * e[2] * e[3] * (e[5] == 1 ? 0.5 : 1);
   const double queries = e[0] * e[1] * e[4] * e[2], keys = e[0] * e[1] * e[4] * e[3];
   const double mask = e[5] == 2 ? e[0] * e[2] * e[3] : 0;
@@ -130,6 +154,20 @@ Tally attention(const Values& e, bool backward) {
   if (!backward) return {operations, queries + 2 * keys, queries, mask};
   operations = {kProductsAgain * operations.macs, operations.other_flops + scores * kSoftmaxCost.backward};
   return {operations, 3 * queries + 2 * keys, queries + 2 * keys, mask};
+}
+
+/// Each query sees the keys up to its own token.
+Tally grouped_attention(const Values& e, bool backward) {
+  const double rows = e[grouped::batch] * e[grouped::heads] * e[grouped::queries];
+  const double seen = std::max(e[grouped::keys] - (e[grouped::queries] - 1) / 2, 0.5);
+  const double width = e[grouped::width];
+  const double queries = rows * width;
+  const double keys = e[grouped::batch] * e[grouped::key_heads] * e[grouped::keys] * width;
+  Operations<double> operations = formula::attention(rows * seen, width, width);
+  if (!backward) return {operations, queries + 2 * keys, queries};
+  operations = {kProductsAgain * operations.macs,
+                operations.other_flops + rows * seen * kSoftmaxCost.backward};
+  return {operations, 3 * queries + 2 * keys, queries + 2 * keys};
 }
 
 Tally window(const Values& e, double index_bytes, bool backward) {
@@ -161,14 +199,14 @@ Tally tally(const OperatorCase& c, const Values& e) {
   constexpr int kSgd = 2, kMomentum = 4, kAdam = 12;  // FLOPs per parameter
   const bool backward = c.direction != Direction::forward;
   const double image = e[0] * e[1] * e[2], rows = e[0] * e[1];
-  switch (c.operator_class) {
+  switch (channels_first(c.operator_class)) {
     case OperatorClass::convolution:
     case OperatorClass::grouped:
-    case OperatorClass::depthwise:
-    case OperatorClass::depthwise_channels_last: return convolution(e, c.direction);
+    case OperatorClass::depthwise: return convolution(e, c.direction);
     case OperatorClass::matrix: return matrix(e, c.direction);
     case OperatorClass::batched: return batched(e, backward);
     case OperatorClass::attention: return attention(e, backward);
+    case OperatorClass::grouped_attention: return grouped_attention(e, backward);
     case OperatorClass::batch_norm: return stream(image, kBatchNormCost.forward, 1);
     case OperatorClass::batch_norm_training: return stream(image, kBatchNormTrainingCost, backward, 2, 4);
     case OperatorClass::layer_norm: return stream(rows, kLayerNormCost, backward, 1, 2);
@@ -186,6 +224,7 @@ Tally tally(const OperatorCase& c, const Values& e) {
       return {formula::per_element(image, kSumCost.forward), image + e[1], image};
     case OperatorClass::row_sum: return summed(rows, e[0]);
     case OperatorClass::column_sum: return summed(rows, e[1]);
+    case OperatorClass::channel_sum: return summed(image, e[1]);
     case OperatorClass::embedding:
       return backward
                  ? Tally{formula::per_element(rows, kSumCost.forward), rows, e[2] * e[1], e[0] * kIndexBytes}
@@ -195,7 +234,8 @@ Tally tally(const OperatorCase& c, const Values& e) {
     case OperatorClass::optimizer_sgd: return stream(e[1], kSgd, 2);
     case OperatorClass::optimizer_momentum: return stream(e[1], kMomentum, 3, 2);
     case OperatorClass::optimizer_adam: return stream(e[1], kAdam, 4, 3);
-    case OperatorClass::counted: return {{0, e[0]}, 0, 0, e[1], e[2]};
+    case OperatorClass::counted: return {{e[3], e[0]}, 0, 0, e[1], e[2]};
+    default: break;  // of the other layout
   }
   return {};
 }
@@ -211,6 +251,14 @@ std::string_view name(OperatorClass operator_class) {
 std::optional<OperatorClass> operator_class_named(std::string_view name) {
   const auto row = std::ranges::find(kRows, name, &OperatorClassRow::name);
   return row == kRows.end() ? std::nullopt : std::optional(row->operator_class);
+}
+OperatorClass channels_last(OperatorClass operator_class) {
+  const auto row = std::ranges::find(kLayouts, operator_class, &Layouts::channels_first);
+  return row == std::end(kLayouts) ? operator_class : row->channels_last;
+}
+OperatorClass channels_first(OperatorClass operator_class) {
+  const auto row = std::ranges::find(kLayouts, operator_class, &Layouts::channels_last);
+  return row == std::end(kLayouts) ? operator_class : row->channels_first;
 }
 std::size_t extent_count(OperatorClass operator_class) {
   const std::string_view names = kRows[static_cast<std::size_t>(operator_class)].extents;
@@ -236,7 +284,8 @@ OperatorCase completed(OperatorCase c) {
       e[conv::out_width] = padded_positions(e[conv::width], e[conv::kernel_width], e[conv::kernel_width] / 2,
                                             e[conv::stride_width]);
   }
-  if (c.operator_class == OperatorClass::max_pool || c.operator_class == OperatorClass::average_pool) {
+  const OperatorClass first = channels_first(c.operator_class);
+  if (first == OperatorClass::max_pool || first == OperatorClass::average_pool) {
     if (e[pool::kernel_width] == 0) e[pool::kernel_width] = e[pool::kernel_height];
     const auto positions = [&](std::int64_t in, std::int64_t kernel) {
       return padded_positions(in, kernel, std::max<std::int64_t>(kernel - 1, 0) / 2, e[pool::stride]);

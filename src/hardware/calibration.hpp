@@ -15,12 +15,12 @@ namespace plimsoll::hardware {
 /// Families of kernels that frameworks run, by what decides their time. kOperatorClasses says what the
 /// extents of each mean, in order.
 enum class OperatorClass : std::uint8_t {
-  convolution,              ///< of all channels together; 1x1 ones too
-  grouped,                  ///< convolution in groups of several channels
-  depthwise,                ///< a group per channel
-  depthwise_channels_last,  ///< the same with the channels fastest in memory: other kernels
-  matrix,                   ///< x[m,k] times weight[n,k] turned, with bias: a linear layer
-  batched,                  ///< a[b,m,k] times b[b,k,n]
+  convolution,  ///< of all channels together; 1x1 ones too
+  grouped,      ///< convolution in groups of several channels
+  depthwise,    ///< a group per channel
+  depthwise_channels_last,
+  matrix,   ///< x[m,k] times weight[n,k] turned, with bias: a linear layer
+  batched,  ///< a[b,m,k] times b[b,k,n]
   attention,
   batch_norm,           ///< with stored statistics
   batch_norm_training,  ///< with the batch's
@@ -42,9 +42,19 @@ enum class OperatorClass : std::uint8_t {
   optimizer_sgd,
   optimizer_momentum,
   optimizer_adam,
-  counted,  ///< no kernel that anybody timed: only its work is known
+  // Images with the channels fastest in memory: other kernels. (A grid's cases follow from the numbers of
+  // their classes: new ones stand at the end.)
+  convolution_channels_last,
+  grouped_channels_last,
+  batch_norm_channels_last,
+  batch_norm_training_channels_last,
+  max_pool_channels_last,
+  average_pool_channels_last,
+  grouped_attention,  ///< causal, of a decoder: heads may share keys, of which may be more than queries
+  channel_sum,        ///< over batch and positions, as the gradient of a convolution's bias
+  counted,            ///< no kernel that anybody timed: only its work is known
 };
-inline constexpr int kOperatorClasses = 28;
+inline constexpr int kOperatorClasses = 36;
 
 enum class Direction : std::uint8_t { forward, backward_input, backward_weight };
 inline constexpr int kDirections = 3;
@@ -70,6 +80,10 @@ enum Extent : std::size_t {
   dilation_height,
   dilation_width,
 };
+}
+/// Of grouped attention's. The queries are the last of the keys' tokens.
+namespace grouped {
+enum Extent : std::size_t { batch, heads, key_heads, queries, keys, width };
 }
 /// Of a pool's.
 namespace pool {
@@ -97,6 +111,9 @@ struct OperatorClassRow {
 [[nodiscard]] std::span<const OperatorClassRow> operator_classes();
 [[nodiscard]] std::string_view name(OperatorClass operator_class);
 [[nodiscard]] std::optional<OperatorClass> operator_class_named(std::string_view name);
+/// The same operators on images with the channels fastest in memory, or slowest; itself where that is one.
+[[nodiscard]] OperatorClass channels_last(OperatorClass operator_class);
+[[nodiscard]] OperatorClass channels_first(OperatorClass operator_class);
 [[nodiscard]] std::size_t extent_count(OperatorClass operator_class);  ///< in files
 [[nodiscard]] std::string_view name(Direction direction);              ///< "forward", "backward-input"
 [[nodiscard]] std::optional<Direction> direction_named(std::string_view name);

@@ -82,6 +82,26 @@ TEST(OperatorWork, OfProductsAndAttention) {
   EXPECT_DOUBLE_EQ(work(attention, {2, 4, 64, 64, 32, 2}).bytes(), all.bytes() + 2 * 64 * 64);
 }
 
+TEST(OperatorWork, OfGroupedAttentionSeesKeysUpToItsOwnToken) {
+  const OperatorCase prompt{.operator_class = OperatorClass::grouped_attention,
+                            .arithmetic = Arithmetic::bf16,
+                            .extents = {2, 8, 2, 4, 4, 16}};
+  EXPECT_EQ(work_of(prompt).macs, 2 * (2 * 8) * (1 + 2 + 3 + 4) * 16);
+  OperatorCase step = prompt;
+  step.extents = {2, 8, 2, 1, 100, 16};
+  EXPECT_EQ(work_of(step).macs, 2 * (2 * 8) * 100 * 16);
+  // Keys and values of two heads, once; queries and results of eight.
+  EXPECT_EQ(work_of(step).bytes(), 2 * (2 * 2 * 2 * 100 * 16 + 2 * 2 * 8 * 16));
+}
+
+TEST(OperatorClasses, HaveTheirOtherLayout) {
+  EXPECT_EQ(channels_last(OperatorClass::convolution), OperatorClass::convolution_channels_last);
+  EXPECT_EQ(channels_first(OperatorClass::max_pool_channels_last), OperatorClass::max_pool);
+  EXPECT_EQ(channels_last(OperatorClass::matrix), OperatorClass::matrix);
+  for (const OperatorClassRow& row : operator_classes())
+    EXPECT_EQ(channels_first(channels_last(row.operator_class)), channels_first(row.operator_class));
+}
+
 TEST(OperatorWork, IsFiniteAndNotNegativeForAnyExtents) {
   constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
   for (const OperatorClassRow& row : operator_classes())

@@ -230,6 +230,12 @@ std::optional<Prediction> OperatorCurves::predict(const OperatorCase& c) const {
   return curve == nullptr ? std::nullopt : curve->predict(c);
 }
 
+std::optional<double> OperatorCurves::best_rate(const OperatorCase& c) const {
+  const Curve* curve = curve_of(c);
+  return curve == nullptr || curve->best.flops_per_second <= 0 ? std::nullopt
+                                                               : std::optional(curve->best.flops_per_second);
+}
+
 std::optional<double> OperatorCurves::workspace(const OperatorCase& c, Near near) const {
   const Curve* curve = curve_of(c);
   if (curve == nullptr) return std::nullopt;

@@ -25,6 +25,8 @@ class OperatorCurves {
 
   /// Nothing where the class was not measured in that direction and arithmetic.
   [[nodiscard]] std::optional<Prediction> predict(const OperatorCase& c) const;
+  /// FLOP/s of the best point of the case's group.
+  [[nodiscard]] std::optional<double> best_rate(const OperatorCase& c) const;
 
   /// B of scratch memory, by the nearest measured case: of a case that is not quite the same, as large a
   /// share of its bytes. Nothing where none was measured, or none near enough. Algorithms change suddenly,

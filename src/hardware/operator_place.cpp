@@ -71,6 +71,9 @@ bool is_left_to_product(const OperatorCase& c) {
 OperatorPlace convolution_place(const OperatorCase& c) {
   const Extents& e = c.extents;
   const Window w(e);
+  // With three channels that are the fastest in memory, the image's side and the number of results decide
+  // which kernel a library takes.
+  const bool first_layer = c.operator_class == OperatorClass::convolution_channels_last && e[1] <= 4;
   return {doublings(e[0]) / 6,
           doublings(w.positions) / 8,
           doublings(e[4]) / 4,
@@ -79,10 +82,10 @@ OperatorPlace convolution_place(const OperatorCase& c) {
           doublings(e[6]) / 2,
           doublings(e[7]) / 1.6,
           trait(w.taps == 1, 0.6),
-          alignment(e[1]) / 12,
+          first_layer ? alignment(e[4]) / 6 : alignment(e[1]) / 12,
           trait(e[1] <= 4, 2),
           std::log2(tiles_of(product_of(c))) / 12,
-          trait(is_left_to_product(c), 0.5)};
+          first_layer ? doublings(e[2]) / 0.8 : trait(is_left_to_product(c), 0.5)};
 }
 OperatorPlace grouped_place(const Extents& e) {
   const Window w(e);
@@ -115,6 +118,14 @@ OperatorPlace attention_place(const Extents& e) {
           trait(e[2] == 1, 2.5),
           trait(odd_width, 3)};
 }
+OperatorPlace grouped_attention_place(const Extents& e) {
+  return {(doublings(e[grouped::batch]) + doublings(e[grouped::key_heads])) / 4,
+          doublings(e[grouped::heads] / std::max<std::int64_t>(e[grouped::key_heads], 1)) / 3,
+          doublings(e[grouped::queries]) / 3,
+          doublings(e[grouped::keys]) / 4,
+          doublings(e[grouped::width]) / 2.4,
+          trait(e[grouped::queries] == 1, 0.8)};
+}
 OperatorPlace pool_place(const Extents& e) {
   return {(doublings(e[0]) + doublings(e[1])) / 4, (doublings(e[2]) + doublings(e[3])) / 4, doublings(e[4]),
           doublings(e[5])};
@@ -137,14 +148,14 @@ OperatorPlace plain_place(const OperatorCase& c, double length, bool aligned) {
 
 OperatorPlace place_of(const OperatorCase& c) {
   using enum OperatorClass;
-  switch (c.operator_class) {
+  switch (channels_first(c.operator_class)) {
     case convolution: return convolution_place(c);
     case grouped: return grouped_place(c.extents);
-    case depthwise:
-    case depthwise_channels_last: return depthwise_place(c.extents);
+    case depthwise: return depthwise_place(c.extents);
     case matrix: return matrix_place(c.extents);
     case batched: return batched_place(c.extents);
     case attention: return attention_place(c.extents);
+    case grouped_attention: return grouped_attention_place(c.extents);
     case max_pool:
     case average_pool: return pool_place(c.extents);
     case group_norm: return group_norm_place(c.extents);
@@ -160,14 +171,15 @@ OperatorPlace place_of(const OperatorCase& c) {
 
 bool is_matrix_product(OperatorClass operator_class) {
   using enum OperatorClass;
+  operator_class = channels_first(operator_class);
   return operator_class == convolution || operator_class == grouped || operator_class == matrix ||
-         operator_class == batched || operator_class == attention;
+         operator_class == batched || operator_class == attention || operator_class == grouped_attention;
 }
 
 bool is_convolution(OperatorClass operator_class) {
   using enum OperatorClass;
-  return operator_class == convolution || operator_class == grouped || operator_class == depthwise ||
-         operator_class == depthwise_channels_last;
+  operator_class = channels_first(operator_class);
+  return operator_class == convolution || operator_class == grouped || operator_class == depthwise;
 }
 
 bool is_product(OperatorClass operator_class) {
@@ -183,7 +195,8 @@ std::optional<double> distance_of(OperatorClass operator_class, Arithmetic a, Ar
 
 double tile_padding(const OperatorCase& c) {
   using enum OperatorClass;
-  if (c.operator_class != convolution && c.operator_class != grouped) return 1;
+  const OperatorClass first = channels_first(c.operator_class);
+  if (first != convolution && first != grouped) return 1;
   const Product p = product_of(c);
   const double computed = tiles_of(p) * kTile * kTile * std::ceil(p.depth / kTileDepth) * kTileDepth;
   return std::clamp(computed / (p.rows * p.columns * p.depth), 1.0, kMostPadding);

@@ -96,7 +96,8 @@ TEST(Job, EveryFieldComesBack) {
                  .fused_optimizer = true,
                  .allocator = {.expandable_segments = true, .max_split_size = 1 << 25},
                  .devices = 4,
-                 .sharding = network::Sharding::zero2};
+                 .sharding = network::Sharding::zero2,
+                 .interconnect = {.bandwidth = 5e10, .latency = 5e-6, .devices_per_machine = 4}};
   job.execution = {.learning_rate = 0.1,
                    .deterministic = true,
                    .seed = std::numeric_limits<std::uint64_t>::max(),

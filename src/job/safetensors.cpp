@@ -70,6 +70,21 @@ StoredArray read_array(const Fields& fields, std::int64_t data_begin, std::int64
   return array;
 }
 
+/// No two arrays share a byte.
+Status check_apart(const std::map<std::string, StoredArray>& arrays) {
+  std::vector<const std::pair<const std::string, StoredArray>*> order;
+  order.reserve(arrays.size());
+  for (const auto& entry : arrays) order.push_back(&entry);
+  std::ranges::sort(order, {},
+                    [](const auto* entry) { return std::pair(entry->second.offset, entry->second.bytes); });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const StoredArray& before = order[i - 1]->second;
+    if (before.offset + before.bytes > order[i]->second.offset)
+      return fail("{} and {} lie on each other", quote(order[i - 1]->first), quote(order[i]->first));
+  }
+  return {};
+}
+
 Status write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
@@ -161,6 +176,7 @@ Result<std::map<std::string, StoredArray>> read_safetensors_header(std::span<con
         read_array(Fields(value, quote(name), error), begin, static_cast<std::int64_t>(file.size()) - begin);
     if (error) return std::unexpected(std::move(*error));
   }
+  PLIMSOLL_TRY(check_apart(arrays));
   return arrays;
 }
 

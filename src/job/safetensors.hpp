@@ -21,8 +21,8 @@ struct StoredArray {
   friend bool operator==(const StoredArray&, const StoredArray&) = default;
 };
 
-/// The arrays of a safetensors file by name. Only the header is looked at; every array lies inside the file
-/// and its size fits its type and shape.
+/// The arrays of a safetensors file by name. Only the header is looked at; every array lies inside the file,
+/// on no other, and its size fits its type and shape.
 [[nodiscard]] Result<std::map<std::string, StoredArray>> read_safetensors(const std::filesystem::path& path);
 
 /// The same for a file that is in memory, or mapped.

@@ -104,6 +104,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{R"({"a": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}})", "a begin and an end"},
         Bad{R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})", "do not hold"},
         Bad{R"({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}})", "shape"},
+        Bad{R"({"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]},
+                "b": {"dtype": "U8", "shape": [4], "data_offsets": [3, 7]}})",
+            "'a' and 'b' lie on each other"},
         Bad{R"({"a": {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]}})", "'F99'"},
         Bad{R"({"a": {"dtype": "U8", "shape": [4294967296, 4294967296, 4294967296], "data_offsets": [0, 0]}})",
             "do not hold"}));

@@ -5,7 +5,8 @@ namespace {
 
 constexpr std::int64_t kMostDevices = 1 << 20, kMostPasses = 1 << 20;
 
-Json if_any(const std::optional<std::int64_t>& value) {
+template <class Number>
+Json if_any(const std::optional<Number>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
@@ -36,7 +37,10 @@ Json setting_json(const network::Setting& setting) {
           {"expandable_segments", setting.allocator.expandable_segments},
           {"max_split_size", setting.allocator.max_split_size},
           {"devices", setting.devices},
-          {"sharding", network::name(setting.sharding)}};
+          {"sharding", network::name(setting.sharding)},
+          {"link_bandwidth", if_any(setting.interconnect.bandwidth)},
+          {"link_latency", if_any(setting.interconnect.latency)},
+          {"devices_per_machine", setting.interconnect.devices_per_machine}};
 }
 
 network::Setting read_setting(const Fields& fields) {
@@ -64,7 +68,11 @@ network::Setting read_setting(const Fields& fields) {
           .allocator = {.expandable_segments = fields.flag("expandable_segments"),
                         .max_split_size = fields.whole("max_split_size", 1)},
           .devices = static_cast<int>(fields.whole("devices", 1, kMostDevices)),
-          .sharding = fields.choice("sharding", network::sharding_named)};
+          .sharding = fields.choice("sharding", network::sharding_named),
+          .interconnect = {
+              .bandwidth = fields.not_negative_if_any("link_bandwidth"),
+              .latency = fields.not_negative_if_any("link_latency"),
+              .devices_per_machine = static_cast<int>(fields.whole("devices_per_machine", 1, kMostDevices))}};
 }
 
 }  // namespace plimsoll::job

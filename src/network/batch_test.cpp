@@ -66,6 +66,11 @@ TEST(Bind, NoLongerThanItsTableOfPositions) {
   ASSERT_TRUE(network);
   EXPECT_EQ(sequence_in(shapes_of(*network)), 64);
   EXPECT_TRUE(bind(*network, {.sequence = 64}));
+  EXPECT_TRUE(bind(*network, {.sequence = 1, .context = 63}));
+  const Result<Binding> beyond = bind(*network, {.sequence = 1, .context = 64});
+  ASSERT_FALSE(beyond);
+  EXPECT_THAT(beyond.error().text(), HasSubstr("1 new and 64 earlier tokens"));
+  EXPECT_THAT(beyond.error().hint, HasSubstr("--context 63"));
   const Result<Binding> longer = bind(*network, {.sequence = 65});
   ASSERT_FALSE(longer);
   EXPECT_THAT(longer.error().text(),

@@ -96,7 +96,14 @@ class Binder {
     std::int64_t longest = request.sequence.value_or(0);
     if (const std::optional<std::size_t> symbol = only_sequence(network_))
       longest = std::max(longest, binding_.symbols[*symbol].value);
-    if (longest <= table.rows) return {};
+    if (longest <= table.rows && request.context <= table.rows - longest) return {};
+    if (request.context > 0)
+      return std::unexpected(
+          Error{.message = fmt::format("{} new and {} earlier tokens are more than the model's table of "
+                                       "positions: \"{}\" holds {}",
+                                       longest, request.context, printable(table.name), table.rows),
+                .hint = fmt::format("--context {} is the longest that it takes with so many new ones",
+                                    std::max<std::int64_t>(table.rows - longest, 0))});
     return std::unexpected(
         Error{.message = fmt::format("a sequence of {} is longer than the model's table of positions: "
                                      "\"{}\" holds {}",

@@ -14,6 +14,7 @@ namespace plimsoll::network {
 struct BindingRequest {
   std::optional<std::int64_t> batch = {};
   std::optional<std::int64_t> sequence = {};
+  std::int64_t context = 0;  ///< tokens before the sequence, of which a decoder has keys and values already
   struct InputShape {
     std::string name;  ///< empty: the only input
     std::vector<std::int64_t> dims;

@@ -32,7 +32,11 @@ class Comparison {
     if (image != kNoTensor || origin != kNoTensor) return image == y && origin == x;
     image = y;
     origin = x;
-    return equal(a_.tensor(x), b_.tensor(y));
+    return equal(a_.tensor(x), b_.tensor(y)) && equal(a_.stored_of(x), b_.stored_of(y));
+  }
+  [[nodiscard]] bool equal(const StoredWeight* x, const StoredWeight* y) const {
+    if (x == nullptr || y == nullptr) return x == y;
+    return x->bytes == y->bytes && x->kept == y->kept && a_.view(x->format) == b_.view(y->format);
   }
   [[nodiscard]] bool equal(std::span<const TensorId> x, std::span<const TensorId> y) {
     return std::ranges::equal(x, y, [this](TensorId p, TensorId q) { return equal(p, q); });
@@ -96,6 +100,11 @@ class Comparison {
 
 bool operator==(const Network& a, const Network& b) {
   return Comparison(a, b).equal();
+}
+
+const StoredWeight* Network::stored_of(TensorId id) const {
+  const auto found = std::ranges::lower_bound(stored, id, {}, &StoredWeight::tensor);
+  return found != stored.end() && found->tensor == id ? &*found : nullptr;
 }
 
 const Attribute* Network::find(const Operator& op, std::string_view attribute) const {

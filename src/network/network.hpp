@@ -48,6 +48,14 @@ struct Tensor {
   bool has_value = false;  ///< a small constant whose contents are known
 };
 
+/// A weight whose bytes its type does not tell: quantised in blocks, or stored in a type of its own.
+struct StoredWeight {
+  TensorId tensor = kNoTensor;
+  Range format;  ///< in text: "Q4_K"
+  std::int64_t bytes = 0;
+  bool kept = false;  ///< it stays so in memory, whatever precision is asked for
+};
+
 struct Attribute {
   enum class Kind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph, other };
   Range name;  ///< in text
@@ -90,10 +98,15 @@ class Network {
   std::vector<Graph> graphs;  ///< graphs[0] is the main one; there is always one
   std::vector<Tensor> tensors;
   Symbols symbols;  ///< declared by inputs and weights; bound later
+  /// By tensor, ascending: set_stored (network/stored.hpp). All other weights are stored in their type.
+  std::vector<StoredWeight> stored;
 
   [[nodiscard]] const Graph& main() const { return graphs.front(); }
   [[nodiscard]] const Graph& graph(GraphId id) const { return graphs[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
+
+  /// nullptr where it is stored in its type.
+  [[nodiscard]] const StoredWeight* stored_of(TensorId id) const;
 
   [[nodiscard]] std::string_view name_of(TensorId id) const {
     return id == kNoTensor ? "" : view(tensor(id).name);

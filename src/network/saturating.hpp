@@ -23,6 +23,11 @@ namespace plimsoll::network {
   return a == kUnbounded ? kUnbounded : b == 0 ? 0 : a / b;
 }
 
+/// The largest of `parts` equal ones: what does not divide is padded.
+[[nodiscard]] constexpr std::int64_t divided(std::int64_t a, std::int64_t parts) {
+  return a == kUnbounded || parts <= 1 ? a : a / parts + (a % parts > 0 ? 1 : 0);
+}
+
 /// A number that is added and multiplied so, for formulas that are written for any kind of number.
 struct Count {
   std::int64_t value = 0;

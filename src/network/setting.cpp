@@ -96,4 +96,17 @@ int state_per_parameter(Optimizer optimizer) {
   }
 }
 
+Sharding effective_sharding(const Setting& setting) {
+  if (setting.mode == Mode::infer || setting.devices <= 1) return Sharding::none;
+  return setting.sharding == Sharding::none ? Sharding::data_parallel : setting.sharding;
+}
+
+Shares sharded(const Setting& setting) {
+  const Sharding how = effective_sharding(setting);
+  const std::int64_t all = setting.devices;
+  return {.state = how >= Sharding::zero1 ? all : 1,
+          .gradients = how >= Sharding::zero2 ? all : 1,
+          .weights = how >= Sharding::zero3 ? all : 1};
+}
+
 }  // namespace plimsoll::network

@@ -36,7 +36,7 @@ enum class ZeroGrad : std::uint8_t { before_forward, before_backward, keep };
 
 /// How several devices train one network.
 enum class Sharding : std::uint8_t {
-  none,
+  none,           ///< of several devices: as data_parallel
   data_parallel,  ///< each holds everything; gradients are reduced in buckets
   zero1,          ///< optimizer state divided
   zero2,          ///< and gradients
@@ -69,12 +69,26 @@ enum class Sharding : std::uint8_t {
 /// Values of state per parameter: none, momentum's one, Adam's two.
 [[nodiscard]] int state_per_parameter(Optimizer optimizer);
 
+/// Over how many devices each part of what is trained is divided.
+struct Shares {
+  std::int64_t state = 1, gradients = 1, weights = 1;
+};
+
 /// What PYTORCH_CUDA_ALLOC_CONF says to the caching allocator.
 struct AllocatorOptions {
   bool expandable_segments = false;
   /// B; larger blocks are never split.
   std::int64_t max_split_size = std::numeric_limits<std::int64_t>::max();
   friend bool operator==(const AllocatorOptions&, const AllocatorOptions&) = default;
+};
+
+/// What connects the devices. Within a machine it is the device's own link unless given; between machines
+/// nothing is known of it unless given.
+struct Interconnect {
+  std::optional<double> bandwidth = {};  ///< B/s of each device in one direction
+  std::optional<double> latency = {};    ///< s of a message
+  int devices_per_machine = 8;
+  friend bool operator==(const Interconnect&, const Interconnect&) = default;
 };
 
 /// Everything that is asked of a network's run, for every command, estimate, engine job and record. What a
@@ -108,7 +122,13 @@ struct Setting {
   AllocatorOptions allocator = {};
   int devices = 1;
   Sharding sharding = Sharding::none;
+  Interconnect interconnect = {};
   friend bool operator==(const Setting&, const Setting&) = default;
 };
+
+/// How several devices train together: where nobody says what they divide, each holds everything. None where
+/// one trains alone, and in inference.
+[[nodiscard]] Sharding effective_sharding(const Setting& setting);
+[[nodiscard]] Shares sharded(const Setting& setting);
 
 }  // namespace plimsoll::network

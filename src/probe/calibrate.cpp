@@ -213,6 +213,28 @@ std::vector<std::string> versions_of(const job::Hello& hello) {
   return versions;
 }
 
+void leave_out(const std::vector<hardware::OperatorPoint>& points, std::vector<OperatorCase>& cases) {
+  std::set<OperatorCase> known;
+  for (const hardware::OperatorPoint& point : points) known.insert(point.what);
+  std::erase_if(cases, [&](const OperatorCase& c) { return known.contains(c); });
+}
+
+/// What was measured before stands, with what is new beside it.
+void extend(const hardware::Calibration& before, hardware::Calibration& calibration) {
+  calibration.remarks.insert(calibration.remarks.begin(),
+                             fmt::format("extended on {} by {} points ({})", calibration.date,
+                                         calibration.points.size(), fmt::join(calibration.versions, ", ")));
+  calibration.date = before.date;
+  calibration.points.insert(calibration.points.end(), before.points.begin(), before.points.end());
+  std::ranges::sort(calibration.points, {}, &hardware::OperatorPoint::what);
+  calibration.fits = hardware::fit_classes(calibration.points);
+  calibration.ceilings = before.ceilings;
+  calibration.changes = before.changes;
+  calibration.eager_launch = before.eager_launch;
+  calibration.remarks.insert(calibration.remarks.begin(), before.remarks.begin(), before.remarks.end());
+  calibration.versions = before.versions;
+}
+
 }  // namespace
 
 hardware::Calibration calibration_of(const Gathered& gathered, std::string date) {
@@ -235,6 +257,7 @@ Result<std::optional<CalibrationOutcome>> calibrate(const CalibrationRequest& re
   const GridKind kind = request.engine_device == "cpu" ? GridKind::cpu : GridKind::gpu;
   std::vector<OperatorCase> cases =
       request.cases.empty() ? designed_grid(kind, limits_for(kind, request.device)) : request.cases;
+  if (request.extended) leave_out(request.extended->points, cases);
   std::filesystem::path partial = request.output;
   partial += ".partial";
   Result<Journal> journal = Journal::open(partial);
@@ -248,6 +271,7 @@ Result<std::optional<CalibrationOutcome>> calibrate(const CalibrationRequest& re
                              journal->gathered().failures.size()};
   hardware::Calibration& calibration = outcome.calibration;
   calibration.ceilings = request.ceilings;
+  if (request.extended) extend(*request.extended, calibration);
   for (const std::vector<std::string>& more : {request.remarks, calibrating.remarks()})
     calibration.remarks.insert(calibration.remarks.end(), more.begin(), more.end());
   calibration.versions.insert(calibration.versions.end(), request.versions.begin(), request.versions.end());

@@ -24,8 +24,10 @@ struct CalibrationRequest {
   std::vector<std::string> remarks = {};           ///< of those studies
   std::vector<std::string> versions = {};          ///< beside those of the engine: "driver 580.95"
   std::vector<hardware::OperatorCase> cases = {};  ///< none: the designed grid for the device
-  std::int64_t threads = 0;                        ///< of the CPU; 0: all cores
-  std::string date;                                ///< ISO, of today
+  /// Of the same device: its points stay, and only cases that it lacks are timed.
+  std::optional<hardware::Calibration> extended = {};
+  std::int64_t threads = 0;  ///< of the CPU; 0: all cores
+  std::string date;          ///< ISO, of today
   const nvml::Library* nvml = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hardware/operator_place.hpp"
 #include "probe/shapes.hpp"
 
 namespace plimsoll::probe {
@@ -23,20 +24,27 @@ struct Share {
   Counts tf32, fp32, bf16, fp16;
 };
 constexpr Share kGpu[] = {
-    {convolution, {1500, 750}, {150, 60}, {800, 300}, {60, 0}},
+    {convolution, {1500, 1000}, {150, 60}, {1200, 700}, {60, 0}},
     {grouped, {150, 80}, {0, 0}, {100, 50}, {0, 0}},
     {depthwise, {150, 80}, {0, 0}, {80, 40}, {0, 0}},
-    {depthwise_channels_last, {80, 40}, {0, 0}, {60, 30}, {0, 0}},
-    {matrix, {200, 60}, {600, 240}, {500, 150}, {60, 0}},
+    {convolution_channels_last, {900, 450}, {0, 0}, {1400, 700}, {40, 0}},
+    {grouped_channels_last, {100, 60}, {0, 0}, {150, 100}, {0, 0}},
+    {depthwise_channels_last, {80, 100}, {0, 0}, {120, 100}, {0, 0}},
+    {matrix, {200, 60}, {600, 240}, {900, 400}, {60, 0}},
     {batched, {60, 0}, {150, 80}, {120, 40}, {0, 0}},
     {attention, {50, 0}, {220, 120}, {220, 110}, {30, 0}},
+    {grouped_attention, {0, 0}, {0, 0}, {300, 60}, {40, 0}},
     {batch_norm, {0, 0}, {60, 0}, {40, 0}, {0, 0}},
     {batch_norm_training, {0, 0}, {80, 70}, {30, 20}, {0, 0}},
+    {batch_norm_channels_last, {0, 0}, {40, 0}, {40, 0}, {0, 0}},
+    {batch_norm_training_channels_last, {0, 0}, {60, 50}, {60, 50}, {0, 0}},
     {layer_norm, {0, 0}, {100, 70}, {80, 40}, {0, 0}},
     {group_norm, {0, 0}, {50, 30}, {30, 15}, {0, 0}},
     {softmax, {0, 0}, {100, 60}, {60, 30}, {0, 0}},
     {max_pool, {0, 0}, {60, 40}, {30, 15}, {0, 0}},
     {average_pool, {0, 0}, {50, 30}, {25, 15}, {0, 0}},
+    {max_pool_channels_last, {0, 0}, {40, 30}, {40, 30}, {0, 0}},
+    {average_pool_channels_last, {0, 0}, {30, 20}, {30, 20}, {0, 0}},
     {global_pool, {0, 0}, {40, 20}, {20, 10}, {0, 0}},
     {unary, {0, 0}, {60, 50}, {40, 25}, {15, 0}},
     {function, {0, 0}, {50, 40}, {40, 20}, {10, 0}},
@@ -44,12 +52,17 @@ constexpr Share kGpu[] = {
     {broadcast, {0, 0}, {60, 0}, {30, 0}, {0, 0}},
     {row_sum, {0, 0}, {50, 0}, {25, 0}, {0, 0}},
     {column_sum, {0, 0}, {60, 0}, {30, 0}, {0, 0}},
+    {channel_sum, {0, 0}, {60, 0}, {40, 0}, {0, 0}},
     {embedding, {0, 0}, {50, 40}, {30, 20}, {0, 0}},
     {copy, {0, 0}, {50, 0}, {30, 0}, {0, 0}},
     {transpose, {0, 0}, {70, 0}, {40, 0}, {0, 0}},
     {optimizer_sgd, {0, 0}, {30, 0}, {20, 0}, {0, 0}},
     {optimizer_momentum, {0, 0}, {40, 0}, {20, 0}, {0, 0}},
     {optimizer_adam, {0, 0}, {40, 0}, {20, 0}, {0, 0}},
+};
+/// More of them for networks' first layers: forward, and the weight's gradient.
+constexpr Share kFirstLayersOfGpu[] = {
+    {convolution_channels_last, {150, 80}, {0, 0}, {300, 150}, {0, 0}},
 };
 constexpr Counts kNone = {};
 constexpr Share kCpu[] = {
@@ -97,7 +110,7 @@ bool within(const OperatorCase& c, const GridLimits& limits) {
   const bool fast = c.arithmetic != Arithmetic::fp32;
   // Vector units compute what is not a product.
   const double rate =
-      fast && c.operator_class <= attention ? limits.fast_flops_per_second : limits.flops_per_second;
+      fast && is_product(c.operator_class) ? limits.fast_flops_per_second : limits.flops_per_second;
   return work.flops_at_peak() <= limits.seconds * rate &&
          work.bytes() <= limits.seconds * limits.bytes_per_second && held_bytes(c) <= limits.bytes;
 }
@@ -108,7 +121,8 @@ struct Placed {
 };
 
 /// The cases of one class, direction and arithmetic. Each begins elsewhere in the sequence.
-void add_cases(OperatorCase what, int count, const GridLimits& limits, std::vector<Placed>& cases) {
+void add_cases(OperatorCase what, int count, const GridLimits& limits, std::vector<Placed>& cases,
+               bool first_layers = false) {
   constexpr std::uint64_t kApart = 100'003, kMostTries = 60;
   const auto key = (static_cast<std::uint64_t>(what.operator_class) * hardware::kDirections +
                     static_cast<std::uint64_t>(what.direction)) *
@@ -117,7 +131,8 @@ void add_cases(OperatorCase what, int count, const GridLimits& limits, std::vect
   std::set<hardware::Extents> seen;
   for (std::uint64_t n = 0; n < kMostTries * static_cast<std::uint64_t>(count); ++n) {
     if (static_cast<int>(seen.size()) == count) break;
-    const auto shape = shape_of(what.operator_class, Draw(key * kApart + n, limits.kind));
+    const Draw draw(key * kApart + n, limits.kind);
+    const auto shape = first_layers ? shape_of_first_layer(draw) : shape_of(what.operator_class, draw);
     if (!shape || seen.contains(*shape)) continue;
     what.extents = *shape;
     what = completed(what);
@@ -130,10 +145,12 @@ void add_cases(OperatorCase what, int count, const GridLimits& limits, std::vect
 bool has_backward(OperatorClass c) {
   switch (c) {
     case batch_norm:
+    case batch_norm_channels_last:
     case binary:
     case broadcast:
     case row_sum:
     case column_sum:
+    case channel_sum:
     case copy:
     case transpose:
     case optimizer_sgd:
@@ -162,10 +179,21 @@ std::vector<OperatorCase> designed_grid(GridKind kind, const GridLimits& limits)
     add_class(share.operator_class, Arithmetic::bf16, share.bf16, limits, cases);
     add_class(share.operator_class, Arithmetic::fp16, share.fp16, limits, cases);
   }
+  if (kind == GridKind::gpu)
+    for (const Share& share : kFirstLayersOfGpu)
+      for (const auto& [arithmetic, counts] :
+           {std::pair(Arithmetic::tf32, share.tf32), std::pair(Arithmetic::bf16, share.bf16)}) {
+        add_cases({share.operator_class, Direction::forward, arithmetic, {}}, counts.forward, limits, cases,
+                  true);
+        add_cases({share.operator_class, Direction::backward_weight, arithmetic, {}}, counts.backward, limits,
+                  cases, true);
+      }
   std::ranges::stable_sort(cases, {}, &Placed::place);
   std::vector<OperatorCase> grid;
   grid.reserve(cases.size());
-  for (const Placed& placed : cases) grid.push_back(placed.what);
+  std::set<OperatorCase> seen;
+  for (const Placed& placed : cases)
+    if (seen.insert(placed.what).second) grid.push_back(placed.what);
   return grid;
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "base/files.hpp"
+#include "hardware/operator_place.hpp"
 #include "probe/operator_names.hpp"
 
 namespace plimsoll::probe {
@@ -22,7 +23,7 @@ Error cannot(std::string_view what, const std::filesystem::path& path) {
 /// Of operators whose memory anybody asks for.
 bool has_workspace(hardware::OperatorClass c) {
   using enum hardware::OperatorClass;
-  return c == convolution || c == grouped || c == depthwise || c == depthwise_channels_last || c == attention;
+  return is_convolution(c) || c == attention || c == grouped_attention;
 }
 
 Status write_all(int file, std::string_view text, const std::filesystem::path& path) {

@@ -115,6 +115,17 @@ Shape convolution(Draw& draw) {
   return Extents{x.batch, x.channels, x.height, x.width, out, kernel.height, kernel.width, stride, 1};
 }
 
+/// Libraries have a few kernels of their own for three channels, each many times as fast as another.
+Shape first_layer(Draw& draw) {
+  const std::int64_t batch = draw.one_of(batches(draw)), side = draw.one_of(kSides);
+  const Kernel kernel = kernel_at(kFirstKernels, draw.share());
+  const double outs = draw.real(8, 384), stepping = draw.share();
+  const std::int64_t out = channels(outs, stepping < 0.6),
+                     stride = kernel.stride != 0 ? kernel.stride : 1 + (stepping < 0.5);
+  if (side < 64 || kernel.height > side) return std::nullopt;
+  return Extents{batch, 3, side, side, out, kernel.height, kernel.width, stride, 1};
+}
+
 Shape grouped(Draw& draw) {
   const Image x = image(draw);
   constexpr std::int64_t kGroups[] = {2, 4, 8, 16, 32, 32, 32, 64}, kPerGroup[] = {4, 8, 16, 24, 32, 64};
@@ -171,6 +182,26 @@ Shape attention(Draw& draw) {
   if (relation < 0.1) return Extents{batch, heads, 1, other, width, 0};         // one token more
   if (relation < 0.22) return Extents{batch, heads, queries, other, width, 0};  // across
   return Extents{batch, heads, queries, queries, width, masking < 0.55 ? 0 : masking < 0.8 ? 1 : 2};
+}
+
+/// A decoder's: a prompt, or one token more than a cache holds. Keys take as much room as they do in use, not
+/// more than a few gigabytes.
+Shape grouped_attention(Draw& draw) {
+  constexpr std::int64_t kPrompts[] = {32,   64,   128,  128,  256,  384,  512,  512, 768,
+                                       1024, 1024, 1536, 2048, 2048, 3072, 4096, 8192};
+  constexpr std::int64_t kContexts[] = {64,   128,  256,  512,  512,  777,  1024,  1024,
+                                        1500, 2048, 2048, 3000, 4096, 8192, 16384, 32768};
+  constexpr std::int64_t kKeyHeads[] = {1, 2, 4, 4, 8, 8, 8, 16, 32, 32, 40};
+  constexpr std::int64_t kShare[] = {1, 1, 2, 4, 4, 7, 8, 8};
+  constexpr std::int64_t kDecoderWidths[] = {64, 64, 96, 128, 128, 128, 128, 256};
+  constexpr std::int64_t kSequences[] = {1, 1, 1, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 256};
+  const std::int64_t batch = draw.one_of(kSequences), key_heads = draw.one_of(kKeyHeads);
+  const std::int64_t share = draw.one_of(kShare), width = draw.one_of(kDecoderWidths);
+  const bool prompt = draw.share() < 0.35;
+  const std::int64_t heads = key_heads * share,
+                     tokens = draw.one_of(prompt ? List(kPrompts) : List(kContexts));
+  if (heads > 128) return std::nullopt;
+  return Extents{batch, heads, key_heads, prompt ? tokens : 1, tokens, width};
 }
 
 Shape channelled(Draw& draw) {
@@ -243,10 +274,11 @@ Shape optimizer(Draw& draw) {
 
 using Maker = Shape (*)(Draw&);
 constexpr std::array<Maker, hardware::kOperatorClasses> kMakers = {
-    convolution, grouped,    depthwise,   depthwise,  matrix,     batched,    attention,
-    channelled,  channelled, matrix_rows, group_norm, softmax,    pool<true>, pool<false>,
-    global_pool, elements,   elements,    elements,   channelled, sums,       sums,
-    embedding,   elements,   transpose,   optimizer,  optimizer,  optimizer};
+    convolution, grouped,           depthwise,  depthwise,   matrix,     batched,     attention,   channelled,
+    channelled,  matrix_rows,       group_norm, softmax,     pool<true>, pool<false>, global_pool, elements,
+    elements,    elements,          channelled, sums,        sums,       embedding,   elements,    transpose,
+    optimizer,   optimizer,         optimizer,  convolution, grouped,    channelled,  channelled,  pool<true>,
+    pool<false>, grouped_attention, channelled};
 
 }  // namespace
 
@@ -270,6 +302,10 @@ std::int64_t Draw::whole(double low, double high) {
 std::int64_t Draw::one_of(std::span<const std::int64_t> list) {
   return list[std::min(static_cast<std::size_t>(share() * static_cast<double>(list.size())),
                        list.size() - 1)];
+}
+
+Shape shape_of_first_layer(Draw draw) {
+  return first_layer(draw);
 }
 
 Shape shape_of(OperatorClass operator_class, Draw draw) {

@@ -39,5 +39,7 @@ class Draw {
 
 /// Extents of a class for one draw; nothing where what was drawn is no operator anybody runs.
 [[nodiscard]] std::optional<hardware::Extents> shape_of(hardware::OperatorClass operator_class, Draw draw);
+/// Of a convolution over three channels.
+[[nodiscard]] std::optional<hardware::Extents> shape_of_first_layer(Draw draw);
 
 }  // namespace plimsoll::probe

@@ -54,34 +54,77 @@ void name_unfused_attention(Lowering& l, ValueId q, std::int64_t batches, std::i
   l.backward_kernel(q, OperatorClass::binary, d, full, {scores});
 }
 
-void name_attention(Lowering& l, ValueId q, ValueId k, const Value& result, DataType type) {
-  const Value &query = l.at(q), &key = l.at(k);
-  if (query.rank < 2 || key.rank < 2 || result.rank < 2) return;
-  const std::int64_t width = query.dims[query.rank - 1], queries = query.dims[query.rank - 2];
-  const std::int64_t keys = key.dims[key.rank - 2];
-  const std::int64_t heads = result.rank > 2 ? result.dims[result.rank - 3] : 1;
-  const std::int64_t batch =
-      result.elements /
-      std::max<std::int64_t>(product(product(heads, queries), result.dims[result.rank - 1]), 1);
+/// What an attention computes: heads may share keys and values, and a decoder's cache has some already.
+struct AttentionShape {
+  std::int64_t batch = 1, heads = 1, key_heads = 1, queries = 1, keys = 1, width = 1;
+};
+
+std::int64_t extent_from_end(const Value& v, std::size_t i) {
+  return v.rank > i ? std::max<std::int64_t>(v.dims[v.rank - 1 - i], 1) : 1;
+}
+
+AttentionShape shape_of(const Lowering& l, const Value& query, const Value& key, const Value& result,
+                        std::int64_t window) {
+  AttentionShape s;
+  s.width = extent_from_end(query, 0);
+  s.queries = extent_from_end(query, 1);
+  s.keys = extent_from_end(key, 1);
+  s.heads = extent_from_end(result, 2);
+  s.key_heads = std::min(extent_from_end(key, 2), s.heads);
+  s.batch = result.elements /
+            std::max<std::int64_t>(product(product(s.heads, s.queries), extent_from_end(result, 0)), 1);
+  if (!l.is_causal() || l.training()) return s;
+  if (l.setting().key_value_cache) s.keys = sum(s.keys, l.setting().context);
+  // The first of several queries sees a window, and each further one a token more.
+  if (window > 0) s.keys = std::min(s.keys, sum(window, s.queries - 1));
+  return s;
+}
+
+/// Kernels for half precision skip what is masked, and let heads share keys; in full precision keys are
+/// repeated first.
+void name_attention(Lowering& l, ValueId q, const AttentionShape& s, DataType type) {
   if (!l.is_causal() && l.is_masked() && l.platform().gpu)
-    return name_unfused_attention(l, q, batch, heads, queries, keys, width, type);
-  const Lowering::Extents extents = {batch, heads, queries, keys, width, l.is_causal() ? 1 : 0};
+    return name_unfused_attention(l, q, s.batch, s.heads, s.queries, s.keys, s.width, type);
+  const bool half = network::bits(type) == 16 && l.platform().gpu;
+  if (l.is_causal() && half && (s.key_heads < s.heads || s.keys > s.queries || s.queries == 1)) {
+    const Lowering::Extents extents = {s.batch, s.heads, s.key_heads, s.queries, s.keys, s.width};
+    l.kernel(OperatorClass::grouped_attention, type, extents);
+    return l.backward_kernel(q, OperatorClass::grouped_attention, Direction::backward_input, type, extents);
+  }
+  if (s.key_heads < s.heads)
+    for (int i = 0; i < 2; ++i)
+      l.kernel(OperatorClass::copy, type, {product(product(product(s.batch, s.heads), s.keys), s.width)});
+  const Lowering::Extents extents = {
+      s.batch, s.heads, s.queries,
+      s.keys,  s.width, l.is_causal() && s.queries > 1 && s.keys == s.queries ? 1 : 0};
   l.kernel(OperatorClass::attention, type, extents);
   l.backward_kernel(q, OperatorClass::attention, Direction::backward_input, type, extents);
 }
 
-void lower_attention_row(Lowering& l, const Operator& op, const LoweringRule&) {
-  lower_attention(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0));
+/// How attention that says so itself departs from the usual.
+struct AttentionTraits {
+  std::int64_t window = 0;         ///< tokens that a query sees at most; 0: all
+  std::int64_t cached_values = 0;  ///< per token: a latent cache; 0: keys and values themselves
+};
+
+std::int64_t tokens_of(const Value& v) {
+  return extent_from_end(v, 1);
 }
 
-constexpr LoweringRule kAttentionRules[] = {{"Attention", lower_attention_row}};
-
-}  // namespace
+/// Of one token of the whole batch. Grouped queries share a head's key and value: the cache holds each once.
+std::int64_t cached_values_of(const Value& query, const Value& key, const Value& value,
+                              const AttentionTraits& traits) {
+  if (traits.cached_values == 0) return sum(key.elements, value.elements) / tokens_of(key);
+  const std::int64_t of_one =
+      product(product(extent_from_end(query, 2), tokens_of(query)), extent_from_end(query, 0));
+  return product(query.elements / std::max<std::int64_t>(of_one, 1), traits.cached_values);
+}
 
 // Fused attention: query, key, value, result and the logarithms of the sums are kept, never the scores.
 // float32 takes the memory-efficient kernel, which accumulates the query's gradient in a buffer of its own;
 // half precision on a current GPU takes cuDNN's.
-void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, TensorId output) {
+void lower_fused_attention(Lowering& l, TensorId query, TensorId key, TensorId value, TensorId output,
+                           const AttentionTraits& traits) {
   ValueId q = l.value(query), k = l.value(key), v = l.value(value);
   if (q == kNoValue || k == kNoValue || v == kNoValue) return;
   const DataType type = l.low_type(l.natural_type({q, k, v}));
@@ -89,8 +132,15 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   k = l.cast(k, type);
   v = l.cast(v, type);
   const ValueId first_k = l.value(l.before_repetition(key)), first_v = l.value(l.before_repetition(value));
-  if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
-    // Grouped queries share a head's key and value: the cache holds each once.
+  const bool caches =
+      l.is_causal() && l.setting().key_value_cache && first_k != kNoValue && first_v != kNoValue;
+  const bool latent = traits.cached_values > 0;
+  const std::int64_t tokens_seen = tokens_of(l.at(k));
+  const std::int64_t kept = traits.window > 0 ? std::min(tokens_seen, traits.window) : tokens_seen;
+  const std::int64_t values = caches ? cached_values_of(l.at(q), l.at(first_k), l.at(first_v), traits) : 0;
+  if (caches && !l.training() && (latent || kept < tokens_seen)) {
+    l.keep_in_cache(latent ? network::kNoTensor : key, product(values, kept), type);
+  } else if (caches) {
     const bool repeated = l.at(first_k).elements < l.at(k).elements;
     const ValueId kept_k = l.cached(repeated ? l.cast(first_k, type) : k),
                   kept_v = l.cached(repeated ? l.cast(first_v, type) : v);
@@ -111,7 +161,8 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
   const std::int64_t tokens = result.rank > 1 ? std::max<std::int64_t>(result.dims[result.rank - 2], 1) : 1;
   const std::int64_t rows = result.elements / width, heads = rows / tokens;
   const std::int64_t bytes = result.bytes();
-  name_attention(l, q, k, result, type);
+  if (l.at(q).rank >= 2 && l.at(k).rank >= 2 && result.rank >= 2)
+    name_attention(l, q, shape_of(l, l.at(q), l.at(k), result, traits.window), type);
   if (l.training()) {
     l.save(l.make_hidden(half ? rows : product(heads, rounded_up(tokens, 32)), DataType::float32));
     l.save(q);
@@ -119,11 +170,13 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
     l.save(v);
     l.save(y);
   }
-  if (l.is_causal() && first_k != kNoValue && first_v != kNoValue) {
-    const Value& keys = l.at(k);
-    const std::int64_t key_tokens = keys.rank > 1 ? std::max<std::int64_t>(keys.dims[keys.rank - 2], 1) : 1;
-    const std::int64_t bits = network::bits(type);
-    l.add_cache(product((l.at(first_k).elements + l.at(first_v).elements) / key_tokens, bits) / 8);
+  if (caches) {
+    const std::int64_t bytes_per_token = product(values, network::bits(type)) / 8;
+    const std::int64_t context = l.setting().context;
+    const std::int64_t of_context = traits.window > 0 ? std::min(context, traits.window - kept) : context;
+    l.add_cache({.key = latent ? network::kNoTensor : key,
+                 .bytes_per_token = bytes_per_token,
+                 .context_bytes = product(bytes_per_token, of_context)});
   }
   l.backward_gradient(q);
   l.backward_gradient(k);
@@ -138,6 +191,20 @@ void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, 
     l.backward_drop();
   }
   l.end({y});
+}
+
+void lower_attention_row(Lowering& l, const Operator& op, const LoweringRule&) {
+  lower_fused_attention(l, l.input(op, 0), l.input(op, 1), l.input(op, 2), l.output(op, 0),
+                        {.window = std::max<std::int64_t>(l.integer(op, "local_window_size", 0), 0),
+                         .cached_values = std::max<std::int64_t>(l.integer(op, "cached_values", 0), 0)});
+}
+
+constexpr LoweringRule kAttentionRules[] = {{"Attention", lower_attention_row}};
+
+}  // namespace
+
+void lower_attention(Lowering& l, TensorId query, TensorId key, TensorId value, TensorId output) {
+  lower_fused_attention(l, query, key, value, output, {});
 }
 
 std::span<const LoweringRule> attention_rules() {

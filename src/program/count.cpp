@@ -6,6 +6,7 @@
 
 #include "network/causal.hpp"
 #include "network/saturating.hpp"
+#include "program/experts.hpp"
 #include "program/work_table.hpp"
 
 namespace plimsoll::program {
@@ -83,11 +84,25 @@ class Counter {
         source_[at] = id;
         const std::int64_t elements = site.elements(id), bytes = site.bytes(id, elements);
         counts_.weight_bytes = sum(counts_.weight_bytes, bytes);
+        add_size(counts_.weight_sizes, id);
         if (network_.tensor(id).role != Role::parameter) continue;
         needs_gradient_[at] = true;
         counts_.parameters = sum(counts_.parameters, elements);
         counts_.parameter_bytes = sum(counts_.parameter_bytes, bytes);
+        add_size(counts_.parameter_sizes, id);
       }
+  }
+
+  /// `part` of `whole` equal parts of a stored tensor.
+  void add_size(network::WeightSizes& sizes, TensorId id, std::int64_t part = 1,
+                std::int64_t whole = 1) const {
+    const Operator none{};
+    const network::StoredWeight* const stored = network_.stored_of(id);
+    if (stored != nullptr && stored->kept)
+      sizes.kept = sum(sizes.kept, product(quotient(stored->bytes, whole), part));
+    else
+      sizes.add(shapes_.type(id),
+                product(quotient(Site{network_, shapes_, none, conventions_}.elements(id), whole), part));
   }
 
   Totals graph(GraphId id, Interval repeats) {
@@ -154,6 +169,7 @@ class Counter {
     }
     row.work = store(work);
     totals.forward += work;
+    if (rule.traffic == Traffic::experts) add_idle(lower);
     if (rule.backward == Backward::none) return;
     const Corner most = backward(upper, rule, high);
     if (most.written == 0) return;  // nothing that it reads needs a gradient
@@ -173,11 +189,29 @@ class Counter {
            std::ranges::any_of(network_.outputs(op), symbolic);
   }
 
+  /// Stacked weights that the lower corner leaves unread.
+  void add_idle(const Site& lower) {
+    const std::int64_t experts = lower.input_dim(1, -1), rows = quotient(lower.input_elements(1), experts);
+    if (experts == kUnbounded || rows == kUnbounded) return;
+    const std::int64_t idle = experts - chosen_experts(experts, lower.integer("k", 1), rows).least;
+    for (std::size_t i = 2; i < lower.inputs().size(); ++i)
+      if (lower.has(i)) add_size(counts_.idle_sizes, lower.inputs()[i], idle, experts);
+  }
+
+  /// What is a stored tensor, perhaps under another name, takes what that takes.
+  [[nodiscard]] std::int64_t bytes_of(const Site& site, TensorId id) const {
+    const TensorId source = source_[static_cast<std::size_t>(id)];
+    return site.bytes(source != kNoTensor && network_.stored_of(source) != nullptr ? source : id);
+  }
+
   [[nodiscard]] Corner forward(const Site& site, const WorkRow& rule, bool halve) const {
     Corner c;
     if (site.outputs().empty()) return c;
     const Operations operations = rule.formula(site, rule);
-    c.macs = halve ? quotient(operations.macs.value, 2) : operations.macs.value;
+    // Where a window is shorter than the keys, it and not the diagonal decides how many are seen.
+    const std::int64_t window = halve ? site.integer("local_window_size", 0) : 0;
+    const bool triangle = halve && (window <= 0 || window >= site.input_dim(1, -2));
+    c.macs = triangle ? quotient(operations.macs.value, 2) : operations.macs.value;
     c.flops = sum(product(c.macs, conventions_.flops_per_mac), operations.other_flops.value);
     if (rule.traffic == Traffic::none) return c;
     for (const TensorId id : site.outputs())
@@ -188,7 +222,10 @@ class Counter {
       if (std::find(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(i), inputs[i]) !=
           inputs.begin() + static_cast<std::ptrdiff_t>(i))
         continue;  // the same tensor twice is read once
-      c.read = sum(c.read, i == 0 && rule.traffic == Traffic::gathers ? c.written : site.bytes(inputs[i]));
+      const bool stacked = i >= 2 && rule.traffic == Traffic::experts;
+      c.read = sum(c.read, i == 0 && rule.traffic == Traffic::gathers ? c.written
+                           : stacked                                  ? bytes_of_chosen(site, inputs[i])
+                                                                      : bytes_of(site, inputs[i]));
     }
     return c;
   }

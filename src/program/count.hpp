@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "network/inference.hpp"
+#include "network/stored.hpp"
 #include "program/work.hpp"
 
 namespace plimsoll::program {
@@ -40,7 +41,10 @@ struct Counts {
   Work backward;
   std::int64_t parameters = 0;  ///< each stored tensor once
   std::int64_t parameter_bytes = 0;
-  std::int64_t weight_bytes = 0;  ///< parameters and buffers
+  std::int64_t weight_bytes = 0;  ///< parameters and buffers, as they are stored
+  /// The weights by what a run's precision makes of them.
+  network::WeightSizes weight_sizes, parameter_sizes;
+  network::WeightSizes idle_sizes;  ///< of experts that a pass may leave unread, at most
   std::int64_t activation_bytes = 0;
   std::int64_t input_bytes = 0;   ///< of the graph's inputs and
   std::int64_t output_bytes = 0;  ///< outputs, at most

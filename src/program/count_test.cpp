@@ -2,11 +2,14 @@
 #include "program/count.hpp"
 
 #include <functional>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "program/count_test_support.hpp"
+#include "program/experts.hpp"
 
 namespace plimsoll::program {
 namespace {
@@ -105,6 +108,47 @@ TEST(Count, Attention) {
       {}, 23);
   EXPECT_EQ(c.macs(), 2 * 4 * 6 * (8 + 16));
   EXPECT_EQ(c.flops(), 2 * c.macs() + 5 * 2 * 4 * 6);
+}
+
+TEST(Count, SlidingAttention) {
+  const auto macs = [](std::int64_t window, const Conventions& conventions) {
+    const Net net = [&](Builder& b) {
+      return b.add("Attention", "op", {x(b, {1, 4, 6, 8}), x(b, {1, 2, 6, 8}), x(b, {1, 2, 6, 8})},
+                   {{"is_causal", 1}, {"local_window_size", window}});
+    };
+    return counted(net, conventions, 23).macs();
+  };
+  EXPECT_EQ(macs(3, {}), 4 * 6 * 3 * 16);
+  EXPECT_EQ(macs(100, {}), 4 * 6 * 6 * 16);
+  EXPECT_EQ(macs(100, {.halve_causal = true}), 4 * 6 * 6 * 16 / 2);
+  EXPECT_EQ(macs(3, {.halve_causal = true}), 4 * 6 * 3 * 16);
+}
+
+TEST(Count, Experts) {
+  // 6 rows of width 8; 2 of 4 experts each; gate and up of 12 in one weight.
+  const Net net = [](Builder& b) {
+    b.opset("com.microsoft", 1);
+    const TensorId out = b.tensor("y");
+    const TensorId inputs[] = {x(b, {2, 3, 8}), x(b, {6, 4}), b.parameter("up", {4, 24, 8}),
+                               network::kNoTensor, b.parameter("down", {4, 8, 12})};
+    const network::AttributeValue k[] = {{"k", 2}};
+    b.add("MoE", "com.microsoft", "op", inputs, std::span(&out, 1), k);
+    return out;
+  };
+  const Counted c = counted(net);
+  EXPECT_EQ(c.macs(), 6 * 2 * (24 * 8 + 8 * 12));
+  EXPECT_EQ(c.flops(), 2 * c.macs() + 6 * 4 * 5 + 6 * 2 * 12 * 6 + 6 * 2 * 8 * 2);
+}
+
+TEST(Count, ExpertsThatAreChosen) {
+  const ChosenExperts one = chosen_experts(8, 2, 1);
+  EXPECT_EQ(std::tuple(one.least, one.most, one.expected), std::tuple(2, 2, 2));
+  const ChosenExperts few = chosen_experts(8, 2, 4);  // 8 (1 - 0.75^4) = 5.47
+  EXPECT_EQ(std::tuple(few.least, few.most, few.expected), std::tuple(2, 8, 5));
+  const ChosenExperts many = chosen_experts(128, 8, 4096);
+  EXPECT_EQ(std::tuple(many.least, many.most, many.expected), std::tuple(8, 128, 128));
+  EXPECT_EQ(chosen_experts(0, 2, 4).expected, 0);
+  EXPECT_EQ(chosen_experts(4, 4, network::kUnbounded).expected, 4);
 }
 
 TEST(Count, ElementwisePoolingSoftmax) {

@@ -66,15 +66,19 @@ void name_broadcast(Lowering& l, const Operands& o) {
   const Value& y = l.at(o.result);
   std::size_t whole = 0;
   std::int64_t smaller = 0;
+  bool alike = true;
   for (const ValueId v : o.inputs) {
     if (v == kNoValue || l.at(v).elements <= 1) continue;
-    if (same_extents(l.at(v), y))
-      ++whole;
-    else
+    if (!same_extents(l.at(v), y)) {
       smaller = std::max(smaller, l.at(v).elements);
+      continue;
+    }
+    ++whole;
+    alike = alike && lies_like(l.at(v), y);
   }
   if (whole >= 2)
-    for (std::size_t i = 1; i < whole; ++i) l.kernel(OperatorClass::binary, y.type, {y.elements});
+    for (std::size_t i = 1; i < whole; ++i)
+      l.kernel(OperatorClass::binary, alike ? y.type : l.stepped_type(y.type), {y.elements});
   else if (smaller > 0)
     l.kernel(OperatorClass::broadcast, y.type, {1, smaller, y.elements / smaller});
   else

@@ -267,7 +267,9 @@ Operations attention(const Site& s, const WorkRow&) {
   const std::int64_t kv_heads =
       four ? s.input_dim(1, 1) : std::max<std::int64_t>(1, s.integer("kv_num_heads", 1));
   const std::int64_t past = s.has(4) ? s.input_dim(4, 2) : 0;
-  const std::int64_t keys = sum(s.input_dim(1, -2), past);
+  // A sliding layer's query sees so many keys at most.
+  const std::int64_t window = s.integer("local_window_size", 0), all = sum(s.input_dim(1, -2), past);
+  const std::int64_t keys = window > 0 ? std::min(all, window) : all;
   const std::int64_t scores =
       product(product(s.input_dim(0, 0), query_heads), product(s.input_dim(0, -2), keys));
   const std::int64_t width = four ? s.input_dim(0, 3) : quotient(s.input_dim(0, 2), query_heads);

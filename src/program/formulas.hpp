@@ -36,6 +36,7 @@ Operations attention(const Site&, const WorkRow&);         ///< ONNX's own, opse
 Operations attention_packed(const Site&, const WorkRow&);  ///< com.microsoft Attention: projections inside
 Operations attention_multi_head(const Site&, const WorkRow&);
 Operations attention_grouped(const Site&, const WorkRow&);
+Operations experts(const Site&, const WorkRow&);  ///< experts.cpp: com.microsoft MoE
 
 }  // namespace formula
 }  // namespace plimsoll::program

@@ -44,10 +44,10 @@ hardware::OperatorCase convolution_case(const Lowering& l, const ConvolutionShap
                                         DataType type, bool channels_last) {
   const bool deep = s.rank == 3, row = s.rank == 1;
   const std::size_t last = static_cast<std::size_t>(s.rank) - 1;
-  const OperatorClass c = s.groups == 1               ? OperatorClass::convolution
-                          : s.groups != s.in_channels ? OperatorClass::grouped
-                          : channels_last             ? OperatorClass::depthwise_channels_last
-                                                      : OperatorClass::depthwise;
+  const OperatorClass first = s.groups == 1               ? OperatorClass::convolution
+                              : s.groups != s.in_channels ? OperatorClass::grouped
+                                                          : OperatorClass::depthwise;
+  const OperatorClass c = channels_last ? hardware::channels_last(first) : first;
   return {.operator_class = c,
           .direction = direction,
           .arithmetic = l.arithmetic(c, type),
@@ -61,7 +61,7 @@ hardware::OperatorCase convolution_case(const Lowering& l, const ConvolutionShap
 /// A transposed convolution runs as the input's gradient of the convolution from its result to its input.
 void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId w, ValueId b, const Value& y,
                       DataType type, bool transposed) {
-  const bool channels_last = l.platform().gpu && is_channels_last(l.at(x));
+  const bool channels_last = l.platform().gpu && (is_channels_last(l.at(x)) || is_channels_last(l.at(w)));
   const auto run = [&](Direction direction, bool backward, ValueId of) {
     const hardware::OperatorCase c = convolution_case(l, s, direction, type, channels_last);
     if (backward)
@@ -69,7 +69,8 @@ void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId
     else
       l.kernel(c);
   };
-  if (channels_last && s.in_channels > s.groups)  // its weights are brought into the same order each time
+  const bool turned = channels_last && s.in_channels > s.groups && positions(l.at(w)) > 1;
+  if (turned && !is_channels_last(l.at(w)))  // its weights are brought into the same order each time
     l.kernel(OperatorClass::transpose, type,
              {s.out_channels, s.in_channels / s.groups,
               network::product(l.at(w).elements, s.groups) /
@@ -78,9 +79,14 @@ void name_convolution(Lowering& l, const ConvolutionShape& s, ValueId x, ValueId
   run(transposed ? Direction::forward : Direction::backward_input, true, x);
   run(Direction::backward_weight, true, w);
   if (b == kNoValue) return;
-  const std::int64_t channels = std::max<std::int64_t>(y.dims[1], 1);
+  const std::int64_t channels = std::max<std::int64_t>(y.dims[1], 1), rows = y.elements / channels;
+  if (channels_last) {
+    l.kernel(OperatorClass::broadcast, type, {rows, channels, 1});
+    return l.backward_kernel(b, OperatorClass::column_sum, Direction::forward, type, {rows, channels});
+  }
   l.kernel(OperatorClass::broadcast, type, {y.dims[0], channels, positions(y)});
-  l.backward_kernel(b, OperatorClass::row_sum, Direction::forward, type, {channels, y.elements / channels});
+  l.backward_kernel(b, OperatorClass::channel_sum, Direction::forward, type,
+                    {y.dims[0], channels, positions(y)});
 }
 
 /// As measured where the calibration has the shape, else by the rule. That knows the H200 with TF32 allowed
@@ -109,7 +115,7 @@ void lower_convolution(Lowering& l, const Operator& op, const LoweringRule& rule
   const TensorId out = l.output(op, 0);
   l.begin();
   const ValueId y = l.make(out, type, l.needs_gradient(x) || l.needs_gradient(w));
-  const bool channels_last = is_channels_last(l.at(x));
+  const bool channels_last = is_channels_last(l.at(x)) || is_channels_last(l.at(w));
   if (channels_last) l.lay_out_channels_last(y);
   const bool transposed = rule.name == "ConvTranspose";
   std::int64_t forward = 0, input_gradient = 0, weight_gradient = 0;
@@ -168,9 +174,13 @@ void lower_softmax(Lowering& l, const Operator& op, const LoweringRule& rule) {
 void name_pool(Lowering& l, const Operator& op, ValueId x, const Value& y, OperatorClass c) {
   const Value& v = l.at(x);
   const auto kernel = l.integers(op, "kernel_shape"), strides = l.integers(op, "strides");
+  const bool channels_last = l.platform().gpu && is_channels_last(v);
   if (v.rank < 3 || kernel.empty() || positions(y) == 1) {
-    const std::int64_t over = positions(v);
-    l.kernel(OperatorClass::global_pool, v.type, {v.elements / std::max<std::int64_t>(over, 1), over});
+    const std::int64_t over = positions(v), results = v.elements / std::max<std::int64_t>(over, 1);
+    if (channels_last)
+      l.kernel(OperatorClass::column_sum, v.type, {over, results});
+    else
+      l.kernel(OperatorClass::global_pool, v.type, {results, over});
     return l.backward_kernel(x, OperatorClass::unary, Direction::forward, v.type, {v.elements});
   }
   const bool row = v.rank == 3;
@@ -188,8 +198,9 @@ void name_pool(Lowering& l, const Operator& op, ValueId x, const Value& y, Opera
                                      row ? 1 : y.dims[y.rank - 2],
                                      y.dims[y.rank - 1],
                                      kernel.back()};
-  l.kernel(c, v.type, extents);
-  l.backward_kernel(x, c, Direction::backward_input, v.type, extents);
+  const OperatorClass laid_out = channels_last ? hardware::channels_last(c) : c;
+  l.kernel(laid_out, v.type, extents);
+  l.backward_kernel(x, laid_out, Direction::backward_input, v.type, extents);
 }
 
 void lower_max_pool(Lowering& l, const Operator& op, const LoweringRule&) {
@@ -197,6 +208,7 @@ void lower_max_pool(Lowering& l, const Operator& op, const LoweringRule&) {
   if (x == kNoValue) return;
   l.begin();
   const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
+  if (is_channels_last(l.at(x))) l.lay_out_channels_last(y);
   const ValueId indices = l.make_hidden(l.at(y).elements, DataType::int64);
   l.save(x);
   l.save(indices);
@@ -210,6 +222,7 @@ void lower_pool(Lowering& l, const Operator& op, const LoweringRule& rule) {
   if (x == kNoValue) return;
   l.begin();
   const ValueId y = l.make(l.output(op, 0), l.at(x).type, l.needs_gradient(x));
+  if (is_channels_last(l.at(x))) l.lay_out_channels_last(y);
   if (rule.saved == Saved::input) l.save(x);
   name_pool(l, op, x, l.at(y), OperatorClass::average_pool);
   l.backward_gradient(x);
@@ -278,7 +291,11 @@ void name_products(Lowering& l, ValueId a, ValueId b, const Value& y, DataType t
   const std::int64_t n = y.dims[y.rank - 1], m = y.rank > 1 ? y.dims[y.rank - 2] : 1;
   const std::int64_t k = v.rank == 0 ? 1 : v.dims[a != kNoValue || v.rank < 2 ? v.rank - 1 : v.rank - 2];
   const std::int64_t batch = y.elements / std::max<std::int64_t>(product(m, n), 1);
-  l.kernel(OperatorClass::batched, type, {batch, m, n, k});
+  const std::int64_t rows = product(batch, m);
+  const bool stored =
+      l.stored_kernel(b, type, {.m = rows, .n = n, .k = k}) ||
+      l.stored_kernel(a, type, {.m = y.elements / std::max<std::int64_t>(m, 1), .n = m, .k = k});
+  if (!stored) l.kernel(OperatorClass::batched, type, {batch, m, n, k});
   l.backward_kernel(a, OperatorClass::batched, Direction::forward, type, {batch, m, k, n});
   l.backward_kernel(b, OperatorClass::batched, Direction::forward, type, {batch, k, n, m});
 }
@@ -340,13 +357,18 @@ void lower_linear(Lowering& l, TensorId input, TensorId weight, TensorId bias, T
   b = l.cast(b, type);
   w = l.cast(w, type);
   x = l.cast(x, type);
+  // On rows that were not contiguous the bias is not part of the product.
+  const bool apart = b != kNoValue && l.at(x).rank > 2 && !l.at(x).contiguous() && l.training();
   if (l.at(x).rank > 2) x = l.contiguous(x);
   l.begin();
   l.library();
   const ValueId y = l.make(output, type, l.needs_gradient(x) || l.needs_gradient(w) || l.needs_gradient(b));
   const std::int64_t n = l.at(y).rank == 0 ? 1 : std::max<std::int64_t>(l.at(y).dims[l.at(y).rank - 1], 1);
-  const std::int64_t m = l.at(y).elements / n, k = l.at(x).elements / std::max<std::int64_t>(m, 1);
-  l.kernel(OperatorClass::matrix, type, {m, n, k, b == kNoValue ? 0 : 1});
+  const std::int64_t m = l.at(y).elements / n;
+  const std::int64_t k = l.at(w).elements / n;
+  if (!l.stored_kernel(w, type, {.m = m, .n = n, .k = k}))
+    l.kernel(OperatorClass::matrix, type, {m, n, k, b == kNoValue || apart ? 0 : 1});
+  if (apart) l.kernel(OperatorClass::broadcast, DataType::float32, {m, n, 1});
   l.backward_kernel(x, OperatorClass::matrix, Direction::backward_input, type, {m, n, k, 0});
   l.backward_kernel(w, OperatorClass::matrix, Direction::backward_weight, type, {m, n, k, 0});
   l.backward_kernel(b, OperatorClass::column_sum, Direction::forward, type, {m, n});

@@ -31,8 +31,9 @@ std::string_view name(Phase phase) {
 
 std::string_view name(Purpose purpose) {
   static constexpr std::string_view kNames[] = {
-      "weights",         "inputs",     "activations", "saved for backward", "gradients",
-      "optimizer state", "workspaces", "libraries",   "key-value cache",    "step's temporaries"};
+      "weights",          "inputs",           "activations", "saved for backward", "gradients",
+      "optimizer state",  "workspaces",       "libraries",   "key-value cache",    "step's temporaries",
+      "gathered weights", "reduction buckets"};
   return kNames[static_cast<std::size_t>(purpose)];
 }
 
@@ -89,13 +90,7 @@ bool Lowering::is_network_weight(TensorId id) const {
 }
 
 DataType Lowering::stored_type(DataType type) const {
-  if (type != DataType::float32) return type;
-  switch (setting_.precision) {
-    case network::Precision::fp16: return DataType::float16;
-    case network::Precision::bf16: return DataType::bfloat16;
-    case network::Precision::int8: return DataType::int8;
-    default: return type;
-  }
+  return network::kept_type(type, setting_.precision);
 }
 
 DataType Lowering::low_type(DataType natural) const {
@@ -157,7 +152,8 @@ ValueId Lowering::add_value(Value value) {
 
 ValueId Lowering::add_storage(Value value, Purpose purpose, TensorId tensor) {
   value.storage = static_cast<StorageId>(program_.storages.size());
-  const std::int64_t bytes = value.bytes();
+  const std::int64_t kept = purpose == Purpose::weight ? kept_bytes(tensor) : 0;
+  const std::int64_t bytes = kept > 0 ? kept : value.bytes();
   if (bytes >= kMostBytes && too_large_.empty())
     too_large_ = tensor == kNoTensor ? "a tensor" : std::string(network_.name_of(tensor));
   program_.storages.push_back({.bytes = bytes, .purpose = purpose, .tensor = tensor});
@@ -183,7 +179,9 @@ ValueId Lowering::value(TensorId id) {
 void Lowering::weights_and_inputs() {
   for (const TensorId id : network_.main().weights) {
     const auto role = network_.tensor(id).role;
-    Value v = describe(id, stored_type(shapes_.type(id)));
+    const bool kept = kept_bytes(id) > 0;  // what reads it unpacks it into what is computed in
+    Value v = describe(id, kept ? low_type(stored_type(shapes_.type(id))) : stored_type(shapes_.type(id)));
+    if (setting_.layout == network::Layout::channels_last) set_channels_last(v);
     v.parameter = role == network::Role::parameter && network::is_float(v.type);
     const std::string_view name = network_.name_of(id);
     v.needs_gradient =
@@ -197,10 +195,38 @@ void Lowering::weights_and_inputs() {
   }
   for (const TensorId id : network_.main().inputs) {
     if (bound_[at_index(id)] != kNoValue || shapes_.at(id).has_value) continue;
-    const ValueId made = add_storage(describe(id, stored_type(shapes_.type(id))), Purpose::input, id);
+    Value v = describe(id, stored_type(shapes_.type(id)));
+    if (setting_.layout == network::Layout::channels_last) set_channels_last(v);
+    const ValueId made = add_storage(v, Purpose::input, id);
     bind(id, made);
     program_.resident.push_back(at(made).storage);
   }
+}
+
+/// A decoder's head computes for the last position alone where nobody asks for more: of the network's result,
+/// and of what turns the head's product into it value by value.
+void Lowering::find_last_only() {
+  if (setting_.logits != network::Logits::last || training() || network_.main().outputs.empty()) return;
+  static constexpr std::string_view kByValue[] = {"Cast", "Div", "Identity", "Mul", "Tanh"};
+  std::vector<TensorId> found;
+  for (TensorId id = network_.main().outputs.front();;) {
+    const Operator* maker = producer(id);
+    if (maker == nullptr || uses(id) > 1 || !shapes_.ranked(id) || shapes_.dims(id).size() != 3) return;
+    found.push_back(id);
+    const std::string_view type = network_.type_of(*maker);
+    if (type == "MatMul" || type == "Gemm") break;
+    if (type == "Add" && is_network_weight(input(*maker, 1))) {  // a bias
+      id = input(*maker, 0);
+    } else if (type == "Add" && is_network_weight(input(*maker, 0))) {
+      id = input(*maker, 1);
+    } else if (std::ranges::find(kByValue, type) != std::end(kByValue)) {
+      id = input(*maker, 0);
+    } else {
+      return;
+    }
+  }
+  last_only_ = std::move(found);
+  program_.last_position_only = true;
 }
 
 void Lowering::begin() {
@@ -215,6 +241,11 @@ void Lowering::begin() {
 
 ValueId Lowering::make(TensorId tensor, DataType type, bool needs_gradient) {
   Value v = describe(tensor, type);
+  if (std::ranges::find(last_only_, tensor) != last_only_.end() && v.dims[1] > 1) {
+    v.elements /= v.dims[1];
+    v.dims[1] = 1;
+    set_contiguous(v);
+  }
   v.needs_gradient = training() && needs_gradient && network::is_float(type);
   const ValueId id = add_storage(v, Purpose::activation, tensor);
   program_.actions.push_back({ActionKind::output, id, at(id).bytes()});
@@ -336,10 +367,7 @@ void Lowering::lay_out_like(ValueId result, ValueId input) {
 }
 
 void Lowering::lay_out_channels_last(ValueId result) {
-  Value& v = program_.values[static_cast<std::size_t>(result)];
-  if (v.rank != 4 || !v.strided) return;
-  const auto [n, c, h, w] = std::array{v.dims[0], v.dims[1], v.dims[2], v.dims[3]};
-  v.strides = {product(product(c, h), w), 1, product(w, c), c};
+  set_channels_last(program_.values[static_cast<std::size_t>(result)]);
 }
 
 void Lowering::lay_out_tokens_first(ValueId result) {
@@ -366,10 +394,16 @@ ValueId Lowering::cast(ValueId id, DataType type) {
   begin();
   const ValueId made = make_like(id, type);
   program_.values[static_cast<std::size_t>(made)].needs_gradient = at(id).needs_gradient;
-  kernel(hardware::OperatorClass::copy, at(id).type, {at(id).elements});
+  // Devices that divide the weights cast their part before they exchange it, and the gradient's after that.
+  const bool divided = program_.storage(at(id).storage).purpose == Purpose::weight;
+  if (divided) program_.weight_copies.push_back({at(made).storage, at(id).storage});
+  // As many bytes as a copy of so many floats.
+  const std::int64_t whole = (at(id).bytes() + at(made).bytes() + 7) / 8;
+  const std::int64_t floats = divided ? network::divided(whole, parts_of_weights()) : whole;
+  kernel(hardware::OperatorClass::copy, DataType::float32, {floats});
   backward_gradient(id);
-  backward_kernel(id, hardware::OperatorClass::copy, hardware::Direction::forward, at(id).type,
-                  {at(id).elements});
+  backward_kernel(id, hardware::OperatorClass::copy, hardware::Direction::forward, DataType::float32,
+                  {floats});
   end({made});
   if (weight) {
     cast_of_[static_cast<std::size_t>(id)] = made;
@@ -418,12 +452,31 @@ TensorId Lowering::before_repetition(TensorId id) const {
   return network::before_repetition(network_, shapes_, id, [this](TensorId made) { return producer(made); });
 }
 
+void Lowering::add_cache(TokenCache cache) {
+  cache.call = static_cast<std::uint32_t>(program_.calls.size());
+  program_.caches.push_back(cache);
+}
+
 ValueId Lowering::cached(ValueId id) {
   const ValueId made = copy(id);
-  program_.storages[static_cast<std::size_t>(at(made).storage)].purpose = Purpose::cache;
-  program_.cache_copies = network::sum(program_.cache_copies, at(made).bytes());
-  program_.held.push_back(at(made).storage);  // held by the cache until the pass has ended
+  hold_for_cache(made);
   return made;
+}
+
+void Lowering::keep_in_cache(TensorId key, std::int64_t elements, DataType type) {
+  begin();
+  const ValueId made = make_hidden(elements, type);
+  program_.storages[static_cast<std::size_t>(at(made).storage)].tensor = key;
+  name_copy(made);
+  hold_for_cache(made);
+  end({made});
+}
+
+void Lowering::hold_for_cache(ValueId id) {
+  program_.cache_copies = network::sum(program_.cache_copies, at(id).bytes());
+  if (training()) return;  // the backward pass keeps what it needs
+  program_.storages[static_cast<std::size_t>(at(id).storage)].purpose = Purpose::cache;
+  program_.held.push_back(at(id).storage);  // until the pass has ended
 }
 
 ValueId Lowering::contiguous(ValueId id) {
@@ -531,7 +584,13 @@ void Lowering::lower_loss() {
   program_.values[static_cast<std::size_t>(inner)].needs_gradient = needs_gradient(x);
   if (setting_.loss == network::Loss::mean_square) {
     save(x);
-    // x², then 2x, then the product with what came back
+    // x², then x, 2x, and the product with what came back
+    using hardware::Direction;
+    using hardware::OperatorClass;
+    kernel(OperatorClass::unary, at(x).type, {at(x).elements});
+    for (int i = 0; i < 2; ++i)
+      backward_kernel(x, OperatorClass::unary, Direction::forward, at(x).type, {at(x).elements});
+    backward_kernel(x, OperatorClass::binary, Direction::forward, at(x).type, {at(x).elements});
     backward_scratch(bytes);
     backward_scratch(bytes);
     backward_gradient(x);
@@ -543,6 +602,11 @@ void Lowering::lower_loss() {
   begin();
   const ValueId loss = make_hidden(1, at(inner).type);
   program_.values[static_cast<std::size_t>(loss)].needs_gradient = needs_gradient(inner);
+  if (setting_.loss == network::Loss::mean_square) {
+    kernel(hardware::OperatorClass::row_sum, at(inner).type, {1, at(inner).elements});
+    backward_kernel(inner, hardware::OperatorClass::unary, hardware::Direction::forward, at(inner).type,
+                    {at(inner).elements});
+  }
   backward_gradient(inner);
   end({loss});
 }
@@ -551,7 +615,8 @@ Result<Program> Lowering::run() {
   weights_and_inputs();
   fusions_ = network::recognise(network_, shapes_);
   fast_attention_ = has_fast_attention();
-  if (setting_.key_value_cache) causal_ = network::find_causal_products(network_);
+  causal_ = network::find_causal_products(network_);
+  find_last_only();
   const auto& operators = network_.main().operators;
   last_call_.assign(operators.size(), kNoCall);
   for (std::uint32_t i = 0; i < operators.size() && too_large_.empty(); ++i) {
@@ -566,9 +631,11 @@ Result<Program> Lowering::run() {
   if (!too_large_.empty()) return fail("'{}' has 2^60 bytes or more", too_large_);
   if (training()) {
     add_gradient_sums();
+    add_accumulation();
     add_update();
   }
   set_lifetimes();
+  find_layers();
   return std::move(program_);
 }
 
@@ -576,16 +643,20 @@ Result<Program> lower(const network::Network& network, const network::Shapes& sh
                       const network::Setting& setting, const Platform& platform) {
   if (setting.mode == network::Mode::train && setting.precision == network::Precision::int8)
     return fail("int8 is for inference; no framework trains in it");
+  const auto kept = std::ranges::find(network.stored, true, &network::StoredWeight::kept);
+  if (setting.mode == network::Mode::train && kept != network.stored.end())
+    return fail("its weights are stored as {} and stay so, which is for inference; no framework trains them",
+                network.view(kept->format));
   return Lowering(network, shapes, setting, platform).run();
 }
 
 const LoweringRule* lowering_rule(network::OperatorKind kind) {
   static const std::vector<const LoweringRule*> rules = [] {
     std::vector<const LoweringRule*> table(network::operator_table().size(), nullptr);
-    for (const auto rows :
-         {elementwise_rules(), view_rules(), layer_rules(), normalization_rules(), attention_rules()})
+    for (const auto rows : {elementwise_rules(), view_rules(), layer_rules(), normalization_rules(),
+                            attention_rules(), expert_rules()})
       for (const LoweringRule& row : rows) {
-        const auto found = network::find_operator("", row.name);
+        const auto found = network::find_operator(row.domain, row.name);
         if (found != network::kUnknownKind) table[static_cast<std::size_t>(found)] = &row;
       }
     return table;

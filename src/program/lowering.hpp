@@ -11,6 +11,7 @@
 #include "network/inference.hpp"
 #include "network/saturating.hpp"
 #include "network/setting.hpp"
+#include "network/stored.hpp"
 #include "program/count.hpp"
 #include "program/platform.hpp"
 #include "program/program.hpp"
@@ -23,6 +24,12 @@ namespace plimsoll::program {
                                     const network::Setting& setting, const Platform& platform);
 
 using network::Fusion;
+
+/// A product with a weight: x[m,k] times weight[n,k] turned; of experts, each of the m rows with one of them.
+struct StoredProduct {
+  std::int64_t m = 0, n = 0, k = 0;
+  double share = 1;  ///< of the weight that is read
+};
 
 /// Builds a Program call by call; what the rules of single operators are written with.
 class Lowering {
@@ -48,6 +55,8 @@ class Lowering {
   [[nodiscard]] const Value& at(ValueId id) const { return program_.value(id); }
   [[nodiscard]] bool needs_gradient(ValueId id) const { return id != kNoValue && at(id).needs_gradient; }
   [[nodiscard]] bool is_network_weight(network::TensorId id) const;
+  /// Of a weight that stays as it is stored; 0 for others (stored_weights.cpp).
+  [[nodiscard]] std::int64_t kept_bytes(network::TensorId id) const;
   /// Uses of a tensor by the graph's operators and outputs.
   [[nodiscard]] std::uint32_t uses(network::TensorId id) const { return uses_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const network::Operator* producer(network::TensorId id) const;
@@ -84,6 +93,12 @@ class Lowering {
   void kernel(hardware::OperatorClass what, network::DataType type, Extents extents,
               hardware::Direction direction = hardware::Direction::forward);
   void kernel(const hardware::OperatorCase& c);
+  /// What a kernel over tensors that do not lie alike is timed in: it goes element by element, and two bytes
+  /// take as long as four.
+  [[nodiscard]] network::DataType stepped_type(network::DataType type) const;
+  /// The kernel of a product with a weight that stays as it is stored, by the bytes that it reads. False, and
+  /// nothing is named, where the weight takes what its type says.
+  bool stored_kernel(ValueId weight, network::DataType type, const StoredProduct& product);
   /// Ignored where `of` needs no gradient.
   void backward_kernel(ValueId of, const hardware::OperatorCase& c);
   void backward_kernel(ValueId of, hardware::OperatorClass what, hardware::Direction direction,
@@ -111,12 +126,12 @@ class Lowering {
   ValueId copy(ValueId id);
   Value describe(network::TensorId tensor, network::DataType type) const;
   void unruled(const network::Operator& op);
-  /// Keys and values of an attention: what a cache of them takes per token, and the copies that a decoder's
-  /// cache makes of them, which stay until the pass has ended.
-  void add_cache(std::int64_t bytes_per_token) {
-    program_.cache_bytes_per_token = network::sum(program_.cache_bytes_per_token, bytes_per_token);
-  }
+  /// The attention being described has a cache.
+  void add_cache(TokenCache cache);
+  /// The copy that a decoder's cache makes of keys or values, which stays until the pass has ended.
   ValueId cached(ValueId id);
+  /// The same, where the cache keeps something else than the keys and values of all tokens.
+  void keep_in_cache(network::TensorId key, std::int64_t elements, network::DataType type);
   /// The tensor before its heads were repeated for grouped queries; itself where they were not.
   [[nodiscard]] network::TensorId before_repetition(network::TensorId id) const;
   /// Whether the attention being lowered has a mask of some kind.
@@ -131,17 +146,24 @@ class Lowering {
 
  private:
   [[nodiscard]] bool has_fast_attention() const;
+  /// Devices over which weights, or the optimizer's step, are divided.
+  [[nodiscard]] std::int64_t parts_of_weights() const { return network::sharded(setting_).weights; }
+  [[nodiscard]] std::int64_t parts_of_update() const { return network::sharded(setting_).state; }
   static constexpr std::uint32_t kNoCall = 0xffffffff;
   ValueId add_value(Value value);
   ValueId add_storage(Value value, Purpose purpose, network::TensorId tensor);
   void weights_and_inputs();
+  void find_last_only();
   void lower_operator(std::uint32_t index, const network::Operator& op, const Fusion& fusion);
   void lower_loss();
   void add_unnamed_kernels(std::span<const ValueId> results);
   void name_copy(ValueId id);
+  void hold_for_cache(ValueId id);
   void name_counted(const network::Operator& op, std::span<const ValueId> results);
   void add_gradient_sums();
+  void add_accumulation();
   void add_update();
+  void find_layers();
   void set_lifetimes();
 
   const network::Network& network_;
@@ -153,12 +175,13 @@ class Lowering {
   std::vector<ValueId> cast_of_;     ///< by value: autocast's copy of a weight
   std::vector<std::uint32_t> uses_;  ///< by tensor
   std::vector<std::uint32_t> producer_;
-  std::vector<std::uint32_t> made_by_;    ///< by storage: operator that was being lowered
-  std::vector<std::uint32_t> last_call_;  ///< by operator; kNoCall where it makes none
-  std::vector<Fusion> fusions_;           ///< by operator
-  bool fast_attention_ = false;           ///< has_fast_attention()
-  std::vector<bool> causal_;              ///< by operator: a product of causal attention
-  std::vector<Action> backward_;          ///< of the call being described
+  std::vector<std::uint32_t> made_by_;        ///< by storage: operator that was being lowered
+  std::vector<std::uint32_t> last_call_;      ///< by operator; kNoCall where it makes none
+  std::vector<Fusion> fusions_;               ///< by operator
+  bool fast_attention_ = false;               ///< has_fast_attention()
+  std::vector<bool> causal_;                  ///< by operator: a product of causal attention
+  std::vector<network::TensorId> last_only_;  ///< made for a sequence's last position alone
+  std::vector<Action> backward_;              ///< of the call being described
   std::vector<hardware::OperatorCase> kernels_, backward_kernels_;  ///< the same
   std::vector<ValueId> saved_;
   std::uint32_t op_ = 0;
@@ -178,6 +201,7 @@ struct LoweringRule {
   enum class Saved : std::uint8_t { nothing, input, result } saved = Saved::nothing;
   std::uint8_t backward_scratch = 0;  ///< temporaries of the result's size before the gradient
   bool in_place = false;              ///< networks run it in place where they can
+  std::string_view domain = "";
 };
 [[nodiscard]] const LoweringRule* lowering_rule(network::OperatorKind kind);
 
@@ -187,6 +211,7 @@ struct LoweringRule {
 [[nodiscard]] std::span<const LoweringRule> layer_rules();
 [[nodiscard]] std::span<const LoweringRule> normalization_rules();
 [[nodiscard]] std::span<const LoweringRule> attention_rules();
+[[nodiscard]] std::span<const LoweringRule> expert_rules();
 
 // Kernels that several rows and the fusions share.
 void lower_unary(Lowering& l, const network::Operator& op, const LoweringRule& rule);

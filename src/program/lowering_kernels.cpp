@@ -100,7 +100,24 @@ void Lowering::add_gradient_sums() {
   }
 }
 
-/// All parameters in a few launches, as foreach optimizers take them.
+/// From the second pass of a step on each parameter's gradient is added to what is there: to the device's
+/// part of it, where gradients are divided.
+void Lowering::add_accumulation() {
+  program_.accumulation.begin = static_cast<std::uint32_t>(program_.kernels.size());
+  if (setting_.accumulate <= 1) return;
+  for (const ValueId id : program_.parameters) {
+    const Value& v = at(id);
+    if (!v.needs_gradient) continue;
+    hardware::OperatorCase c{.operator_class = hardware::OperatorClass::binary,
+                             .arithmetic = arithmetic(hardware::OperatorClass::binary, v.type)};
+    c.extents[0] = network::divided(v.elements, network::sharded(setting_).gradients);
+    program_.kernels.push_back(c);
+    program_.accumulated.push_back(id);
+  }
+  program_.accumulation.count = static_cast<std::uint32_t>(program_.accumulated.size());
+}
+
+/// All parameters in a few launches, as foreach optimizers take them; of divided state the device's part.
 void Lowering::add_update() {
   using hardware::OperatorClass;
   using network::Optimizer;
@@ -112,19 +129,24 @@ void Lowering::add_update() {
     const Value& v = at(id);
     if (!v.needs_gradient) continue;
     ++c.extents[0];
-    if (__builtin_add_overflow(c.extents[1], v.elements, &c.extents[1]))
-      c.extents[1] = std::numeric_limits<std::int64_t>::max();
+    c.extents[1] = network::sum(c.extents[1], network::divided(v.elements, parts_of_update()));
     if (v.type != DataType::float32) c.arithmetic = hardware::Arithmetic::bf16;
   }
   program_.update = {static_cast<std::uint32_t>(program_.kernels.size()), 1};
   program_.kernels.push_back(c);
 }
 
-/// Rows that stay whole are copied as fast as if all was contiguous.
+DataType Lowering::stepped_type(DataType type) const {
+  return network::bits(type) == 16 && platform_.gpu ? DataType::float32 : type;
+}
+
+/// Rows that stay whole are copied as fast as if all was contiguous, but element by element.
 void Lowering::name_copy(ValueId id) {
   const Value& v = at(id);
-  if (v.rank < 2 || !v.strided || rows_stay_whole(v) || v.elements == 0)
-    return kernel(hardware::OperatorClass::copy, v.type, {v.elements});
+  if (v.rank < 2 || !v.strided || rows_stay_whole(v) || v.elements == 0) {
+    const bool steps = v.strided && !v.contiguous();
+    return kernel(hardware::OperatorClass::copy, steps ? stepped_type(v.type) : v.type, {v.elements});
+  }
   const std::int64_t columns = std::max<std::int64_t>(v.dims[v.rank - 1], 1);
   const std::int64_t lines = std::max<std::int64_t>(v.dims[v.rank - 2], 1);
   kernel(hardware::OperatorClass::transpose, v.type, {v.elements / columns / lines, lines, columns});

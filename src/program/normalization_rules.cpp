@@ -31,13 +31,16 @@ void lower_batch_norm(Lowering& l, const Operator& op, const LoweringRule&) {
   }
   const std::int64_t channels = l.at(x).rank > 1 ? std::max<std::int64_t>(l.at(x).dims[1], 1) : 1;
   const Lowering::Extents extents = {l.at(x).dims[0], channels, positions(l.at(x))};
+  const auto laid_out = [&](OperatorClass c) {
+    return l.platform().gpu && is_channels_last(l.at(x)) ? channels_last(c) : c;
+  };
   if (l.training()) {
     l.kernel(OperatorClass::unary, DataType::int64, {1});  // how many batches it has seen
-    l.kernel(OperatorClass::batch_norm_training, l.at(x).type, extents);
+    l.kernel(laid_out(OperatorClass::batch_norm_training), l.at(x).type, extents);
   } else {
-    l.kernel(OperatorClass::batch_norm, l.at(x).type, extents);
+    l.kernel(laid_out(OperatorClass::batch_norm), l.at(x).type, extents);
   }
-  l.backward_kernel(l.needs_gradient(x) ? x : scale, OperatorClass::batch_norm_training,
+  l.backward_kernel(l.needs_gradient(x) ? x : scale, laid_out(OperatorClass::batch_norm_training),
                     Direction::backward_input, l.at(x).type, extents);
   l.backward_gradient(x);
   l.backward_gradient(scale);

@@ -37,8 +37,10 @@ enum class Purpose : std::uint8_t {
   library,
   cache,
   temporary,  ///< of the optimizer's step: gone when it ends
+  gathered,   ///< weights that other devices keep, while a layer needs them
+  bucket,     ///< gradients on their way to other devices
 };
-inline constexpr int kPurposes = 10;
+inline constexpr int kPurposes = 12;
 [[nodiscard]] std::string_view name(Purpose purpose);
 
 inline constexpr std::size_t kMaxViewRank = 8;
@@ -99,6 +101,27 @@ struct ColumnSum {
   std::int64_t rows = 0, columns = 0;
 };
 
+/// Consecutive calls of one module, and the weights that they read: what devices that divide the weights
+/// fetch at once, and where a network can be cut. A module that is entered twice has two.
+struct Layer {
+  std::uint32_t first = 0, last = 0;  ///< in calls
+  network::Range weights;             ///< in weights_of
+};
+
+/// What a decoder keeps of the tokens that an attention has seen.
+struct TokenCache {
+  std::uint32_t call = 0;  ///< the attention's
+  /// Whose heads are kept; none: a latent vector that belongs to all heads.
+  network::TensorId key = network::kNoTensor;
+  std::int64_t bytes_per_token = 0;  ///< of the whole batch
+  std::int64_t context_bytes = 0;    ///< of the setting's context, as far as it is kept
+};
+
+/// Autocast's copy of a weight in half precision.
+struct WeightCopy {
+  StorageId copy{}, weight{};
+};
+
 struct Program {
   std::vector<Value> values;
   std::vector<Storage> storages;
@@ -106,16 +129,23 @@ struct Program {
   std::vector<Action> actions;
   std::vector<ValueId> values_of;
   std::vector<hardware::OperatorCase> kernels;
-  network::Range update;                ///< in kernels: of the optimizer's step
+  network::Range update;              ///< in kernels: of the optimizer's step
+  network::Range accumulation;        ///< in kernels: what adds a pass's gradient to those of earlier passes
+  std::vector<ValueId> accumulated;   ///< the parameter of each of them
+  std::vector<Layer> layers;          ///< in the order of the forward pass; those that read weights
+  std::vector<StorageId> weights_of;  ///< of the layers
+  std::vector<WeightCopy> weight_copies;
   std::vector<ColumnSum> column_sums;   ///< all that the program owes to the number of multiprocessors
   std::vector<ValueId> parameters;      ///< learned, in the order in which the network stores them
   std::vector<StorageId> resident;      ///< on the device from the start: weights, buffers, inputs
   std::vector<std::uint32_t> released;  ///< by storage: the call after which the program's own reference ends
   std::vector<StorageId> held;  ///< held until the forward pass ends: autocast's copies of weights, a cache
-  std::vector<std::string> unruled;        ///< kinds of operators without a memory rule
-  std::int64_t unruled_bytes = 0;          ///< what those write
-  std::int64_t cache_copies = 0;           ///< bytes of keys and values copied into a decoder's cache
-  std::int64_t cache_bytes_per_token = 0;  ///< keys and values of recognised attention, per token and batch
+  std::vector<std::string> stored_formats;  ///< of weights whose products are timed by the bytes they read
+  std::vector<std::string> unruled;         ///< kinds of operators without a memory rule
+  std::int64_t unruled_bytes = 0;           ///< what those write
+  std::int64_t cache_copies = 0;            ///< bytes of keys and values copied into a decoder's cache
+  bool last_position_only = false;          ///< its head computes for a sequence's last position alone
+  std::vector<TokenCache> caches;           ///< of causal attention, in the order of the calls
 
   [[nodiscard]] const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Storage& storage(StorageId id) const { return storages[static_cast<std::size_t>(id)]; }
@@ -126,5 +156,9 @@ struct Program {
     return std::span(values_of).subspan(r.begin, r.count);
   }
 };
+
+/// Whether a kernel is a product with a weight that stays as it is stored: its bytes are counted, and its
+/// multiply-adds are by the units that multiply matrices.
+[[nodiscard]] bool is_stored_product(const hardware::OperatorCase& c);
 
 }  // namespace plimsoll::program

@@ -152,7 +152,12 @@ void lower_concat(Lowering& l, const Operator& op, const LoweringRule&) {
   for (ValueId& v : inputs) v = l.cast(v, type);
   l.begin();
   const ValueId result = l.make(out, type, gradient);
-  l.kernel(hardware::OperatorClass::copy, type, {l.at(result).elements});
+  if (!inputs.empty() && std::ranges::all_of(inputs, [&](ValueId v) { return is_channels_last(l.at(v)); }))
+    l.lay_out_channels_last(result);
+  const bool alike = std::ranges::all_of(inputs, [&](ValueId v) {
+    return l.at(v).contiguous() || (is_channels_last(l.at(v)) && is_channels_last(l.at(result)));
+  });
+  l.kernel(hardware::OperatorClass::copy, alike ? type : l.stepped_type(type), {l.at(result).elements});
   for (const ValueId v : inputs) l.backward_share(v);  // parts of the gradient, as views
   l.end({result});
 }

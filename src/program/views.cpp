@@ -126,6 +126,12 @@ bool is_channels_last(const Value& value) {
          (n == 1 || value.strides[0] == product(product(c, h), w));
 }
 
+void set_channels_last(Value& value) {
+  if (value.rank != 4 || !value.strided) return;
+  const auto [n, c, h, w] = std::array{value.dims[0], value.dims[1], value.dims[2], value.dims[3]};
+  value.strides = {product(product(c, h), w), 1, product(w, c), c};
+}
+
 bool rows_stay_whole(const Value& value) {
   constexpr std::int64_t kWhole = 32;  // elements; a row of a cache line and more
   return value.rank > 0 && value.strided && value.strides[value.rank - 1] == 1 &&
@@ -148,6 +154,13 @@ void set_layout_like(Value& result, const Value& like) {
     result.strides[order[i]] = stride;
     stride = product(stride, std::max<std::int64_t>(like.dims[order[i]], 1));
   }
+}
+
+bool lies_like(const Value& a, const Value& b) {
+  if (!a.strided || !b.strided || a.rank != b.rank || a.dims != b.dims) return true;
+  for (std::size_t i = 0; i < a.rank; ++i)
+    if (a.dims[i] > 1 && a.strides[i] != b.strides[i]) return false;
+  return true;
 }
 
 std::int64_t positions(const Value& v) {

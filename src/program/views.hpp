@@ -18,10 +18,16 @@ void set_contiguous(Value& value);
 [[nodiscard]] bool is_batch_of_matrices(const Value& value);
 /// Dense, with the channels fastest: what cuDNN runs without converting.
 [[nodiscard]] bool is_channels_last(const Value& value);
+/// An image, or a convolution's weight, as torch.channels_last lays it out; others stay as they are.
+void set_channels_last(Value& value);
 /// The last dimension stays together, and is a cache line or more: copied as fast as if all was contiguous.
 [[nodiscard]] bool rows_stay_whole(const Value& value);
 /// `result`, of the same extents as `like`, laid out as an element-wise kernel does: in the order of `like`.
 void set_layout_like(Value& result, const Value& like);
+
+/// Values of equal extents have their elements in the same order: one kernel walks over both without
+/// reckoning where each is.
+[[nodiscard]] bool lies_like(const Value& a, const Value& b);
 
 /// Positions of a map of channels: the extents behind the second.
 [[nodiscard]] std::int64_t positions(const Value& v);

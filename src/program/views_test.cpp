@@ -189,5 +189,22 @@ TEST(Views, ElementWiseResultsKeepTheOrderOfTheInput) {
   EXPECT_TRUE(other.contiguous());
 }
 
+TEST(Views, LieAlikeWhereTheirElementsAreInTheSameOrder) {
+  Value a{.rank = 3, .elements = 24};
+  a.dims = {2, 3, 4};
+  set_contiguous(a);
+  Value b = a;
+  EXPECT_TRUE(lies_like(a, b));
+  constexpr std::array<std::int64_t, 3> kOrder = {1, 0, 2};
+  Value turned{.rank = 3, .elements = 24};
+  turned.dims = {3, 2, 4};
+  set_contiguous(turned);
+  b = permuted(turned, kOrder);  // of the same extents
+  EXPECT_EQ(b.dims, a.dims);
+  EXPECT_FALSE(lies_like(a, b));
+  b.strided = false;
+  EXPECT_TRUE(lies_like(a, b)) << "nothing is known of it";
+}
+
 }  // namespace
 }  // namespace plimsoll::program

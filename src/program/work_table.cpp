@@ -265,6 +265,7 @@ constexpr WorkRow kRows[] = {
     {"MultiHeadAttention", attention_multi_head, 0, kAll, kProduct, 0, kMicrosoft},
     {"DecoderMaskedMultiHeadAttention", attention_multi_head, 0, kAll, kProduct, 0, kMicrosoft},
     {"GroupQueryAttention", attention_grouped, 0, kAll, kProduct, 0, kMicrosoft},
+    {"MoE", experts, 0, Traffic::experts, kProduct, 0, kMicrosoft, Trait::varies},
     {"RotaryEmbedding", per_input, 3, kAll, kMap, 3, kMicrosoft},
     {"Gelu", per_output, kGeluCost.forward, kAll, kMap, kGeluCost.backward, kMicrosoft},
     {"FastGelu", per_output, 8, kAll, kMap, 12, kMicrosoft},
@@ -354,6 +355,7 @@ std::int64_t Site::output_elements(std::size_t output) const {
 }
 
 std::int64_t Site::bytes(network::TensorId id, std::int64_t elements) const {
+  if (const network::StoredWeight* const stored = network.stored_of(id)) return stored->bytes;
   if (elements == kUnbounded) return kUnbounded;
   return network::packed_bytes(shapes.type(id), elements).value_or(kUnbounded);
 }

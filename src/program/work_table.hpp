@@ -48,6 +48,7 @@ enum class Traffic : std::uint8_t {
   all,      ///< every input read once, every output written once
   none,     ///< a view, or answered without touching data (Reshape, Shape, Identity)
   gathers,  ///< reads of its first input only as much as it writes (Gather, Slice, Split), the rest whole
+  experts,  ///< reads of the stacked weights, from input 2 on, those of the experts that rows choose
 };
 
 /// How the gradient of an operator is made.

@@ -68,7 +68,6 @@ const std::set<std::string> kWithoutWork = {
     "com.microsoft.MatMulBnb4",
     "com.microsoft.MatMulInteger16",
     "com.microsoft.MaxpoolWithMask",
-    "com.microsoft.MoE",
     "com.microsoft.MulInteger",
     "com.microsoft.NGramRepeatBlock",
     "com.microsoft.PackedAttention",

@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "estimate/figures.hpp"
+#include "estimate/time/communication.hpp"
 #include "report/figure_writing.hpp"
 #include "report/throughput.hpp"
 
@@ -86,9 +87,9 @@ std::string estimate_table(std::span<const EstimateRow> rows, const TextStyle& s
       const TimeEstimate& e = *row.time;
       cells.push_back(value_text(time_figure(e)));
       cells.push_back(interval_cell(time_figure(e)));
-      cells.push_back(throughput_text(static_cast<double>(memory.batch) / e.seconds.value()));
+      cells.push_back(throughput_text(e.samples(memory.batch) / e.seconds.value()));
       cells.push_back(value_text(energy_figure(e)));
-      cells.emplace_back(name(e.bottleneck));
+      cells.emplace_back(bound_by(e));
       cells.emplace_back(name(e.provenance));
     }
     t.rows.push_back(std::move(cells));

@@ -12,6 +12,7 @@
 #include "base/units.hpp"
 #include "network/saturating.hpp"
 #include "report/paragraph.hpp"
+#include "report/stored_weights.hpp"
 
 namespace plimsoll::report {
 
@@ -167,6 +168,7 @@ std::string summary_text(const Inspection& i, const TextStyle& style) {
   if (!i.shapes.bound().empty()) line("dimensions", bindings_text(i));
   line("parameters",
        fmt::format("{}  ({} of weights, with buffers)", grouped(c.parameters), text(Bytes(c.weight_bytes))));
+  if (!i.network.stored.empty()) line("stored as", stored_text(stored_formats(i)));
   line("MACs", interval_text(c.forward.macs));
   line("FLOPs", fmt::format("{} forward, {} backward", interval_text(c.forward.flops),
                             interval_text(c.backward.flops)));

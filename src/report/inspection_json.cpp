@@ -2,6 +2,7 @@
 
 #include "base/printable.hpp"
 #include "report/inspection.hpp"
+#include "report/stored_weights.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -108,6 +109,7 @@ Json to_json(const Inspection& i) {
   Json out = {{"model", printable(i.model)},
               {"parameters", number(c.parameters)},
               {"weight_bytes", number(c.weight_bytes)}};
+  if (!i.network.stored.empty()) out["stored"] = stored_json(i);
   put_work(out, c.forward);
   out["arithmetic_intensity"] = arithmetic_intensity(c.forward);
   out["activation_bytes"] = number(c.activation_bytes);

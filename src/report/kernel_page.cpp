@@ -43,7 +43,7 @@ double begin_of(const KernelReport& report, const ProfiledKernel& kernel) {
 std::string tip(const KernelReport& report, std::size_t i) {
   const ProfiledKernel& kernel = report.profile->kernels[i];
   std::string out =
-      fmt::format("{} · {}\n{}\n{} ({} to {}), bound by {} [{}]", name(kernel.launch.phase),
+      fmt::format("{} · {}\n{}\n{} ({} to {}), bound by {} [{}]", phase_words(kernel.launch),
                   kernel_layer(report, kernel.launch),
                   kernel_words(report.program->kernels[kernel.launch.kernel]), text(kernel.seconds),
                   text(kernel.low()), text(kernel.high()), name(kernel.bottleneck), name(kernel.provenance));
@@ -115,7 +115,7 @@ std::string drawing(const KernelReport& report) {
 std::string legend(const KernelReport& report) {
   std::array<double, estimate::kBottlenecks> seconds{};
   for (const ProfiledKernel& kernel : report.profile->kernels)
-    seconds[static_cast<std::size_t>(kernel.bottleneck)] += kernel.seconds.value();
+    seconds[static_cast<std::size_t>(kernel.bottleneck)] += kernel.all().value();
   const double all = std::accumulate(seconds.begin(), seconds.end(), 0.0);
   std::string out = "<p class=\"legend\">";
   for (std::size_t i = 0; i < seconds.size(); ++i)
@@ -153,11 +153,13 @@ std::string kernel_page(const KernelReport& report, std::string_view title) {
   out += fmt::format(
       "<h1>{}</h1>\n<p>{} kernels in {} {}, in the order in which they run. Every line is the same time; "
       "point "
-      "at a kernel to see what it is.{}</p>\n",
+      "at a kernel to see what it is.{}{}</p>\n",
       escape_html(printable(title)), count,
       text(report.captured ? report.profile->seconds : report.profile->eager),
       report.captured ? "as a captured graph" : "run eagerly",
-      count > kMostDrawn ? fmt::format(" Only the {} longest are drawn.", kMostDrawn) : "");
+      count > kMostDrawn ? fmt::format(" Only the {} longest are drawn.", kMostDrawn) : "",
+      report.profile->passes > 2 ? " Of the passes after the first one is drawn, and room for the others."
+                                 : "");
   out += legend(report) + drawing(report);
   out += "<h2>The longest</h2>\n" + table_html(longest(report));
   return out + "</body>\n</html>\n";

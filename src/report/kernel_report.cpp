@@ -65,6 +65,13 @@ std::string kernel_layer(const KernelReport& report, const program::Launch& laun
   return printable(network::describe(*report.network, report.network->main().operators[launch.op]));
 }
 
+std::string phase_words(const program::Launch& launch) {
+  std::string out(name(launch.phase));
+  if (launch.recomputed) out += ", again";
+  if (launch.passes > 1) out += fmt::format(", {} times", grouped(launch.passes));
+  return out;
+}
+
 std::string kernel_words(const hardware::OperatorCase& what) {
   std::string out(name(what.operator_class));
   if (what.direction != hardware::Direction::forward) out += fmt::format(" {}", name(what.direction));
@@ -88,7 +95,7 @@ Table kernels_table(const KernelReport& report) {
       table.columns.push_back({std::string(title), Align::right});
   for (std::size_t i = 0; i < report.profile->kernels.size(); ++i) {
     const ProfiledKernel& kernel = report.profile->kernels[i];
-    std::vector<std::string> cells = {std::string(name(kernel.launch.phase)),
+    std::vector<std::string> cells = {phase_words(kernel.launch),
                                       kernel_layer(report, kernel.launch),
                                       kernel_words(report.program->kernels[kernel.launch.kernel]),
                                       text(report.captured ? kernel.begin : kernel.eager_begin),
@@ -129,6 +136,8 @@ Json kernels_json(const KernelReport& report) {
     const ProfiledKernel& kernel = report.profile->kernels[i];
     const hardware::OperatorCase& what = report.program->kernels[kernel.launch.kernel];
     out.push_back({{"phase", name(kernel.launch.phase)},
+                   {"recomputed", kernel.launch.recomputed},
+                   {"passes", kernel.launch.passes},
                    {"layer", kernel_layer(report, kernel.launch)},
                    {"class", name(what.operator_class)},
                    {"direction", name(what.direction)},

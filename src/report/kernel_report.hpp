@@ -20,6 +20,8 @@ struct KernelReport {
 
 /// The operator, "loss", "sum of gradients" or "optimizer"; safe to print.
 [[nodiscard]] std::string kernel_layer(const KernelReport& report, const program::Launch& launch);
+/// "forward"; "backward, again" of what is recomputed; "forward, 7 times" of passes that are alike.
+[[nodiscard]] std::string phase_words(const program::Launch& launch);
 /// "convolution 32x64x56x56 64 3x3", as far as it tells kernels apart.
 [[nodiscard]] std::string kernel_words(const hardware::OperatorCase& what);
 

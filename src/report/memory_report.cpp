@@ -39,7 +39,9 @@ constexpr std::array<Look, program::kPurposes> kLooks = {{{Purpose::weight, '#',
                                                           {Purpose::activation, '+', 178},
                                                           {Purpose::workspace, '~', 168},
                                                           {Purpose::library, '*', 131},
-                                                          {Purpose::cache, '&', 109}}};
+                                                          {Purpose::cache, '&', 109},
+                                                          {Purpose::gathered, 'o', 74},
+                                                          {Purpose::bucket, '^', 173}}};
 
 std::string device_title(const hardware::Device& device) {
   return printable(device.id.empty() ? device.name : fmt::format("{} ({})", device.name, device.id));
@@ -121,7 +123,7 @@ std::string figures(const MemoryReport& r, const TextStyle& style) {
   if (r.largest && r.largest_time)
     lines.add("its time", fmt::format("{} a {}, {} samples/s", text(r.largest_time->seconds),
                                       r.setting.mode == network::Mode::train ? "step" : "pass",
-                                      plimsoll::count_text(static_cast<double>(r.largest->batch) /
+                                      plimsoll::count_text(r.largest_time->samples(r.largest->batch) /
                                                            r.largest_time->seconds.value())));
   return lines.take();
 }
@@ -181,8 +183,10 @@ std::string setting_text(const MemoryReport& r) {
   out += fmt::format(" in {}, batch {}", network::name(s.precision), r.batch);
   if (training && s.accumulate > 1) out += fmt::format(", {} passes per step", s.accumulate);
   if (training && s.checkpoint) out += ", checkpointed";
-  if (!training && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
-  if (s.devices > 1) out += fmt::format(", on each of {} GPUs", s.devices);
+  const bool caches = std::ranges::find(r.estimate.by_purpose, program::Purpose::cache,
+                                        &estimate::PurposeShare::purpose) != r.estimate.by_purpose.end();
+  if (!training && caches && s.context > 0) out += fmt::format(", {} tokens in the cache", s.context);
+  if (training && s.devices > 1) out += fmt::format(", on each of {} GPUs", s.devices);
   if (s.allocator.expandable_segments) out += ", expandable segments";
   return out;
 }

@@ -70,6 +70,11 @@ Json to_json(const MemoryReport& r) {
   Json out;
   for (const Figure& figure : memory_figures(e))
     figure.low ? add_figure(out, figure) : add_value(out, figure);
+  out["model_state"] = {{"weights_bytes", e.state.weights.count()},
+                        {"gradients_bytes", e.state.gradients.count()},
+                        {"optimizer_state_bytes", e.state.optimizer.count()},
+                        {"bytes", e.state.all().count()}};
+  if (r.setting.mode == network::Mode::infer) out["model_state"] = nullptr;
   out["fits"] = fits(e.fits);
   out["peak"] = {{"phase", name(e.peak_phase)},
                  {"operator", e.peak_operator.empty() ? Json(nullptr) : Json(printable(e.peak_operator))}};

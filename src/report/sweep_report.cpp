@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "estimate/figures.hpp"
+#include "estimate/time/communication.hpp"
 #include "report/estimate_table.hpp"
 #include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
@@ -68,7 +69,7 @@ std::vector<std::string> cells(const SweepRow& row) {
   out.push_back(std::to_string(best->batch));
   out.push_back(throughput_text(*best->samples_per_second()));
   out.push_back(energy_cell(*best));
-  out.emplace_back(name(best->time->bottleneck));
+  out.emplace_back(estimate::bound_by(*best->time));
   out.emplace_back(name(best->time->provenance));
   return out;
 }
@@ -83,7 +84,7 @@ Json point_json(const SweepPoint& point) {
   add_value(out, e ? eager_figure(*e) : Figure{.name = "eager", .unit = Unit::seconds});
   out["samples_per_second"] = point.samples_per_second() ? Json(*point.samples_per_second()) : Json(nullptr);
   add_figure(out, e ? energy_figure(*e) : Figure{.unit = Unit::joules});
-  out["bottleneck"] = e ? Json(name(e->bottleneck)) : Json(nullptr);
+  out["bottleneck"] = e ? Json(estimate::bound_by(*e)) : Json(nullptr);
   out["share_of_peak"] = e && e->share_of_peak ? Json(*e->share_of_peak) : Json(nullptr);
   return out;
 }

@@ -7,9 +7,11 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "estimate/figures.hpp"
+#include "estimate/time/communication.hpp"
 #include "report/figure_writing.hpp"
 #include "report/paragraph.hpp"
 #include "report/probe_words.hpp"
+#include "report/stored_weights.hpp"
 #include "report/throughput.hpp"
 
 namespace plimsoll::report {
@@ -20,6 +22,23 @@ using estimate::LayerTime;
 
 Json seconds_or_null(const std::optional<Seconds>& s) {
   return s ? Json(s->value()) : Json(nullptr);
+}
+
+/// Forward and backward, of one of the passes of a step.
+Seconds pass_seconds(const estimate::TimeEstimate& e) {
+  return (e.forward + e.backward) / static_cast<double>(e.passes);
+}
+
+Json communication_json(const estimate::TimeEstimate& e) {
+  if (!e.communication) return nullptr;
+  const estimate::CommunicationTime& c = *e.communication;
+  return {{"seconds", c.seconds.value()},
+          {"exposed_seconds", c.exposed.value()},
+          {"low_exposed_seconds", c.low.value()},
+          {"high_exposed_seconds", c.high.value()},
+          {"sent_bytes", c.bytes},
+          {"link_bytes_per_second", c.link.bandwidth.value()},
+          {"link_latency_seconds", c.latency_known ? Json(c.link.latency.value()) : Json(nullptr)}};
 }
 
 }  // namespace
@@ -34,17 +53,35 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
   constexpr std::string_view kBelow = "         ";
   const estimate::TimeEstimate& e = *report.estimate;
   const Figure time = time_figure(e), energy = energy_figure(e);
-  std::string out =
-      hanging("time     ",
-              fmt::format("{} a {} ({}), {} samples/s, bound by {} [{}]", value_text(time),
-                          report.training ? "step" : "pass", percent_around(time),
-                          throughput_text(static_cast<double>(report.batch) / e.seconds.value()),
-                          name(e.bottleneck), name(e.provenance)),
-              style);
+  std::string out = hanging("time     ",
+                            fmt::format("{} a {} ({}), {} samples/s{}, bound by {} [{}]", value_text(time),
+                                        report.training ? "step" : "pass", percent_around(time),
+                                        throughput_text(e.samples(report.batch) / e.seconds.value()),
+                                        e.devices > 1 ? fmt::format(" on {} GPUs", e.devices) : "",
+                                        bound_by(e), name(e.provenance)),
+                            style);
   if (report.training)
+    out += hanging(
+        kBelow,
+        fmt::format(
+            "forward {} · backward {}{} · optimizer {}", text(e.forward), text(e.backward),
+            e.recomputed > Seconds() ? fmt::format(" (of it {} forward again)", text(e.recomputed)) : "",
+            text(e.optimizer)),
+        style);
+  if (e.passes > 1)
     out += hanging(kBelow,
-                   fmt::format("forward {} · backward {} · optimizer {}", text(e.forward), text(e.backward),
-                               text(e.optimizer)),
+                   fmt::format("{} passes a step, {} each: forward and backward of {} samples", e.passes,
+                               text(pass_seconds(e)), report.batch),
+                   style);
+  if (e.communication)
+    out += hanging(kBelow,
+                   fmt::format("communication {}, {} of it not hidden ({} to {}): {} sent by each GPU at {} "
+                               "one way{}",
+                               text(e.communication->seconds), text(e.communication->exposed),
+                               text(e.communication->low), text(e.communication->high),
+                               text(Bytes::rounded(e.communication->bytes)),
+                               si_text(e.communication->link.bandwidth.value(), "B/s"),
+                               e.communication->latency_known ? "" : ", latency left out"),
                    style);
   if (e.eager > e.seconds * 1.02)
     out += hanging(
@@ -59,11 +96,12 @@ std::string time_text(const TimeReport& report, const TextStyle& style) {
     more.push_back(fmt::format("{} of the datasheet's peak", percent_text(*e.share_of_peak)));
   if (e.load) more.push_back(fmt::format("weights loaded in {}", text(*e.load)));
   if (!more.empty()) out += hanging(kBelow, fmt::format("{}", fmt::join(more, " · ")), style);
+  if (!e.stored_formats.empty()) out += hanging(kBelow, stored_time_text(e.stored_formats), style);
   if (energy.value)
     out += hanging(
         "energy   ",
-        fmt::format("{} a {} ({}), {} on average", value_text(energy), report.training ? "step" : "pass",
-                    percent_around(energy), value_text(power_figure(e))),
+        fmt::format("{} a {}{} ({}), {} on average", value_text(energy), report.training ? "step" : "pass",
+                    e.devices > 1 ? " of each GPU" : "", percent_around(energy), value_text(power_figure(e))),
         style);
   return out;
 }
@@ -103,12 +141,20 @@ Json time_json(const TimeReport& report) {
               {"forward_seconds", e.forward.value()},
               {"backward_seconds", e.backward.value()},
               {"optimizer_seconds", e.optimizer.value()},
-              {"bottleneck", name(e.bottleneck)},
+              {"passes", e.passes},
+              {"pass_seconds", pass_seconds(e).value()},
+              {"recomputed_seconds", e.recomputed.value()},
+              {"devices", e.devices},
+              {"samples_per_second",
+               e.seconds > Seconds() ? Json(e.samples(report.batch) / e.seconds.value()) : Json(nullptr)},
+              {"communication", communication_json(e)},
+              {"bottleneck", bound_by(e)},
               {"flops", e.flops},
               {"bytes", e.bytes},
               {"share_of_peak", e.share_of_peak ? Json(*e.share_of_peak) : Json(nullptr)},
               {"provenance", name(e.provenance)},
               {"load_seconds", seconds_or_null(e.load)}});
+  if (!e.stored_formats.empty()) out["stored_formats"] = e.stored_formats;
   return out;
 }
 

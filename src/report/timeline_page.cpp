@@ -28,12 +28,13 @@ constexpr double kWidth = 1000, kHeight = 430, kLeft = 70, kRight = 990, kTop = 
 
 /// From the bottom: what stays, then what comes and goes.
 constexpr std::array<Purpose, program::kPurposes> kOrder = {
-    Purpose::weight, Purpose::optimizer, Purpose::library,    Purpose::input,     Purpose::gradient,
-    Purpose::saved,  Purpose::cache,     Purpose::activation, Purpose::workspace, Purpose::temporary};
+    Purpose::weight,   Purpose::optimizer,  Purpose::library,   Purpose::input,
+    Purpose::gradient, Purpose::bucket,     Purpose::saved,     Purpose::cache,
+    Purpose::gathered, Purpose::activation, Purpose::workspace, Purpose::temporary};
 /// Classes of the style sheet, by Purpose.
 constexpr std::array<std::string_view, program::kPurposes> kClasses = {
-    "weight",    "input",     "activation", "saved", "gradient",
-    "optimizer", "workspace", "library",    "cache", "temporary"};
+    "weight",    "input",   "activation", "saved",     "gradient", "optimizer",
+    "workspace", "library", "cache",      "temporary", "gathered", "bucket"};
 
 std::size_t index(Purpose purpose) {
   return static_cast<std::size_t>(purpose);

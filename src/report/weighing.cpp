@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/paragraph.hpp"
+#include "report/several.hpp"
 #include "report/weighing_words.hpp"
 
 namespace plimsoll::report {
@@ -132,6 +133,26 @@ std::string time_lines(const WeighedDevice& d, const Weighing& w, std::size_t wi
   return labelled("  time", dotted(pieces, width));
 }
 
+/// How many of them would do, and how.
+std::string several_lines(const WeighedDevice& d, const Weighing& w, std::size_t width,
+                          const TextStyle& style) {
+  if (!d.several) return "";
+  std::string out = labelled("  several", wrap(several_words(*d.several), width, kIndent).substr(kLabel));
+  const Table table = several_table(*d.several, w.setting.mode == network::Mode::train);
+  TextStyle narrow = style;
+  narrow.width = static_cast<int>(width - kLabel);
+  if (!table.rows.empty()) {
+    std::string rows = to_text(table, narrow);
+    for (std::size_t begin = 0; begin < rows.size();) {
+      const std::size_t end = std::min(rows.find('\n', begin), rows.size());
+      out += fmt::format("{}{}\n", kIndent, rows.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  for (const std::string& note : several_notes(*d.several)) out += wrap(note, width, kIndent);
+  return out;
+}
+
 /// The users one by one, so that lines break between them.
 std::vector<std::string> in_use_pieces(const WeighedDevice& d) {
   std::vector<std::string> pieces;
@@ -156,7 +177,8 @@ std::string block(const WeighedDevice& d, const Weighing& w, std::size_t width, 
   }
   std::string out = "\n" + spread(left, activity, width, columns);
   if (!beside && !use.empty()) out += labelled("  in use", dotted(in_use_pieces(d), width));
-  out += memory_lines(d, w, width, style) + time_lines(d, w, width, style);
+  out +=
+      memory_lines(d, w, width, style) + time_lines(d, w, width, style) + several_lines(d, w, width, style);
   if (const auto measured = measured_words(d, w); !measured.empty())
     out += labelled("  measured", dotted(measured, width));
   for (const std::string& doubt : measured_doubts(d)) out += wrap("doubtful: " + doubt, width, kIndent);

@@ -13,6 +13,7 @@
 #include "hardware/device.hpp"
 #include "measure/measurement.hpp"
 #include "network/setting.hpp"
+#include "plan/several.hpp"
 #include "report/gpu_use.hpp"
 #include "report/inspection.hpp"
 #include "report/table.hpp"
@@ -39,6 +40,7 @@ struct WeighedDevice {
   std::optional<estimate::MemoryEstimate> memory = {};
   std::optional<estimate::LargestBatch> largest = {};  ///< absent where the device's memory is unknown
   std::vector<estimate::Remedy> remedies = {};         ///< where it does not fit: what would lower it
+  std::optional<plan::SeveralDevices> several = {};    ///< and how many of them would do
   std::optional<estimate::TimeEstimate> time = {};
   std::string no_time = {};  ///< why there is none
   std::optional<WeighedCost> cost = {};

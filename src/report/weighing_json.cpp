@@ -7,6 +7,7 @@
 #include "report/figure_writing.hpp"
 #include "report/json_values.hpp"
 #include "report/memory_report.hpp"
+#include "report/several.hpp"
 #include "report/time_report.hpp"
 #include "report/weighing.hpp"
 #include "report/weighing_words.hpp"
@@ -111,6 +112,7 @@ Json device_json(const WeighedDevice& d, const Weighing& w) {
   }
   row["cost"] = cost_json(d, w);
   row["measured"] = measured_json(d);
+  row["several"] = d.several ? to_json(*d.several) : Json(nullptr);
   if (!d.remedies.empty()) row["remedies"] = to_json(std::span(d.remedies));
   return row;
 }

@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/html.hpp"
+#include "report/several.hpp"
 #include "report/throughput.hpp"
 #include "report/time_report.hpp"
 #include "report/weighing_charts.hpp"
@@ -116,6 +117,14 @@ std::string time_chart(const Weighing& w) {
       "Those that it fits on come first, each group by time. The thin line is the 95 % interval.");
 }
 
+/// How many of a device would do, where one does not.
+std::string several_section(const WeighedDevice& d, const Weighing& w) {
+  std::string below = several_words(*d.several) + ".";
+  for (const std::string& note : several_notes(*d.several)) below += fmt::format(" {}.", note);
+  return section(fmt::format("Several {}", d.here ? device_label(d) : printable(d.device.id, 40)),
+                 several_table(*d.several, w.setting.mode == network::Mode::train), below);
+}
+
 Table time_table(const Weighing& w) {
   Table t{{{"Device"},
            {"Fits"},
@@ -196,7 +205,10 @@ std::string weighing_page(const Weighing& weighing) {
          "<div class=\"devices\">\n";
   for (const WeighedDevice& d : w.devices)
     if (d.in_full) out += block(d, w);
-  out += "</div>\n" + time_chart(w);
+  out += "</div>\n";
+  for (const WeighedDevice& d : w.devices)
+    if (d.several) out += several_section(d, w);
+  out += time_chart(w);
   out += section("Devices", time_table(w), fmt::format("Cost: of {}. {}", w.work.words, cost_basis(w)));
   if (const WeighedDevice* device = told(w)) {
     const std::string label = device->here ? device_label(*device) : device->device.id;

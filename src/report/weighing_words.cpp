@@ -13,6 +13,7 @@
 #include "measure/figures.hpp"
 #include "report/figure_writing.hpp"
 #include "report/memory_report.hpp"
+#include "report/stored_weights.hpp"
 #include "report/throughput.hpp"
 #include "report/time_report.hpp"
 
@@ -130,6 +131,8 @@ std::vector<std::string> size_words(const Weighing& w) {
   for (const network::BoundSymbol& s : bound)
     out.push_back(fmt::format("{} {}{}", printable(s.name, 40), s.value, s.assumed ? " (assumed)" : ""));
   if (bound.empty()) out.push_back(fmt::format("batch {}", w.batch));
+  if (w.setting.context > 0 && w.setting.mode == network::Mode::infer)
+    out.push_back(fmt::format("{} tokens in the cache", w.setting.context));
   return out;
 }
 
@@ -378,6 +381,11 @@ std::vector<std::string> weighing_notes(const Weighing& w) {
     if (d.memory && !d.memory->unruled.empty()) {
       out.push_back(fmt::format("no memory rule for {}: the interval is wider for it",
                                 printable(fmt::format("{}", fmt::join(d.memory->unruled, ", ")), 200)));
+      break;
+    }
+  for (const WeighedDevice& d : w.devices)
+    if (d.time && !d.time->stored_formats.empty()) {
+      out.push_back(stored_time_text(d.time->stored_formats));
       break;
     }
   for (const WeighedDevice& d : w.devices)

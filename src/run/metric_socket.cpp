@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <system_error>
 
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include "base/printable.hpp"
+#include "run/unix_socket.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -20,28 +17,12 @@ constexpr std::size_t kLongestMetricLine = std::size_t{16} << 10;
 constexpr std::size_t kMostOutput = std::size_t{64} << 10;
 constexpr std::size_t kSocketChunk = std::size_t{64} << 10;
 
-std::unexpected<Error> cannot(const std::filesystem::path& path, int code) {
-  return std::unexpected(Error{fmt::format("cannot listen: {}", std::generic_category().message(code)),
-                               path.string(),
-                               {},
-                               Error::Kind::machine_lacks});
-}
-
 }  // namespace
 
 Result<MetricSocket> MetricSocket::listen(const std::filesystem::path& path, Take take) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string text = path.string();
-  if (text.size() >= sizeof address.sun_path) return cannot(path, ENAMETOOLONG);
-  std::memcpy(address.sun_path, text.data(), text.size());
-  FileDescriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!listener) return cannot(path, errno);
-  // Its directory keeps others out; so does its own mode, which is right before anybody can connect.
-  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::chmod(text.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(listener.get(), 128) != 0)
-    return cannot(path, errno);
-  return MetricSocket(std::move(listener), std::move(take));
+  Result<FileDescriptor> listener = listen_at(path);
+  if (!listener) return std::unexpected(std::move(listener).error());
+  return MetricSocket(*std::move(listener), std::move(take));
 }
 
 void MetricSocket::collect(Interests& interests, bool reading) {

@@ -79,12 +79,12 @@ void Preparation::refuse_all(const std::string& reason) {
 
 void Preparation::stop() {
   stopping_ = true;
-  // A record that is just being made is waited for, so that it can be ended.
-  std::erase_if(candidates_, [&](const Asking& candidate) {
-    const bool has_record = candidate->stage == Stage::record && candidate->asked;
-    if (!has_record) drop_promise(setting_.directory, waiting_name(candidate->launch.job));
-    return !has_record;
-  });
+  for (const Asking& candidate : candidates_) {
+    drop_promise(setting_.directory, waiting_name(candidate->launch.job));
+    // A record that is just being made is ended once it is there.
+    if (candidate->stage == Stage::record && candidate->asked) leaving_.push_back(candidate);
+  }
+  candidates_.clear();
 }
 
 void Preparation::proceed(Clock::time_point now) {
@@ -195,7 +195,7 @@ void Preparation::find_limits(const Asking& candidate) {
     return proceed_with(candidate, known->second);
   ask<Result<CudaFacts>>(
       candidate, "mps", "asking CUDA for an MPS client's limits",
-      [this, key, probe = setting_.services.probe, program = setting_.options.program, variables] {
+      [probe = setting_.services.probe, program = setting_.options.program, variables] {
         return probe(program, variables);
       },
       [this, key, proceed_with](const Asking& asking, Result<CudaFacts>& facts) {
@@ -247,19 +247,20 @@ void Preparation::make_record(const Asking& candidate, Clock::time_point now) {
         return record;
       },
       [this, had_git = git.has_value()](const Asking& asking, Result<Record>& record) {
-        if (record && !had_git) without_git_.emplace_back(job(asking).directory, *record);
+        if (record && !had_git) add_git_later(job(asking).directory, *record);
         take_record(asking, record);
       });
 }
 
 void Preparation::take_record(const Asking& candidate, Result<Record>& record) {
-  if (!record) return refuse(candidate, Outcome::failed, record.error().text());
-  std::erase(candidates_, candidate);
   if (!stopping_) {
+    if (!record) return refuse(candidate, Outcome::failed, record.error().text());
+    std::erase(candidates_, candidate);
     prepared_.push_back({std::move(candidate->launch), *std::move(record)});
     return;
   }
-  drop_promise(setting_.directory, waiting_name(candidate->launch.job));
+  std::erase(leaving_, candidate);
+  if (!record) return;
   setting_.errands.send(
       "store", "ending a record that never began", [store = store_, id = record->id]() -> Errands::Then {
         static_cast<void>(
@@ -269,6 +270,14 @@ void Preparation::take_record(const Asking& candidate, Result<Record>& record) {
                                         {"plimsoll.reason", "it was ended before its command started"}}}));
         return {};
       });
+}
+
+/// Git may have answered while the record was being made.
+void Preparation::add_git_later(const std::filesystem::path& directory, const Record& record) {
+  if (const std::optional<Provenance>& git = git_.at(directory))
+    setting_.add_later(record, *git);
+  else
+    without_git_.emplace_back(directory, record);
 }
 
 /// Asked once for each directory.

@@ -93,6 +93,7 @@ class Preparation {
   void make_record(const Asking& candidate, Clock::time_point now);
   void take_record(const Asking& candidate, Result<Record>& record);
   void ask_git(const JobSpec& of);
+  void add_git_later(const std::filesystem::path& directory, const Record& record);
   void refuse(const Asking& candidate, Outcome outcome, std::string reason);
   [[nodiscard]] const JobSpec& job(const Asking& candidate) const {
     return setting_.jobs[candidate->launch.job];
@@ -105,6 +106,7 @@ class Preparation {
   bool daemon_answers_ = false;
   bool stopping_ = false;
   std::vector<Asking> candidates_;
+  std::vector<Asking> leaving_;  // whose records are being made, and whom nobody starts any more
   std::vector<Prepared> prepared_;
   std::vector<Refused> refused_;
   std::map<std::string, Result<std::string>> proven_;               // limits, by the variables that set them

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -131,6 +132,12 @@ std::vector<job::Json> SupervisorClient::receive() {
     if (input_.size() > kLongestMessage) socket_.reset();
   }
   return out;
+}
+
+std::vector<job::Json> SupervisorClient::wait_and_receive(std::optional<std::chrono::milliseconds> patience) {
+  pollfd ready{socket_.get(), POLLIN, 0};
+  ::poll(&ready, 1, patience ? static_cast<int>(patience->count()) : -1);
+  return receive();
 }
 
 void SupervisorClient::send(const job::Json& message, const std::vector<int>& descriptors) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -27,6 +28,9 @@ class SupervisorClient {
   [[nodiscard]] int descriptor() const { return socket_.get(); }
   /// What has come, without waiting. Once the supervisor has gone, is_open() is false.
   [[nodiscard]] std::vector<job::Json> receive();
+  /// Waits until something comes, it goes, or `patience` is over (without one: for ever).
+  [[nodiscard]] std::vector<job::Json> wait_and_receive(
+      std::optional<std::chrono::milliseconds> patience = std::nullopt);
   [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
   /// What cannot be sent is to one that has gone, which receive() tells.
   void send(const job::Json& message, const std::vector<int>& descriptors = {});

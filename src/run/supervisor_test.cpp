@@ -185,6 +185,24 @@ TEST_F(SupervisorTest, WhatGitSaysLateIsInTheRecord) {
   EXPECT_TRUE(std::filesystem::exists(*(*store)->artifacts(id) / "git.diff"));
 }
 
+TEST_F(SupervisorTest, WhatGitSaysWhileTheRecordIsMadeIsInIt) {
+  services_.git = [](const JobSpec&) {  // at once, and nobody waits for it
+    return Provenance{.tags = {{"plimsoll.git.revision", "abc"}}, .files = {}};
+  };
+  services_.git_patience = milliseconds(0);
+  std::string id;
+  const auto result = run({shell("exit 0", "only")}, [&](SupervisorClient& client) {
+    id = await(client, "started")["run"].get<std::string>();
+    static_cast<void>(await(client, "ended"));
+  });
+  ASSERT_TRUE(result);
+  auto store = store::open(options_.store);
+  ASSERT_TRUE(store);
+  const auto found = (*store)->find(id);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->tags.contains("plimsoll.git.revision"));
+}
+
 TEST_F(SupervisorTest, AStoreThatCannotBeOpenedIsAnError) {
   services_.open_store = [](const std::string&) -> Result<std::unique_ptr<store::Store>> {
     return fail("no store today");

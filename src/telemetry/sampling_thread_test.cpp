@@ -50,8 +50,9 @@ TEST(SamplingThread, GivesFramesAndTheirSeries) {
 TEST(SamplingThread, TheLastFrameReadsEverything) {
   TestRoot root;
   root.process({.pid = 100});
-  SamplingThread thread(Sampler(root.options(0.1)), 0.1);
-  thread.watch({.run = 1, .root = 100});
+  Sampler sampler(root.options(0.1));
+  sampler.watch({.run = 1, .root = 100});  // so that it is in the first frame
+  SamplingThread thread(std::move(sampler), 0.1);
   wait_for_frames(thread, 1);
   root.process({.pid = 100, .ticks = 25});
   thread.stop();

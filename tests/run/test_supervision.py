@@ -209,7 +209,8 @@ def test_a_signal_before_anything_has_begun(machine):
     process = machine.start("run", "--", "touch", "begun")
     machine.supervisor()
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=300) == 130
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 130, err
     other.execute("ROLLBACK")
     assert not (machine.folder / "begun").exists()
     wait_for(lambda: not machine.leftovers())

@@ -1,9 +1,8 @@
-#include <csignal>
+#include <chrono>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -17,6 +16,8 @@
 
 namespace plimsoll {
 namespace {
+
+constexpr std::chrono::milliseconds kLookForInterruption{100};
 
 struct AttachOptions {
   std::string run;
@@ -43,15 +44,14 @@ Result<int> attach(const AttachOptions& options) {
                {options.json ? STDERR_FILENO : STDOUT_FILENO, STDERR_FILENO});
   std::optional<running::Ended> ended;
   while (client->is_open() && !ended) {
-    pollfd ready{client->descriptor(), POLLIN, 0};
-    ::poll(&ready, 1, 100);
+    const std::vector<job::Json> messages = client->wait_and_receive(kLookForInterruption);
     if (interruption.came()) {
       if (!options.quiet)
         tell(fmt::format("run {} goes on; `plimsoll stop {}` ends it", run->id.substr(0, 8),
                          run->id.substr(0, 8)));
       return 0;
     }
-    for (const job::Json& message : client->receive()) {
+    for (const job::Json& message : messages) {
       const std::string type = running::type_of(message);
       const auto text = message.find("text");
       if ((type == "warn" || (type == "say" && !options.quiet)) && text != message.end())

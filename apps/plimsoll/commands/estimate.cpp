@@ -7,14 +7,17 @@
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "base/text.hpp"
 #include "batches.hpp"
 #include "command.hpp"
 #include "estimate/memory/memory.hpp"
+#include "estimate/time/communication.hpp"
 #include "estimate/time/time.hpp"
 #include "estimate_sweep.hpp"
 #include "estimate_target.hpp"
 #include "inspect_model.hpp"
 #include "json_output.hpp"
+#include "link_options.hpp"
 #include "program/lowering.hpp"
 #include "report/estimate_table.hpp"
 #include "report/kernel_page.hpp"
@@ -30,6 +33,7 @@ namespace {
 struct EstimateOptions {
   std::string model;
   InspectOptions inspect;
+  LinkOptions links;
   std::vector<std::int64_t> batches;
   std::vector<std::string> devices;
   std::string timeline, kernel_page;
@@ -38,6 +42,7 @@ struct EstimateOptions {
   bool layers = false, kernels = false;
   bool max_batch = false;
   bool advice = false;
+  bool compile = false;
   bool json = false;
 
   [[nodiscard]] bool wants_kernels() const { return kernels || !kernel_page.empty(); }
@@ -83,6 +88,20 @@ Result<estimate::TimeEstimate> time_at(std::int64_t batch, const Batches& batche
   return estimate::estimate_time(*program, setting, target);
 }
 
+/// Says what images with the channels fastest in memory would gain, where that is worth it.
+void advise_layout(std::int64_t batch, const Batches& batches, network::Setting setting,
+                   const estimate::Target& target, estimate::TimeEstimate& time) {
+  constexpr double kWorthIt = 0.95;
+  if (setting.layout == network::Layout::channels_last || target.device->kind != hardware::DeviceKind::gpu)
+    return;
+  setting.layout = network::Layout::channels_last;
+  const Result<estimate::TimeEstimate> other = time_at(batch, batches, setting, target);
+  if (!other || other->seconds >= time.seconds * kWorthIt) return;
+  time.notes.push_back(fmt::format("--channels-last would take {} instead of {} ({:.0f} %)",
+                                   text(other->seconds), text(time.seconds),
+                                   100 * (other->seconds / time.seconds - 1)));
+}
+
 Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches, const EstimateTarget& on,
                           std::int64_t batch, std::deque<Bound>& kept) {
   const estimate::Target target = on.place();
@@ -108,13 +127,20 @@ Result<Answer> one_answer(const EstimateOptions& options, const Batches& batches
                            .others = on.others},
                 .program = *std::move(program)};
   if (Result<estimate::Profile> profile = estimate::profile(answer.program, setting, target)) {
-    answer.time = estimate::estimate_time(answer.program, *profile, target);
+    if (Result<estimate::TimeEstimate> time = with_communication(
+            estimate::estimate_time(answer.program, *profile, target), answer.program, setting, on.device()))
+      answer.time = *std::move(time);
+    else
+      answer.no_time = time.error().text() + (time.error().hint.empty() ? "" : ". " + time.error().hint);
     if (options.wants_kernels()) answer.demand = estimate::demand_of(*profile, answer.program, on.device());
     answer.profile = std::move(*profile);
   } else {
     answer.no_time = profile.error().text();
   }
+  if (options.advice && answer.time) advise_layout(batch, batches, setting, target, *answer.time);
   report::MemoryReport& report = answer.memory;
+  if (answer.time)
+    for (const std::string& note : answer.time->notes) report.estimate.notes.push_back(note);
   const auto again = [&](std::int64_t n) { return batches.shapes(n == actual ? batch : n); };
   if (options.max_batch) {
     Result<estimate::LargestBatch> largest =
@@ -150,11 +176,14 @@ nlohmann::ordered_json to_json(const Answer& answer, const EstimateOptions& opti
   out["memory"] = report::to_json(report);
   out["time"] = nullptr;
   out["energy"] = nullptr;
-  if (!answer.time) return out;
-  out["time"] = report::time_json(answer.time_report());
-  out["energy"] = report::energy_json(answer.time_report());
-  if (options.layers) out["layers"] = report::layer_times_json(answer.time_report());
-  if (options.kernels) {
+  if (answer.time) {
+    out["time"] = report::time_json(answer.time_report());
+    out["energy"] = report::energy_json(answer.time_report());
+    if (options.layers) out["layers"] = report::layer_times_json(answer.time_report());
+  } else {
+    out["no_time"] = printable(answer.no_time);
+  }
+  if (options.kernels && answer.profile) {
     out["activity"] = report::activity_json(answer.kernel_report());
     out["kernels"] = report::kernels_json(answer.kernel_report());
   }
@@ -166,14 +195,19 @@ void print_text(const Answer& answer, const EstimateOptions& options, const repo
   if (answer.time)
     fmt::print("\n{}", report::time_text(answer.time_report(), style));
   else
-    fmt::print("\n{}", report::hanging("time     ",
-                                       fmt::format("unknown: {}; `plimsoll probe --calibrate` measures them "
-                                                   "on the machine itself",
-                                                   answer.no_time),
-                                       style));
+    fmt::print(
+        "\n{}",
+        report::hanging("time     ",
+                        fmt::format("unknown: {}{}", printable(answer.no_time),
+                                    answer.profile ? ""
+                                                   : "; `plimsoll probe --calibrate`, of a CPU `plimsoll "
+                                                     "probe cpu --calibrate`, measures them on the machine "
+                                                     "itself"),
+                        style));
   if (options.layers && answer.time)
     fmt::print("\n{}", report::layer_times_text(answer.time_report(), style));
-  if (options.kernels && answer.time) fmt::print("\n{}", report::kernels_text(answer.kernel_report(), style));
+  if (options.kernels && answer.profile)
+    fmt::print("\n{}", report::kernels_text(answer.kernel_report(), style));
 }
 
 void print_table(const std::vector<Answer>& answers, const report::TextStyle& style) {
@@ -207,7 +241,12 @@ Status write_kernel_page(const std::string& file, const Answer& answer) {
   return write_file(file, report::kernel_page(answer.kernel_report(), title));
 }
 
-Result<int> run(const EstimateOptions& options, const report::TextStyle& style) {
+Result<int> run(EstimateOptions options, const report::TextStyle& style) {
+  if (options.compile)
+    return std::unexpected(Error{
+        "torch.compile is not modelled", "--compile",
+        "Leave it out: the answer is for PyTorch's own kernels, launched one by one or as a CUDA graph."});
+  PLIMSOLL_TRY(options.links.read(options.inspect.setting.interconnect));
   const Result<std::vector<EstimateTarget>> targets = estimate_targets(options.devices, options.calibration);
   PLIMSOLL_TRY(targets);
   const Result<Batches> batches = Batches::load(options.model, options.inspect);
@@ -251,9 +290,7 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<EstimateOptions>();
   CommandLine* command = app.add_subcommand(
       "estimate", "Will it fit, and how long does it take: memory, time and energy on a device, and why");
-  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
-      ->required()
-      ->option_text("MODEL");
+  command->add_option("model", options->model, kModelWords)->required()->option_text("MODEL");
   options->inspect.binding.add_to(*command, options->inspect.setting, options->batches);
   add_mode_option(*command, options->inspect.setting.mode);
   command->add_flag("--allow-unknown", options->inspect.allow_unknown,
@@ -261,6 +298,7 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
   add_devices_option(*command, options->devices,
                      "Ids from `plimsoll devices`, `this` (default), `cpu`, or a device file");
   add_setting_options(*command, options->inspect.setting);
+  options->links.add_to(*command, options->inspect.setting.interconnect);
   command->add_flag("--max-batch", options->max_batch, "Find the largest batch that fits");
   command->add_flag("--advice", options->advice,
                     "Say what would lower the memory, and by how much (default where it does not fit)");
@@ -278,6 +316,7 @@ void add_estimate(CommandLine& app, Invocation& invocation) {
       ->add_option("--kernel-page", options->kernel_page,
                    "Write a page with the kernels of one pass over time, coloured by what binds them")
       ->option_text("FILE");
+  command->add_flag("--compile", options->compile, "Refused: torch.compile is not modelled");
   options->sweep.add_to(*command);
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(

@@ -40,9 +40,9 @@ Result<int> run(const ExportOptions& options) {
 
 void add_export(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<ExportOptions>();
-  CommandLine* command =
-      app.add_subcommand("export", "Write a zoo architecture, or a PyTorch module, as ONNX without weights");
-  command->add_option("model", options->model, "Zoo name or FILE.py:function")
+  CommandLine* command = app.add_subcommand(
+      "export", "Write a zoo network, a config.json or a PyTorch module as ONNX without weights");
+  command->add_option("model", options->model, "Zoo name, folder with a config.json, or FILE.py:function")
       ->required()
       ->option_text("MODEL");
   command->add_option("--output,-o", options->output, "File to write")->required()->option_text("FILE.onnx");

@@ -84,9 +84,7 @@ void add_ideal(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<IdealOptions>();
   CommandLine* command =
       app.add_subcommand("ideal", "The time of a pass at the peak rates in devices' datasheets");
-  command->add_option("model", options->model, "ONNX file, zoo name, or FILE.py:function")
-      ->required()
-      ->option_text("MODEL");
+  command->add_option("model", options->model, kModelWords)->required()->option_text("MODEL");
   options->inspect.add_to(*command);
   add_devices_option(*command, options->devices, "Ids from `plimsoll devices`, `this`, or device files");
   command->get_option("--device")->required();

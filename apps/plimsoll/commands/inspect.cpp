@@ -9,6 +9,7 @@
 #include "program/count.hpp"
 #include "report/difference.hpp"
 #include "report/inspection.hpp"
+#include "report/stored_weights.hpp"
 
 namespace plimsoll {
 namespace {
@@ -45,6 +46,9 @@ int show_one(const InspectedModel& model, const InspectCommand& options, const r
   else
     print_table(options.layers ? report::layer_table(inspection) : report::kind_table(inspection), format,
                 style);
+  if (format != Format::text || inspection.network.stored.empty()) return 0;
+  fmt::print("\n");
+  print_table(report::stored_table(report::stored_groups(inspection)), format, style);
   return 0;
 }
 
@@ -81,9 +85,7 @@ void add_inspect(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<InspectCommand>();
   CommandLine* command =
       app.add_subcommand("inspect", "Count parameters, FLOPs and bytes of a model, or compare two");
-  command
-      ->add_option("model", options->models,
-                   "ONNX file, zoo name, or FILE.py:function; with two, what differs")
+  command->add_option("model", options->models, fmt::format("{}; with two, what differs", kModelWords))
       ->required()
       ->expected(1, 2)
       ->option_text("MODEL [MODEL]");

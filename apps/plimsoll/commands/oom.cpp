@@ -128,7 +128,7 @@ void add_oom(CommandLine& app, Invocation& invocation) {
       command->add_option("file", options->file, "A log, or the message alone (default: standard input)")
           ->option_text("FILE");
   CommandLineOption* model = command->add_option(
-      "--model", options->model, "Simulate the run, too, with this ONNX file, zoo name, or FILE.py:function");
+      "--model", options->model, fmt::format("Simulate the run, too, with this {}", kModelWords));
   model->option_text("MODEL");
   options->inspect.binding.add_to(*command, options->inspect.setting);
   add_mode_option(*command, options->inspect.setting.mode);

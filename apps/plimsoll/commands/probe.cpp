@@ -13,6 +13,7 @@
 #include "calibration.hpp"
 #include "command.hpp"
 #include "cuda/job.hpp"
+#include "hardware/device_file.hpp"
 #include "hardware/this_machine.hpp"
 #include "interruption.hpp"
 #include "measure/engine_program.hpp"
@@ -38,7 +39,7 @@ struct ProbeOptions {
   bool json = false, csv = false;
   std::string svg, html;
   bool calibrate = false;
-  std::string output;
+  std::string output, extend;
 };
 
 /// What is asked for.
@@ -199,6 +200,35 @@ Result<int> ceilings_alone(const ProbeOptions& options, bool gpu, const hardware
   return 3;
 }
 
+/// Only what an earlier calibration of the same device lacks.
+Result<int> extend_calibration(const ProbeOptions& options, const hardware::Device& described,
+                               const std::filesystem::path& engine, const std::string& engine_device,
+                               const report::TextStyle& style) {
+  Result<hardware::Device> before = hardware::load_file(options.extend);
+  PLIMSOLL_TRY(before);
+  if (!before->calibration) return std::unexpected(Error{"has no calibration to extend", options.extend});
+  if (before->kind != described.kind || before->id != described.id)
+    return std::unexpected(
+        Error{fmt::format("is the calibration of {}; this is {}", before->name, described.name),
+              options.extend, "Extend a calibration on the device that it is of."});
+  const Result<std::filesystem::path> output = calibration_file(options.output, *before);
+  PLIMSOLL_TRY(output);
+  Result<running::SignalSource> signals = running::SignalSource::open();
+  PLIMSOLL_TRY(signals);
+  Interruption interruption(std::move(*signals));
+  const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
+  std::optional<hardware::Calibration> extended = std::exchange(before->calibration, std::nullopt);
+  return run_calibration({.engine = engine,
+                          .engine_device = engine_device,
+                          .ceilings = {.device = *std::move(before)},
+                          .extended = std::move(extended),
+                          .output = *output,
+                          .date = today(),
+                          .nvml = nvml ? nvml->get() : nullptr,
+                          .json = options.json},
+                         interruption, style);
+}
+
 /// The ceilings of one device, then its operators through the engine.
 Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const hardware::ThisMachine& machine,
                       const report::TextStyle& style) {
@@ -211,7 +241,10 @@ Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const h
                                  Error::Kind::machine_lacks});
   const hardware::Device& described = gpu ? machine.gpus[number] : machine.cpu;
   const Result<std::filesystem::path> engine = measure::find_engine(measure::EngineSearch::of_this_process());
+  if (!engine && !options.extend.empty()) return std::unexpected(engine.error());
   if (!engine) return ceilings_alone(options, gpu, described, machine, engine.error(), style);
+  const std::string engine_device = gpu ? fmt::format("cuda:{}", number) : "cpu";
+  if (!options.extend.empty()) return extend_calibration(options, described, *engine, engine_device, style);
   const Result<std::filesystem::path> output = calibration_file(options.output, described);
   PLIMSOLL_TRY(output);
   const std::string date = today();
@@ -238,7 +271,7 @@ Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const h
   measured.device = described;
   const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
   return run_calibration({.engine = *engine,
-                          .engine_device = gpu ? fmt::format("cuda:{}", number) : "cpu",
+                          .engine_device = engine_device,
                           .ceilings = std::move(measured),
                           .output = *output,
                           .date = date,
@@ -251,6 +284,7 @@ Status check(const ProbeOptions& options) {
   if (options.json && options.csv) return fail("--json and --csv cannot be given together");
   if (!options.output.empty() && !options.calibrate)
     return fail("-o is of use only with --calibrate, whose file it names");
+  if (!options.extend.empty() && !options.calibrate) return fail("--extend is of use only with --calibrate");
   if (options.calibrate && (options.csv || !options.svg.empty() || !options.html.empty()))
     return fail("--calibrate writes a device file; --csv, --svg and --html cannot be given with it");
   return {};
@@ -324,6 +358,10 @@ void add_calibrate(CommandLine& command, ProbeOptions& options) {
       .add_option("-o,--output", options.output,
                   "The file that --calibrate writes (default: where estimates look for it, "
                   "calibrations/ID.json in your data folder)")
+      ->option_text("FILE");
+  command
+      .add_option("--extend", options.extend,
+                  "With --calibrate: keep what this device file has measured, and time only what it lacks")
       ->option_text("FILE");
 }
 

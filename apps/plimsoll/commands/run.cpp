@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -199,9 +198,7 @@ Result<int> run_detached(const RunOptions& options, const JobSpec& job, running:
       running::SupervisorClient::launch(order_of(options, {job}, std::move(session)));
   if (!client) return std::unexpected(std::move(client).error());
   while (client->is_open()) {
-    pollfd ready{client->descriptor(), POLLIN, 0};
-    ::poll(&ready, 1, -1);
-    for (const job::Json& message : client->receive()) {
+    for (const job::Json& message : client->wait_and_receive()) {
       const std::string type = running::type_of(message);
       const auto text = [&](const char* key) {
         const auto found = message.find(key);

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include "base/printable.hpp"
 #include "command.hpp"
@@ -44,9 +43,7 @@ std::optional<running::Ended> stop_supervised(const SupervisedRun& run, bool kil
     client->send({{"type", "stop"}, {"run", run.id}});
   std::optional<running::Ended> ended;
   while (client->is_open() && !ended) {
-    pollfd ready{client->descriptor(), POLLIN, 0};
-    ::poll(&ready, 1, -1);
-    for (const job::Json& message : client->receive()) {
+    for (const job::Json& message : client->wait_and_receive()) {
       if (running::type_of(message) != "ended") continue;
       Result<running::Ended> one = running::read_ended(message);
       if (one && one->run == run.id) ended = *std::move(one);

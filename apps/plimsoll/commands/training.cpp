@@ -185,7 +185,7 @@ void add_training(CommandLine& app, Invocation& invocation) {
       "training", "How long a training takes: by its FLOPs, or by its step over many devices");
   command
       ->add_option("model", options->model.model,
-                   "The network whose step is estimated: ONNX file, zoo name, or FILE.py:function")
+                   fmt::format("The network whose step is estimated: {}", kModelWords))
       ->option_text("[MODEL]");
   options->model.inspect.binding.add_shapes_to(*command, options->model.inspect.setting);
   add_optimizer_option(*command, options->model.inspect.setting.optimizer);

@@ -23,17 +23,33 @@ std::string next_command(const report::Weighing& weighing, const WeighOptions& o
   const auto first = std::ranges::find_if(weighing.devices, &report::WeighedDevice::in_full);
   const network::Setting& asked = options.inspect.setting;
   const bool training = asked.mode == network::Mode::train;
-  std::string setting = fmt::format("{}{} --batch {}", printable(options.model),
-                                    training ? " --mode train" : "", weighing.batch);
+  const bool divided = first != weighing.devices.end() && first->several && first->several->best;
+  const plan::Way way = divided ? first->several->ways[*first->several->best] : plan::Way();
+  std::string setting =
+      fmt::format("{}{} --batch {}", printable(options.model), training ? " --mode train" : "",
+                  way.local_batch.value_or(weighing.batch));
   if (asked.sequence) setting += fmt::format(" --seq {}", *asked.sequence);
+  if (asked.context > 0) setting += fmt::format(" --context {}", asked.context);
   if (asked.precision != network::Precision::fp32)
     setting += fmt::format(" --precision {}", network::name(asked.precision));
   for (const std::string& shape : options.inspect.binding.inputs)
     setting += fmt::format(" --input {}", printable(shape));
   if (training && asked.optimizer != network::Optimizer::sgd)
     setting += fmt::format(" --optimizer {}", network::name(asked.optimizer));
+  // What `estimate` can tell more of: sharding.
+  if (divided && way.tensor == 1 && way.pipeline == 1)
+    return fmt::format("plimsoll estimate {}{} --device {} --gpus {} --sharding {}{}", setting,
+                       way.checkpoint ? " --checkpoint" : "",
+                       first->here ? "this" : printable(first->device.id), *way.devices, name(way.how),
+                       options.links.words(asked.interconnect));
   if (first != weighing.devices.end() && !first->fits().value_or(true))
     return fmt::format("plimsoll estimate {} --device {} --advice", setting,
+                       first->here ? "this" : printable(first->device.id));
+  // What the engine cannot run: weights in formats of their own, a cache that is full already.
+  const auto& stored = weighing.inspection.network.stored;
+  if ((std::ranges::any_of(stored, &network::StoredWeight::kept) || asked.context > 0) &&
+      first != weighing.devices.end())
+    return fmt::format("plimsoll estimate {} --device {} --kernels", setting,
                        first->here ? "this" : printable(first->device.id));
   if (training) return "plimsoll run -- python train.py";
   return fmt::format("plimsoll measure {}{}", setting, has_engine() ? "" : "  # needs `make engine`");
@@ -53,7 +69,8 @@ Status print(const report::Weighing& weighing, const WeighOptions& options, cons
   return {};
 }
 
-Result<int> run(const WeighOptions& options, const report::TextStyle& style) {
+Result<int> run(WeighOptions options, const report::TextStyle& style) {
+  PLIMSOLL_TRY(options.links.read(options.inspect.setting.interconnect));
   GpuWatch watch;
   const Result<std::vector<WeighTarget>> targets = weigh_targets(options, watch);
   PLIMSOLL_TRY(targets);

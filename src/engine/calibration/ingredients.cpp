@@ -39,10 +39,9 @@ at::Tensor Ingredients::values(at::IntArrayRef dims) const {
 }
 
 Ring Ingredients::weights(at::IntArrayRef dims) const {
-  const Ingredients plain(device_, type_);
-  std::vector<at::Tensor> copies = {plain.values(dims)};
+  std::vector<at::Tensor> copies = {values(dims)};
   const std::size_t wanted = cold_copies(static_cast<std::int64_t>(copies[0].nbytes()));
-  while (copies.size() < wanted) copies.push_back(plain.values(dims));
+  while (copies.size() < wanted) copies.push_back(values(dims));
   return Ring(std::move(copies));
 }
 

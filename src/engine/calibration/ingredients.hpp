@@ -32,8 +32,7 @@ class Ingredients {
  public:
   Ingredients(at::Device device, at::ScalarType type) : device_(device), type_(type) {}
 
-  /// The same, but values of four dimensions have the second fastest in memory. Weights are as ever: so
-  /// networks keep them.
+  /// The same, but tensors of four dimensions have the second fastest in memory.
   [[nodiscard]] Ingredients channels_last() const;
   [[nodiscard]] at::Tensor values(at::IntArrayRef dims) const;
   [[nodiscard]] Ring weights(at::IntArrayRef dims) const;

@@ -120,21 +120,47 @@ OperatorCall attention_backward(const Ingredients& make, Extents e) {
   return backward_of(make, a.inputs, a);
 }
 
-/// The same on tensors with the channels fastest in memory.
-template <OperatorCall (*call)(const Ingredients&, Extents)>
-OperatorCall channels_last(const Ingredients& make, Extents e) {
-  return call(make.channels_last(), e);
+/// Keys and values of a cache were written by earlier passes: cold, as weights are.
+OperatorCall cached_attention(const Ingredients& make, Extents e) {
+  const std::vector<std::int64_t> cache = {e[0], e[2], e[4], e[5]};
+  return [q = make.values({e[0], e[1], e[3], e[5]}), keys = make.weights(cache), values = make.weights(cache),
+          scale = 1 / std::sqrt(static_cast<double>(e[5]))]() mutable -> std::vector<Tensor> {
+    return {grouped_attention(q, keys.next(), values.next(), false, scale)};
+  };
+}
+struct GroupedAttention {
+  std::vector<Tensor> inputs;  ///< queries, keys, values
+  GroupedAttention(const Ingredients& make, Extents e)
+      : inputs{make.values({e[0], e[1], e[3], e[5]}), make.values({e[0], e[2], e[4], e[5]}),
+               make.values({e[0], e[2], e[4], e[5]})} {}
+  [[nodiscard]] Tensor operator()() const {
+    return grouped_attention(inputs[0], inputs[1], inputs[2], inputs[0].size(2) > 1,
+                             1 / std::sqrt(static_cast<double>(inputs[0].size(3))));
+  }
+};
+OperatorCall grouped_attention_forward(const Ingredients& make, Extents e) {
+  if (e[3] == 1) return cached_attention(make, e);
+  return [a = GroupedAttention(make, e)]() -> std::vector<Tensor> { return {a()}; };
+}
+OperatorCall grouped_attention_backward(const Ingredients& make, Extents e) {
+  const GroupedAttention a(make, e);
+  return backward_of(make, a.inputs, a);
 }
 
 constexpr std::array kRows = {
     CallRow{"convolution", 9, 9, convolution, convolution_input, convolution_weight},
     CallRow{"grouped", 9, 9, convolution, convolution_input, convolution_weight},
     CallRow{"depthwise", 9, 9, convolution, convolution_input, convolution_weight},
+    CallRow{"convolution-channels-last", 9, 9, channels_last<convolution>, channels_last<convolution_input>,
+            channels_last<convolution_weight>},
+    CallRow{"grouped-channels-last", 9, 9, channels_last<convolution>, channels_last<convolution_input>,
+            channels_last<convolution_weight>},
     CallRow{"depthwise-channels-last", 9, 9, channels_last<convolution>, channels_last<convolution_input>,
             channels_last<convolution_weight>},
     CallRow{"matrix", 4, 3, matrix, matrix_input, matrix_weight},
     CallRow{"batched", 4, 4, batched, batched_backward, nullptr},
     CallRow{"attention", 6, 5, attention, attention_backward, nullptr},
+    CallRow{"grouped-attention", 6, 6, grouped_attention_forward, grouped_attention_backward, nullptr},
 };
 
 }  // namespace

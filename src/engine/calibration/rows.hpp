@@ -18,6 +18,12 @@ struct CallRow {
   Build forward = nullptr, backward_input = nullptr, backward_weight = nullptr;
 };
 
+/// The same on tensors with the channels fastest in memory.
+template <Build build>
+OperatorCall channels_last(const Ingredients& make, Extents e) {
+  return build(make.channels_last(), e);
+}
+
 [[nodiscard]] std::span<const CallRow> product_calls();
 [[nodiscard]] std::span<const CallRow> streaming_calls();
 

@@ -112,6 +112,12 @@ Function sum(const Ingredients& make, Extents e) {
   return {{make.values({e[0], e[1]})},
           [](const std::vector<Tensor>& in) { return at::sum(in[0], dimension); }};
 }
+Function channel_sum(const Ingredients& make, Extents e) {
+  return {{make.values({e[0], e[1], e[2]})}, [](const std::vector<Tensor>& in) {
+            constexpr std::array<std::int64_t, 2> kOver = {0, 2};
+            return at::sum(in[0], at::IntArrayRef(kOver));
+          }};
+}
 Function copy(const Ingredients& make, Extents e) {
   return {{make.values({e[0]})}, [](const std::vector<Tensor>& in) { return in[0].clone(); }};
 }
@@ -158,11 +164,18 @@ using network::Optimizer::adam, network::Optimizer::momentum, network::Optimizer
 constexpr std::array kRows = {
     CallRow{"batch-norm", 3, 3, forward<batch_norm<false>>, nullptr, nullptr},
     CallRow{"batch-norm-training", 3, 3, forward<batch_norm<true>>, backward<batch_norm<true>>, nullptr},
+    CallRow{"batch-norm-channels-last", 3, 3, channels_last<forward<batch_norm<false>>>, nullptr, nullptr},
+    CallRow{"batch-norm-training-channels-last", 3, 3, channels_last<forward<batch_norm<true>>>,
+            channels_last<backward<batch_norm<true>>>, nullptr},
     CallRow{"layer-norm", 2, 2, forward<layer_norm>, backward<layer_norm>, nullptr},
     CallRow{"group-norm", 4, 4, forward<group_norm>, backward<group_norm>, nullptr},
     CallRow{"softmax", 2, 2, forward<softmax>, backward<softmax>, nullptr},
     CallRow{"max-pool", 6, 6, forward<max_pool>, backward<max_pool>, nullptr},
     CallRow{"average-pool", 6, 6, forward<average_pool>, backward<average_pool>, nullptr},
+    CallRow{"max-pool-channels-last", 6, 6, channels_last<forward<max_pool>>,
+            channels_last<backward<max_pool>>, nullptr},
+    CallRow{"average-pool-channels-last", 6, 6, channels_last<forward<average_pool>>,
+            channels_last<backward<average_pool>>, nullptr},
     CallRow{"global-pool", 2, 2, forward<global_pool>, backward<global_pool>, nullptr},
     CallRow{"unary", 1, 1, forward<relu_like>, backward<relu_like>, nullptr},
     CallRow{"function", 1, 1, forward<function>, backward<function>, nullptr},
@@ -170,6 +183,7 @@ constexpr std::array kRows = {
     CallRow{"broadcast", 3, 3, forward<broadcast>, nullptr, nullptr},
     CallRow{"row-sum", 2, 2, forward<sum<1>>, nullptr, nullptr},
     CallRow{"column-sum", 2, 2, forward<sum<0>>, nullptr, nullptr},
+    CallRow{"channel-sum", 3, 3, forward<channel_sum>, nullptr, nullptr},
     CallRow{"embedding", 3, 3, embedding, embedding_backward, nullptr},
     CallRow{"copy", 1, 1, forward<copy>, nullptr, nullptr},
     CallRow{"transpose", 3, 3, forward<transpose>, nullptr, nullptr},

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "estimate/memory/sharding.hpp"
 #include "network/saturating.hpp"
 #include "program/checkpoints.hpp"
 
 namespace plimsoll::estimate {
 namespace {
 
-using network::Sharding;
+using network::divided;
 using network::ZeroGrad;
 using program::Action;
 using program::ActionKind;
@@ -20,37 +21,20 @@ using program::ValueId;
 
 constexpr std::uint32_t kNoBuffer = 0xffffffff;
 
-/// What each of several devices holds of what they share, as divisors: ZeRO's stages.
-struct Shards {
-  std::int64_t state = 1, gradients = 1, weights = 1;
-  std::int64_t buckets = 0;  ///< bytes that data-parallel training keeps for its reductions
-};
-Shards shards_of(const Program& program, const network::Setting& setting) {
-  Shards out;
-  const std::int64_t devices = std::max(setting.devices, 1);
-  if (setting.mode == network::Mode::infer) return out;
-  if (setting.sharding >= Sharding::zero1) out.state = devices;
-  if (setting.sharding >= Sharding::zero2) out.gradients = devices;
-  if (setting.sharding >= Sharding::zero3) out.weights = devices;
-  if (setting.sharding == Sharding::data_parallel && devices > 1)
-    for (const ValueId id : program.parameters)
-      if (program.value(id).needs_gradient)
-        out.buckets = network::sum(out.buckets, program.value(id).bytes());
-  return out;
-}
-
 /// Runs a Program as PyTorch's eager mode and autograd do, noting what is allocated and freed.
 class Iterations {
  public:
   Iterations(const Program& program, const network::Setting& setting, std::int64_t library_bytes)
       : p_(program),
         setting_(setting),
-        shards_(shards_of(program, setting)),
+        sharded_(shard(program, setting)),
+        shares_(sharded_.shares),
         library_bytes_(library_bytes),
         buffer_of_(program.storages.size(), kNoBuffer),
         references_(program.storages.size(), 0),
         gradient_(program.values.size(), kNoBuffer),
-        parameter_gradient_(program.values.size(), kNoBuffer) {
+        parameter_gradient_(program.values.size(), kNoBuffer),
+        gathered_(sharded_.gathered.size(), kNoBuffer) {
     if (is_training() && setting.checkpoint) checkpoints_ = program::checkpoints(program);
     // Storages by the call after which the program lets go of them.
     ends_.resize(program.calls.size() + 1);
@@ -116,12 +100,13 @@ class Iterations {
     phase_ = Phase::load;
     for (const StorageId id : p_.resident) {
       const Storage& s = p_.storage(id);
-      const std::int64_t bytes = s.purpose == Purpose::weight ? s.bytes / shards_.weights : s.bytes;
-      buffer_of_[index(id)] = allocate(bytes, s.purpose, s.tensor);
+      const std::int64_t parts = sharded_.parameter[index(id)] ? shares_.weights : 1;
+      buffer_of_[index(id)] = allocate(divided(s.bytes, parts), s.purpose, s.tensor);
     }
-    const std::int64_t cache = network::product(p_.cache_bytes_per_token, setting_.context);
+    std::int64_t cache = 0;
+    for (const program::TokenCache& of : p_.caches) cache = network::sum(cache, of.context_bytes);
     if (cache > 0 && !is_training()) (void)allocate(cache, Purpose::cache, network::kNoTensor);
-    if (shards_.buckets > 0) (void)allocate(shards_.buckets, Purpose::gradient, network::kNoTensor);
+    if (sharded_.buckets > 0) (void)allocate(sharded_.buckets, Purpose::bucket, network::kNoTensor);
   }
 
   void use_library(bool& have) {
@@ -146,7 +131,9 @@ class Iterations {
       }
       held_.push_back(buffer_of_[index(id)]);
     }
-    buffer_of_[index(id)] = allocate(s.bytes, s.purpose, s.tensor);
+    // A copy of divided weights is what is gathered, and is there as long as that.
+    const bool copied = sharded_.copied_from[index(id)] >= 0;
+    buffer_of_[index(id)] = allocate(copied ? 0 : s.bytes, copied ? Purpose::gathered : s.purpose, s.tensor);
     references_[index(id)] = 1;
   }
 
@@ -159,8 +146,11 @@ class Iterations {
         if (recomputed) hold_inputs(segment);
         ++segment;
       }
+      gather(call_, 1);
       run_call(!recomputed);
+      leave(call_, 1);
     }
+    scatter_all();
     for (const std::uint32_t buffer : held_) release(buffer);
     held_.clear();
     if (is_training()) return;
@@ -224,8 +214,11 @@ class Iterations {
       for (const Action& action : p_.slice(p_.calls[call_].forward))
         if (action.kind == ActionKind::output && p_.released[index(p_.value(action.value).storage)] > last)
           again.push_back(p_.value(action.value).storage);
+      gather(call_, 1);
       run_call(true);
+      leave(call_, 1);
     }
+    scatter_all();
     for (const StorageId id : again)
       if (references_[index(id)] > 0) drop_reference(id);
     for (const StorageId id : inputs_of_[segment])
@@ -236,7 +229,8 @@ class Iterations {
   void keep(StorageId id) {
     if (references_[index(id)] > 0) {
       ++references_[index(id)];
-      allocations_.buffers[buffer_of_[index(id)]].purpose = Purpose::saved;
+      if (sharded_.copied_from[index(id)] < 0)
+        allocations_.buffers[buffer_of_[index(id)]].purpose = Purpose::saved;
     }
   }
 
@@ -249,6 +243,7 @@ class Iterations {
   /// The gradient `buffer` reaches a value: kept as it is, or added to what is there.
   void deliver(ValueId id, std::uint32_t buffer) {
     const Value& value = p_.value(id);
+    if (value.parameter && shares_.gradients > 1) return pending_.push_back({id, buffer});
     std::uint32_t& there = value.parameter ? parameter_gradient_[index(id)] : gradient_[index(id)];
     if (there == kNoBuffer) {
       there = buffer;
@@ -274,9 +269,70 @@ class Iterations {
     for (call_ = static_cast<std::uint32_t>(p_.calls.size()); call_-- > 0;) {
       const bool last_of_segment = is_recomputed(call_) && segment_of(call_ + 1) != segment_of(call_);
       if (last_of_segment) recompute(call_);
+      gather(call_, -1);
       backward_of(p_.calls[call_]);
+      leave(call_, -1);
     }
     call_ = 0;
+    scatter_all();
+    reduce();
+    drop_bucket();
+  }
+
+  // Divided weights: a layer's are gathered before its first call, and those of the layer that comes next
+  // with them, as FullyShardedDataParallel does; `way` is 1 forward and -1 backward.
+  void gather(std::uint32_t call, int way) {
+    if (gathered_.empty() || sharded_.layer_of[call] == kNoLayer) return;
+    const std::uint32_t layer = sharded_.layer_of[call];
+    const std::uint32_t next = layer + static_cast<std::uint32_t>(way);  // before the first: none
+    for (const std::uint32_t l : {layer, next}) {
+      if (l >= gathered_.size() || gathered_[l] != kNoBuffer) continue;
+      gathered_[l] = allocate(sharded_.gathered[l], Purpose::gathered, network::kNoTensor);
+    }
+  }
+  void leave(std::uint32_t call, int way) {
+    if (sharded_.layer_of.empty()) return;
+    const std::uint32_t layer = sharded_.layer_of[call];
+    if (layer == kNoLayer) {
+      if (way < 0) reduce();
+      return;
+    }
+    if (call != (way > 0 ? p_.layers[layer].last : p_.layers[layer].first)) return;
+    if (way < 0) reduce();
+    if (!gathered_.empty()) scatter(layer);
+  }
+  void scatter(std::uint32_t layer) {
+    if (gathered_[layer] == kNoBuffer) return;
+    release(gathered_[layer]);
+    gathered_[layer] = kNoBuffer;
+  }
+  void scatter_all() {
+    for (std::uint32_t i = 0; i < gathered_.size(); ++i) scatter(i);
+  }
+
+  /// Divided gradients: whole ones of a layer go into a bucket, of whose sum over all devices a part stays. A
+  /// bucket is there until the next one is full.
+  void reduce() {
+    if (pending_.empty()) return;
+    std::int64_t bytes = 0;
+    for (const Delivery& whole : pending_)
+      bytes = network::sum(bytes, allocations_.buffers[whole.buffer].bytes);
+    const std::uint32_t full = allocate(bytes, Purpose::bucket, network::kNoTensor);
+    drop_bucket();
+    bucket_ = full;
+    for (const Delivery& whole : pending_) {
+      release(whole.buffer);
+      const Value& value = p_.value(whole.value);
+      std::uint32_t& there = parameter_gradient_[index(whole.value)];
+      if (there == kNoBuffer)
+        there = allocate(divided(value.bytes(), shares_.gradients), Purpose::gradient,
+                         p_.storage(value.storage).tensor);
+    }
+    pending_.clear();
+  }
+  void drop_bucket() {
+    if (bucket_ != kNoBuffer) release(bucket_);
+    bucket_ = kNoBuffer;
   }
 
   void backward_of(const Call& call) {
@@ -290,10 +346,15 @@ class Iterations {
         switch (action.kind) {
           case ActionKind::gradient: {
             const Value& v = p_.value(action.value);
-            std::int64_t bytes = action.bytes;
-            if (v.parameter) bytes /= shards_.gradients;
-            delivered_.push_back(
-                {action.value, allocate(bytes, Purpose::gradient, p_.storage(v.storage).tensor)});
+            // Of a copy in half precision that was gathered, the gradient is sent as it is.
+            const std::int64_t copied =
+                call.results.count > 0
+                    ? sharded_.copied_from[index(p_.value(p_.ids(call.results).front()).storage)]
+                    : -1;
+            const bool reduced = v.parameter && shares_.gradients > 1;
+            delivered_.push_back({action.value, allocate(copied >= 0 ? copied : action.bytes,
+                                                         reduced ? Purpose::bucket : Purpose::gradient,
+                                                         p_.storage(v.storage).tensor)});
             break;
           }
           case ActionKind::share:
@@ -351,14 +412,14 @@ class Iterations {
       have_state_ = true;
       for (int i = 0; i < states; ++i)
         each([&](const Value& v, network::TensorId tensor) {
-          (void)allocate(v.bytes() / shards_.state, Purpose::optimizer, tensor);
+          (void)allocate(divided(v.bytes(), shares_.state), Purpose::optimizer, tensor);
         });
     }
     if (adam && !setting_.fused_optimizer) {
       // The roots of the second moments, one tensor for each parameter, all at once.
       scratches_.clear();
       each([&](const Value& v, network::TensorId tensor) {
-        scratches_.push_back(allocate(v.bytes() / shards_.state, Purpose::temporary, tensor));
+        scratches_.push_back(allocate(divided(v.bytes(), shares_.state), Purpose::temporary, tensor));
       });
       while (!scratches_.empty()) drop_scratch();
     }
@@ -366,7 +427,8 @@ class Iterations {
 
   const Program& p_;
   const network::Setting& setting_;
-  Shards shards_;
+  ShardedProgram sharded_;
+  network::Shares shares_;
   std::int64_t library_bytes_;
   std::vector<std::uint32_t> checkpoints_;  // calls that begin a recomputed segment, ascending
   Allocations allocations_;
@@ -382,6 +444,9 @@ class Iterations {
     std::uint32_t buffer;
   };
   std::vector<Delivery> delivered_;
+  std::vector<Delivery> pending_;        // whole gradients that are not reduced yet
+  std::vector<std::uint32_t> gathered_;  // by layer: its weights, while they are here
+  std::uint32_t bucket_ = kNoBuffer;
   std::uint32_t call_ = 0;
   Phase phase_ = Phase::load;
   int iteration_ = 0;

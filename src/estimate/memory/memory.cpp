@@ -73,7 +73,9 @@ std::string tensor_name(const network::Network& network, const Program& program,
   const std::string name =
       buffer.tensor == network::kNoTensor ? std::string() : std::string(network.name_of(buffer.tensor));
   switch (buffer.purpose) {
-    case Purpose::gradient: return name.empty() ? "gradient buckets" : "gradient of " + name;
+    case Purpose::gradient: return name.empty() ? "a gradient" : "gradient of " + name;
+    case Purpose::bucket: return name.empty() ? "gradient buckets" : "whole gradient of " + name;
+    case Purpose::gathered: return "weights of the layer of " + operator_name(network, program, buffer.call);
     case Purpose::optimizer: return "optimizer state of " + name;
     case Purpose::temporary: return "step's temporary for " + name;
     case Purpose::library: return "cuBLAS workspace";
@@ -97,15 +99,28 @@ std::vector<std::uint32_t> live_after(const Allocations& allocations, std::size_
 }
 
 /// What was asked for and changes nothing, in words: a mistyped prefix must not look like an answer.
-void note_idle_options(const Program& program, const network::Setting& setting,
-                       std::vector<std::string>& notes) {
+void note_idle_options(const network::Network& network, const Program& program,
+                       const network::Setting& setting, std::vector<std::string>& notes) {
   const bool training = setting.mode == network::Mode::train;
   if (setting.sharding != network::Sharding::none && (setting.devices <= 1 || !training))
     notes.emplace_back("sharding changes nothing here: it divides training over several GPUs (--gpus)");
-  if (setting.devices > 1 && setting.sharding == network::Sharding::none)
-    notes.emplace_back("several GPUs change nothing by themselves; --sharding says what they divide");
-  if (setting.context > 0 && (training || program.cache_bytes_per_token == 0))
+  if (setting.devices > 1 && !training)
+    notes.emplace_back(
+        "several GPUs change nothing here: they train together; `plimsoll weigh` says how many a network "
+        "needs");
+  if (training && setting.devices > 1 && setting.sharding == network::Sharding::none)
+    notes.emplace_back("each of the GPUs holds everything, as with --sharding data-parallel");
+  if (setting.context > 0 && !training && !setting.key_value_cache)
+    notes.emplace_back("a context changes nothing here: without a cache nothing is kept of earlier tokens");
+  else if (setting.context > 0 && (training || program.caches.empty()))
     notes.emplace_back("a context changes nothing here: it is for inference with causal attention");
+  if (setting.logits == network::Logits::last && !program.last_position_only)
+    notes.emplace_back(
+        "--logits last changes nothing here: it is for inference of a decoder that ends in a product");
+  if (setting.layout == network::Layout::channels_last && !uses(network, {"Conv", "ConvTranspose"}))
+    notes.emplace_back("--channels-last changes nothing here: there is no convolution");
+  if ((setting.interconnect.bandwidth || setting.interconnect.latency) && (!training || setting.devices <= 1))
+    notes.emplace_back("a link changes nothing here: it is between GPUs that train together (--gpus)");
   if (!training && (setting.checkpoint || setting.accumulate > 1 || !setting.frozen.empty()))
     notes.emplace_back("checkpointing, accumulation and frozen parameters change nothing in inference");
   if (training && !setting.frozen.empty() &&
@@ -146,6 +161,10 @@ void set_interval(MemoryEstimate& estimate, const Program& program, const PeakBo
   estimate.high = Bytes::rounded(high + slack + unruled);
 }
 
+Result<MemoryEstimate> estimated(const network::Network& network, const Program& program,
+                                 const network::Setting& setting, const hardware::Device& device,
+                                 bool with_minimum);
+
 }  // namespace
 
 MemoryRoom memory_room(const network::Network& network, const hardware::Device& device) {
@@ -168,6 +187,19 @@ std::optional<bool> fits(const Allocations& allocations, const Replay& natural, 
 
 Result<MemoryEstimate> estimate_memory(const network::Network& network, const Program& program,
                                        const network::Setting& setting, const hardware::Device& device) {
+  return estimated(network, program, setting, device, true);
+}
+
+Result<MemoryEstimate> estimate_peak(const network::Network& network, const Program& program,
+                                     const network::Setting& setting, const hardware::Device& device) {
+  return estimated(network, program, setting, device, false);
+}
+
+namespace {
+
+Result<MemoryEstimate> estimated(const network::Network& network, const Program& program,
+                                 const network::Setting& setting, const hardware::Device& device,
+                                 bool with_minimum) {
   const Allocations allocations = allocations_of(program, setting, library_bytes(device));
   AllocatorSettings allocator{.options = setting.allocator, .caching = is_gpu(device)};
   const Replay natural = replay(allocations, allocator);
@@ -179,8 +211,9 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const Pr
   out.peak_allocated = Bytes(natural.peak_allocated);
   out.peak_reserved = Bytes(natural.peak_reserved);
   const PeakBounds bounds = peak_bounds(allocations);
-  out.minimum_reserved = Bytes(is_gpu(device) ? smallest_capacity(allocations, allocator, natural, bounds)
-                                              : natural.peak_allocated);
+  out.minimum_reserved = Bytes(!is_gpu(device) ? natural.peak_allocated
+                               : with_minimum  ? smallest_capacity(allocations, allocator, natural, bounds)
+                                               : natural.peak_reserved);
 
   if (!allocations.events.empty()) {
     const Event& peak = allocations.events[natural.peak_event];
@@ -200,8 +233,9 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const Pr
   std::ranges::stable_sort(out.by_purpose, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
   set_interval(out, program, bounds, shares[static_cast<std::size_t>(Purpose::activation)],
                setting.mode == network::Mode::train);
+  out.state = model_state(program, setting);
   out.unruled = program.unruled;
-  note_idle_options(program, setting, out.notes);
+  note_idle_options(network, program, setting, out.notes);
 
   if (is_gpu(device)) {
     out.context = Bytes::rounded(context_of(network, device));
@@ -225,6 +259,8 @@ Result<MemoryEstimate> estimate_memory(const network::Network& network, const Pr
   }
   return out;
 }
+
+}  // namespace
 
 Timeline memory_timeline(const network::Network& network, const Program& program,
                          const network::Setting& setting, const hardware::Device& device) {

@@ -9,6 +9,7 @@
 #include "base/units.hpp"
 #include "estimate/memory/allocations.hpp"
 #include "estimate/memory/allocator.hpp"
+#include "estimate/memory/sharding.hpp"
 #include "estimate/target.hpp"
 #include "hardware/device.hpp"
 #include "network/inference.hpp"
@@ -29,7 +30,8 @@ struct Resident {
 };
 
 struct MemoryEstimate {
-  Bytes weights;
+  Bytes weights;     ///< of the whole network
+  ModelState state;  ///< what each device keeps
   Bytes peak_allocated;
   Bytes low, high;  ///< 95 % of runs allocate between these at their peak
   Bytes peak_reserved;
@@ -56,6 +58,11 @@ struct MemoryEstimate {
 [[nodiscard]] Result<MemoryEstimate> estimate_memory(const network::Network& network, const Program& program,
                                                      const network::Setting& setting,
                                                      const hardware::Device& device);
+
+/// The same without the search for the smallest capacity: what it takes with room to spare stands for it.
+[[nodiscard]] Result<MemoryEstimate> estimate_peak(const network::Network& network, const Program& program,
+                                                   const network::Setting& setting,
+                                                   const hardware::Device& device);
 
 /// What a device has beside the allocator's memory, and what of it the allocations depends on.
 struct MemoryRoom {

@@ -19,7 +19,7 @@ std::optional<ProfileDemand> demand_of(const Profile& profile, const program::Pr
       entry->second = *found;
     }
     const Demand& demand = entry->second;
-    const double seconds = kernel.seconds.value();
+    const double seconds = kernel.all().value();
     sum.sm += demand.sm_share * seconds;
     sum.occupancy += demand.occupancy * seconds;
     sum.dram += demand.dram_share * seconds;

@@ -11,6 +11,7 @@
 #include "estimate/profile/demand_table.hpp"
 #include "estimate/profile/parallel_work.hpp"
 #include "hardware/operator_place.hpp"
+#include "network/saturating.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -205,6 +206,25 @@ double tensor_share_of(const OperatorCase& c, const Neighbours& near, Seconds du
   return std::min(1.0, used * hardware::work_of(c).flops_at_peak() / (peak->value * duration.value()));
 }
 
+/// Kernels that nobody has counted fill a GPU as those do that are most like them.
+OperatorCase counted_like(OperatorCase c) {
+  const hardware::Extents e = c.extents;
+  switch (c.operator_class) {
+    case OperatorClass::depthwise_channels_last: return c;  // was counted
+    case OperatorClass::grouped_attention:
+      c.operator_class = OperatorClass::attention;
+      c.extents = {e[hardware::grouped::batch],   e[hardware::grouped::heads],
+                   e[hardware::grouped::queries], e[hardware::grouped::keys],
+                   e[hardware::grouped::width],   e[hardware::grouped::queries] > 1 ? 1 : 0};
+      return c;
+    case OperatorClass::channel_sum:
+      c.operator_class = OperatorClass::row_sum;
+      c.extents = {e[1], network::product(e[0], e[2])};
+      return c;
+    default: c.operator_class = channels_first(c.operator_class); return c;
+  }
+}
+
 }  // namespace
 
 std::optional<Demand> demand_of(const OperatorCase& asked, Seconds duration, const hardware::Device& device) {
@@ -219,6 +239,7 @@ std::optional<Demand> demand_of(const OperatorCase& asked, Seconds duration, con
     c = {.operator_class = OperatorClass::unary, .arithmetic = Arithmetic::fp32};
     c.extents[0] = std::max<std::int64_t>(asked.extents[1] / 8 + asked.extents[2] / 8, 1);
   }
+  c = counted_like(c);
   const Alike near = alike(c);
   if (near.kernels.first() == nullptr) return std::nullopt;
   const double units = device.multiprocessors->value, most = most_warps(device), work = parallel_work(c);

@@ -42,11 +42,9 @@ KernelFormat format_of(hardware::Arithmetic arithmetic) {
 const KernelEfficiency& efficiency_of(const hardware::OperatorCase& c, KernelFormat format) {
   static constexpr KernelEfficiency kUsual;
   static const Rows kRows = indexed();
-  const auto operator_class = c.operator_class == hardware::OperatorClass::depthwise_channels_last
-                                  ? hardware::OperatorClass::depthwise
-                                  : c.operator_class;
-  for (const KernelFormat f : {format, KernelFormat::tf32, KernelFormat::vector, KernelFormat::half})
-    if (const KernelEfficiency* row = kRows[index_of(operator_class, c.direction, f)]) return *row;
+  for (const hardware::OperatorClass like : {c.operator_class, channels_first(c.operator_class)})
+    for (const KernelFormat f : {format, KernelFormat::tf32, KernelFormat::vector, KernelFormat::half})
+      if (const KernelEfficiency* row = kRows[index_of(like, c.direction, f)]) return *row;
   return kUsual;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "hardware/operator_place.hpp"
+#include "network/saturating.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -58,7 +59,7 @@ std::optional<KernelTime> KernelTimer::by_datasheet(const OperatorCase& c) const
 
 std::optional<KernelTime> KernelTimer::calibrated(const OperatorCase& c) const {
   const auto predicted = predict(c);
-  if (!predicted) return roofline_time(c, device_);
+  if (!predicted) return by_datasheet(c);
   const Seconds change(change_before(c)), seconds = Seconds(predicted->seconds) + change;
   return KernelTime{.seconds = seconds,
                     .change = change,
@@ -95,11 +96,25 @@ std::optional<Prediction> KernelTimer::predict(OperatorCase c) const {
   using hardware::Arithmetic;
   const auto predicted = curves_->predict(c);
   if (predicted) return predicted;
-  if (c.operator_class == OperatorClass::depthwise_channels_last) {
-    c.operator_class = OperatorClass::depthwise;
+  // The two kinds of half precision move the same bytes.
+  if (const bool bf16 = c.arithmetic == Arithmetic::bf16;
+      (bf16 || c.arithmetic == Arithmetic::fp16) && !is_product(c.operator_class)) {
+    OperatorCase other = c;
+    other.arithmetic = bf16 ? Arithmetic::fp16 : Arithmetic::bf16;
+    if (const auto of_other = curves_->predict(other)) return of_other;
+  }
+  if (const OperatorClass first = channels_first(c.operator_class); first != c.operator_class) {
+    c.operator_class = first;
     return between_layouts(curves_->predict(c), c);
   }
-  // A boolean or a whole number takes as long as a float.
+  if (c.operator_class == OperatorClass::channel_sum) {
+    OperatorCase rows = c;
+    rows.operator_class = OperatorClass::row_sum;
+    rows.extents = {c.extents[1], network::product(c.extents[0], c.extents[2])};
+    return curves_->predict(rows);
+  }
+  // A boolean or a whole number takes as long as a float, but products have units of their own.
+  if (is_product(c.operator_class)) return std::nullopt;
   if (c.arithmetic != Arithmetic::int8 && c.arithmetic != Arithmetic::fp64) return std::nullopt;
   c.arithmetic = Arithmetic::fp32;
   return curves_->predict(c);

@@ -66,12 +66,14 @@ double cold_of_product(const OperatorCase& c, double elements_of_weight, double 
 double parallel_work(const OperatorCase& c) {
   const Sizes e(c);
   const bool backward = c.direction != Direction::forward;
-  switch (c.operator_class) {
+  // Depthwise convolutions with the channels fastest run as tiles do.
+  if (c.operator_class == OperatorClass::depthwise_channels_last) return 0;
+  switch (channels_first(c.operator_class)) {
     case OperatorClass::convolution:
     case OperatorClass::grouped:
-    case OperatorClass::depthwise_channels_last:
     case OperatorClass::matrix:
     case OperatorClass::column_sum:
+    case OperatorClass::channel_sum:
     case OperatorClass::optimizer_sgd:
     case OperatorClass::optimizer_momentum:
     case OperatorClass::optimizer_adam:
@@ -79,6 +81,8 @@ double parallel_work(const OperatorCase& c) {
     case OperatorClass::depthwise: return depthwise_work(e, c.direction);
     case OperatorClass::batched: return e.product(3);
     case OperatorClass::attention: return e[0] * e[1] * std::ceil(e[2] / kQueryTile);
+    case OperatorClass::grouped_attention:
+      return e[0] * e[1] * std::ceil(e[hardware::grouped::queries] / kQueryTile);
     case OperatorClass::batch_norm_training: return e[1];  // a block, or a few, for each channel
     case OperatorClass::group_norm: return e[0] * e[3];
     case OperatorClass::layer_norm:
@@ -95,29 +99,29 @@ double parallel_work(const OperatorCase& c) {
     case OperatorClass::function:
     case OperatorClass::binary:
     case OperatorClass::copy: return e[0];
+    default: return 0;  // of the other layout
   }
-  return 0;
 }
 
 double cold_bytes(const OperatorCase& c) {
   const Sizes e(c);
   const double all = hardware::work_of(c).bytes();
   const bool backward = c.direction != Direction::forward;
-  switch (c.operator_class) {
+  switch (channels_first(c.operator_class)) {
     case OperatorClass::convolution:
     case OperatorClass::grouped:
-    case OperatorClass::depthwise:
-    case OperatorClass::depthwise_channels_last:
-      return cold_of_product(c, weight_elements(e), e.product(4), all);
+    case OperatorClass::depthwise: return cold_of_product(c, weight_elements(e), e.product(4), all);
     case OperatorClass::matrix: return cold_of_product(c, e[1] * e[2], e[0] * e[2], all);
     case OperatorClass::optimizer_sgd:
     case OperatorClass::optimizer_momentum:
     case OperatorClass::optimizer_adam: return all;
     case OperatorClass::embedding: return all / 2;
     case OperatorClass::attention: return backward ? all / 2 : 0;            // queries, keys, values, result
+    case OperatorClass::grouped_attention: return backward ? all / 2 : all;  // a cache was written long ago
     case OperatorClass::batch_norm_training: return backward ? all / 5 : 0;  // read twice, once from afar
     case OperatorClass::row_sum:
     case OperatorClass::column_sum:
+    case OperatorClass::channel_sum:
     case OperatorClass::global_pool: return 0;
     default: return backward ? all / 3 : 0;  // one of gradient, kept values and result
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimate/profile/kernel_timer.hpp"
+#include "estimate/profile/power_limit.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -17,6 +18,45 @@ std::optional<hardware::DeviceFigure> eager_launch(const Target& target) {
   if (target.curves != nullptr && device.calibration && device.calibration->eager_launch)
     return device.calibration->eager_launch;
   return hardware::DeviceFigure{kEagerLaunch, Provenance::assumed, "as on an H200"};
+}
+
+/// Passes that are alike follow each other: each takes what the host or the device takes, whichever is
+/// slower.
+class RepeatedPasses {
+ public:
+  void add(const program::Launch& launch, Seconds device, Seconds host, Profile& profile, Seconds& host_at) {
+    if (launch.passes != passes_) end(profile, host_at);
+    passes_ = launch.passes;
+    device_ += device;
+    host_ += host;
+  }
+  void end(Profile& profile, Seconds& host_at) {
+    const double more = static_cast<double>(passes_) - 1;
+    profile.seconds += device_ * more;
+    profile.eager += std::max(device_, host_) * more;
+    host_at += host_ * more;
+    device_ = host_ = Seconds();
+  }
+
+ private:
+  std::uint32_t passes_ = 1;
+  Seconds device_, host_;
+};
+
+/// The host hands over a kernel at a time, and the device waits where it is faster.
+void follow_each_other(Profile& profile) {
+  const Seconds per_launch(profile.eager_launch ? profile.eager_launch->value : 0);
+  Seconds host;
+  RepeatedPasses repeated;
+  for (ProfiledKernel& kernel : profile.kernels) {
+    repeated.add(kernel.launch, kernel.seconds, per_launch, profile, host);
+    host += per_launch;
+    kernel.begin = profile.seconds;
+    kernel.eager_begin = std::max(profile.eager, host);
+    profile.seconds += kernel.seconds;
+    profile.eager = kernel.eager_begin + kernel.seconds;
+  }
+  repeated.end(profile, host);
 }
 
 }  // namespace
@@ -41,27 +81,21 @@ Result<Profile> profile(const program::Program& program, const network::Setting&
   KernelTimer timer(target);
   const std::vector<program::Launch> launches = program::launches(program, setting);
   out.kernels.reserve(launches.size());
-  const Seconds per_launch(out.eager_launch ? out.eager_launch->value : 0);
-  Seconds host;
+  out.passes = setting.mode == network::Mode::train ? std::max(setting.accumulate, 1) : 1;
   for (const program::Launch& launch : launches) {
     const hardware::OperatorCase& what = program.kernels[launch.kernel];
     const std::optional<KernelTime> time = timer.time(what);
     if (!time) return fail("{} has no figures for its rate and bandwidth", target.device->name);
-    // The host hands over a kernel at a time, and the device waits where it is faster.
-    host += per_launch;
-    const Seconds eager_begin = std::max(out.eager, host);
     out.kernels.push_back({.launch = launch,
                            .work = hardware::work_of(what),
                            .seconds = time->seconds,
                            .change = time->change,
                            .log_error = time->log_error,
                            .provenance = time->provenance,
-                           .bottleneck = time->bottleneck,
-                           .begin = out.seconds,
-                           .eager_begin = eager_begin});
-    out.seconds += time->seconds;
-    out.eager = eager_begin + time->seconds;
+                           .bottleneck = time->bottleneck});
   }
+  hold_to_power_limit(program, target, out.kernels);
+  follow_each_other(out);
   return out;
 }
 

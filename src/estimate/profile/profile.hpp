@@ -22,8 +22,10 @@ struct ProfiledKernel {
   double log_error = 0;  ///< standard deviation of log(true / predicted)
   Provenance provenance = Provenance::datasheet;
   Bottleneck bottleneck = Bottleneck::memory;
-  Seconds begin = {};                 ///< captured: kernels follow each other
-  Seconds eager_begin = {};           ///< launched by the host one by one
+  Seconds begin = {};        ///< captured: kernels follow each other; of passes alike in the first
+  Seconds eager_begin = {};  ///< launched by the host one by one
+  /// In all passes of the step that run it.
+  [[nodiscard]] Seconds all() const { return seconds * static_cast<double>(launch.passes); }
   [[nodiscard]] Seconds low() const;  ///< 95 %, of its own error alone
   [[nodiscard]] Seconds high() const;
 };
@@ -36,6 +38,7 @@ struct Profile {
   Seconds eager;    ///< as a framework runs it call by call: where launches are slower, they decide
   std::optional<hardware::DeviceFigure> eager_launch = {};  ///< s of the host per kernel; a GPU's
   bool calibrated = false;                                  ///< the device has curves
+  int passes = 1;                                           ///< of a training step
 };
 
 /// Pure. With the curves of a calibration, or by the datasheet and the efficiencies that classes of kernels

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "hardware/operator_place.hpp"
+#include "program/program.hpp"
 
 namespace plimsoll::estimate {
 namespace {
@@ -48,8 +49,9 @@ KernelFormat format_on(const Device& device, const hardware::OperatorCase& c) {
 
 std::optional<Seconds> roofline_seconds(const hardware::OperatorCase& c, const KernelEfficiency& e,
                                         const Device& device) {
-  const std::optional<double> rate =
-      rate_of(device, hardware::is_matrix_product(c.operator_class) ? c.arithmetic : Arithmetic::fp32);
+  const bool multiplies = program::is_stored_product(c);
+  const std::optional<double> rate = rate_of(
+      device, hardware::is_matrix_product(c.operator_class) || multiplies ? c.arithmetic : Arithmetic::fp32);
   if (!rate || !device.memory_bandwidth) return std::nullopt;
   const hardware::OperatorWork work = hardware::work_of(c);
   const bool gpu = device.kind == hardware::DeviceKind::gpu;

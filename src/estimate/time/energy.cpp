@@ -19,6 +19,9 @@ using hardware::ceiling_named;
 // Power over idle grows with the share of a ceiling that is reached, to this exponent. From the power that
 // three trainings drew on an H200, at 13 to 54 % of SM activity (docs/time.md).
 constexpr double kExponent = 0.45;
+// A kernel that streams two-byte values computes twice as often per byte as a triad of floats: sums of bf16
+// values drew 453 W over idle on an H200, the triad 334 W at the same rate (bench/device/power_limit.py).
+constexpr double kHalfStream = 1.36;
 
 // Standard deviation of log(power true / predicted), where the time is right: of networks on the H200 by its
 // calibration, and where a board's limit stands for all that it draws (docs/time.md).
@@ -94,6 +97,8 @@ double EnergyMeter::joules_of(const hardware::OperatorWork& work, Arithmetic ari
   if (busy <= 0) return *idle_ * seconds;
   const Load& units = on_vector_units(arithmetic) ? vector_ : matrix_;
   double watts = memory_.power_at(work.bytes() / busy);
+  if (work.macs == 0 && (arithmetic == Arithmetic::bf16 || arithmetic == Arithmetic::fp16))
+    watts *= kHalfStream;
   if (const auto rate = product_rate(arithmetic))
     watts += Load{units.watts, *rate}.power_at(work.flops_at_peak() / busy);
   if (most_) watts = std::min(watts, *most_ - *idle_);
@@ -101,11 +106,15 @@ double EnergyMeter::joules_of(const hardware::OperatorWork& work, Arithmetic ari
 }
 
 void EnergyMeter::add(const hardware::OperatorWork& work, Arithmetic arithmetic, Seconds seconds,
-                      Seconds waiting) {
+                      Seconds waiting, double times) {
   if (!idle_ || seconds <= Seconds()) return;
   const double idle = (waiting + kernel_gap(device_)).value();
-  joules_ += joules_of(work, arithmetic, seconds.value(), idle);
-  longer_joules_ += joules_of(work, arithmetic, kLonger * seconds.value(), kLonger * idle);
+  joules_ += times * joules_of(work, arithmetic, seconds.value(), idle);
+  longer_joules_ += times * joules_of(work, arithmetic, kLonger * seconds.value(), kLonger * idle);
+}
+
+std::optional<Watts> EnergyMeter::idle() const {
+  return idle_ ? std::optional(Watts(*idle_)) : std::nullopt;
 }
 
 std::optional<EnergyEstimate> EnergyMeter::estimate(Seconds seconds, Seconds high) const {

@@ -19,9 +19,12 @@ struct EnergyEstimate {
 class EnergyMeter {
  public:
   EnergyMeter(const hardware::Device& device, bool calibrated);
-  /// `waiting`: of the seconds, those in which the device does nothing but wait for the kernel's code.
+  /// `waiting`: of the seconds, those in which the device does nothing but wait for the kernel's code;
+  /// `times`: that it runs.
   void add(const hardware::OperatorWork& work, hardware::Arithmetic arithmetic, Seconds seconds,
-           Seconds waiting = {});
+           Seconds waiting = {}, double times = 1);
+  /// What the device draws while it waits; nothing where no figure tells it.
+  [[nodiscard]] std::optional<Watts> idle() const;
   /// Of all kernels so far, which take `seconds` in all and at most `high`, with 95 %: what is not known of
   /// the power comes on top. Nothing where the device has figures for neither.
   [[nodiscard]] std::optional<EnergyEstimate> estimate(Seconds seconds, Seconds high) const;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "estimate/profile/roofline.hpp"
+#include "estimate/time/communication.hpp"
 #include "estimate/time/energy.hpp"
 #include "hardware/ceilings.hpp"
 #include "hardware/operator_place.hpp"
@@ -33,10 +34,10 @@ struct Sum {
   std::array<double, kBottlenecks> by_bottleneck{};
 
   void add(const ProfiledKernel& kernel) {
-    const double s = kernel.seconds.value();
+    const double s = kernel.all().value();
     seconds += s;
     variance += std::pow(s * kernel.log_error, 2);
-    if (s < kShortKernel) in_short += s;
+    if (kernel.seconds.value() < kShortKernel) in_short += s;
     if (kernel.provenance != Provenance::calibrated) by_datasheet += s;
     by_bottleneck[static_cast<std::size_t>(kernel.bottleneck)] += s;
   }
@@ -116,12 +117,37 @@ void finish_layers(Layers layers, bool calibrated, const hardware::Device& devic
 void set_provenance(const Program& program, const Sum& all, bool calibrated, TimeEstimate& out) {
   constexpr double kWorthSaying = 0.01;
   if (calibrated && all.by_datasheet < all.seconds / 2) out.provenance = Provenance::calibrated;
+  out.stored_formats = program.stored_formats;
   if (!program.unruled.empty())
     out.notes.push_back(fmt::format("{}: timed by the work that is counted, since no kernel is known for it",
                                     fmt::join(program.unruled, ", ")));
   if (calibrated && all.by_datasheet > kWorthSaying * all.seconds)
     out.notes.push_back(fmt::format("{:.0f} % of the time is of kernels that the calibration does not have",
                                     100 * all.by_datasheet / all.seconds));
+}
+
+/// Products in a format for which the device has no units, or for which frameworks have no kernels.
+void note_formats(const Program& program, const Profile& profile, const hardware::Device& device,
+                  TimeEstimate& out) {
+  std::array<bool, hardware::kArithmetics> said{};
+  for (const ProfiledKernel& kernel : profile.kernels) {
+    const OperatorCase& what = program.kernels[kernel.launch.kernel];
+    bool& known = said[static_cast<std::size_t>(what.arithmetic)];
+    if (known || !is_product(what.operator_class)) continue;
+    known = true;
+    const std::string_view format = hardware::name(what.arithmetic);
+    const bool half = what.arithmetic == hardware::Arithmetic::bf16 ||
+                      what.arithmetic == hardware::Arithmetic::fp16 ||
+                      what.arithmetic == hardware::Arithmetic::int8;
+    if (half && !device.peak_of(what.arithmetic))
+      out.notes.push_back(fmt::format(
+          "{} has no units for {}: timed at the rate of the next wider format that it has, in which such "
+          "products are computed there",
+          device.name, format));
+    else if (what.arithmetic == hardware::Arithmetic::int8)
+      out.notes.emplace_back(
+          "int8: by the datasheet's rate; PyTorch runs no whole network so, and nobody has timed one here");
+  }
 }
 
 }  // namespace
@@ -132,6 +158,7 @@ TimeEstimate estimate_time(const Program& program, const Profile& profile, const
   out.seconds = profile.seconds;
   out.eager = profile.eager;
   out.eager_launch = profile.eager_launch;
+  out.passes = profile.passes;
   EnergyMeter energy(device, profile.calibrated);
   Layers layers;
   Sum all;
@@ -140,26 +167,28 @@ TimeEstimate estimate_time(const Program& program, const Profile& profile, const
   for (const ProfiledKernel& kernel : profile.kernels) {
     const OperatorCase& what = program.kernels[kernel.launch.kernel];
     auto& [layer, sum] = layers.of(kernel.launch);
-    (kernel.launch.phase == Phase::backward ? layer.backward : layer.forward) += kernel.seconds;
-    layer.flops += kernel.work.flops;
-    layer.bytes += kernel.work.bytes();
-    layer.read += Seconds(kernel.work.bytes_read / bandwidth);
-    layer.write += Seconds(kernel.work.bytes_written / bandwidth);
-    ++layer.kernels;
+    const auto times = static_cast<double>(kernel.launch.passes);
+    (kernel.launch.phase == Phase::backward ? layer.backward : layer.forward) += kernel.all();
+    layer.flops += times * kernel.work.flops;
+    layer.bytes += times * kernel.work.bytes();
+    layer.read += Seconds(times * kernel.work.bytes_read / bandwidth);
+    layer.write += Seconds(times * kernel.work.bytes_written / bandwidth);
+    layer.kernels += kernel.launch.passes;
     if (const auto rate = rate_of(device, what.arithmetic)) {
-      const Seconds at_peak(kernel.work.flops_at_peak() / *rate);
+      const Seconds at_peak(times * kernel.work.flops_at_peak() / *rate);
       layer.compute += at_peak;
-      if (is_product(what.operator_class)) products_at_peak += at_peak;
+      if (is_product(what.operator_class) || program::is_stored_product(what)) products_at_peak += at_peak;
     }
     sum.add(kernel);
     all.add(kernel);
     Seconds& part = kernel.launch.phase == Phase::forward    ? out.forward
                     : kernel.launch.phase == Phase::backward ? out.backward
                                                              : out.optimizer;
-    part += kernel.seconds;
-    out.flops += kernel.work.flops;
-    out.bytes += kernel.work.bytes();
-    energy.add(kernel.work, what.arithmetic, kernel.seconds, kernel.change);
+    part += kernel.all();
+    if (kernel.launch.recomputed) out.recomputed += kernel.all();
+    out.flops += times * kernel.work.flops;
+    out.bytes += times * kernel.work.bytes();
+    energy.add(kernel.work, what.arithmetic, kernel.seconds, kernel.change, times);
   }
   finish_layers(std::move(layers), profile.calibrated, device, out);
   all.set_interval(profile.calibrated, out.low, out.high);
@@ -172,6 +201,7 @@ TimeEstimate estimate_time(const Program& program, const Profile& profile, const
   if (products_at_peak > Seconds()) out.share_of_peak = products_at_peak / out.seconds;
   out.load = load_time(program, device);
   set_provenance(program, all, profile.calibrated, out);
+  note_formats(program, profile, device, out);
   return out;
 }
 
@@ -179,7 +209,7 @@ Result<TimeEstimate> estimate_time(const Program& program, const network::Settin
                                    const Target& target) {
   const Result<Profile> profiled = profile(program, setting, target);
   PLIMSOLL_TRY(profiled);
-  return estimate_time(program, *profiled, target);
+  return with_communication(estimate_time(program, *profiled, target), program, setting, *target.device);
 }
 
 }  // namespace plimsoll::estimate

@@ -52,6 +52,25 @@ Result<TimeEstimate> timed(const Built& net, network::Mode mode, const hardware:
                  {&device, curves});
 }
 
+TEST(EstimateTime, ProductsInWholeNumbersAreNotTimedAsThoseOfFloats) {
+  hardware::Device device = gpu();
+  device.peak[static_cast<std::size_t>(Arithmetic::int8)] = figure(4e14);
+  device.calibration.emplace();
+  const OperatorCase floats{
+      .operator_class = OperatorClass::matrix, .arithmetic = Arithmetic::fp32, .extents = {64, 512, 256, 0}};
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{64}, std::int64_t{4096}}) {
+    OperatorCase point = floats;
+    point.extents[0] = rows;
+    device.calibration->points.push_back({.what = point, .seconds = 1});  // far too long
+  }
+  const hardware::OperatorCurves curves(device.calibration->points);
+  const Built net = built(two_layers);
+  const auto time =
+      time_of(net.network, net.shapes, {.precision = network::Precision::int8}, {&device, &curves});
+  ASSERT_TRUE(time) << time.error().text();
+  EXPECT_LT(time->seconds.value(), 1e-3);
+}
+
 TEST(EstimateTime, LayersAddUpToThePass) {
   const auto time = timed(built(two_layers), network::Mode::infer, gpu());
   ASSERT_TRUE(time) << time.error().text();

@@ -278,7 +278,7 @@ constexpr OperatorInfo kFusedOperators[] = {
     microsoft("MatMulIntegerToFloat", 4, 7, 1, matmul_to_float),
     microsoft("MatMulNBits", 3, 6, 1, packed_matmul),
     microsoft("MaxpoolWithMask", 2, 2, 1, masked_pool),
-    microsoft("MoE", 3, 8, 1, like_first),
+    microsoft("MoE", 3, 8, 1, fused_experts),
     microsoft("MulInteger", 1, 4, 1, integer_product),
     microsoft("MultiHeadAttention", 1, 10, 4, fused_multi_head),
     microsoft("NGramRepeatBlock", 2, 2, 1, like_second),

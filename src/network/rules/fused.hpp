@@ -17,6 +17,9 @@ namespace plimsoll::network {
 [[nodiscard]] Status fused_position_bias(InferenceContext& c);        // RelativePositionBias
 [[nodiscard]] Status fused_gated_position_bias(InferenceContext& c);  // GatedRelativePositionBias
 
+// fused_experts.cpp
+[[nodiscard]] Status fused_experts(InferenceContext& c);  // MoE
+
 // fused_movement.cpp
 [[nodiscard]] Status fused_remove_padding(InferenceContext& c);
 [[nodiscard]] Status fused_restore_padding(InferenceContext& c);

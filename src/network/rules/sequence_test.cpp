@@ -72,6 +72,21 @@ TEST(Attention, GivesValuesAndStates) {
   }));
 }
 
+TEST(Experts, GiveRowsLikeTheirs) {
+  check(std::to_array<OneOperator>({
+      {"com.microsoft:MoE@1", "2x5x8 10x4 4x24x8 - 4x8x12", "k=2", "2x5x8"},
+      {"com.microsoft:MoE@1", "10x8 10x4 4x8x12 - 4x12x8 - 4x8x12", "k=2", "10x8"},
+      {"com.microsoft:MoE@1", "? ? ?", "k=2", "?"},
+      {"com.microsoft:MoE@1", "2x5x8 10x4 4x24x8 - 4x8x12", "k=5", "error: 5 of 4 experts cannot be chosen"},
+      {"com.microsoft:MoE@1", "2x5x8 10x4 4x24x8 - 4x8x12", "k=0", "error: k is 0"},
+      {"com.microsoft:MoE@1", "2x5x8 10x4 3x24x8 - 4x8x12", "k=2",
+       "error: input 2 has the weights of 3 experts; the router knows 4"},
+      {"com.microsoft:MoE@1", "2x5x8 10x4 4x24x7 - 4x8x12", "k=2",
+       "error: input 2 has the shape 4x24x7; none of it is the rows' width 8"},
+      {"com.microsoft:MoE@1", "8 10x4 4x24x8 - 4x8x12", "k=2", "error: the rows have the shape 8"},
+  }));
+}
+
 TEST(Quantization, TakesTypesFromZeroPointsAndScales) {
   check(std::to_array<OneOperator>({
       {"QuantizeLinear", "2x3 scalar", "", "uint8 2x3"},

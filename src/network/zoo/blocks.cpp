@@ -118,6 +118,11 @@ TensorId Blocks::activate(std::string_view name, TensorId x, Activation activati
     case Activation::hard_sigmoid: return add("HardSigmoid", name, {x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}});
     case Activation::gelu: return add("Gelu", name, {x});
     case Activation::gelu_tanh: return gelu_tanh(std::string(name), x);
+    case Activation::gelu_tanh_kernel: return add("Gelu", name, {x}, {{"approximate", "tanh"}});
+    case Activation::quick_gelu: {
+      const TensorId scaled = add("Mul", fmt::format("{}.scale", name), {x, real(1.702)});
+      return add("Mul", name, {x, add("Sigmoid", fmt::format("{}.sigmoid", name), {scaled})});
+    }
     case Activation::tanh: return add("Tanh", name, {x});
   }
   std::unreachable();

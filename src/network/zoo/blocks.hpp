@@ -71,7 +71,9 @@ enum class Activation : std::uint8_t {
   sigmoid,
   hard_sigmoid,
   gelu,
-  gelu_tanh,
+  gelu_tanh,         ///< written out, as Hugging Face's gelu_new computes it
+  gelu_tanh_kernel,  ///< one kernel, PyTorch's approximate="tanh"
+  quick_gelu,        ///< x sigmoid(1.702 x)
   tanh
 };
 

@@ -5,7 +5,12 @@
 namespace plimsoll::serve {
 
 Workers::Workers(unsigned threads, std::size_t most_waiting) : most_waiting_(most_waiting) {
-  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    stop();  // those that have started would wait for ever
+    throw;
+  }
 }
 
 Workers::~Workers() {
