@@ -1,5 +1,6 @@
 #include "serve/http/peer_owner.hpp"
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -44,8 +46,24 @@ std::string ask_kernel(int netlink, std::string_view request) {
   return answer;
 }
 
-std::string read_table(bool ip6) {
-  return read_file(ip6 ? "/proc/net/tcp6" : "/proc/net/tcp", kLargestTable).value_or("");
+/// /proc/net/tcp or tcp6, open from the start: a server that has no descriptor left still knows its own user.
+FileDescriptor open_table(const char* path) {
+  return FileDescriptor(::open(path, O_RDONLY | O_CLOEXEC));
+}
+
+/// From its beginning; empty where it is not there, cannot be read or is too large.
+std::string read_table(const FileDescriptor& table) {
+  std::string text;
+  std::array<char, std::size_t{16} << 10> chunk;  // filled by pread
+  while (text.size() <= kLargestTable) {
+    const ssize_t count =
+        ::pread(table.get(), chunk.data(), chunk.size(), static_cast<off_t>(text.size()));
+    if (count == 0) return text;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  }
+  return {};
 }
 
 /// Nothing where every user has a number here.
@@ -88,14 +106,16 @@ std::optional<Endpoint> end_of(int socket, AddressCall which) {
 }  // namespace
 
 SocketTables SocketTables::of_this_machine() {
-  // Shared, as a function that can be copied must not own a descriptor alone.
+  // Shared, as functions that can be copied must not own a descriptor alone.
   const auto netlink = std::make_shared<FileDescriptor>(
       ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG));
+  const auto ip4 = std::make_shared<FileDescriptor>(open_table("/proc/net/tcp"));
+  const auto ip6 = std::make_shared<FileDescriptor>(open_table("/proc/net/tcp6"));
   return {.diag =
               [netlink](std::string_view request) {
                 return *netlink ? ask_kernel(netlink->get(), request) : std::string();
               },
-          .text = read_table,
+          .text = [ip4, ip6](bool of_ip6) { return read_table(of_ip6 ? *ip6 : *ip4); },
           .unmapped = number_of_unmapped()};
 }
 
