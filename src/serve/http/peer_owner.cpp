@@ -56,8 +56,7 @@ std::string read_table(const FileDescriptor& table) {
   std::string text;
   std::array<char, std::size_t{16} << 10> chunk;  // filled by pread
   while (text.size() <= kLargestTable) {
-    const ssize_t count =
-        ::pread(table.get(), chunk.data(), chunk.size(), static_cast<off_t>(text.size()));
+    const ssize_t count = ::pread(table.get(), chunk.data(), chunk.size(), static_cast<off_t>(text.size()));
     if (count == 0) return text;
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) break;
