@@ -30,6 +30,7 @@ struct Command {
 
 void add_inspect(CommandLine& app, Invocation& invocation);
 void add_estimate(CommandLine& app, Invocation& invocation);
+void add_beside(CommandLine& app, Invocation& invocation);
 void add_measure(CommandLine& app, Invocation& invocation);
 void add_choose(CommandLine& app, Invocation& invocation);
 void add_cost(CommandLine& app, Invocation& invocation);

@@ -18,6 +18,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"weigh", add_weigh},
     {"estimate", add_estimate},
+    {"beside", add_beside},
     {"measure", add_measure},
     {"probe", add_probe},
     {"choose", add_choose},

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "command.hpp"
+#include "json_output.hpp"
+#include "report/beside_report.hpp"
+#include "setting_options.hpp"
+#include "share/choice.hpp"
+#include "workload_source.hpp"
+
+namespace plimsoll {
+namespace {
+
+constexpr std::size_t kMostFile = std::size_t{4} << 20;
+
+struct BesideOptions {
+  std::vector<std::string> workloads;
+  std::string file;
+  std::vector<std::string> devices;
+  std::string calibration;
+  std::string sharing;
+  share::Goal goal = share::Goal::fairness;
+  std::vector<std::string> keep;
+  std::int64_t cores = 0;
+  bool json = false;
+};
+
+Result<std::vector<WorkloadRequest>> requests_of(const BesideOptions& options) {
+  std::vector<WorkloadRequest> out;
+  if (!options.file.empty()) {
+    const auto text = read_file(options.file, kMostFile);
+    PLIMSOLL_TRY(text);
+    auto read = read_workloads(*text, options.file);
+    PLIMSOLL_TRY(read);
+    out = *std::move(read);
+  }
+  for (const std::string& text : options.workloads) {
+    auto read = read_workload(text);
+    PLIMSOLL_TRY(read);
+    out.push_back(*std::move(read));
+  }
+  if (out.empty())
+    return std::unexpected(Error{"there is no workload", "",
+                                 "for example: plimsoll beside resnet50,mode=train,batch=32 gpt2,captured=true"});
+  return out;
+}
+
+Result<std::vector<share::Keep>> keeps_of(const BesideOptions& options, const std::vector<WorkloadRequest>& all) {
+  std::vector<share::Keep> out;
+  for (const std::string& text : options.keep) {
+    const std::size_t equals = text.find_last_of('=');
+    char* end = nullptr;
+    const double speed = equals == std::string::npos ? 0 : std::strtod(text.c_str() + equals + 1, &end);
+    const bool number = end != nullptr && *end == '\0' && speed > 0 && speed <= 1;
+    const auto found = std::ranges::find(all, text.substr(0, equals), &WorkloadRequest::name);
+    if (!number || found == all.end())
+      return std::unexpected(Error{fmt::format("'{}' is no NAME=SHARE", printable(text, 60)), "--keep",
+                                   fmt::format("the name of a workload ({}, …) and a share up to 1: "
+                                               "name it in the workload, as in resnet50,name=web",
+                                               printable(all.front().name, 40))});
+    out.push_back({static_cast<std::size_t>(found - all.begin()), speed});
+  }
+  return out;
+}
+
+Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
+  const auto requests = requests_of(options);
+  PLIMSOLL_TRY(requests);
+  const auto keeps = keeps_of(options, *requests);
+  PLIMSOLL_TRY(keeps);
+  const auto targets = estimate_targets(options.devices, options.calibration);
+  PLIMSOLL_TRY(targets);
+  if (targets->size() != 1) return fail("workloads are put beside each other on one device");
+  const EstimateTarget& on = targets->front();
+  const hardware::Device& device = on.device();
+
+  report::BesideReport report{.device = device.name};
+  std::vector<PlacedWorkload> placed;
+  for (const WorkloadRequest& request : *requests) {
+    auto workload = place_workload(request, on);
+    PLIMSOLL_TRY(workload);
+    report.workloads.push_back({workload->workload.name, workload->workload.step, workload->minimum,
+                                workload->workload.measured});
+    report.minimum += workload->minimum;
+    placed.push_back(*std::move(workload));
+  }
+  if (device.usable_memory || device.memory)
+    report.capacity = Bytes::rounded((device.usable_memory ? device.usable_memory : device.memory)->value);
+  std::vector<const share::Workload*> workloads;
+  for (const PlacedWorkload& p : placed) workloads.push_back(&p.workload);
+
+  const share::SharingFigures figures = share::sharing_figures(device);
+  const share::Host host{options.cores > 0 ? std::optional(static_cast<int>(options.cores)) : std::nullopt};
+  bool kept = true;
+  if (!options.sharing.empty()) {
+    const auto sharing = share::read_sharing(options.sharing, workloads.size());
+    PLIMSOLL_TRY(sharing);
+    auto way = share::beside(workloads, device, *sharing, figures, host);
+    PLIMSOLL_TRY(way);
+    kept = share::keeps(*way, *keeps);
+    report.ways.push_back(*std::move(way));
+  } else {
+    auto choice = share::choose(workloads, device, figures, host, options.goal, *keeps);
+    PLIMSOLL_TRY(choice);
+    kept = choice->kept;
+    report.why = choice->why;
+    report.ways = std::move(choice->ways);
+  }
+  if (options.json)
+    print_json(report::beside_json(report));
+  else
+    fmt::print("{}", report::beside_text(report, style));
+  return report.fits().value_or(true) && kept ? 0 : 1;
+}
+
+}  // namespace
+
+void add_beside(CommandLine& app, Invocation& invocation) {
+  auto options = std::make_shared<BesideOptions>();
+  CommandLine* command =
+      app.add_subcommand("beside", "What several on one GPU do to each other, before it happens: speeds and why");
+  command->add_option("workloads", options->workloads, "MODEL,KEY=VALUE,…: mode, batch, seq, precision, optimizer, captured")
+      ->option_text("WORKLOAD…");
+  command->add_option("--workloads", options->file, "A list of workloads in JSON")->option_text("FILE");
+  add_devices_option(*command, options->devices, "Id from `plimsoll devices`, `this` (default), or a device file");
+  command->add_option("--sharing", options->sharing,
+                      "naive, mps, mps:75,25 (percent of the SMs), mig:3g.71gb,4g.71gb; without it all are compared")
+      ->option_text("WAY");
+  static const std::map<std::string, share::Goal> kGoals = {{"throughput", share::Goal::throughput},
+                                                            {"fairness", share::Goal::fairness},
+                                                            {"latency", share::Goal::latency},
+                                                            {"energy", share::Goal::energy}};
+  command->add_choice("--for", options->goal, kGoals, "What counts: fairness (default: the slowest), throughput, latency, energy")
+      ->option_text("GOAL");
+  command->add_option("--keep", options->keep, "NAME=0.8: this one keeps at least so much of its speed")->option_text("NAME=SHARE");
+  command->add_option("--cores", options->cores, "Cores of the host, where there are few")->in_range(1, 4096)->option_text("N");
+  command
+      ->add_option("--calibration", options->calibration,
+                   "Take the calibration of this device file; `none`: use the datasheet alone")
+      ->option_text("FILE");
+  command->add_flag("--json", options->json, "Print one JSON document");
+  command->footer(
+      "Examples:\n"
+      "  plimsoll beside resnet50,mode=train,batch=32 gpt2,mode=train,batch=8,seq=512 --device h200\n"
+      "  plimsoll beside vgg16,mode=train,batch=32 resnet50,captured=true --device h200 --sharing mps:75,25\n"
+      "  plimsoll beside resnet50,captured=true --device h200 --sharing mps\n"
+      "Exit code 1: they do not fit together, or one keeps less than it should.");
+  command->callback([options, &invocation] {
+    invocation.run = [options, style = output_style(invocation)] { return run(*options, style); };
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "estimate_target.hpp"
+#include "network/setting.hpp"
+#include "share/workload.hpp"
+
+namespace plimsoll {
+
+/// A workload as a person gives it.
+struct WorkloadRequest {
+  std::string name;
+  std::string model;
+  network::Setting setting = {};
+  std::optional<share::Alone> alone = {};  ///< what was measured of it
+  double arrivals = 0;                     ///< requests per second; 0: it goes on as fast as it can
+};
+
+/// "resnet50,mode=train,batch=32,precision=amp-bf16": MODEL, then what it is run with.
+[[nodiscard]] Result<WorkloadRequest> read_workload(std::string_view text);
+/// A list of such in JSON; `name` says where it comes from.
+[[nodiscard]] Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json, const std::string& name);
+
+/// A workload on a device, ready to be put beside others.
+struct PlacedWorkload {
+  share::Workload workload;
+  std::string label;   ///< of the model
+  Bytes minimum;       ///< on the device, with which it runs
+  std::optional<Bytes> high = {};
+};
+[[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const EstimateTarget& target);
+
+}  // namespace plimsoll

@@ -1,0 +1,164 @@
+#include "report/beside_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "report/paragraph.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct NamedCause {
+  std::string_view key, words;
+  double share;
+};
+
+std::vector<NamedCause> named(const share::Causes& c) {
+  return {{"waits", "waits for the others' blocks", c.waits}, {"bandwidth", "bandwidth and caches", c.bandwidth},
+          {"slices", "turns of the others", c.slices},        {"fewer_sms", "fewer SMs", c.fewer_sms},
+          {"mps", "MPS itself", c.mps},                       {"host", "cores of the host", c.host},
+          {"power", "power", c.power}};
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", 100 * share);
+}
+
+Table members_table(const BesideReport& report, const share::Beside& way) {
+  using enum Importance;
+  Table table{{{"Workload", Align::left, true, always},
+               {"Alone", Align::right, false, telling},
+               {"Beside", Align::right, false, always},
+               {"Speed", Align::right, false, always},
+               {"95 %", Align::right, false, telling},
+               {"Needs", Align::right},
+               {"A step is longer by", Align::left, false, telling, true}},
+              {}};
+  for (std::size_t i = 0; i < report.workloads.size(); ++i) {
+    const SharingWorkload& workload = report.workloads[i];
+    const share::Member& member = way.members[i];
+    const double alone = 1 / workload.alone.value();
+    table.rows.push_back({printable(workload.name), fmt::format("{:.4g}/s", alone),
+                          fmt::format("{:.4g}/s", alone * member.speed), fmt::format("{:.2f}", member.speed),
+                          fmt::format("{:.2f}–{:.2f}", member.low, member.high), text(workload.minimum),
+                          cause_words(member.causes)});
+  }
+  return table;
+}
+
+Table ways_table(const BesideReport& report) {
+  using enum Importance;
+  Table table{{{"Sharing", Align::left, false, always},
+               {"Slowest", Align::right, false, always},
+               {"Combined", Align::right, false, always},
+               {"Power", Align::right, false, telling},
+               {"Energy", Align::right, false, telling},
+               {"Speeds", Align::left, false, ordinary, true}},
+              {}};
+  for (const share::Beside& way : report.ways) {
+    std::string speeds;
+    for (const share::Member& member : way.members)
+      speeds += fmt::format("{}{:.2f}", speeds.empty() ? "" : ", ", member.speed);
+    table.rows.push_back({share::text(way.sharing), fmt::format("{:.2f}", way.slowest()),
+                          fmt::format("{:.2f}", way.combined), way.watts ? text(*way.watts) : "unknown",
+                          way.energy_ratio ? percent(*way.energy_ratio) : "unknown", speeds});
+  }
+  return table;
+}
+
+std::string summary(const BesideReport& report, const share::Beside& way, const TextStyle& style) {
+  std::string out = hanging("together  ",
+                            fmt::format("{:.2f} times what one alone does{}", way.combined,
+                                        way.watts ? fmt::format(", at {}", text(*way.watts)) : ""),
+                            style);
+  if (way.energy_ratio)
+    out += hanging("energy    ",
+                   fmt::format("{} of the joules of one after the other", percent(*way.energy_ratio)), style);
+  const std::optional<bool> fits = report.fits();
+  out += hanging("memory    ",
+                 fmt::format("{} at least for all together{}", text(report.minimum),
+                             !report.capacity ? ""
+                             : *fits          ? fmt::format(" of {}: fits", text(*report.capacity))
+                                              : fmt::format(" of {}: does not fit", text(*report.capacity))),
+                 style);
+  if (way.provenance == Provenance::assumed)
+    out += hanging("note      ",
+                   "what turns, launches and caches cost on this GPU nobody measured: taken from an H200", style);
+  return out;
+}
+
+}  // namespace
+
+std::optional<bool> BesideReport::fits() const {
+  return capacity ? std::optional(minimum <= *capacity) : std::nullopt;
+}
+
+std::string cause_words(const share::Causes& causes) {
+  std::vector<NamedCause> all = named(causes);
+  std::ranges::stable_sort(all, std::greater(), &NamedCause::share);
+  std::string out;
+  for (const NamedCause& cause : all)
+    if (cause.share >= 0.005)
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", cause.words, percent(cause.share));
+  return out.empty() ? "nothing" : out;
+}
+
+std::string beside_text(const BesideReport& report, const TextStyle& style) {
+  const share::Beside& way = report.ways.front();
+  std::string out = fmt::format("{}\n\n", bold(fmt::format("{} on {}, {}",
+                                                          report.workloads.size() == 1 ? "One workload"
+                                                                                       : fmt::format("{} workloads", report.workloads.size()),
+                                                          printable(report.device), share::text(way.sharing)),
+                                              style));
+  if (report.why) out += paragraph(*report.why, style) + "\n";
+  out += to_text(members_table(report, way), style) + "\n" + summary(report, way, style);
+  if (report.ways.size() > 1) out += "\n" + to_text(ways_table(report), style);
+  return out;
+}
+
+Json beside_json(const BesideReport& report) {
+  const auto way_json = [&](const share::Beside& way) {
+    Json members = Json::array();
+    for (std::size_t i = 0; i < way.members.size(); ++i) {
+      const share::Member& member = way.members[i];
+      const SharingWorkload& workload = report.workloads[i];
+      Json causes = Json::object();
+      for (const NamedCause& cause : named(member.causes)) causes[std::string(cause.key)] = cause.share;
+      members.push_back({{"name", workload.name},
+                         {"speed", member.speed},
+                         {"low", member.low},
+                         {"high", member.high},
+                         {"alone_seconds", workload.alone.value()},
+                         {"seconds", workload.alone.value() / member.speed},
+                         {"measured", workload.measured},
+                         {"causes", std::move(causes)},
+                         {"memory", {{"minimum_device_bytes", workload.minimum.count()}}}});
+    }
+    Json out;
+    out["sharing"] = share::text(way.sharing);
+    out["workloads"] = std::move(members);
+    out["combined"] = way.combined;
+    out["slowest"] = way.slowest();
+    out["watts"] = way.watts ? Json(way.watts->value()) : Json(nullptr);
+    out["energy_ratio"] = way.energy_ratio ? Json(*way.energy_ratio) : Json(nullptr);
+    out["provenance"] = name(way.provenance);
+    return out;
+  };
+  Json out = way_json(report.ways.front());
+  out["device"] = report.device;
+  out["memory"] = {{"minimum_device_bytes", report.minimum.count()}, {"fits", nullptr}};
+  if (const auto fits = report.fits()) out["memory"]["fits"] = *fits;
+  out["why"] = report.why ? Json(*report.why) : Json(nullptr);
+  Json others = Json::array();
+  for (std::size_t i = 1; i < report.ways.size(); ++i) others.push_back(way_json(report.ways[i]));
+  out["others"] = std::move(others);
+  return out;
+}
+
+}  // namespace plimsoll::report

@@ -1,0 +1,208 @@
+#include "share/beside.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/ceilings.hpp"
+#include "share/mig.hpp"
+#include "share/simulation.hpp"
+
+namespace plimsoll::share {
+namespace {
+
+constexpr double kNormal95 = 1.96;
+// Standard deviation of log(true / predicted) of a speed where the workloads were measured alone; of those that
+// wait for their host, whose speed changes from minute to minute (docs/beside.md).
+constexpr double kTurnsError = 0.055, kTogetherError = 0.105, kCapError = 0.075, kMpsAloneError = 0.03,
+                 kMigError = 0.12, kHostError = 0.09;
+constexpr double kAssumedError = 0.15;  // of figures that were measured on another device
+// Idle, as a share of the board's limit, where nobody measured it.
+constexpr double kIdleShare = 0.17;
+// Clocks fall less than the power that is asked for goes beyond the limit.
+constexpr double kPowerExponent = 0.5;
+// The hardware gives SMs out in pairs.
+constexpr double kSmStep = 2;
+
+double idle_watts(const hardware::Device& device) {
+  if (device.calibration)
+    if (const hardware::Ceiling* idle = hardware::ceiling_named(device.calibration->ceilings, "idle-power"))
+      return idle->figure.value;
+  return device.power ? kIdleShare * device.power->value : 0;
+}
+
+/// What a cap comes to, of one.
+Result<double> granted(double cap, const hardware::Device& device) {
+  const double all = device.multiprocessors->value;
+  const double sms = cap >= 1 ? all : std::floor(cap * all / kSmStep) * kSmStep;
+  if (sms < kSmStep)
+    return std::unexpected(Error{fmt::format("{:g} % of the {} SMs of {} are less than the two that a cap gives out",
+                                             100 * cap, all, device.name),
+                                 "--sharing", "a larger percentage"});
+  return sms / all;
+}
+
+/// A group as it is simulated, and what each loses before anybody else comes.
+struct Table {
+  std::vector<std::vector<Kernel>> kernels;
+  std::vector<Player> players;
+  std::vector<Causes> causes;
+};
+
+Result<Table> lay(std::span<const Workload* const> workloads, const hardware::Device& device, const Sharing& sharing,
+                  const SharingFigures& figures, double host_factor) {
+  Table out;
+  out.kernels.resize(workloads.size());
+  const bool mps = sharing.way == Way::mps, several = workloads.size() > 1;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    const Workload& workload = *workloads[i];
+    double cap = 1;
+    if (!sharing.caps.empty()) {
+      const auto share = granted(sharing.caps[i], device);
+      PLIMSOLL_TRY(share);
+      cap = *share;
+    }
+    out.kernels[i] = cap < 1 ? confined(workload.kernels, cap, 1, figures) : workload.kernels;
+    if (mps)
+      for (Kernel& kernel : out.kernels[i]) kernel.seconds *= static_cast<float>(1 + figures.client_run);
+    const double host = workload.host.value() * host_factor * (mps ? 1 + figures.client_host : 1);
+    const double launch = mps ? figures.client_launch + (several ? figures.crowded_launch : 0) : 0;
+    Player player{.kernels = &out.kernels[i], .step = workload.step.value(), .launch = launch, .cap = cap,
+                  .steps_per_wait = workload.steps_per_wait};
+    player.host = host / static_cast<double>(workload.kernels.size());
+    // What is lost in any company.
+    const Seconds alone = step_of(workload, workload.kernels, 0, 1);
+    const auto more = [&](const std::vector<Kernel>& kernels, double before_each, double factor) {
+      return step_of(workload, kernels, before_each, factor) / alone - 1;
+    };
+    Causes causes;
+    causes.host = more(workload.kernels, 0, host_factor);
+    causes.fewer_sms = cap < 1 ? more(confined(workload.kernels, cap, 1, figures), 0, 1) : 0;
+    if (mps)
+      causes.mps = std::max(0.0, more(out.kernels[i], figures.client_launch, host_factor * (1 + figures.client_host)) -
+                                     causes.fewer_sms - causes.host);
+    out.players.push_back(player);
+    out.causes.push_back(causes);
+  }
+  return out;
+}
+
+/// What the simulation says of a group, as speeds and causes.
+void fold(const Table& table, std::span<const Workload* const> workloads, const std::vector<Played>& played,
+          bool turns, Beside& out) {
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    Member member{.causes = table.causes[i]};
+    const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
+    member.speed = played[i].steps_per_second * alone;
+    const Causes& own = member.causes;
+    const double lost = std::max(0.0, 1 / std::max(member.speed, 1e-9) - 1 - own.host - own.fewer_sms - own.mps);
+    if (turns) {
+      member.causes.slices = lost;
+    } else {
+      const double waits = played[i].waiting, crowds = played[i].crowded, both = waits + crowds;
+      member.causes.waits = both > 0 ? lost * waits / both : lost;
+      member.causes.bandwidth = both > 0 ? lost * crowds / both : 0;
+    }
+    out.members.push_back(member);
+  }
+}
+
+double own_error(const Sharing& sharing, std::size_t workloads) {
+  switch (sharing.way) {
+    case Way::exclusive: return 0;
+    case Way::naive: return workloads > 1 ? kTurnsError : 0;
+    case Way::mps:
+      return std::hypot(workloads > 1 ? kTogetherError : kMpsAloneError, sharing.caps.empty() ? 0 : kCapError);
+    case Way::mig: return kMigError;
+  }
+  return 0;
+}
+
+void add_intervals(std::span<const Workload* const> workloads, const SharingFigures& figures, Beside& out) {
+  double others = 0;
+  for (const Workload* workload : workloads) others = std::hypot(others, workload->log_error);
+  for (std::size_t i = 0; i < out.members.size(); ++i) {
+    Member& member = out.members[i];
+    double error = std::hypot(own_error(out.sharing, workloads.size()), others);
+    if (workloads[i]->waits_for_host()) error = std::hypot(error, kHostError);
+    if (figures.provenance == Provenance::assumed) error = std::hypot(error, kAssumedError);
+    if (out.sharing.way == Way::exclusive) error = 0;
+    member.low = member.speed * std::exp(-kNormal95 * error);
+    member.high = member.speed * std::exp(kNormal95 * error);
+  }
+}
+
+/// Watts add up over what each draws alone beyond idle, as far as it runs; beyond the limit clocks fall.
+void add_power(std::span<const Workload* const> workloads, const hardware::Device& device, Beside& out) {
+  const double idle = idle_watts(device);
+  double watts = idle, one_by_one = 0;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    if (!workloads[i]->watts) return;
+    watts += out.members[i].speed * std::max(0.0, workloads[i]->watts->value() - idle);
+    one_by_one += out.members[i].speed * workloads[i]->watts->value();  // J of what is done in a second
+  }
+  if (device.power && watts > device.power->value) {
+    const double slower = std::pow(device.power->value / watts, kPowerExponent);
+    for (Member& member : out.members) {
+      member.causes.power = (1 / slower - 1) / std::max(member.speed, 1e-9);
+      member.speed *= slower;
+    }
+    one_by_one *= slower;
+    watts = device.power->value;
+  }
+  out.watts = Watts(watts);
+  if (one_by_one > 0) out.energy_ratio = watts / one_by_one;
+}
+
+/// Hosts that launch kernels each keep a core busy.
+double host_factor(std::span<const Workload* const> workloads, const Host& host) {
+  if (!host.cores) return 1;
+  double busy = 0;
+  for (const Workload* workload : workloads) busy += workload->host / workload->step;
+  return std::max(1.0, busy / *host.cores);
+}
+
+void run_alone(std::span<const Workload* const> workloads, const Table& table, Beside& out) {
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    const Player& player = table.players[i];
+    const double host = player.host * static_cast<double>(player.kernels->size());
+    double device = 0;
+    for (const Kernel& kernel : *player.kernels) device += static_cast<double>(kernel.seconds) + kernel.gap + player.launch;
+    const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
+    out.members.push_back({.speed = alone / std::max(device, host), .causes = table.causes[i]});
+  }
+}
+
+}  // namespace
+
+double Beside::slowest() const {
+  double least = members.empty() ? 0 : members.front().speed;
+  for (const Member& member : members) least = std::min(least, member.speed);
+  return least;
+}
+
+Result<Beside> beside(std::span<const Workload* const> workloads, const hardware::Device& device,
+                      const Sharing& sharing, const SharingFigures& figures, const Host& host) {
+  Beside out{.sharing = sharing, .provenance = figures.provenance};
+  if (sharing.way == Way::mig) {
+    const auto slices = slices_of(sharing.profiles, device);
+    PLIMSOLL_TRY(slices);
+    for (std::size_t i = 0; i < workloads.size(); ++i) out.members.push_back(in_slice(*workloads[i], (*slices)[i], figures));
+  } else {
+    const auto table = lay(workloads, device, sharing, figures, host_factor(workloads, host));
+    PLIMSOLL_TRY(table);
+    if (workloads.size() == 1 || sharing.way == Way::exclusive)
+      run_alone(workloads, *table, out);
+    else if (sharing.way == Way::naive)
+      fold(*table, workloads, play_in_turns(table->players, figures), true, out);
+    else
+      fold(*table, workloads, play_together(table->players, figures), false, out);
+    if (sharing.way == Way::exclusive)
+      for (Member& member : out.members) member.speed /= static_cast<double>(workloads.size());
+  }
+  add_power(workloads, device, out);
+  add_intervals(workloads, figures, out);
+  for (const Member& member : out.members) out.combined += member.speed;
+  return out;
+}
+
+}  // namespace plimsoll::share

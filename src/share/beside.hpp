@@ -1,0 +1,50 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "share/sharing.hpp"
+#include "share/workload.hpp"
+
+namespace plimsoll::share {
+
+/// What a workload loses, as shares of its step alone: a step beside others takes 1 + the sum of these.
+struct Causes {
+  double waits = 0;      ///< for blocks of the others, in the order in which kernels came
+  double bandwidth = 0;  ///< of the memory, and caches
+  double slices = 0;     ///< turns of the others, and the changes between them
+  double fewer_sms = 0;  ///< a cap, or a slice of the GPU
+  double mps = 0;        ///< its own cost, without others
+  double host = 0;       ///< cores that hosts share
+  double power = 0;      ///< clocks that fall
+};
+
+struct Member {
+  double speed = 0, low = 0, high = 0;  ///< against running exclusively alone; 95 %
+  Causes causes = {};
+};
+
+/// What several on one GPU do to each other.
+struct Beside {
+  Sharing sharing;
+  std::vector<Member> members = {};  ///< as the workloads
+  double combined = 0;          ///< sum of the speeds
+  std::optional<Watts> watts = {};
+  /// The joules of what they do together over those of the same one after the other.
+  std::optional<double> energy_ratio = {};
+  Provenance provenance = Provenance::assumed;
+  [[nodiscard]] double slowest() const;
+};
+
+/// What hosts have, where it is known.
+struct Host {
+  std::optional<int> cores = {};
+};
+
+/// Pure. Fails where a cap leaves no SM, or profiles cannot be placed together.
+[[nodiscard]] Result<Beside> beside(std::span<const Workload* const> workloads, const hardware::Device& device,
+                                    const Sharing& sharing, const SharingFigures& figures, const Host& host = {});
+
+}  // namespace plimsoll::share

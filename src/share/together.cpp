@@ -1,0 +1,161 @@
+// Under MPS: kernels of several processes in the SMs at once.
+#include <queue>
+
+#include "share/progress.hpp"
+
+namespace plimsoll::share {
+namespace {
+
+constexpr double kTogetherSteps = 4;         // of the longest, for each player
+constexpr double kNothing = 1e-4;    // of the GPU: less room is none
+constexpr double kStagger = 1e-5;    // s between the first launches
+constexpr std::size_t kMostEvents = 400'000;
+
+class Together {
+ public:
+  Together(std::span<const Player> players, const SharingFigures& figures)
+      : players_(players), figures_(figures) {
+    for (const Player& player : players) states_.push_back(State{Progress(player)});
+    for (std::size_t i = 0; i < players.size(); ++i)
+      events_.push({static_cast<double>(i) * kStagger, static_cast<std::uint32_t>(i), kLaunch});
+  }
+
+  std::vector<Played> play(const Window& window) {
+    bool begun = false;
+    double begin = 0;
+    std::vector<State> before = states_;
+    for (std::size_t count = 0; now_ < window.end && (count < kMostEvents || !begun); ++count) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.at;
+      if (!begun && (now_ >= window.begin || count >= kMostEvents / 2)) {
+        begun = true;
+        begin = now_;
+        before = states_;
+      }
+      event.room == kLaunch ? launch(event.player) : end_group(event);
+      hand_out();
+    }
+    std::vector<Played> out;
+    const double all = now_ - begin;
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i].progress.steps()) / all,
+                     .waiting = (states_[i].waited - before[i].waited) / all,
+                     .crowded = (states_[i].crowded - before[i].crowded) / all});
+    return out;
+  }
+
+ private:
+  static constexpr float kLaunch = -1;
+  struct Event {
+    double at;
+    std::uint32_t player;
+    float room;  ///< that a group of blocks gives back; kLaunch: its kernel comes
+    bool operator<(const Event& other) const { return at > other.at; }  // the queue has the largest on top
+  };
+  struct State {
+    Progress progress;
+    double undispatched = 0;  ///< blocks, as a share of what fits the GPU
+    double resident = 0;      ///< room that its blocks have
+    int groups = 0;           ///< of blocks that run
+    double busy = 0;          ///< of the SMs' throughput
+    double bandwidth = 0;
+    double came = 0;
+    double waited = 0, crowded = 0;  ///< s, so far
+  };
+
+  void launch(std::uint32_t player) {
+    State& state = states_[player];
+    state.undispatched = state.progress.kernel().waves;
+    state.came = now_;
+    queue_.push_back(player);
+  }
+
+  void end_group(const Event& event) {
+    State& state = states_[event.player];
+    free_ += event.room;
+    state.resident -= event.room;
+    --state.groups;
+    if (state.groups == 0 && state.undispatched <= kLeft) {
+      free_ += state.resident;  // what rounding left
+      state.resident = state.busy = state.bandwidth = 0;
+      const Player& player = players_[event.player];
+      const double ready = state.progress.next(now_);
+      const double follows = now_ + state.progress.kernel().gap + player.launch;
+      events_.push({std::max(ready, follows), event.player, kLaunch});
+    } else {
+      occupy(state);
+    }
+  }
+  void occupy(State& state) const {
+    const Kernel& kernel = state.progress.kernel();
+    const double of_all = state.resident / std::min(1.0, static_cast<double>(kernel.waves));
+    state.busy = kernel.reach * of_all;
+    state.bandwidth = kernel.bandwidth * of_all;
+  }
+
+  /// In the order in which kernels came: a later one gets what an earlier one leaves.
+  void hand_out() {
+    for (std::size_t at = 0; at < queue_.size();) {
+      const std::uint32_t player = queue_[at];
+      State& state = states_[player];
+      const double room = std::min({free_, state.undispatched, players_[player].cap - state.resident});
+      if (room > kNothing || room >= state.undispatched - kLeft) start_group(player, room);
+      if (state.undispatched <= kLeft) {
+        queue_.erase(queue_.begin() + static_cast<std::ptrdiff_t>(at));
+      } else if (free_ <= kNothing) {
+        return;
+      } else {
+        ++at;  // held up by its own cap
+      }
+    }
+  }
+
+  void start_group(std::uint32_t player, double room) {
+    State& state = states_[player];
+    const Kernel& kernel = state.progress.kernel();
+    if (state.resident == 0 && state.groups == 0) state.waited += now_ - state.came;
+    free_ -= room;
+    state.resident += room;
+    state.undispatched -= room;
+    occupy(state);
+    double busy = 0, bandwidth = 0;
+    for (const State& other : states_) {
+      busy += other.busy;
+      bandwidth += other.bandwidth;
+    }
+    const double others = std::max(0.0, bandwidth - state.bandwidth);
+    const double alone = static_cast<double>(kernel.seconds) / kernel.groups;
+    const double longer = std::max(1.0, busy) * (1 + crowding(kernel.bottleneck) * others +
+                                                 kernel.bandwidth * std::max(0.0, bandwidth - 1));
+    state.crowded += alone * (longer - 1);
+    ++state.groups;
+    events_.push({now_ + alone * longer, player, static_cast<float>(room)});
+  }
+  [[nodiscard]] double crowding(estimate::Bottleneck bottleneck) const {
+    switch (bottleneck) {
+      case estimate::Bottleneck::compute: return figures_.crowding_compute;
+      case estimate::Bottleneck::memory: return figures_.crowding_memory;
+      case estimate::Bottleneck::launch: return figures_.crowding_launch;
+    }
+    return figures_.crowding_memory;
+  }
+
+  static constexpr double kLeft = 1e-6;
+
+  std::span<const Player> players_;
+  const SharingFigures& figures_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
+  std::priority_queue<Event> events_;
+  double free_ = 1, now_ = 0;
+};
+
+}  // namespace
+
+std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures) {
+  const double steps = kTogetherSteps * (players.size() > 1 ? 1.5 : 1);
+  return Together(players, figures).play(Window::over(players, steps));
+}
+
+}  // namespace plimsoll::share

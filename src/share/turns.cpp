@@ -1,0 +1,104 @@
+// Without MPS: contexts take turns on the whole GPU.
+#include "share/progress.hpp"
+
+namespace plimsoll::share {
+namespace {
+
+constexpr double kLeastWindow = 0.2;  // s: turns are milliseconds long
+constexpr double kTurnSteps = 3;          // of the longest, for each player
+
+class Turns {
+ public:
+  Turns(std::span<const Player> players, const SharingFigures& figures) : players_(players), figures_(figures) {
+    for (const Player& player : players) states_.push_back({Progress(player), length(player, 0)});
+  }
+
+  std::vector<Played> play(const Window& window) {
+    std::vector<double> before(players_.size());
+    bool begun = false;
+    double begin = 0;
+    turn_ends_ = figures_.slice;
+    while (now_ < window.end) {
+      if (!begun && now_ >= window.begin) {
+        begun = true;
+        begin = now_;
+        for (std::size_t i = 0; i < players_.size(); ++i) before[i] = states_[i].progress.steps();
+      }
+      advance();
+    }
+    std::vector<Played> out;
+    for (std::size_t i = 0; i < players_.size(); ++i)
+      out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i]) / (now_ - begin)});
+    return out;
+  }
+
+ private:
+  struct State {
+    Progress progress;
+    double left;       ///< s of its kernel
+    double ready = 0;  ///< when its host has launched it
+  };
+  static double length(const Player& player, std::size_t at) {
+    const Kernel& kernel = (*player.kernels)[at];
+    return static_cast<double>(kernel.seconds) + kernel.gap + player.launch;
+  }
+
+  void advance() {
+    State& own = states_[turn_];
+    const bool idle = own.ready > now_;
+    if ((idle || now_ >= turn_ends_) && pass_on()) return;
+    if (idle) return wait();
+    if (now_ >= turn_ends_) turn_ends_ = now_ + figures_.slice;
+    const double runs = std::min(own.left, turn_ends_ - now_);
+    now_ += runs;
+    own.left -= runs;
+    if (own.left > 0) return;
+    own.ready = own.progress.next(now_);
+    const Kernel& kernel = own.progress.kernel();
+    own.left = static_cast<double>(kernel.seconds) + kernel.gap + players_[turn_].launch;
+  }
+  /// To the next one that has something to run; false where none has.
+  bool pass_on() {
+    for (std::size_t later = 1; later < states_.size(); ++later) {
+      const std::size_t other = (turn_ + later) % states_.size();
+      if (states_[other].ready > now_) continue;
+      take(other);
+      return true;
+    }
+    return false;
+  }
+  void take(std::size_t other) {
+    now_ += figures_.change;
+    turn_ = other;
+    states_[other].left += figures_.refill;
+    turn_ends_ = now_ + figures_.slice;
+  }
+  /// For whose host is ready first.
+  void wait() {
+    std::size_t first = turn_;
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      if (states_[i].ready < states_[first].ready) first = i;
+    now_ = std::max(now_, states_[first].ready);
+    if (first != turn_) take(first);
+    turn_ends_ = now_ + figures_.slice;
+  }
+
+  std::span<const Player> players_;
+  const SharingFigures& figures_;
+  std::vector<State> states_;
+  std::size_t turn_ = 0;
+  double now_ = 0, turn_ends_ = 0;
+};
+
+}  // namespace
+
+std::vector<Played> play_in_turns(std::span<const Player> players, const SharingFigures& figures) {
+  Window window = Window::over(players, kTurnSteps * static_cast<double>(players.size()));
+  window.end = std::max(window.end, window.begin + kLeastWindow);
+  std::vector<Played> out = Turns(players, figures).play(window);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i].waiting = std::max(0.0, 1 - out[i].steps_per_second * players[i].step);
+  return out;
+}
+
+}  // namespace plimsoll::share
