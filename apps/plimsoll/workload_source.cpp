@@ -93,9 +93,11 @@ Status set(WorkloadRequest& request, std::string_view key, std::string_view valu
   if (key == "optimizer") return choose(key, value, network::optimizer_named(value), setting.optimizer);
   if (key == "loss") return choose(key, value, network::loss_named(value), setting.loss);
   if (key == "channels-last" || key == "channels_last")
-    return flag([&](bool on) { setting.layout = on ? network::Layout::channels_last : network::Layout::contiguous; });
+    return flag(
+        [&](bool on) { setting.layout = on ? network::Layout::channels_last : network::Layout::contiguous; });
   if (key == "captured") return flag([&](bool on) { setting.captured = on; });
-  if (key == "cudnn_benchmark" || key == "cudnn-benchmark") return flag([&](bool on) { setting.cudnn_benchmark = on; });
+  if (key == "cudnn_benchmark" || key == "cudnn-benchmark")
+    return flag([&](bool on) { setting.cudnn_benchmark = on; });
   if (key == "arrivals") {
     const auto rate = read_rate(key, value);
     PLIMSOLL_TRY(rate);
@@ -110,7 +112,8 @@ void name_it(WorkloadRequest& request) {
   if (!request.name.empty()) return;
   const network::Setting& setting = request.setting;
   std::string model = request.model;
-  if (const std::size_t slash = model.find_last_of('/'); slash != std::string::npos && slash + 1 < model.size())
+  if (const std::size_t slash = model.find_last_of('/');
+      slash != std::string::npos && slash + 1 < model.size())
     model = model.substr(slash + 1);
   request.name = fmt::format("{} {}{}{}", model, network::name(setting.mode),
                              setting.batch ? fmt::format(" batch {}", *setting.batch) : "",
@@ -133,7 +136,8 @@ Result<share::Alone> read_alone(const Document& object) {
   const auto rate = number_in(object, "steps_per_second");
   PLIMSOLL_TRY(rate);
   if (!*rate || **rate <= 0 || **rate > kMostRate)
-    return std::unexpected(Error{"'alone' has no steps_per_second", "", "how many steps a second it does by itself"});
+    return std::unexpected(
+        Error{"'alone' has no steps_per_second", "", "how many steps a second it does by itself"});
   out.steps_per_second = **rate;
   const auto take = [&](const char* key, std::optional<double>& into, double most) -> Status {
     const auto read = number_in(object, key);
@@ -200,11 +204,13 @@ Result<WorkloadRequest> read_workload(std::string_view text) {
       continue;
     }
     if (equals == std::string_view::npos)
-      return within(Error{fmt::format("'{}' is no KEY=VALUE", printable(part, 40)), "", fmt::format("keys are {}", kKeys)});
+      return within(Error{fmt::format("'{}' is no KEY=VALUE", printable(part, 40)), "",
+                          fmt::format("keys are {}", kKeys)});
     if (Status done = set(out, part.substr(0, equals), part.substr(equals + 1)); !done)
       return within(std::move(done).error());
   }
-  if (out.model.empty()) return within(Error{"names no model", "", "for example resnet50,mode=train,batch=32"});
+  if (out.model.empty())
+    return within(Error{"names no model", "", "for example resnet50,mode=train,batch=32"});
   name_it(out);
   return out;
 }
@@ -213,9 +219,11 @@ Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json, const
   const auto within = [&](Error error) { return std::unexpected(std::move(error).within(name)); };
   const Document document = Document::parse(json, nullptr, false);
   if (document.is_discarded() || !document.is_array())
-    return within(Error{"is no list of workloads in JSON", "", R"(for example [{"model": "resnet50", "batch": 32}])"});
+    return within(
+        Error{"is no list of workloads in JSON", "", R"(for example [{"model": "resnet50", "batch": 32}])"});
   if (document.empty() || document.size() > kMostWorkloads)
-    return within(Error{fmt::format("has {} workloads", document.size()), "", fmt::format("1 to {}", kMostWorkloads)});
+    return within(
+        Error{fmt::format("has {} workloads", document.size()), "", fmt::format("1 to {}", kMostWorkloads)});
   std::vector<WorkloadRequest> out;
   for (std::size_t i = 0; i < document.size(); ++i) {
     auto request = read_object(document[i]);
@@ -246,7 +254,8 @@ Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const Esti
   const Seconds step = setting.captured ? profile->seconds : profile->eager;
   std::optional<Watts> watts;
   if (time.joules && step > Seconds()) watts = *time.joules / profile->seconds;
-  auto workload = share::workload_of(request.name, *profile, *program, setting, on.device(), request.alone, watts);
+  auto workload =
+      share::workload_of(request.name, *profile, *program, setting, on.device(), request.alone, watts);
   if (!workload)
     return named(Error{fmt::format("what kernels ask of {} is not known", on.device().name), "",
                        "sharing is told of GPUs whose multiprocessors are known"});

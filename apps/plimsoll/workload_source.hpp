@@ -24,15 +24,17 @@ struct WorkloadRequest {
 /// "resnet50,mode=train,batch=32,precision=amp-bf16": MODEL, then what it is run with.
 [[nodiscard]] Result<WorkloadRequest> read_workload(std::string_view text);
 /// A list of such in JSON; `name` says where it comes from.
-[[nodiscard]] Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json, const std::string& name);
+[[nodiscard]] Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json,
+                                                                  const std::string& name);
 
 /// A workload on a device, ready to be put beside others.
 struct PlacedWorkload {
   share::Workload workload;
-  std::string label;   ///< of the model
-  Bytes minimum;       ///< on the device, with which it runs
+  std::string label;  ///< of the model
+  Bytes minimum;      ///< on the device, with which it runs
   std::optional<Bytes> high = {};
 };
-[[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const EstimateTarget& target);
+[[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request,
+                                                    const EstimateTarget& target);
 
 }  // namespace plimsoll

@@ -20,9 +20,12 @@ struct NamedCause {
 };
 
 std::vector<NamedCause> named(const share::Causes& c) {
-  return {{"waits", "waits for the others' blocks", c.waits}, {"bandwidth", "bandwidth and caches", c.bandwidth},
-          {"slices", "turns of the others", c.slices},        {"fewer_sms", "fewer SMs", c.fewer_sms},
-          {"mps", "MPS itself", c.mps},                       {"host", "cores of the host", c.host},
+  return {{"waits", "waits for the others' blocks", c.waits},
+          {"bandwidth", "bandwidth and caches", c.bandwidth},
+          {"slices", "turns of the others", c.slices},
+          {"fewer_sms", "fewer SMs", c.fewer_sms},
+          {"mps", "MPS itself", c.mps},
+          {"host", "cores of the host", c.host},
           {"power", "power", c.power}};
 }
 
@@ -89,7 +92,8 @@ std::string summary(const BesideReport& report, const share::Beside& way, const 
                  style);
   if (way.provenance == Provenance::assumed)
     out += hanging("note      ",
-                   "what turns, launches and caches cost on this GPU nobody measured: taken from an H200", style);
+                   "what turns, launches and caches cost on this GPU nobody measured: taken from an H200",
+                   style);
   return out;
 }
 
@@ -111,11 +115,13 @@ std::string cause_words(const share::Causes& causes) {
 
 std::string beside_text(const BesideReport& report, const TextStyle& style) {
   const share::Beside& way = report.ways.front();
-  std::string out = fmt::format("{}\n\n", bold(fmt::format("{} on {}, {}",
-                                                          report.workloads.size() == 1 ? "One workload"
-                                                                                       : fmt::format("{} workloads", report.workloads.size()),
-                                                          printable(report.device), share::text(way.sharing)),
-                                              style));
+  std::string out = fmt::format(
+      "{}\n\n",
+      bold(fmt::format("{} on {}, {}",
+                       report.workloads.size() == 1 ? "One workload"
+                                                    : fmt::format("{} workloads", report.workloads.size()),
+                       printable(report.device), share::text(way.sharing)),
+           style));
   if (report.why) out += paragraph(*report.why, style) + "\n";
   out += to_text(members_table(report, way), style) + "\n" + summary(report, way, style);
   if (report.ways.size() > 1) out += "\n" + to_text(ways_table(report), style);

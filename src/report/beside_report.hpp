@@ -23,9 +23,9 @@ struct SharingWorkload {
 struct BesideReport {
   std::string device;
   std::vector<SharingWorkload> workloads = {};
-  std::vector<share::Beside> ways = {};        ///< the first is the one that is told whole
-  std::optional<std::string> why = {};    ///< it was chosen, in words
-  Bytes minimum = {};                     ///< of all together
+  std::vector<share::Beside> ways = {};  ///< the first is the one that is told whole
+  std::optional<std::string> why = {};   ///< it was chosen, in words
+  Bytes minimum = {};                    ///< of all together
   std::optional<Bytes> capacity = {};
   [[nodiscard]] std::optional<bool> fits() const;
 };

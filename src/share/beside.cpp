@@ -11,8 +11,8 @@ namespace plimsoll::share {
 namespace {
 
 constexpr double kNormal95 = 1.96;
-// Standard deviation of log(true / predicted) of a speed where the workloads were measured alone; of those that
-// wait for their host, whose speed changes from minute to minute (docs/beside.md).
+// Standard deviation of log(true / predicted) of a speed where the workloads were measured alone; of those
+// that wait for their host, whose speed changes from minute to minute (docs/beside.md).
 constexpr double kTurnsError = 0.055, kTogetherError = 0.105, kCapError = 0.075, kMpsAloneError = 0.03,
                  kMigError = 0.12, kHostError = 0.09;
 constexpr double kAssumedError = 0.15;  // of figures that were measured on another device
@@ -35,9 +35,10 @@ Result<double> granted(double cap, const hardware::Device& device) {
   const double all = device.multiprocessors->value;
   const double sms = cap >= 1 ? all : std::floor(cap * all / kSmStep) * kSmStep;
   if (sms < kSmStep)
-    return std::unexpected(Error{fmt::format("{:g} % of the {} SMs of {} are less than the two that a cap gives out",
-                                             100 * cap, all, device.name),
-                                 "--sharing", "a larger percentage"});
+    return std::unexpected(
+        Error{fmt::format("{:g} % of the {} SMs of {} are less than the two that a cap gives out", 100 * cap,
+                          all, device.name),
+              "--sharing", "a larger percentage"});
   return sms / all;
 }
 
@@ -48,8 +49,8 @@ struct Table {
   std::vector<Causes> causes;
 };
 
-Result<Table> lay(std::span<const Workload* const> workloads, const hardware::Device& device, const Sharing& sharing,
-                  const SharingFigures& figures, double host_factor) {
+Result<Table> lay(std::span<const Workload* const> workloads, const hardware::Device& device,
+                  const Sharing& sharing, const SharingFigures& figures, double host_factor) {
   Table out;
   out.kernels.resize(workloads.size());
   const bool mps = sharing.way == Way::mps, several = workloads.size() > 1;
@@ -66,7 +67,11 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
       for (Kernel& kernel : out.kernels[i]) kernel.seconds *= static_cast<float>(1 + figures.client_run);
     const double host = workload.host.value() * host_factor * (mps ? 1 + figures.client_host : 1);
     const double launch = mps ? figures.client_launch + (several ? figures.crowded_launch : 0) : 0;
-    Player player{.kernels = &out.kernels[i], .step = workload.step.value(), .launch = launch, .cap = cap,
+    Player player{.kernels = &out.kernels[i],
+                  .step = workload.step.value(),
+                  .launch = launch,
+                  .cap = cap,
+                  .returns = workload.returns.value(),
                   .steps_per_wait = workload.steps_per_wait};
     player.host = host / static_cast<double>(workload.kernels.size());
     // What is lost in any company.
@@ -78,8 +83,9 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
     causes.host = more(workload.kernels, 0, host_factor);
     causes.fewer_sms = cap < 1 ? more(confined(workload.kernels, cap, 1, figures), 0, 1) : 0;
     if (mps)
-      causes.mps = std::max(0.0, more(out.kernels[i], figures.client_launch, host_factor * (1 + figures.client_host)) -
-                                     causes.fewer_sms - causes.host);
+      causes.mps =
+          std::max(0.0, more(out.kernels[i], figures.client_launch, host_factor * (1 + figures.client_host)) -
+                            causes.fewer_sms - causes.host);
     out.players.push_back(player);
     out.causes.push_back(causes);
   }
@@ -94,7 +100,8 @@ void fold(const Table& table, std::span<const Workload* const> workloads, const 
     const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
     member.speed = played[i].steps_per_second * alone;
     const Causes& own = member.causes;
-    const double lost = std::max(0.0, 1 / std::max(member.speed, 1e-9) - 1 - own.host - own.fewer_sms - own.mps);
+    const double lost =
+        std::max(0.0, 1 / std::max(member.speed, 1e-9) - 1 - own.host - own.fewer_sms - own.mps);
     if (turns) {
       member.causes.slices = lost;
     } else {
@@ -111,7 +118,8 @@ double own_error(const Sharing& sharing, std::size_t workloads) {
     case Way::exclusive: return 0;
     case Way::naive: return workloads > 1 ? kTurnsError : 0;
     case Way::mps:
-      return std::hypot(workloads > 1 ? kTogetherError : kMpsAloneError, sharing.caps.empty() ? 0 : kCapError);
+      return std::hypot(workloads > 1 ? kTogetherError : kMpsAloneError,
+                        sharing.caps.empty() ? 0 : kCapError);
     case Way::mig: return kMigError;
   }
   return 0;
@@ -163,12 +171,13 @@ double host_factor(std::span<const Workload* const> workloads, const Host& host)
 
 void run_alone(std::span<const Workload* const> workloads, const Table& table, Beside& out) {
   for (std::size_t i = 0; i < workloads.size(); ++i) {
+    const Workload& workload = *workloads[i];
     const Player& player = table.players[i];
-    const double host = player.host * static_cast<double>(player.kernels->size());
-    double device = 0;
-    for (const Kernel& kernel : *player.kernels) device += static_cast<double>(kernel.seconds) + kernel.gap + player.launch;
-    const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
-    out.members.push_back({.speed = alone / std::max(device, host), .causes = table.causes[i]});
+    const double own = workload.host.value() / static_cast<double>(workload.kernels.size());
+    const double host = own > 0 ? player.host / own : 1;
+    const Seconds alone = step_of(workload, workload.kernels, 0, 1);
+    out.members.push_back({.speed = alone / step_of(workload, *player.kernels, player.launch, host),
+                           .causes = table.causes[i]});
   }
 }
 
@@ -186,7 +195,8 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
   if (sharing.way == Way::mig) {
     const auto slices = slices_of(sharing.profiles, device);
     PLIMSOLL_TRY(slices);
-    for (std::size_t i = 0; i < workloads.size(); ++i) out.members.push_back(in_slice(*workloads[i], (*slices)[i], figures));
+    for (std::size_t i = 0; i < workloads.size(); ++i)
+      out.members.push_back(in_slice(*workloads[i], (*slices)[i], figures));
   } else {
     const auto table = lay(workloads, device, sharing, figures, host_factor(workloads, host));
     PLIMSOLL_TRY(table);

@@ -30,7 +30,7 @@ struct Member {
 struct Beside {
   Sharing sharing;
   std::vector<Member> members = {};  ///< as the workloads
-  double combined = 0;          ///< sum of the speeds
+  double combined = 0;               ///< sum of the speeds
   std::optional<Watts> watts = {};
   /// The joules of what they do together over those of the same one after the other.
   std::optional<double> energy_ratio = {};
@@ -44,7 +44,8 @@ struct Host {
 };
 
 /// Pure. Fails where a cap leaves no SM, or profiles cannot be placed together.
-[[nodiscard]] Result<Beside> beside(std::span<const Workload* const> workloads, const hardware::Device& device,
-                                    const Sharing& sharing, const SharingFigures& figures, const Host& host = {});
+[[nodiscard]] Result<Beside> beside(std::span<const Workload* const> workloads,
+                                    const hardware::Device& device, const Sharing& sharing,
+                                    const SharingFigures& figures, const Host& host = {});
 
 }  // namespace plimsoll::share

@@ -8,10 +8,10 @@
 namespace plimsoll::share {
 namespace {
 
-constexpr int kCapSteps = 10;                // caps are tried in tenths of the SMs
-constexpr std::size_t kMostWithCaps = 3;     // of more workloads there are too many
+constexpr int kCapSteps = 10;             // caps are tried in tenths of the SMs
+constexpr std::size_t kMostWithCaps = 3;  // of more workloads there are too many
 constexpr std::size_t kMostWithSlices = 4;
-constexpr double kWorse = 0.98;              // a way that is not simpler has to be this much better
+constexpr double kWorse = 0.98;  // a way that is not simpler has to be this much better
 
 /// All ways to give each a part of `whole`, at least one.
 void divide(std::size_t workloads, int whole, std::vector<int>& parts, const std::function<void()>& found) {
@@ -77,8 +77,9 @@ std::string_view words(Goal goal) {
 }
 
 /// The best of some, or nothing.
-std::optional<Beside> best_of(const std::vector<Sharing>& sharings, const std::function<Result<Beside>(const Sharing&)>& ask,
-                              Goal goal, std::span<const Keep> keep) {
+std::optional<Beside> best_of(const std::vector<Sharing>& sharings,
+                              const std::function<Result<Beside>(const Sharing&)>& ask, Goal goal,
+                              std::span<const Keep> keep) {
   std::optional<Beside> best;
   for (const Sharing& sharing : sharings) {
     Result<Beside> way = ask(sharing);
@@ -94,11 +95,13 @@ std::optional<Beside> best_of(const std::vector<Sharing>& sharings, const std::f
 }  // namespace
 
 bool keeps(const Beside& way, std::span<const Keep> keeps) {
-  return std::ranges::all_of(keeps, [&](const Keep& keep) { return way.members[keep.workload].speed >= keep.speed; });
+  return std::ranges::all_of(
+      keeps, [&](const Keep& keep) { return way.members[keep.workload].speed >= keep.speed; });
 }
 
 Result<Choice> choose(std::span<const Workload* const> workloads, const hardware::Device& device,
-                      const SharingFigures& figures, const Host& host, Goal goal, std::span<const Keep> keep) {
+                      const SharingFigures& figures, const Host& host, Goal goal,
+                      std::span<const Keep> keep) {
   const auto ask = [&](const Sharing& sharing) { return beside(workloads, device, sharing, figures, host); };
   Choice out;
   // The simpler ways first: of two that do as well, the simpler is taken.
@@ -108,19 +111,23 @@ Result<Choice> choose(std::span<const Workload* const> workloads, const hardware
     PLIMSOLL_TRY(way);
     out.ways.push_back(*std::move(way));
   }
-  for (const std::vector<Sharing>& many : {capped_ways(workloads.size()), sliced_ways(workloads.size(), device)})
+  for (const std::vector<Sharing>& many :
+       {capped_ways(workloads.size()), sliced_ways(workloads.size(), device)})
     if (auto best = best_of(many, ask, goal, keep)) out.ways.push_back(*std::move(best));
   std::size_t best = 0;
   for (std::size_t i = 1; i < out.ways.size(); ++i) {
     const bool kept = keeps(out.ways[i], keep), was = keeps(out.ways[best], keep);
     if (goal == Goal::latency && out.ways[i].sharing.way == Way::naive) continue;
-    if ((kept && !was) || (kept == was && worth(out.ways[i], goal) * kWorse > worth(out.ways[best], goal))) best = i;
+    if ((kept && !was) || (kept == was && worth(out.ways[i], goal) * kWorse > worth(out.ways[best], goal)))
+      best = i;
   }
   std::rotate(out.ways.begin(), out.ways.begin() + static_cast<std::ptrdiff_t>(best),
               out.ways.begin() + static_cast<std::ptrdiff_t>(best) + 1);
   out.kept = keeps(out.ways.front(), keep);
   out.why = fmt::format("Of {} ways, {} {}{}.", out.ways.size(), text(out.ways.front().sharing), words(goal),
-                        keep.empty() ? "" : out.kept ? " among those that keep what was asked for" : "; none keeps what was asked for");
+                        keep.empty() ? ""
+                        : out.kept   ? " among those that keep what was asked for"
+                                     : "; none keeps what was asked for");
   return out;
 }
 

@@ -29,8 +29,8 @@ struct Choice {
 };
 
 /// Tries every way: turns, MPS, MPS with caps, slices of the GPU where it has them.
-[[nodiscard]] Result<Choice> choose(std::span<const Workload* const> workloads, const hardware::Device& device,
-                                    const SharingFigures& figures, const Host& host, Goal goal,
-                                    std::span<const Keep> keeps);
+[[nodiscard]] Result<Choice> choose(std::span<const Workload* const> workloads,
+                                    const hardware::Device& device, const SharingFigures& figures,
+                                    const Host& host, Goal goal, std::span<const Keep> keeps);
 
 }  // namespace plimsoll::share

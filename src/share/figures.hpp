@@ -7,15 +7,15 @@ namespace plimsoll::share {
 /// was measured by is in docs/beside.md.
 struct SharingFigures {
   // Without MPS: contexts take turns.
-  double slice = 2.09e-3;   ///< s that a context has the GPU for, while another wants it
-  double change = 1.6e-4;   ///< s from the end of one context's turn to the begin of the next one's
-  double refill = 6.0e-5;   ///< s of each turn that are lost while caches are cold
+  double slice = 2.09e-3;  ///< s that a context has the GPU for, while another wants it
+  double change = 1.7e-4;  ///< s from the end of one context's turn to the begin of the next one's
+  double refill = 5.0e-5;  ///< s of each turn that are lost while caches are cold
 
   // Under MPS: kernels of several processes are in the SMs at once.
-  double client_launch = 8e-7;  ///< s more before each kernel of a client, alone or not
-  double client_run = 0.01;     ///< of a kernel's time more
-  double crowded_launch = 1e-6; ///< s more before each kernel where others launch, too
-  double client_host = 0.07;    ///< of the host's time more
+  double client_launch = 8e-7;   ///< s more before each kernel of a client, alone or not
+  double client_run = 0.01;      ///< of a kernel's time more
+  double crowded_launch = 1e-6;  ///< s more before each kernel where others launch, too
+  double client_host = 0.07;     ///< of the host's time more
   /// A kernel takes longer by this times the share of the memory's bandwidth that others take.
   double crowding_memory = 0.4, crowding_compute = 0.1, crowding_launch = 0.8;
 

@@ -9,8 +9,9 @@
 namespace plimsoll::share {
 namespace {
 
-// From the placement table of NVIDIA's documentation: parts of the memory (of eight, of four), parts of the compute
-// units, where a slice may start. SMs as devices tell them: 14 a part on an A100, 16 and more on an H100 or H200.
+// From the placement table of NVIDIA's documentation: parts of the memory (of eight, of four), parts of the
+// compute units, where a slice may start. SMs as devices tell them: 14 a part on an A100, 16 and more on an
+// H100 or H200.
 struct Kind {
   int compute, memory;
   std::array<int, 7> starts;  ///< as many as `count`
@@ -18,9 +19,12 @@ struct Kind {
   int sms_ampere, sms_hopper;
 };
 constexpr std::array kKinds = {
-    Kind{1, 1, {0, 1, 2, 3, 4, 5, 6}, 7, 14, 16}, Kind{1, 2, {0, 2, 4, 6}, 4, 14, 26},
-    Kind{2, 2, {0, 2, 4}, 3, 28, 32},             Kind{3, 4, {0, 4}, 2, 42, 60},
-    Kind{4, 4, {0}, 1, 56, 64},                   Kind{7, 8, {0}, 1, 98, 132},
+    Kind{1, 1, {0, 1, 2, 3, 4, 5, 6}, 7, 14, 16},
+    Kind{1, 2, {0, 2, 4, 6}, 4, 14, 26},
+    Kind{2, 2, {0, 2, 4}, 3, 28, 32},
+    Kind{3, 4, {0, 4}, 2, 42, 60},
+    Kind{4, 4, {0}, 1, 56, 64},
+    Kind{7, 8, {0}, 1, 98, 132},
 };
 constexpr int kMemoryParts = 8, kComputeParts = 7;
 
@@ -31,12 +35,15 @@ struct Family {
   bool hopper;
 };
 constexpr std::array kFamilies = {
-    Family{"a100-40", {5, 10, 10, 20, 20, 40}, false},  Family{"a100-80", {10, 20, 20, 40, 40, 80}, false},
-    Family{"h100", {10, 20, 20, 40, 40, 80}, true},     Family{"h200", {18, 35, 35, 71, 71, 141}, true},
+    Family{"a100-40", {5, 10, 10, 20, 20, 40}, false},
+    Family{"a100-80", {10, 20, 20, 40, 40, 80}, false},
+    Family{"h100", {10, 20, 20, 40, 40, 80}, true},
+    Family{"h200", {18, 35, 35, 71, 71, 141}, true},
 };
 
 const Family* family_of(const hardware::Device& device) {
-  const auto found = std::ranges::find_if(kFamilies, [&](const Family& f) { return device.id.starts_with(f.prefix); });
+  const auto found =
+      std::ranges::find_if(kFamilies, [&](const Family& f) { return device.id.starts_with(f.prefix); });
   return found == kFamilies.end() ? nullptr : &*found;
 }
 
@@ -44,14 +51,15 @@ std::string profile_name(const Family& family, std::size_t kind) {
   return fmt::format("{}g.{}gb", kKinds[kind].compute, family.gigabytes[kind]);
 }
 
-Result<std::size_t> kind_named(const Family& family, const std::string& name, const hardware::Device& device) {
+Result<std::size_t> kind_named(const Family& family, const std::string& name,
+                               const hardware::Device& device) {
   std::string all;
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     if (profile_name(family, i) == name) return i;
     all += (i == 0 ? "" : ", ") + profile_name(family, i);
   }
-  return std::unexpected(Error{fmt::format("{} has no MIG profile '{}'", device.name, printable(name)), "--sharing",
-                               fmt::format("there are {}", all)});
+  return std::unexpected(Error{fmt::format("{} has no MIG profile '{}'", device.name, printable(name)),
+                               "--sharing", fmt::format("there are {}", all)});
 }
 
 /// Finds places for kinds[at] and those after it; `taken` has a bit per part of the memory.
@@ -93,8 +101,9 @@ Result<std::vector<Slice>> slices_of(std::span<const std::string> profiles, cons
   if (compute > kComputeParts || kinds.size() > kComputeParts || !place(kinds, 0, 0, starts))
     return std::unexpected(Error{
         "these MIG profiles cannot be placed together", "--sharing",
-        fmt::format("a GPU has {} parts of compute and {} of memory, and a profile starts where NVIDIA's table says",
-                    kComputeParts, kMemoryParts)});
+        fmt::format(
+            "a GPU has {} parts of compute and {} of memory, and a profile starts where NVIDIA's table says",
+            kComputeParts, kMemoryParts)});
   std::vector<Slice> out;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const Kind& kind = kKinds[kinds[i]];

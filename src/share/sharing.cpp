@@ -24,8 +24,8 @@ Result<double> read_cap(std::string_view text) {
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   if (error != std::errc() || end != text.data() + text.size() || !(percent > 0) || percent > 100)
-    return std::unexpected(Error{fmt::format("'{}' is no percentage of the SMs", printable(text)), "--sharing",
-                                 "a number above 0 and up to 100"});
+    return std::unexpected(Error{fmt::format("'{}' is no percentage of the SMs", printable(text)),
+                                 "--sharing", "a number above 0 and up to 100"});
   return percent / 100;
 }
 
@@ -64,13 +64,13 @@ Result<Sharing> read_sharing(std::string_view text, std::size_t workloads) {
   } else if ((way == "naive" || way == "exclusive") && !has_parts) {
     out.way = way == "naive" ? Way::naive : Way::exclusive;
   } else {
-    return std::unexpected(Error{fmt::format("there is no sharing '{}'", printable(text)), "--sharing",
-                                 std::string(kHint)});
+    return std::unexpected(
+        Error{fmt::format("there is no sharing '{}'", printable(text)), "--sharing", std::string(kHint)});
   }
   if (has_parts && parts.size() != workloads)
-    return std::unexpected(Error{fmt::format("'{}' is for {} workloads, and there are {}", printable(text),
-                                             parts.size(), workloads),
-                                 "--sharing", "one part per workload, in their order"});
+    return std::unexpected(Error{
+        fmt::format("'{}' is for {} workloads, and there are {}", printable(text), parts.size(), workloads),
+        "--sharing", "one part per workload, in their order"});
   return out;
 }
 

@@ -9,22 +9,23 @@ namespace plimsoll::share {
 /// A workload in a simulation: its launches as they are there, and its host.
 struct Player {
   const std::vector<Kernel>* kernels = nullptr;
-  double step = 0;           ///< s, alone
-  double host = 0;           ///< s per launch; 0: captured
-  double launch = 0;         ///< s before each kernel, beside its gap
-  double cap = 1;            ///< of the SMs
+  double step = 0;     ///< s, alone
+  double host = 0;     ///< s per launch; 0: captured
+  double launch = 0;   ///< s before each kernel, beside its gap
+  double cap = 1;      ///< of the SMs
+  double returns = 0;  ///< s until a host that waited for the GPU has launched again
   int steps_per_wait = 0;
 };
 
 /// What became of it: shares of the time that was simulated.
 struct Played {
   double steps_per_second = 0;
-  double waiting = 0;    ///< for a turn, or for room in the SMs
-  double crowded = 0;    ///< that kernels ran longer, for bandwidth and caches
+  double waiting = 0;  ///< for a turn, or for room in the SMs
+  double crowded = 0;  ///< that kernels ran longer, for bandwidth and caches
 };
 
-/// Kernels of all players in the SMs at once. The hardware hands out the blocks of kernels in the order in which
-/// they came; who comes later gets what is left, and waits where nothing is (docs/beside.md).
+/// Kernels of all players in the SMs at once. The hardware hands out the blocks of kernels in the order in
+/// which they came; who comes later gets what is left, and waits where nothing is (docs/beside.md).
 [[nodiscard]] std::vector<Played> play_together(std::span<const Player> players,
                                                 const SharingFigures& figures);
 

@@ -6,9 +6,9 @@
 namespace plimsoll::share {
 namespace {
 
-constexpr double kTogetherSteps = 4;         // of the longest, for each player
-constexpr double kNothing = 1e-4;    // of the GPU: less room is none
-constexpr double kStagger = 1e-5;    // s between the first launches
+constexpr double kTogetherSteps = 4;  // of the longest, for each player
+constexpr double kNothing = 1e-4;     // of the GPU: less room is none
+constexpr double kStagger = 1e-5;     // s between the first launches
 constexpr std::size_t kMostEvents = 400'000;
 
 class Together {

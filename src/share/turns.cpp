@@ -4,12 +4,13 @@
 namespace plimsoll::share {
 namespace {
 
-constexpr double kLeastWindow = 0.2;  // s: turns are milliseconds long
-constexpr double kTurnSteps = 3;          // of the longest, for each player
+constexpr double kLeastWindow = 1.0;  // s: turns are milliseconds long
+constexpr double kTurnSteps = 6;      // of the longest, for each player
 
 class Turns {
  public:
-  Turns(std::span<const Player> players, const SharingFigures& figures) : players_(players), figures_(figures) {
+  Turns(std::span<const Player> players, const SharingFigures& figures)
+      : players_(players), figures_(figures) {
     for (const Player& player : players) states_.push_back({Progress(player), length(player, 0)});
   }
 

@@ -2,24 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace plimsoll::share {
 namespace {
 
-constexpr double kGap = 1.0e-6;        // s, of a graph or a queue that is full (docs/profile.md)
-constexpr double kMostOfGap = 0.6;     // of a kernel that is hardly more than its launch
-constexpr int kMostLaunches = 3;       // of one kernel of the framework that are told apart
-constexpr int kMostGroups = 16;        // more tell nothing new, and take time
+constexpr double kGap = 1.0e-6;             // s, of a graph or a queue that is full (docs/profile.md)
+constexpr double kMostOfGap = 0.6;          // of a kernel that is hardly more than its launch
+constexpr int kMostLaunches = 3;            // of one kernel of the framework that are told apart
+constexpr int kMostGroups = 16;             // more tell nothing new, and take time
 constexpr double kReachedBandwidth = 0.92;  // of the datasheet's, that any kernel was seen to reach
 constexpr std::size_t kMostKernels = 100'000;
 
 // A host that launches a captured graph looks at what came out every few milliseconds.
 constexpr double kLookedAt = 4e-3;  // s
-// Python's host per kernel of the framework, where nothing tells that it is slower (docs/beside.md).
-constexpr double kPythonLaunch = 4e-5;  // s
-constexpr double kBusy = 0.96;          // active for more: then the host is ahead, and its own time is not seen
-constexpr double kMostOfHost = 0.95;    // of a step that does not wait for it
+constexpr Seconds kReturns{1.5e-5};
+// Of the time in which a training's GPU idles, as much lies before the first kernel of a step, the rest
+// between them.
+constexpr double kAtBegin = 0.5;
+// Python's host per kernel of the framework: 25 to 42 µs in nine trainings (docs/beside.md).
+constexpr double kPythonLaunch = 2.7e-5;  // s
 constexpr double kWaits = 0.9;
 
 /// Launches in the order in which they run, passes that are alike repeated.
@@ -71,12 +72,39 @@ Kernel kernel_of(const estimate::ProfiledKernel& profiled, const estimate::Deman
   return out;
 }
 
-/// What the host needs for a step, as far as that can be told.
-Seconds host_of(const estimate::Profile& profile, const std::optional<Alone>& alone, Seconds step,
-                std::size_t kernels, Seconds eager) {
-  if (!alone) return profile.eager_launch ? std::min(eager, step) : Seconds();
-  if (alone->active.value_or(1) < kBusy) return step;
-  return std::min(step * kMostOfHost, Seconds(kPythonLaunch * static_cast<double>(kernels)));
+/// A step whose host launches kernel after kernel, `host` s each, and waits for the GPU at its end.
+double launched_step(const std::vector<Kernel>& kernels, double host, Seconds returns) {
+  const Workload eager{
+      .host = Seconds(host * static_cast<double>(kernels.size())), .returns = returns, .steps_per_wait = 1};
+  return step_of(eager, kernels, 0, 1).value();
+}
+
+/// How fast a host launches whose step alone takes so long.
+double host_per_launch(const std::vector<Kernel>& kernels, double step, Seconds returns) {
+  double least = 0, most = step / static_cast<double>(kernels.size());
+  if (launched_step(kernels, 0, returns) >= step) return 0;
+  constexpr int kHalvings = 30;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (least + most) / 2;
+    (launched_step(kernels, middle, returns) < step ? least : most) = middle;
+  }
+  return most;
+}
+
+/// How its host goes with a step of that length.
+void set_host(Workload& workload, bool captured) {
+  workload.returns = kReturns;
+  workload.steps_per_wait = 1;
+  const double step = workload.step.value();
+  if (captured) {
+    workload.steps_per_wait = std::max(1, static_cast<int>(std::min(std::ceil(kLookedAt / step), 1e6)));
+    return;
+  }
+  double busy = 0;
+  for (const Kernel& kernel : workload.kernels) busy += static_cast<double>(kernel.seconds) + kernel.gap;
+  workload.returns = std::max(kReturns, Seconds(kAtBegin * (step - busy)));
+  workload.host = Seconds(host_per_launch(workload.kernels, step, workload.returns) *
+                          static_cast<double>(workload.kernels.size()));
 }
 
 /// Of all kernels together; what they have in common does not cancel out.
@@ -118,15 +146,22 @@ std::optional<Workload> workload_of(std::string name, const estimate::Profile& p
   Workload out{.name = std::move(name), .measured = alone.has_value()};
   out.kernels.reserve(order.size());
   for (const std::size_t at : order) {
-    const int launches = std::clamp(static_cast<int>(std::lround(demand->kernels[at].launches)), 1, kMostLaunches);
-    const Kernel kernel =
-        kernel_of(profile.kernels[at], demand->kernels[at], launches, correction, device.multiprocessors->value);
+    const int launches =
+        std::clamp(static_cast<int>(std::lround(demand->kernels[at].launches)), 1, kMostLaunches);
+    const Kernel kernel = kernel_of(profile.kernels[at], demand->kernels[at], launches, correction,
+                                    device.multiprocessors->value);
     out.kernels.insert(out.kernels.end(), static_cast<std::size_t>(launches), kernel);
   }
-  out.step = alone ? Seconds(1 / alone->steps_per_second) : setting.captured ? profile.seconds : profile.eager;
-  if (!setting.captured) out.host = host_of(profile, alone, out.step, order.size(), profile.eager);
-  if (setting.captured)
-    out.steps_per_wait = std::max(1, static_cast<int>(std::min(std::ceil(kLookedAt / out.step.value()), 1e6)));
+  if (alone)
+    out.step = Seconds(1 / alone->steps_per_second);
+  else if (setting.captured)
+    out.step = profile.seconds;
+  else
+    out.step = Seconds(launched_step(
+        out.kernels,
+        kPythonLaunch * static_cast<double>(order.size()) / static_cast<double>(out.kernels.size()),
+        kReturns));
+  set_host(out, setting.captured);
   out.log_error = alone ? 0 : log_error_of(profile);
   out.watts = alone && alone->watts ? std::optional(Watts(*alone->watts)) : watts;
   return out;
@@ -151,11 +186,15 @@ std::vector<Kernel> confined(const std::vector<Kernel>& kernels, double sms, dou
   return out;
 }
 
-Seconds step_of(const Workload& workload, const std::vector<Kernel>& kernels, double launch, double host_factor) {
-  const double device = std::accumulate(kernels.begin(), kernels.end(), 0.0, [&](double sum, const Kernel& k) {
-    return sum + static_cast<double>(k.seconds) + k.gap + launch;
-  });
-  return Seconds(std::max(device, workload.host.value() * host_factor));
+Seconds step_of(const Workload& workload, const std::vector<Kernel>& kernels, double launch,
+                double host_factor) {
+  const double host = workload.host.value() * host_factor / static_cast<double>(kernels.size());
+  double launched = workload.returns.value() / std::max(1, workload.steps_per_wait), done = launched;
+  for (const Kernel& kernel : kernels) {
+    launched += host;
+    done = std::max(done, launched) + static_cast<double>(kernel.seconds) + kernel.gap + launch;
+  }
+  return Seconds(done);
 }
 
 }  // namespace plimsoll::share

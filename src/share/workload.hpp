@@ -14,12 +14,12 @@ namespace plimsoll::share {
 
 /// A launch of the device, as its SMs see it.
 struct Kernel {
-  float seconds = 0;  ///< that its blocks run, alone
-  float gap = 0;      ///< s before it, in which the SMs are empty
-  float waves = 0;    ///< blocks over those that fit the GPU at once
-  float reach = 0;    ///< SMs that get a block, of all
-  float sms = 0;      ///< SMs that have a block, of all, in the mean over `seconds`
-  float bandwidth = 0;  ///< of what the memory can give, while it runs
+  float seconds = 0;         ///< that its blocks run, alone
+  float gap = 0;             ///< s before it, in which the SMs are empty
+  float waves = 0;           ///< blocks over those that fit the GPU at once
+  float reach = 0;           ///< SMs that get a block, of all
+  float sms = 0;             ///< SMs that have a block, of all, in the mean over `seconds`
+  float bandwidth = 0;       ///< of what the memory can give, while it runs
   std::uint16_t groups = 1;  ///< of blocks that start together
   estimate::Bottleneck bottleneck = estimate::Bottleneck::memory;
 };
@@ -38,17 +38,18 @@ struct Alone {
 struct Workload {
   std::string name = {};
   std::vector<Kernel> kernels = {};
-  Seconds step = {};           ///< alone, exclusively
-  Seconds host = {};           ///< of that, what its host needs to launch it; 0: captured in a graph
-  int steps_per_wait = 0; ///< after so many its host waits for the GPU; 0: it runs ahead
-  double log_error = 0;   ///< standard deviation of log(true / step) and of what follows from its kernels
-  std::optional<Watts> watts = {};  ///< alone
-  bool measured = false;  ///< corrected by what was measured of it alone
+  Seconds step = {};       ///< alone, exclusively
+  Seconds host = {};       ///< of that, what its host needs to launch it; 0: captured in a graph
+  Seconds returns = {};    ///< until a host that waited for the GPU has launched again
+  int steps_per_wait = 0;  ///< after so many its host waits for the GPU; 0: it runs ahead
+  double log_error = 0;    ///< standard deviation of log(true / step) and of what follows from its kernels
+  std::optional<Watts> watts = {};            ///< alone
+  bool measured = false;                      ///< corrected by what was measured of it alone
   [[nodiscard]] bool waits_for_host() const;  ///< for a tenth of its time or more
 };
 
-/// Pure. Kernels as the profile has them; corrected where it was measured alone. Nothing where the device is no
-/// GPU or its SMs are unknown.
+/// Pure. Kernels as the profile has them; corrected where it was measured alone. Nothing where the device is
+/// no GPU or its SMs are unknown.
 [[nodiscard]] std::optional<Workload> workload_of(std::string name, const estimate::Profile& profile,
                                                   const program::Program& program,
                                                   const network::Setting& setting,

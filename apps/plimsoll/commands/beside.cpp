@@ -11,6 +11,7 @@
 #include "report/beside_report.hpp"
 #include "setting_options.hpp"
 #include "share/choice.hpp"
+#include "sharing_figures_file.hpp"
 #include "workload_source.hpp"
 
 namespace plimsoll {
@@ -23,7 +24,7 @@ struct BesideOptions {
   std::string file;
   std::vector<std::string> devices;
   std::string calibration;
-  std::string sharing;
+  std::string sharing, figures;
   share::Goal goal = share::Goal::fairness;
   std::vector<std::string> keep;
   std::int64_t cores = 0;
@@ -45,12 +46,14 @@ Result<std::vector<WorkloadRequest>> requests_of(const BesideOptions& options) {
     out.push_back(*std::move(read));
   }
   if (out.empty())
-    return std::unexpected(Error{"there is no workload", "",
-                                 "for example: plimsoll beside resnet50,mode=train,batch=32 gpt2,captured=true"});
+    return std::unexpected(
+        Error{"there is no workload", "",
+              "for example: plimsoll beside resnet50,mode=train,batch=32 gpt2,captured=true"});
   return out;
 }
 
-Result<std::vector<share::Keep>> keeps_of(const BesideOptions& options, const std::vector<WorkloadRequest>& all) {
+Result<std::vector<share::Keep>> keeps_of(const BesideOptions& options,
+                                          const std::vector<WorkloadRequest>& all) {
   std::vector<share::Keep> out;
   for (const std::string& text : options.keep) {
     const std::size_t equals = text.find_last_of('=');
@@ -84,8 +87,8 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
   for (const WorkloadRequest& request : *requests) {
     auto workload = place_workload(request, on);
     PLIMSOLL_TRY(workload);
-    report.workloads.push_back({workload->workload.name, workload->workload.step, workload->minimum,
-                                workload->workload.measured});
+    report.workloads.push_back(
+        {workload->workload.name, workload->workload.step, workload->minimum, workload->workload.measured});
     report.minimum += workload->minimum;
     placed.push_back(*std::move(workload));
   }
@@ -94,18 +97,19 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
   std::vector<const share::Workload*> workloads;
   for (const PlacedWorkload& p : placed) workloads.push_back(&p.workload);
 
-  const share::SharingFigures figures = share::sharing_figures(device);
+  const auto figures = sharing_figures_of(device, options.figures);
+  PLIMSOLL_TRY(figures);
   const share::Host host{options.cores > 0 ? std::optional(static_cast<int>(options.cores)) : std::nullopt};
   bool kept = true;
   if (!options.sharing.empty()) {
     const auto sharing = share::read_sharing(options.sharing, workloads.size());
     PLIMSOLL_TRY(sharing);
-    auto way = share::beside(workloads, device, *sharing, figures, host);
+    auto way = share::beside(workloads, device, *sharing, *figures, host);
     PLIMSOLL_TRY(way);
     kept = share::keeps(*way, *keeps);
     report.ways.push_back(*std::move(way));
   } else {
-    auto choice = share::choose(workloads, device, figures, host, options.goal, *keeps);
+    auto choice = share::choose(workloads, device, *figures, host, options.goal, *keeps);
     PLIMSOLL_TRY(choice);
     kept = choice->kept;
     report.why = choice->why;
@@ -122,26 +126,40 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
 
 void add_beside(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<BesideOptions>();
-  CommandLine* command =
-      app.add_subcommand("beside", "What several on one GPU do to each other, before it happens: speeds and why");
-  command->add_option("workloads", options->workloads, "MODEL,KEY=VALUE,…: mode, batch, seq, precision, optimizer, captured")
+  CommandLine* command = app.add_subcommand(
+      "beside", "What several on one GPU do to each other, before it happens: speeds and why");
+  command
+      ->add_option("workloads", options->workloads,
+                   "MODEL,KEY=VALUE,…: mode, batch, seq, precision, optimizer, captured")
       ->option_text("WORKLOAD…");
   command->add_option("--workloads", options->file, "A list of workloads in JSON")->option_text("FILE");
-  add_devices_option(*command, options->devices, "Id from `plimsoll devices`, `this` (default), or a device file");
-  command->add_option("--sharing", options->sharing,
-                      "naive, mps, mps:75,25 (percent of the SMs), mig:3g.71gb,4g.71gb; without it all are compared")
+  add_devices_option(*command, options->devices,
+                     "Id from `plimsoll devices`, `this` (default), or a device file");
+  command
+      ->add_option(
+          "--sharing", options->sharing,
+          "naive, mps, mps:75,25 (percent of the SMs), mig:3g.71gb,4g.71gb; without it all are compared")
       ->option_text("WAY");
   static const std::map<std::string, share::Goal> kGoals = {{"throughput", share::Goal::throughput},
                                                             {"fairness", share::Goal::fairness},
                                                             {"latency", share::Goal::latency},
                                                             {"energy", share::Goal::energy}};
-  command->add_choice("--for", options->goal, kGoals, "What counts: fairness (default: the slowest), throughput, latency, energy")
+  command
+      ->add_choice("--for", options->goal, kGoals,
+                   "What counts: fairness (default: the slowest), throughput, latency, energy")
       ->option_text("GOAL");
-  command->add_option("--keep", options->keep, "NAME=0.8: this one keeps at least so much of its speed")->option_text("NAME=SHARE");
-  command->add_option("--cores", options->cores, "Cores of the host, where there are few")->in_range(1, 4096)->option_text("N");
+  command->add_option("--keep", options->keep, "NAME=0.8: this one keeps at least so much of its speed")
+      ->option_text("NAME=SHARE");
+  command->add_option("--cores", options->cores, "Cores of the host, where there are few")
+      ->in_range(1, 4096)
+      ->option_text("N");
   command
       ->add_option("--calibration", options->calibration,
                    "Take the calibration of this device file; `none`: use the datasheet alone")
+      ->option_text("FILE");
+  command
+      ->add_option("--figures", options->figures,
+                   "What sharing costs on this GPU, as `plimsoll probe --sharing` writes it")
       ->option_text("FILE");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
