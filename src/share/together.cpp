@@ -9,7 +9,7 @@ namespace {
 constexpr double kTogetherSteps = 4;  // of the longest, for each player
 constexpr double kNothing = 1e-4;     // of the GPU: less room is none
 constexpr double kStagger = 1e-5;     // s between the first launches
-constexpr std::size_t kMostEvents = 400'000;
+constexpr std::size_t kMostEvents = 2'000'000;
 
 class Together {
  public:
@@ -130,7 +130,7 @@ class Together {
                                                  kernel.bandwidth * std::max(0.0, bandwidth - 1));
     state.crowded += alone * (longer - 1);
     ++state.groups;
-    events_.push({now_ + alone * longer, player, static_cast<float>(room)});
+    events_.push({now_ + alone * longer * unevenness(), player, static_cast<float>(room)});
   }
   [[nodiscard]] double crowding(estimate::Bottleneck bottleneck) const {
     switch (bottleneck) {
@@ -141,7 +141,15 @@ class Together {
     return figures_.crowding_memory;
   }
 
+  /// No two launches of a kernel take quite the same time; without that, players that repeat themselves would fall
+  /// into step, some of them always behind the same kernel of another. Drawn alike each time.
+  double unevenness() {
+    drawn_ = drawn_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return 1 + kUneven * (2 * static_cast<double>(drawn_ >> 11U) * 0x1p-53 - 1);
+  }
+
   static constexpr double kLeft = 1e-6;
+  static constexpr double kUneven = 0.15;
 
   std::span<const Player> players_;
   const SharingFigures& figures_;
@@ -149,12 +157,13 @@ class Together {
   std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
   std::priority_queue<Event> events_;
   double free_ = 1, now_ = 0;
+  std::uint64_t drawn_ = 1;
 };
 
 }  // namespace
 
 std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures) {
-  const double steps = kTogetherSteps * (players.size() > 1 ? 1.5 : 1);
+  const double steps = kTogetherSteps * static_cast<double>(players.size());
   return Together(players, figures).play(Window::over(players, steps));
 }
 
