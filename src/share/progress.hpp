@@ -45,14 +45,4 @@ class Progress {
   double host_ = 0;
 };
 
-/// The window that is looked at: what comes before it depends on how all began.
-struct Window {
-  double begin = 0, end = 0;
-  [[nodiscard]] static Window over(std::span<const Player> players, double longest_steps) {
-    double longest = 0;
-    for (const Player& player : players) longest = std::max(longest, player.step);
-    return {longest, longest * (1 + longest_steps)};
-  }
-};
-
 }  // namespace plimsoll::share

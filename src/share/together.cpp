@@ -1,4 +1,5 @@
 // Under MPS: kernels of several processes in the SMs at once.
+#include <cmath>
 #include <queue>
 
 #include "share/progress.hpp"
@@ -6,10 +7,12 @@
 namespace plimsoll::share {
 namespace {
 
-constexpr double kTogetherSteps = 4;  // of the longest, for each player
+// In parts as long as the longest step.
+constexpr int kFewestParts = 4, kMostParts = 100;
+constexpr double kEnough = 0.01;  // standard error of a speed
 constexpr double kNothing = 1e-4;     // of the GPU: less room is none
 constexpr double kStagger = 1e-5;     // s between the first launches
-constexpr std::size_t kMostEvents = 2'000'000;
+constexpr std::size_t kMostEvents = 8'000'000;  // a second or so
 
 class Together {
  public:
@@ -20,21 +23,20 @@ class Together {
       events_.push({static_cast<double>(i) * kStagger, static_cast<std::uint32_t>(i), kLaunch});
   }
 
-  std::vector<Played> play(const Window& window) {
-    bool begun = false;
-    double begin = 0;
-    std::vector<State> before = states_;
-    for (std::size_t count = 0; now_ < window.end && (count < kMostEvents || !begun); ++count) {
-      const Event event = events_.top();
-      events_.pop();
-      now_ = event.at;
-      if (!begun && (now_ >= window.begin || count >= kMostEvents / 2)) {
-        begun = true;
-        begin = now_;
-        before = states_;
-      }
-      event.room == kLaunch ? launch(event.player) : end_group(event);
-      hand_out();
+  /// Until what each does is known well enough.
+  std::vector<Played> play(double longest_step) {
+    run_until(longest_step);  // what comes before depends on how all began
+    const double begin = now_;
+    const std::vector<State> before = states_;
+    Spreads spreads(players_.size());
+    std::vector<double> last = steps();
+    for (int part = 1; part <= kMostParts && events_seen_ < kMostEvents; ++part) {
+      const double from = now_;
+      run_until(begin + part * longest_step);
+      const std::vector<double> now = steps();
+      for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
+      last = now;
+      if (part >= kFewestParts && spreads.largest() < kEnough) break;
     }
     std::vector<Played> out;
     const double all = now_ - begin;
@@ -63,6 +65,45 @@ class Together {
     double came = 0;
     double waited = 0, crowded = 0;  ///< s, so far
   };
+
+  /// How far the mean of each player's parts is from sure.
+  class Spreads {
+   public:
+    explicit Spreads(std::size_t players) : sums_(players), squares_(players) {}
+    void add(std::size_t player, double value) {
+      sums_[player] += value;
+      squares_[player] += value * value;
+      if (player == 0) ++parts_;
+    }
+    /// Standard error over the mean, of the player for whom that is largest.
+    [[nodiscard]] double largest() const {
+      double most = 0;
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        const double mean = sums_[i] / parts_, variance = std::max(0.0, squares_[i] / parts_ - mean * mean);
+        most = std::max(most, mean > 0 ? std::sqrt(variance / parts_) / mean : 1);
+      }
+      return most;
+    }
+
+   private:
+    std::vector<double> sums_, squares_;
+    int parts_ = 0;
+  };
+
+  void run_until(double end) {
+    for (; now_ < end && events_seen_ < kMostEvents; ++events_seen_) {
+      const Event event = events_.top();
+      events_.pop();
+      now_ = event.at;
+      event.room == kLaunch ? launch(event.player) : end_group(event);
+      hand_out();
+    }
+  }
+  [[nodiscard]] std::vector<double> steps() const {
+    std::vector<double> out;
+    for (const State& state : states_) out.push_back(state.progress.steps());
+    return out;
+  }
 
   void launch(std::uint32_t player) {
     State& state = states_[player];
@@ -158,13 +199,15 @@ class Together {
   std::priority_queue<Event> events_;
   double free_ = 1, now_ = 0;
   std::uint64_t drawn_ = 1;
+  std::size_t events_seen_ = 0;
 };
 
 }  // namespace
 
 std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures) {
-  const double steps = kTogetherSteps * static_cast<double>(players.size());
-  return Together(players, figures).play(Window::over(players, steps));
+  double longest = 0;
+  for (const Player& player : players) longest = std::max(longest, player.step);
+  return Together(players, figures).play(longest);
 }
 
 }  // namespace plimsoll::share

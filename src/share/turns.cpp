@@ -7,6 +7,11 @@ namespace {
 constexpr double kLeastWindow = 1.0;  // s: turns are milliseconds long
 constexpr double kTurnSteps = 6;      // of the longest, for each player
 
+/// What is looked at: what comes before depends on how all began.
+struct Window {
+  double begin = 0, end = 0;
+};
+
 class Turns {
  public:
   Turns(std::span<const Player> players, const SharingFigures& figures)
@@ -94,8 +99,10 @@ class Turns {
 }  // namespace
 
 std::vector<Played> play_in_turns(std::span<const Player> players, const SharingFigures& figures) {
-  Window window = Window::over(players, kTurnSteps * static_cast<double>(players.size()));
-  window.end = std::max(window.end, window.begin + kLeastWindow);
+  double longest = 0;
+  for (const Player& player : players) longest = std::max(longest, player.step);
+  const double steps = kTurnSteps * static_cast<double>(players.size());
+  const Window window{longest, longest + std::max(kLeastWindow, steps * longest)};
   std::vector<Played> out = Turns(players, figures).play(window);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i].waiting = std::max(0.0, 1 - out[i].steps_per_second * players[i].step);
