@@ -180,7 +180,7 @@ def services():
     for row in rows:
         if row['kind'] != 'service' or row['sharing'] not in ('naive', 'mps'):
             continue
-        answer = ask(row['workloads'], row['sharing'] if len(row['workloads']) > 1 else 'exclusive', (), {row['service']: {'arrivals': row['rate']}})
+        answer = ask(row['workloads'], row['sharing'], (), {row['service']: {'arrivals': row['rate']}})
         latency = answer['workloads'][0].get('latency') or {}
         told = ' '.join(f"{k} {1e3*latency[k+'_seconds']:.2f} ms of {1e3*row[k]:.2f} ({100*(latency[k+'_seconds']/row[k]-1):+.0f} %)" for k in ('median', 'p99') if latency)
         print(f"service {row['service']} at {row['rate']:g}/s, {row['sharing']}, beside {', '.join(row['workloads'][1:]) or 'nobody'}: {told}")

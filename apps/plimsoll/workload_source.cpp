@@ -259,6 +259,7 @@ Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const Esti
   if (!workload)
     return named(Error{fmt::format("what kernels ask of {} is not known", on.device().name), "",
                        "sharing is told of GPUs whose multiprocessors are known"});
+  workload->arrivals = request.arrivals;
   return PlacedWorkload{std::move(*workload), batches->label(), memory->minimum_device(),
                         memory->high + memory->context.value_or(Bytes())};
 }

@@ -83,6 +83,13 @@ std::string summary(const BesideReport& report, const share::Beside& way, const 
   if (way.energy_ratio)
     out += hanging("energy    ",
                    fmt::format("{} of the joules of one after the other", percent(*way.energy_ratio)), style);
+  for (std::size_t i = 0; i < way.members.size(); ++i)
+    if (const auto& latency = way.members[i].latency)
+      out += hanging("latency   ",
+                     fmt::format("{}: half of its requests within {}, 99 % within {} (alone {} and {})",
+                                 printable(report.workloads[i].name), text(latency->median), text(latency->p99),
+                                 text(latency->alone_median), text(latency->alone_p99)),
+                     style);
   const std::optional<bool> fits = report.fits();
   out += hanging("memory    ",
                  fmt::format("{} at least for all together{}", text(report.minimum),
@@ -145,6 +152,11 @@ Json beside_json(const BesideReport& report) {
                          {"measured", workload.measured},
                          {"causes", std::move(causes)},
                          {"memory", {{"minimum_device_bytes", workload.minimum.count()}}}});
+      if (const auto& latency = member.latency)
+        members.back()["latency"] = {{"median_seconds", latency->median.value()},
+                                     {"p99_seconds", latency->p99.value()},
+                                     {"alone_median_seconds", latency->alone_median.value()},
+                                     {"alone_p99_seconds", latency->alone_p99.value()}};
     }
     Json out;
     out["sharing"] = share::text(way.sharing);

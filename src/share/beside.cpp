@@ -72,7 +72,8 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
                   .launch = launch,
                   .cap = cap,
                   .returns = workload.returns.value(),
-                  .steps_per_wait = workload.steps_per_wait};
+                  .steps_per_wait = workload.steps_per_wait,
+                  .arrivals = workload.arrivals};
     player.host = host / static_cast<double>(workload.kernels.size());
     // What is lost in any company.
     const Seconds alone = step_of(workload, workload.kernels, 0, 1);
@@ -92,13 +93,38 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
   return out;
 }
 
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::ranges::nth_element(values, values.begin() + at);
+  return values[static_cast<std::size_t>(at)];
+}
+
+/// Beside the same requests with the GPU to itself.
+Latency latency_of(const Workload& service, const std::vector<double>& latencies, const SharingFigures& figures) {
+  const Player alone{.kernels = &service.kernels,
+                     .step = service.step.value(),
+                     .host = service.host.value() / static_cast<double>(service.kernels.size()),
+                     .returns = service.returns.value(),
+                     .steps_per_wait = service.steps_per_wait,
+                     .arrivals = service.arrivals};
+  const std::vector<double> own = play_in_turns(std::span(&alone, 1), figures).front().latencies;
+  constexpr double kMedian = 0.5, kMost = 0.99;
+  return {Seconds(quantile(latencies, kMedian)), Seconds(quantile(latencies, kMost)),
+          Seconds(quantile(own, kMedian)), Seconds(quantile(own, kMost))};
+}
+
 /// What the simulation says of a group, as speeds and causes.
 void fold(const Table& table, std::span<const Workload* const> workloads, const std::vector<Played>& played,
-          bool turns, Beside& out) {
+          bool turns, const SharingFigures& figures, Beside& out) {
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     Member member{.causes = table.causes[i]};
     const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
     member.speed = played[i].steps_per_second * alone;
+    if (workloads[i]->arrivals > 0) {  // it does what it is asked; how long that takes is its loss
+      member.latency = latency_of(*workloads[i], played[i].latencies, figures);
+      member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
+    }
     const Causes& own = member.causes;
     const double lost =
         std::max(0.0, 1 / std::max(member.speed, 1e-9) - 1 - own.host - own.fewer_sms - own.mps);
@@ -145,8 +171,12 @@ void add_power(std::span<const Workload* const> workloads, const hardware::Devic
   double watts = idle, one_by_one = 0;
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     if (!workloads[i]->watts) return;
-    watts += out.members[i].speed * std::max(0.0, workloads[i]->watts->value() - idle);
-    one_by_one += out.members[i].speed * workloads[i]->watts->value();  // J of what is done in a second
+    const Workload& workload = *workloads[i];
+    // A service runs as often as it is asked.
+    const double runs = workload.arrivals > 0 ? std::min(1.0, workload.arrivals * workload.step.value())
+                                              : out.members[i].speed;
+    watts += runs * std::max(0.0, workload.watts->value() - idle);
+    one_by_one += runs * workload.watts->value();  // J of what is done in a second
   }
   if (device.power && watts > device.power->value) {
     const double slower = std::pow(device.power->value / watts, kPowerExponent);
@@ -200,12 +230,13 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
   } else {
     const auto table = lay(workloads, device, sharing, figures, host_factor(workloads, host));
     PLIMSOLL_TRY(table);
-    if (workloads.size() == 1 || sharing.way == Way::exclusive)
+    const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
+    if (sharing.way == Way::exclusive || (workloads.size() == 1 && !serves))
       run_alone(workloads, *table, out);
     else if (sharing.way == Way::naive)
-      fold(*table, workloads, play_in_turns(table->players, figures), true, out);
+      fold(*table, workloads, play_in_turns(table->players, figures), true, figures, out);
     else
-      fold(*table, workloads, play_together(table->players, figures), false, out);
+      fold(*table, workloads, play_together(table->players, figures), false, figures, out);
     if (sharing.way == Way::exclusive)
       for (Member& member : out.members) member.speed /= static_cast<double>(workloads.size());
   }

@@ -21,9 +21,16 @@ struct Causes {
   double power = 0;      ///< clocks that fall
 };
 
+/// Of the requests of a service.
+struct Latency {
+  Seconds median, p99;
+  Seconds alone_median, alone_p99;  ///< with the GPU to itself
+};
+
 struct Member {
   double speed = 0, low = 0, high = 0;  ///< against running exclusively alone; 95 %
   Causes causes = {};
+  std::optional<Latency> latency = {};
 };
 
 /// What several on one GPU do to each other.

@@ -1,6 +1,8 @@
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "share/simulation.hpp"
 
@@ -11,10 +13,15 @@ class Progress {
  public:
   explicit Progress(const Player& player) : player_(&player) {
     for (const Kernel& kernel : *player.kernels) whole_ += length(kernel);
+    if (player.arrivals > 0) arrive();
   }
 
   [[nodiscard]] const Kernel& kernel() const { return (*player_->kernels)[at_]; }
   [[nodiscard]] double steps() const { return static_cast<double>(steps_) + done_ / whole_; }
+  /// When the first kernel of all is there.
+  [[nodiscard]] double first() const { return arrival_; }
+  /// Of all requests that were answered so far.
+  [[nodiscard]] const std::vector<double>& latencies() const { return latencies_; }
   /// The kernel has ended; gives when the host has the next one ready.
   double next(double now) {
     done_ += length(kernel());
@@ -25,6 +32,11 @@ class Progress {
     }
     // The host is as far ahead as the queue is long.
     host_ = std::max(host_ + player_->host, now - kQueue * player_->host);
+    if (at_ == 0 && player_->arrivals > 0) {
+      latencies_.push_back(now - arrival_);
+      arrive();
+      return host_ = std::max(now, arrival_) + player_->returns + player_->host;
+    }
     if (at_ == 0 && player_->steps_per_wait > 0 && ++since_wait_ >= player_->steps_per_wait) {
       since_wait_ = 0;
       host_ = now + player_->returns + player_->host;
@@ -35,6 +47,12 @@ class Progress {
  private:
   static constexpr double kQueue = 1000;  // launches
 
+  /// The next request, as a Poisson process has them; drawn alike each time.
+  void arrive() {
+    drawn_ = drawn_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    const double uniform = (static_cast<double>(drawn_ >> 11U) + 1) * 0x1p-53;
+    arrival_ -= std::log(uniform) / player_->arrivals;
+  }
   static double length(const Kernel& kernel) { return static_cast<double>(kernel.seconds) + kernel.gap; }
 
   const Player* player_;
@@ -43,6 +61,9 @@ class Progress {
   double done_ = 0, whole_ = 0;  ///< s of the step, as alone
   int since_wait_ = 0;
   double host_ = 0;
+  double arrival_ = 0;  ///< of the request that is answered, or awaited
+  std::vector<double> latencies_;
+  std::uint64_t drawn_ = 2;
 };
 
 }  // namespace plimsoll::share

@@ -15,6 +15,7 @@ struct Player {
   double cap = 1;      ///< of the SMs
   double returns = 0;  ///< s until a host that waited for the GPU has launched again
   int steps_per_wait = 0;
+  double arrivals = 0;  ///< requests per second, a step each; 0: it goes on as fast as it can
 };
 
 /// What became of it: shares of the time that was simulated.
@@ -22,6 +23,7 @@ struct Played {
   double steps_per_second = 0;
   double waiting = 0;  ///< for a turn, or for room in the SMs
   double crowded = 0;  ///< that kernels ran longer, for bandwidth and caches
+  std::vector<double> latencies = {};  ///< s, of requests: from their arrival until they are answered
 };
 
 /// Kernels of all players in the SMs at once. The hardware hands out the blocks of kernels in the order in

@@ -10,6 +10,7 @@ namespace {
 // In parts as long as the longest step.
 constexpr int kFewestParts = 4, kMostParts = 100;
 constexpr double kEnough = 0.01;  // standard error of a speed
+constexpr std::size_t kRequests = 2000;  // for a 99th percentile
 constexpr double kNothing = 1e-4;     // of the GPU: less room is none
 constexpr double kStagger = 1e-5;     // s between the first launches
 constexpr std::size_t kMostEvents = 8'000'000;  // a second or so
@@ -20,7 +21,8 @@ class Together {
       : players_(players), figures_(figures) {
     for (const Player& player : players) states_.push_back(State{Progress(player)});
     for (std::size_t i = 0; i < players.size(); ++i)
-      events_.push({static_cast<double>(i) * kStagger, static_cast<std::uint32_t>(i), kLaunch});
+      events_.push({std::max(static_cast<double>(i) * kStagger, states_[i].progress.first()),
+                    static_cast<std::uint32_t>(i), kLaunch});
   }
 
   /// Until what each does is known well enough.
@@ -30,20 +32,21 @@ class Together {
     const std::vector<State> before = states_;
     Spreads spreads(players_.size());
     std::vector<double> last = steps();
-    for (int part = 1; part <= kMostParts && events_seen_ < kMostEvents; ++part) {
+    for (int part = 1; (part <= kMostParts || fewest_requests() < kRequests) && events_seen_ < kMostEvents; ++part) {
       const double from = now_;
       run_until(begin + part * longest_step);
       const std::vector<double> now = steps();
       for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
       last = now;
-      if (part >= kFewestParts && spreads.largest() < kEnough) break;
+      if (part >= kFewestParts && spreads.largest() < kEnough && fewest_requests() >= kRequests) break;
     }
     std::vector<Played> out;
     const double all = now_ - begin;
     for (std::size_t i = 0; i < states_.size(); ++i)
       out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i].progress.steps()) / all,
                      .waiting = (states_[i].waited - before[i].waited) / all,
-                     .crowded = (states_[i].crowded - before[i].crowded) / all});
+                     .crowded = (states_[i].crowded - before[i].crowded) / all,
+                     .latencies = states_[i].progress.latencies()});
     return out;
   }
 
@@ -98,6 +101,13 @@ class Together {
       event.room == kLaunch ? launch(event.player) : end_group(event);
       hand_out();
     }
+  }
+  /// That any service has answered.
+  [[nodiscard]] std::size_t fewest_requests() const {
+    std::size_t fewest = kRequests;
+    for (std::size_t i = 0; i < players_.size(); ++i)
+      if (players_[i].arrivals > 0) fewest = std::min(fewest, states_[i].progress.latencies().size());
+    return fewest;
   }
   [[nodiscard]] std::vector<double> steps() const {
     std::vector<double> out;

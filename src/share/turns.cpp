@@ -7,6 +7,9 @@ namespace {
 constexpr double kLeastWindow = 1.0;  // s: turns are milliseconds long
 constexpr double kTurnSteps = 6;      // of the longest, for each player
 
+constexpr double kServedRequests = 2000;  // for a 99th percentile
+constexpr double kLongestWindow = 60;     // s
+
 /// What is looked at: what comes before depends on how all began.
 struct Window {
   double begin = 0, end = 0;
@@ -16,7 +19,7 @@ class Turns {
  public:
   Turns(std::span<const Player> players, const SharingFigures& figures)
       : players_(players), figures_(figures) {
-    for (const Player& player : players) states_.push_back({Progress(player), length(player, 0)});
+    for (const Player& player : players) states_.push_back({Progress(player), length(player, 0), Progress(player).first()});
   }
 
   std::vector<Played> play(const Window& window) {
@@ -34,7 +37,8 @@ class Turns {
     }
     std::vector<Played> out;
     for (std::size_t i = 0; i < players_.size(); ++i)
-      out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i]) / (now_ - begin)});
+      out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i]) / (now_ - begin),
+                     .latencies = states_[i].progress.latencies()});
     return out;
   }
 
@@ -102,7 +106,10 @@ std::vector<Played> play_in_turns(std::span<const Player> players, const Sharing
   double longest = 0;
   for (const Player& player : players) longest = std::max(longest, player.step);
   const double steps = kTurnSteps * static_cast<double>(players.size());
-  const Window window{longest, longest + std::max(kLeastWindow, steps * longest)};
+  double length = std::max(kLeastWindow, steps * longest);
+  for (const Player& player : players)
+    if (player.arrivals > 0) length = std::max(length, kServedRequests / player.arrivals);
+  const Window window{longest, longest + std::min(length, kLongestWindow)};
   std::vector<Played> out = Turns(players, figures).play(window);
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i].waiting = std::max(0.0, 1 - out[i].steps_per_second * players[i].step);
