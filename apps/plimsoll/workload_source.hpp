@@ -35,6 +35,6 @@ struct PlacedWorkload {
   std::optional<Bytes> high = {};
 };
 [[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request,
-                                                    const EstimateTarget& target);
+                                                    const EstimateTarget& on);
 
 }  // namespace plimsoll

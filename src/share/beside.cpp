@@ -192,11 +192,11 @@ void add_power(std::span<const Workload* const> workloads, const hardware::Devic
 }
 
 /// Hosts that launch kernels each keep a core busy.
-double host_factor(std::span<const Workload* const> workloads, const Host& host) {
-  if (!host.cores) return 1;
+double host_factor(std::span<const Workload* const> workloads, const Conditions& conditions) {
+  if (!conditions.cores) return 1;
   double busy = 0;
   for (const Workload* workload : workloads) busy += workload->host / workload->step;
-  return std::max(1.0, busy / *host.cores);
+  return std::max(1.0, busy / *conditions.cores);
 }
 
 void run_alone(std::span<const Workload* const> workloads, const Table& table, Beside& out) {
@@ -220,7 +220,7 @@ double Beside::slowest() const {
 }
 
 Result<Beside> beside(std::span<const Workload* const> workloads, const hardware::Device& device,
-                      const Sharing& sharing, const SharingFigures& figures, const Host& host) {
+                      const Sharing& sharing, const SharingFigures& figures, const Conditions& conditions) {
   Beside out{.sharing = sharing, .provenance = figures.provenance};
   if (sharing.way == Way::mig) {
     const auto slices = slices_of(sharing.profiles, device);
@@ -228,7 +228,7 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
     for (std::size_t i = 0; i < workloads.size(); ++i)
       out.members.push_back(in_slice(*workloads[i], (*slices)[i], figures));
   } else {
-    const auto table = lay(workloads, device, sharing, figures, host_factor(workloads, host));
+    const auto table = lay(workloads, device, sharing, figures, host_factor(workloads, conditions));
     PLIMSOLL_TRY(table);
     const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
     if (sharing.way == Way::exclusive || (workloads.size() == 1 && !serves))
@@ -236,7 +236,7 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
     else if (sharing.way == Way::naive)
       fold(*table, workloads, play_in_turns(table->players, figures), true, figures, out);
     else
-      fold(*table, workloads, play_together(table->players, figures), false, figures, out);
+      fold(*table, workloads, play_together(table->players, figures, conditions.enough), false, figures, out);
     if (sharing.way == Way::exclusive)
       for (Member& member : out.members) member.speed /= static_cast<double>(workloads.size());
   }

@@ -45,14 +45,14 @@ struct Beside {
   [[nodiscard]] double slowest() const;
 };
 
-/// What hosts have, where it is known.
-struct Host {
-  std::optional<int> cores = {};
+struct Conditions {
+  std::optional<int> cores = {};  ///< of the host, where there may be too few
+  double enough = 0.01;           ///< standard error of a speed, of what is simulated
 };
 
 /// Pure. Fails where a cap leaves no SM, or profiles cannot be placed together.
 [[nodiscard]] Result<Beside> beside(std::span<const Workload* const> workloads,
                                     const hardware::Device& device, const Sharing& sharing,
-                                    const SharingFigures& figures, const Host& host = {});
+                                    const SharingFigures& figures, const Conditions& conditions = {});
 
 }  // namespace plimsoll::share

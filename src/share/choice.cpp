@@ -100,9 +100,9 @@ bool keeps(const Beside& way, std::span<const Keep> keeps) {
 }
 
 Result<Choice> choose(std::span<const Workload* const> workloads, const hardware::Device& device,
-                      const SharingFigures& figures, const Host& host, Goal goal,
+                      const SharingFigures& figures, const Conditions& conditions, Goal goal,
                       std::span<const Keep> keep) {
-  const auto ask = [&](const Sharing& sharing) { return beside(workloads, device, sharing, figures, host); };
+  const auto ask = [&](const Sharing& sharing) { return beside(workloads, device, sharing, figures, conditions); };
   Choice out;
   // The simpler ways first: of two that do as well, the simpler is taken.
   std::vector<Sharing> plain = {{.way = Way::mps}, {.way = Way::naive}, {.way = Way::exclusive}};

@@ -31,6 +31,6 @@ struct Choice {
 /// Tries every way: turns, MPS, MPS with caps, slices of the GPU where it has them.
 [[nodiscard]] Result<Choice> choose(std::span<const Workload* const> workloads,
                                     const hardware::Device& device, const SharingFigures& figures,
-                                    const Host& host, Goal goal, std::span<const Keep> keeps);
+                                    const Conditions& conditions, Goal goal, std::span<const Keep> keeps);
 
 }  // namespace plimsoll::share

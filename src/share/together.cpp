@@ -9,7 +9,7 @@ namespace {
 
 // In parts as long as the longest step.
 constexpr int kFewestParts = 4, kMostParts = 100;
-constexpr double kEnough = 0.01;  // standard error of a speed
+
 constexpr std::size_t kRequests = 2000;  // for a 99th percentile
 constexpr double kNothing = 1e-4;     // of the GPU: less room is none
 constexpr double kStagger = 1e-5;     // s between the first launches
@@ -17,8 +17,8 @@ constexpr std::size_t kMostEvents = 8'000'000;  // a second or so
 
 class Together {
  public:
-  Together(std::span<const Player> players, const SharingFigures& figures)
-      : players_(players), figures_(figures) {
+  Together(std::span<const Player> players, const SharingFigures& figures, double enough)
+      : players_(players), figures_(figures), enough_(enough) {
     for (const Player& player : players) states_.push_back(State{Progress(player)});
     for (std::size_t i = 0; i < players.size(); ++i)
       events_.push({std::max(static_cast<double>(i) * kStagger, states_[i].progress.first()),
@@ -38,7 +38,7 @@ class Together {
       const std::vector<double> now = steps();
       for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
       last = now;
-      if (part >= kFewestParts && spreads.largest() < kEnough && fewest_requests() >= kRequests) break;
+      if (part >= kFewestParts && spreads.largest() < enough_ && fewest_requests() >= kRequests) break;
     }
     std::vector<Played> out;
     const double all = now_ - begin;
@@ -204,6 +204,7 @@ class Together {
 
   std::span<const Player> players_;
   const SharingFigures& figures_;
+  double enough_;
   std::vector<State> states_;
   std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
   std::priority_queue<Event> events_;
@@ -214,10 +215,10 @@ class Together {
 
 }  // namespace
 
-std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures) {
+std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures, double enough) {
   double longest = 0;
   for (const Player& player : players) longest = std::max(longest, player.step);
-  return Together(players, figures).play(longest);
+  return Together(players, figures, enough).play(longest);
 }
 
 }  // namespace plimsoll::share

@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "json_output.hpp"
 #include "report/beside_report.hpp"
+#include "report/matrix_report.hpp"
 #include "setting_options.hpp"
 #include "share/choice.hpp"
 #include "sharing_figures_file.hpp"
@@ -28,6 +29,8 @@ struct BesideOptions {
   share::Goal goal = share::Goal::fairness;
   std::vector<std::string> keep;
   std::int64_t cores = 0;
+  bool matrix = false;
+  std::string html;
   bool json = false;
 };
 
@@ -71,9 +74,28 @@ Result<std::vector<share::Keep>> keeps_of(const BesideOptions& options,
   return out;
 }
 
+Result<int> print_matrix(const BesideOptions& options, const std::vector<const share::Workload*>& workloads,
+                         const hardware::Device& device, const share::SharingFigures& figures,
+                         const report::TextStyle& style) {
+  const auto sharing = share::read_sharing(options.sharing.empty() ? "mps" : options.sharing, 2);
+  PLIMSOLL_TRY(sharing);
+  auto matrix = share::matrix(workloads, device, *sharing, figures);
+  PLIMSOLL_TRY(matrix);
+  report::MatrixReport report{.device = device.name, .names = {}, .matrix = *std::move(matrix)};
+  for (const share::Workload* workload : workloads) report.names.push_back(workload->name);
+  if (!options.html.empty()) PLIMSOLL_TRY(write_file(options.html, report::matrix_page(report)));
+  if (options.json)
+    print_json(report::matrix_json(report));
+  else
+    fmt::print("{}", report::matrix_text(report, style));
+  return 0;
+}
+
 Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
   const auto requests = requests_of(options);
   PLIMSOLL_TRY(requests);
+  if (!options.html.empty() && !options.matrix)
+    return std::unexpected(Error{"a page is drawn of all pairs", "--html", "add --matrix"});
   const auto keeps = keeps_of(options, *requests);
   PLIMSOLL_TRY(keeps);
   const auto targets = estimate_targets(options.devices, options.calibration);
@@ -99,17 +121,18 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
 
   const auto figures = sharing_figures_of(device, options.figures);
   PLIMSOLL_TRY(figures);
-  const share::Host host{options.cores > 0 ? std::optional(static_cast<int>(options.cores)) : std::nullopt};
+  const share::Conditions conditions{options.cores > 0 ? std::optional(static_cast<int>(options.cores)) : std::nullopt};
+  if (options.matrix) return print_matrix(options, workloads, device, *figures, style);
   bool kept = true;
   if (!options.sharing.empty()) {
     const auto sharing = share::read_sharing(options.sharing, workloads.size());
     PLIMSOLL_TRY(sharing);
-    auto way = share::beside(workloads, device, *sharing, *figures, host);
+    auto way = share::beside(workloads, device, *sharing, *figures, conditions);
     PLIMSOLL_TRY(way);
     kept = share::keeps(*way, *keeps);
     report.ways.push_back(*std::move(way));
   } else {
-    auto choice = share::choose(workloads, device, *figures, host, options.goal, *keeps);
+    auto choice = share::choose(workloads, device, *figures, conditions, options.goal, *keeps);
     PLIMSOLL_TRY(choice);
     kept = choice->kept;
     report.why = choice->why;
@@ -161,6 +184,8 @@ void add_beside(CommandLine& app, Invocation& invocation) {
       ->add_option("--figures", options->figures,
                    "What sharing costs on this GPU, as `plimsoll probe --sharing` writes it")
       ->option_text("FILE");
+  command->add_flag("--matrix", options->matrix, "Every pair of the workloads, under MPS or as --sharing says");
+  command->add_option("--html", options->html, "With --matrix: write a page with all pairs in colours")->option_text("FILE");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
