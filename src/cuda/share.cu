@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned long long kLeastGap = 20'000;  // ns; what is shorter is no other context's turn
+constexpr double kLongestWait = 60;               // s until the begin
 constexpr double kWarmUp = 0.3;                   // s of steps before the begin
 constexpr double kChunk = 5e-3;                   // s of steps between two events
 constexpr std::int64_t kMostSteps = 10'000;       // in a chunk
@@ -198,6 +200,7 @@ void stream_steps(const Job& job, const Emit& emit) {
 }  // namespace
 
 void share_device(const Job& job, const Emit& emit) {
+  if (job.begin > now() + kLongestWait) throw std::runtime_error("the begin is more than a minute away");
   emit(Progress{"sharing", 0});
   switch (job.part) {
     case Sharer::watch: return watch_turns(job, emit);

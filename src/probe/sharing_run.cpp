@@ -30,12 +30,12 @@ double seconds_of(Clock::time_point moment) {
   return std::chrono::duration<double>(moment.time_since_epoch()).count();
 }
 
-/// Jobs whose processes leave each other room on the SMs, so that what they do to each other is not that they
-/// wait for a place.
+/// Jobs whose processes leave each other room: each has blocks for half of the SMs, so that what they do to
+/// each other is not that they wait for a place.
 class Jobs {
  public:
   Jobs(int device, std::int64_t multiprocessors)
-      : device_(device), multiprocessors_(std::max<std::int64_t>(multiprocessors, 1)) {}
+      : device_(device), half_(std::max<std::int64_t>(multiprocessors / 2, 1)) {}
 
   [[nodiscard]] cuda::Job watch() const {
     return {.task = cuda::Task::share, .device = device_, .seconds = kWatched, .part = Sharer::watch};
@@ -43,33 +43,30 @@ class Jobs {
   [[nodiscard]] cuda::Job spin() const {
     return step(Sharer::spin, {.kernels = kKernels,
                                .different = kKernelsDifferent,
-                               .blocks = few(),
+                               .blocks = half_,
                                .threads = 256,
                                .kernel_seconds = kKernelSeconds});
   }
   /// A little memory again and again, which stays in the L2.
   [[nodiscard]] cuda::Job near() const {
-    return step(Sharer::stream, {.kernels = kKernels, .blocks = few(), .threads = 256, .bytes = kNearBytes});
+    return step(Sharer::stream, {.kernels = kKernels, .blocks = half_, .threads = 256, .bytes = kNearBytes});
   }
-  /// Main memory, from so many blocks.
-  [[nodiscard]] cuda::Job stream_by_half() const {
-    return stream(std::max<std::int64_t>(multiprocessors_ / 2, 1));
+  /// Main memory; a kernel is a step, since where memory is slow it is long enough.
+  [[nodiscard]] cuda::Job stream() const {
+    return step(Sharer::stream, {.blocks = half_, .threads = 1024, .bytes = kFarBytes});
   }
-  [[nodiscard]] cuda::Job stream_by_all() const { return stream(2 * multiprocessors_); }
+  [[nodiscard]] cuda::Job stream_by_all() const {
+    return step(Sharer::stream, {.blocks = 4 * half_, .threads = 1024, .bytes = kFarBytes});
+  }
 
  private:
-  [[nodiscard]] std::int64_t few() const { return std::max<std::int64_t>(multiprocessors_ / 8, 1); }
-  [[nodiscard]] cuda::Job stream(std::int64_t blocks) const {
-    return step(
-        Sharer::stream,
-        {.kernels = 20, .blocks = std::min(blocks, cuda::kMostBlocks), .threads = 1024, .bytes = kFarBytes});
-  }
   [[nodiscard]] cuda::Job step(Sharer part, cuda::Step step) const {
+    step.blocks = std::min(step.blocks, cuda::kMostBlocks);
     return {.task = cuda::Task::share, .device = device_, .seconds = kStepped, .part = part, .step = step};
   }
 
   int device_;
-  std::int64_t multiprocessors_;
+  std::int64_t half_;
 };
 
 /// Runs groups of processes that begin at the same moment.
@@ -204,10 +201,10 @@ class SharingSurvey {
     answers_.crowded = rate_of(run("two clients that launch", {jobs.spin(), jobs.spin()}, client), 0);
     answers_.near = rate_of(run("a client that reads the L2", {jobs.near()}, client), 0);
     answers_.streaming = rate_of(run("a client that streams", {jobs.stream_by_all()}, client), 0);
-    const auto near = run("reading the L2 beside a stream", {jobs.near(), jobs.stream_by_half()}, client);
+    const auto near = run("reading the L2 beside a stream", {jobs.near(), jobs.stream()}, client);
     answers_.near_streamed = rate_of(near, 0);
     answers_.near_streaming = rate_of(near, 1);
-    const auto spin = run("computing beside a stream", {jobs.spin(), jobs.stream_by_half()}, client);
+    const auto spin = run("computing beside a stream", {jobs.spin(), jobs.stream()}, client);
     answers_.spin_streamed = rate_of(spin, 0);
     answers_.spin_streaming = rate_of(spin, 1);
   }
