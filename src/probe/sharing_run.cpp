@@ -20,6 +20,7 @@ using cuda::Sharer;
 constexpr double kWatched = 0.6, kStepped = 1;  // s
 constexpr double kSoonest = 2.5;                // s from the start of processes until they begin together
 constexpr double kLatest = 0.1;                 // s after that moment
+constexpr std::size_t kFewGaps = 5;             // that a driver's own doings may make
 constexpr int kTries = 4;                       // each with twice as long to get ready
 constexpr double kParts = 9;                    // groups of processes, for the progress line
 constexpr std::int64_t kKernels = 174, kKernelsDifferent = 64;
@@ -180,6 +181,9 @@ class SharingSurvey {
         together_.run(std::vector{Jobs(number_, 1).watch()}, without_mps(*empty_));
     PLIMSOLL_TRY(first);
     if (!first->empty() && first->front().device) study_.device = *first->front().device;
+    // A process that is alone has the GPU all the time.
+    if (!first->empty() && first->front().turns && first->front().turns->gaps.size() > kFewGaps)
+      remarks_.emplace_back("doubtful: another process uses the GPU, too");
     answers_.alone = rate_of(run("alone", {jobs(number_).spin()}, without_mps(*empty_)), 0);
     return {};
   }

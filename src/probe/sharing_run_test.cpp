@@ -59,6 +59,8 @@ TEST_F(SharingRun, MeasuresTurnsAndMpsAndEndsIt) {
   EXPECT_NEAR(*figure(*found, "client_launch"), 0.5e-6, 1e-9);
   EXPECT_NEAR(*figure(*found, "crowded_launch"), 0, 1e-12);
   EXPECT_EQ(told(), "start GPU-0\nquit\n");
+  // The stand-in's watcher takes turns even when it is alone.
+  EXPECT_THAT(found->findings.remarks, Contains(HasSubstr("another process uses the GPU")));
 }
 
 TEST_F(SharingRun, WithoutMpsItsFiguresAreLeftOutAndSaid) {
