@@ -72,6 +72,18 @@ struct Rate {  ///< "rate"
   friend bool operator==(const Rate&, const Rate&) = default;
 };
 
+struct Gap {  ///< in which another context had the GPU; seconds since the watch began, by the GPU's clock
+  double begin = 0;
+  double end = 0;
+  friend bool operator==(const Gap&, const Gap&) = default;
+};
+inline constexpr std::size_t kMostGaps = 4096;
+
+struct Turns {            ///< "turns"
+  std::vector<Gap> gaps;  ///< in order; the first kMostGaps of them
+  friend bool operator==(const Turns&, const Turns&) = default;
+};
+
 struct Remark {  ///< "remark"
   std::string text;
   friend bool operator==(const Remark&, const Remark&) = default;
@@ -96,7 +108,8 @@ struct Done {  ///< "done", last
   friend bool operator==(const Done&, const Done&) = default;
 };
 
-using Answer = std::variant<Device, Progress, VectorAdd, MatrixProduct, Rate, Remark, Window, Failure, Done>;
+using Answer =
+    std::variant<Device, Progress, VectorAdd, MatrixProduct, Rate, Turns, Remark, Window, Failure, Done>;
 using Emit = std::function<void(const Answer&)>;
 
 }  // namespace plimsoll::cuda

@@ -1,4 +1,5 @@
 #include <array>
+#include <cmath>
 
 #include "base/named.hpp"
 #include "base/printable.hpp"
@@ -146,6 +147,32 @@ Rate read_rate(const Fields& f) {
           .samples = samples(f)};
 }
 
+Json json(const Turns& a) {
+  Json gaps = Json::array();
+  for (const Gap& gap : a.gaps) gaps.push_back({real_json(gap.begin), real_json(gap.end)});
+  return {{"type", "turns"}, {"gaps", std::move(gaps)}};
+}
+Turns read_turns(const Fields& f) {
+  Turns a;
+  double before = 0;
+  for (const Json& item : f.list("gaps")) {
+    const auto begin = item.is_array() && item.size() == 2 ? job::real_of(item[0]) : std::nullopt;
+    const auto end = begin ? job::real_of(item[1]) : std::nullopt;
+    // As such that NaN is refused, too.
+    if (!end || !(*begin >= before) || !(*end >= *begin) || !std::isfinite(*end)) {
+      f.complain("gaps", "are not pairs of seconds in order");
+      break;
+    }
+    if (a.gaps.size() == kMostGaps) {
+      f.complain("gaps", "are too many");
+      break;
+    }
+    a.gaps.push_back({*begin, *end});
+    before = *end;
+  }
+  return a;
+}
+
 Json json(const Remark& a) {
   return {{"type", "remark"}, {"text", text_json(a.text)}};
 }
@@ -192,9 +219,9 @@ Answer answer(const Fields& fields) {
 constexpr std::array kKinds = {
     Kind{"device", answer<read_device>},     Kind{"progress", answer<read_progress>},
     Kind{"vecadd", answer<read_vector_add>}, Kind{"matmul", answer<read_product>},
-    Kind{"rate", answer<read_rate>},         Kind{"remark", answer<read_remark>},
-    Kind{"window", answer<read_window>},     Kind{"failure", answer<read_failure>},
-    Kind{"done", answer<read_done>}};
+    Kind{"rate", answer<read_rate>},         Kind{"turns", answer<read_turns>},
+    Kind{"remark", answer<read_remark>},     Kind{"window", answer<read_window>},
+    Kind{"failure", answer<read_failure>},   Kind{"done", answer<read_done>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

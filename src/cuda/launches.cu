@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include "cuda/captured.cuh"
 #include "cuda/runtime.cuh"
 #include "cuda/sampling.hpp"
 #include "cuda/studies.hpp"
@@ -15,32 +16,6 @@ void launch(const Stream& stream) {
   nothing<<<1, 1, 0, stream.get()>>>();
   check_launch("empty kernel");
 }
-
-/// As many empty kernels, one after the other, recorded once and launched together.
-class CapturedLaunches {
- public:
-  explicit CapturedLaunches(const Stream& stream) {
-    check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    for (int i = 0; i < kNodes; ++i) launch(stream);
-    check(cudaStreamEndCapture(stream.get(), &graph_), "cudaStreamEndCapture");
-    const cudaError_t code = cudaGraphInstantiate(&executable_, graph_, 0);
-    if (code != cudaSuccess) cudaGraphDestroy(graph_);
-    check(code, "cudaGraphInstantiate");
-  }
-  CapturedLaunches(const CapturedLaunches&) = delete;
-  CapturedLaunches& operator=(const CapturedLaunches&) = delete;
-  ~CapturedLaunches() {
-    cudaGraphExecDestroy(executable_);
-    cudaGraphDestroy(graph_);
-  }
-  void replay(const Stream& stream) const {
-    check(cudaGraphLaunch(executable_, stream.get()), "cudaGraphLaunch");
-  }
-
- private:
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t executable_ = nullptr;
-};
 
 /// Seconds on the host's clock for some calls, until the device is done with them.
 Stopwatch until_done(const Stream& stream, std::function<void()> call) {
@@ -68,7 +43,9 @@ void measure_launches(const Emit& emit, const Phase& phase) {
                                                        }))});
 
   phase("launch-graph");
-  const CapturedLaunches captured(stream);
+  const Captured captured(stream, [&] {
+    for (int i = 0; i < kNodes; ++i) launch(stream);
+  });
   std::vector<double> samples = sample(many, until_done(stream, [&] { captured.replay(stream); }));
   for (double& seconds : samples) seconds /= kNodes;
   emit(Rate{"launch-graph", "s", 1, {}, std::move(samples)});

@@ -16,7 +16,17 @@ TEST(CudaJob, IsReadAsItWasWritten) {
   const Job matmul{.task = Task::matmul, .sizes = {256, 512}};
   const Job ceilings{.task = Task::ceilings, .device = 7};
   const Job load{.task = Task::load, .load = Load::memory_triad, .seconds = 2.5};
-  for (const Job& job : {vecadd, matmul, ceilings, load}) {
+  const Job watch{.task = Task::share, .seconds = 0.6, .begin = 12.5};
+  const Job spin{
+      .task = Task::share,
+      .seconds = 1,
+      .part = Sharer::spin,
+      .step = {.kernels = 174, .different = 64, .blocks = 16, .threads = 256, .kernel_seconds = 4e-6}};
+  const Job stream{.task = Task::share,
+                   .seconds = 1,
+                   .part = Sharer::stream,
+                   .step = {.kernels = 20, .blocks = 66, .threads = 1024, .bytes = 3 << 20}};
+  for (const Job& job : {vecadd, matmul, ceilings, load, watch, spin, stream}) {
     const Result<Job> read = read_job(write(job));
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(*read, job) << write(job);
@@ -46,6 +56,27 @@ TEST(CudaJob, WhatIsWrongIsRefusedAndNamed) {
               HasSubstr("600"));
 }
 
+TEST(CudaJob, WhatIsWrongOfASharedGpuIsRefusedAndNamed) {
+  const auto share = [](std::string_view rest) {
+    return refusal(fmt::format(R"({{"version":1,"task":"share","device":0,{}}})", rest));
+  };
+  EXPECT_THAT(share(R"("part":"hoard","seconds":1,"begin":0)"), HasSubstr("'hoard'"));
+  EXPECT_THAT(share(R"("part":"watch","seconds":31,"begin":0)"), HasSubstr("30"));
+  EXPECT_THAT(share(R"("part":"watch","seconds":1,"begin":-1)"), HasSubstr("begin"));
+  EXPECT_THAT(share(R"("part":"watch","seconds":1)"), HasSubstr("begin"));
+  const auto step = [&](std::string_view rest) {
+    return share(fmt::format(R"("seconds":1,"begin":0,{})", rest));
+  };
+  EXPECT_THAT(step(R"("part":"spin","kernels":0)"), HasSubstr("kernels"));
+  EXPECT_THAT(step(R"("part":"spin","kernels":1,"blocks":70000)"), HasSubstr("blocks"));
+  EXPECT_THAT(step(R"("part":"spin","kernels":1,"blocks":1,"threads":1025)"), HasSubstr("threads"));
+  EXPECT_THAT(step(R"("part":"spin","kernels":1,"blocks":1,"threads":1,"different":65)"),
+              HasSubstr("different"));
+  EXPECT_THAT(step(R"("part":"spin","kernels":1,"blocks":1,"threads":1,"different":1,"kernel_seconds":1)"),
+              HasSubstr("kernel_seconds"));
+  EXPECT_THAT(step(R"("part":"stream","kernels":1,"blocks":1,"threads":1,"bytes":0)"), HasSubstr("bytes"));
+}
+
 TEST(CudaAnswer, IsReadAsItWasWritten) {
   const Device device{.name = "NVIDIA H200",
                       .uuid = "GPU-1",
@@ -71,6 +102,8 @@ TEST(CudaAnswer, IsReadAsItWasWritten) {
       MatrixProduct{Method::library, 256, {1e-5}, 1e6, std::numeric_limits<double>::infinity(), false, "x"},
       Rate{"memory-read", "B/s", 1024, 65536.0, {1e-6}},
       Rate{"launch-kernel", "s", 1, {}, {2e-6}},
+      Turns{},
+      Turns{{{0.25, 0.5}, {0.75, 1}}},
       Remark{"a size was left out"},
       Window{.begin = true},
       Window{.begin = false, .seconds = 5, .flops = 1e15, .bytes = {}},
@@ -106,6 +139,12 @@ TEST(CudaAnswer, NonsenseIsRefused) {
       nonsense(
           R"({"type":"vecadd","place":"gpu-copies","workers":"one-block","elements":1,"parts":[],"right":true})"),
       HasSubstr("parts"));
+  for (const char* gaps : {"1", "[1]", "[[1]]", "[[1,2,3]]", "[[2,1]]", "[[1,2],[1.5,3]]", "[[-1,1]]",
+                           "[[0,\"nan\"]]", "[[0,\"inf\"]]"})
+    EXPECT_THAT(nonsense(fmt::format(R"({{"type":"turns","gaps":{}}})", gaps)), HasSubstr("gaps")) << gaps;
+  Turns many;
+  many.gaps.resize(kMostGaps + 1);
+  EXPECT_THAT(nonsense(write(Answer(many))), HasSubstr("too many"));
   EXPECT_THAT(nonsense(R"({"type":"window","begin":1,"seconds":0})"), HasSubstr("begin"));
   EXPECT_THAT(nonsense(std::string(kMostLineBytes + 1, ' ')), HasSubstr("larger"));
 }

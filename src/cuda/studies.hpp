@@ -9,6 +9,7 @@ void study_vector_add(const Job& job, const Emit& emit);
 void study_matrix_product(const Job& job, const Emit& emit);
 void study_ceilings(const Job& job, const Emit& emit);
 void carry_load(const Job& job, const Emit& emit);
+void share_device(const Job& job, const Emit& emit);
 
 /// Parts of study_ceilings. `progress` is told the phase before each figure.
 using Phase = std::function<void(const std::string&)>;

@@ -72,6 +72,7 @@ void run_task(const Job& job, const Emit& emit) {
     case Task::matmul: return study_matrix_product(job, emit);
     case Task::ceilings: return study_ceilings(job, emit);
     case Task::load: return carry_load(job, emit);
+    case Task::share: return share_device(job, emit);
   }
 }
 

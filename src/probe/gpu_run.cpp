@@ -137,6 +137,7 @@ class Conversation {
                                    .at = a.at,
                                    .samples = std::move(a.samples)});
   }
+  void take(cuda::Turns& a) { run_.turns = std::move(a); }
   void take(const cuda::Remark& a) { run_.findings.remarks.push_back(printable(a.text, kLongestShown)); }
   void take(const cuda::Window& a) {
     ended_window_ = ended_window_ || !a.begin;
@@ -153,7 +154,8 @@ class Conversation {
 
   [[nodiscard]] bool found_anything() const {
     const Findings& found = run_.findings;
-    return !found.vector_adds.empty() || !found.products.empty() || !found.rates.empty() || ended_window_;
+    return !found.vector_adds.empty() || !found.products.empty() || !found.rates.empty() || run_.turns ||
+           ended_window_;
   }
   [[nodiscard]] Error failure(const ProcessOutput& process) const {
     const std::string during = phase_.empty() ? "" : fmt::format(" (last: {})", phase_);
@@ -180,7 +182,7 @@ class Conversation {
 }  // namespace
 
 Result<CudaRun> run_cuda(const std::filesystem::path& program, const cuda::Job& job, const CudaLimits& limits,
-                         const CudaListener& listener) {
+                         const CudaListener& listener, const Environment& environment) {
   const Result<TemporaryDirectory> folder = TemporaryDirectory::make("plimsoll-cuda");
   if (!folder) return std::unexpected(folder.error());
   const std::filesystem::path file = folder->path() / "job.json";
@@ -191,6 +193,7 @@ Result<CudaRun> run_cuda(const std::filesystem::path& program, const cuda::Job& 
   options.argv = {program.string(), file.string()};
   // So that devices are numbered as NVML numbers them.
   options.environment = {{"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
+  options.environment.insert(options.environment.end(), environment.begin(), environment.end());
   options.timeout = std::chrono::ceil<std::chrono::milliseconds>(limits.whole);
   options.output_limit = 0;
   options.error_limit = 0;

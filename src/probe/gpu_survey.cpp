@@ -141,14 +141,18 @@ class Surveying {
 
 }  // namespace
 
+Result<std::filesystem::path> cuda_program_of(const GpuHost& host) {
+  Result<std::filesystem::path> program = find_cuda_program();
+  if (program || host.library != nullptr) return program;
+  return std::unexpected(Error{fmt::format("no NVIDIA driver answers: {}", host.no_driver),
+                               {},
+                               "The studies of a GPU need its driver and plimsoll-cuda.",
+                               Error::Kind::machine_lacks});
+}
+
 Result<SurveyedDevice> survey_gpu(const GpuHost& host, const GpuStudies& studies, const Progress& progress,
                                   const std::function<bool()>& interrupted) {
-  const Result<std::filesystem::path> program = find_cuda_program();
-  if (!program && host.library == nullptr)
-    return std::unexpected(Error{fmt::format("no NVIDIA driver answers: {}", host.no_driver),
-                                 {},
-                                 "The studies of a GPU need its driver and plimsoll-cuda.",
-                                 Error::Kind::machine_lacks});
+  const Result<std::filesystem::path> program = cuda_program_of(host);
   PLIMSOLL_TRY(program);
   const bool power = studies.power && host.library != nullptr;
   Surveying survey(host, *program, progress, interrupted, studies.jobs.size() + (power ? 1 : 0));

@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct GpuHost {
   std::string no_driver = {};                      ///< why `library` is null
   std::string date = {};                           ///< ISO, of today
 };
+
+/// plimsoll-cuda. machine_lacks where there is none; where no driver answers either, that is what is said.
+[[nodiscard]] Result<std::filesystem::path> cuda_program_of(const GpuHost& host);
 
 /// What to do there.
 struct GpuStudies {

@@ -37,7 +37,9 @@ def test_usage():
 @pytest.mark.parametrize("text, word", [
     ("nonsense", "not JSON"), ("", "not JSON"), ("[1]", "object"), (job(task="dance"), "dance"), (job(task="vecadd"), "elements"),
     (job(task="vecadd", elements=[10**15]), "elements"), (job(task="matmul", sizes=[0]), "sizes"), ("[" * 10000, "deeper"),
-    (job(task="load", load="idle", seconds=1e9), "600"), (" " * 70000, "larger")])
+    (job(task="load", load="idle", seconds=1e9), "600"), (" " * 70000, "larger"),
+    (job(task="share", part="hoard", seconds=1, begin=0), "hoard"), (job(task="share", part="spin", seconds=1, begin=0), "kernels"),
+    (job(task="share", part="watch", seconds=100, begin=0), "30")])
 def test_bad_jobs_are_refused(text, word):
     done = run("-", text=text)
     assert done.returncode == 2
@@ -72,6 +74,17 @@ def test_sizes_that_are_no_multiple_of_anything():
     products = [line for line in map(json.loads, done.stdout.splitlines()) if line["type"] == "matmul"]
     assert len(products) == 12
     assert all(product["right"] for product in products)
+
+
+@pytest.mark.skipif(not HAS_GPU, reason="there is no GPU")
+@pytest.mark.parametrize("part, answer", [
+    ({"part": "watch"}, "turns"),
+    ({"part": "spin", "kernels": 10, "different": 3, "blocks": 2, "threads": 32, "kernel_seconds": 1e-5}, "rate"),
+    ({"part": "stream", "kernels": 10, "blocks": 2, "threads": 32, "bytes": 12000}, "rate")])
+def test_what_shares_a_gpu_may_be_alone_on_it(part, answer):
+    done = run("-", text=job(task="share", seconds=0.1, begin=0, **part))
+    assert done.returncode == 0, done.stdout
+    assert [line["type"] for line in map(json.loads, done.stdout.splitlines())] == ["device", "progress", "window", answer, "done"]
 
 
 @pytest.mark.skipif(not HAS_GPU, reason="there is no GPU")

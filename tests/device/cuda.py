@@ -4,7 +4,8 @@
 usage: tests/device/cuda.py PLIMSOLL_CUDA [FOLDER]      FOLDER: where the raw lines go, a file per task
 
 What must hold: every result is right, and a vector add by many blocks reaches 90 % of the bandwidth of a copy within the
-device, measured in the same run, at the largest size. Exit 1 where something does not.
+device, measured in the same run, at the largest size; two processes that watch the GPU's clock at once take turns, and
+kernels that count cycles take as long as they count. Exit 1 where something does not.
 """
 import json
 import os
@@ -12,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 program = sys.argv[1]
 folder = sys.argv[2] if len(sys.argv) > 2 else None
@@ -91,10 +93,31 @@ def loads():
             print('  ', window)
 
 
+def sharing():
+    begin = time.monotonic() + 5
+    with ThreadPoolExecutor() as both:
+        watchers = list(both.map(lambda name: run(name, task='share', part='watch', seconds=0.6, begin=begin), ('watch-1', 'watch-2')))
+    for lines in watchers:
+        gaps = [gap for turns in of(lines, 'turns') for gap in turns['gaps']]
+        if len(gaps) < 10:
+            wrong.append(f'two watchers took no turns: {len(gaps)} gaps')
+            continue
+        runs = [after[0] - before[1] for before, after in zip(gaps, gaps[1:])]
+        print(f'   turns of {middle(runs) * 1e3:.3f} ms, gaps of {middle([end - begin for begin, end in gaps]) * 1e3:.3f} ms, {len(gaps)} of them')
+    for rate in of(run('spin', task='share', part='spin', seconds=1, begin=0, kernels=174, different=64, blocks=16, threads=256, kernel_seconds=4e-6), 'rate'):
+        step = middle(rate['samples'])
+        print(f'   a step of 174 kernels of 4 us: {step * 1e6:.1f} us')
+        if not 0.9 < step / (174 * 4e-6) < 3:
+            wrong.append(f'174 kernels of 4 us take {step * 1e6:.1f} us')
+    for rate in of(run('stream', task='share', part='stream', seconds=1, begin=0, kernels=1, blocks=264, threads=1024, bytes=768 << 20), 'rate'):
+        print(f'   a stream: {rate["amount"] / middle(rate["samples"]) / 1e12:.3f} TB/s')
+
+
 vecadd()
 matmul()
 ceilings()
 loads()
+sharing()
 for line in wrong:
     print('WRONG:', line)
 sys.exit(1 if wrong else 0)

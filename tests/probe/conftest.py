@@ -32,6 +32,9 @@ class Machine(run_conftest.Machine):
                                 PLIMSOLL_FAKE_CUDA_UUID="GPU-00000000-0000-0000-0000-000000000000",
                                 PLIMSOLL_FAKE_COUNTER_READ=str(self.folder / "readings"))
 
+    def use_mps(self, log):
+        self.environment.update(PATH=f"{FIXTURES / 'fake_mps'}:{self.environment.get('PATH', os.environ['PATH'])}", PLIMSOLL_FAKE_MPS_LOG=str(log))
+
     def probe(self, *words, **options):
         return self.plimsoll("probe", *words, **options)
 

@@ -124,6 +124,34 @@ def test_a_calibration_without_an_engine_has_the_ceilings(machine):
     assert not (machine.folder / "data").exists()
 
 
+def test_what_sharing_costs_becomes_a_file_that_beside_reads(machine):
+    log = machine.folder / "told"
+    machine.use_mps(log)
+    file = machine.folder / "sharing.json"
+    done = machine.probe("--sharing", "-o", file)
+    assert done.code == 0, done.err
+    assert "slice" in done.out and "2.00 ms" in done.out and "2.09 ms" in done.out
+    written = json.loads(file.read_text())
+    assert written["device"] == "NVIDIA H200" and written["date"]
+    assert abs(written["slice"] - 2e-3) < 1e-9 and abs(written["client_launch"] - 5e-7) < 1e-9
+    assert log.read_text().endswith("quit\n")
+    beside = machine.plimsoll("beside", "resnet50,captured=true", "resnet18,captured=true", "--device", "h200", "--sharing", "naive",
+                              "--figures", file)
+    assert beside.code == 0, beside.err
+    machine.environment["PLIMSOLL_FAKE_MPS"] = "refuses"
+    got = machine.probed("--sharing")
+    assert [f["name"] for f in got["figures"]] == ["slice", "change"] and got["figures"][0]["built_in"] == 0.00209
+    assert any("no permission to start" in remark for remark in got["remarks"])
+
+
+def test_sharing_needs_a_gpu_and_a_folder(machine):
+    assert machine.probe("--sharing", "-o", "/nonexistent/sharing.json").code == 2
+    assert machine.probe("--sharing", "cpu").code == 2
+    machine.trouble("no-device")
+    done = machine.probe("--sharing")
+    assert done.code == 3 and done.out == "" and "there is no NVIDIA driver" in done.err
+
+
 def test_charts_and_page(machine, tmp_path):
     folder, page = tmp_path / "charts", tmp_path / "page.html"
     done = machine.probe("vecadd", *QUICK, "--svg", folder, "--html", page)

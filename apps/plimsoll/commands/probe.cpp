@@ -24,6 +24,7 @@
 #include "report/probe_charts.hpp"
 #include "report/probe_page.hpp"
 #include "report/probe_report.hpp"
+#include "sharing_probe.hpp"
 
 namespace plimsoll {
 namespace {
@@ -38,7 +39,7 @@ struct ProbeOptions {
   bool quick = false;
   bool json = false, csv = false;
   std::string svg, html;
-  bool calibrate = false;
+  bool calibrate = false, sharing = false;
   std::string output, extend;
 };
 
@@ -282,8 +283,11 @@ Result<int> calibrate(const ProbeOptions& options, const Subject& asked, const h
 
 Status check(const ProbeOptions& options) {
   if (options.json && options.csv) return fail("--json and --csv cannot be given together");
-  if (!options.output.empty() && !options.calibrate)
-    return fail("-o is of use only with --calibrate, whose file it names");
+  if (!options.output.empty() && !options.calibrate && !options.sharing)
+    return fail("-o is of use only with --calibrate or --sharing, whose file it names");
+  if (options.sharing && options.calibrate) return fail("--sharing and --calibrate cannot be given together");
+  if (options.sharing && (options.csv || !options.svg.empty() || !options.html.empty()))
+    return fail("--sharing prints a table or --json; --csv, --svg and --html cannot be given with it");
   if (!options.extend.empty() && !options.calibrate) return fail("--extend is of use only with --calibrate");
   if (options.calibrate && (options.csv || !options.svg.empty() || !options.html.empty()))
     return fail("--calibrate writes a device file; --csv, --svg and --html cannot be given with it");
@@ -300,6 +304,9 @@ bool all_right(const probe::Survey& survey) {
 
 Result<int> run(const ProbeOptions& options, const Subject& subject, const report::TextStyle& style) {
   PLIMSOLL_TRY(check(options));
+  if (options.sharing && !(subject.cpu && subject.cuda && subject.ceilings))
+    return fail("--sharing is a study of its own: `plimsoll probe --sharing`");
+  if (options.sharing) return probe_sharing({options.device, options.output, today(), options.json}, style);
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
   PLIMSOLL_TRY(machine);
   if (options.calibrate) return calibrate(options, subject, *machine, style);
@@ -349,20 +356,27 @@ void add_common(CommandLine& command, ProbeOptions& options) {
   command.add_flag("--csv", options.csv, "Print CSV: one line per figure");
 }
 
-void add_calibrate(CommandLine& command, ProbeOptions& options) {
+void add_calibrate(CommandLine& command, ProbeOptions& options, const char* other_output = "") {
   command.add_flag(
       "--calibrate", options.calibrate,
       "Time real operators through the engine and write a device file; it can be interrupted and continued; "
       "needs `make engine`, without which the ceilings alone are measured");
   command
       .add_option("-o,--output", options.output,
-                  "The file that --calibrate writes (default: where estimates look for it, "
-                  "calibrations/ID.json in your data folder)")
+                  fmt::format("The file that --calibrate writes (default: where estimates look for it, "
+                              "calibrations/ID.json in your data folder){}",
+                              other_output))
       ->option_text("FILE");
   command
       .add_option("--extend", options.extend,
                   "With --calibrate: keep what this device file has measured, and time only what it lacks")
       ->option_text("FILE");
+}
+
+void add_sharing(CommandLine& command, ProbeOptions& options) {
+  command.add_flag("--sharing", options.sharing,
+                   "Measure what sharing the GPU costs, without MPS and under one of its own, in about a "
+                   "minute; `plimsoll beside --figures` reads the file that -o names");
 }
 
 void add_millions(CommandLine& command, ProbeOptions& options) {
@@ -402,7 +416,8 @@ void add_probe(CommandLine& app, Invocation& invocation) {
   CommandLine* command =
       app.add_subcommand("probe", "Measure what this machine can really do, beside its datasheet");
   add_common(*command, *options);
-  add_calibrate(*command, *options);
+  add_calibrate(*command, *options, ", or --sharing (default: none)");
+  add_sharing(*command, *options);
   add_millions(*command, *options);
   add_sizes(*command, *options);
   command->require_subcommand(0, 1);
@@ -423,6 +438,7 @@ void add_probe(CommandLine& app, Invocation& invocation) {
       "  plimsoll probe matmul --sizes 256,1024,4096 --csv\n"
       "  plimsoll probe --calibrate                       what estimates for this machine read, some "
       "minutes\n"
+      "  plimsoll probe --sharing -o sharing.json         what sharing the GPU costs, a minute\n"
       "Without a GPU the CPU's part runs, and the answer says why the rest did not.");
   command->callback([options, command, &invocation] {
     if (command->has_subcommand()) return;

@@ -1,0 +1,139 @@
+#include "sharing_probe.hpp"
+
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "interruption.hpp"
+#include "nvml/library.hpp"
+#include "probe/gpu_survey.hpp"
+#include "probe/sharing_run.hpp"
+#include "progress_line.hpp"
+#include "report/paragraph.hpp"
+#include "sharing_figures_file.hpp"
+
+namespace plimsoll {
+namespace {
+
+using probe::SharingFigure;
+using probe::SharingStudy;
+
+constexpr double kExpectedSeconds = 45;  ///< a guess for the progress line
+
+struct Meaning {
+  std::string_view name;
+  std::string_view words;
+  bool seconds = true;
+};
+constexpr std::array kMeanings = {
+    Meaning{"slice", "a process has the GPU for, while another wants it"},
+    Meaning{"change", "from one process's turn to the next one's"},
+    Meaning{"client_launch", "more for each kernel of a client of MPS"},
+    Meaning{"crowded_launch", "more where another client launches, too"},
+    Meaning{"crowding_memory", "longer, reading the L2, times the others' share of the bandwidth", false},
+    Meaning{"crowding_compute", "longer, computing, times the others' share of the bandwidth", false},
+};
+
+Result<SharingStudy> measured_sharing(const SharingTask& task, Interruption& interruption) {
+  const Result<std::unique_ptr<nvml::Library>> nvml = nvml::open();
+  const auto program = probe::cuda_program_of(
+      {.library = nvml ? nvml->get() : nullptr, .no_driver = nvml ? "" : nvml.error().text()});
+  PLIMSOLL_TRY(program);
+  ProgressLine line(1, kExpectedSeconds);
+  line.begin_row("sharing");
+  return probe::study_sharing(
+      *program, task.device,
+      [&](std::string_view what, double done) { line.show({std::string(what), done, {}}); },
+      [&] { return interruption.came(); });
+}
+
+/// As the file has it.
+nlohmann::ordered_json figures_json(const SharingStudy& study, const std::string& date) {
+  nlohmann::ordered_json out = {{"device", printable(study.device.name, 96)}, {"date", date}};
+  for (const SharingFigure& figure : study.findings.figures) out[std::string(figure.name)] = figure.value;
+  return out;
+}
+
+nlohmann::ordered_json study_json(const SharingStudy& study, const std::string& date) {
+  const nlohmann::ordered_json known = to_json(share::SharingFigures{});
+  nlohmann::ordered_json figures = nlohmann::ordered_json::array();
+  for (const SharingFigure& figure : study.findings.figures)
+    figures.push_back(
+        {{"name", figure.name}, {"value", figure.value}, {"built_in", known.at(std::string(figure.name))}});
+  nlohmann::ordered_json remarks = nlohmann::ordered_json::array();
+  for (const std::string& remark : study.findings.remarks) remarks.push_back(printable(remark, 400));
+  return {{"device", printable(study.device.name, 96)},
+          {"date", date},
+          {"figures", std::move(figures)},
+          {"remarks", std::move(remarks)}};
+}
+
+std::string study_text(const SharingStudy& study, const report::TextStyle& style) {
+  const nlohmann::ordered_json known = to_json(share::SharingFigures{});
+  report::Table table{.columns = {{.title = "Figure", .importance = report::Importance::always},
+                                  {.title = "Measured",
+                                   .align = report::Align::right,
+                                   .importance = report::Importance::always},
+                                  {.title = "Built in", .align = report::Align::right},
+                                  {.title = "What it is", .wraps = true}},
+                      .rows = {}};
+  const auto said = [](const Meaning& meaning, double value) {
+    return meaning.seconds ? text(Seconds(value)) : fmt::format("{:.2f}", value);
+  };
+  for (const Meaning& meaning : kMeanings) {
+    const auto& figures = study.findings.figures;
+    const auto found = std::ranges::find(figures, meaning.name, &SharingFigure::name);
+    table.rows.push_back(
+        {std::string(meaning.name), found == figures.end() ? "–" : said(meaning, found->value),
+         said(meaning, known.at(std::string(meaning.name)).get<double>()), std::string(meaning.words)});
+  }
+  std::string out = fmt::format("What sharing costs on {}, beside what is built in, an H200's\n",
+                                printable(study.device.name, 96));
+  out += report::to_text(table, style);
+  for (const std::string& remark : study.findings.remarks)
+    out += report::hanging("note: ", printable(remark, 400), style);
+  return out;
+}
+
+Status check_figures_folder(const std::string& output) {
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  std::error_code failed;
+  if (output.empty() || folder.empty() || std::filesystem::is_directory(folder, failed)) return {};
+  return std::unexpected(Error{"there is no such folder", folder.string()});
+}
+
+}  // namespace
+
+Result<int> probe_sharing(const SharingTask& task, const report::TextStyle& style) {
+  PLIMSOLL_TRY(check_figures_folder(task.output));  // before the minute that it takes
+  Result<running::SignalSource> signals = running::SignalSource::open();
+  PLIMSOLL_TRY(signals);
+  Interruption interruption(std::move(*signals));
+  const Result<SharingStudy> study = measured_sharing(task, interruption);
+  if (interruption.signal() != 0) {
+    fmt::print(stderr, "plimsoll: interrupted; plimsoll-cuda and MPS were ended\n");
+    return 128 + interruption.signal();
+  }
+  PLIMSOLL_TRY(study);
+  if (task.json)
+    fmt::print("{}\n", study_json(*study, task.date).dump());
+  else
+    fmt::print("{}", study_text(*study, style));
+  if (study->findings.figures.empty()) {
+    fmt::print(stderr, "plimsoll: nothing of what sharing costs could be measured here\n");
+    return 3;
+  }
+  if (!task.output.empty()) {
+    PLIMSOLL_TRY(write_file(task.output, figures_json(*study, task.date).dump(2) + "\n"));
+    fmt::print(stderr, "the figures are in {}\n", printable(task.output));
+  }
+  return 0;
+}
+
+}  // namespace plimsoll
