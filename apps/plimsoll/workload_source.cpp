@@ -21,7 +21,8 @@ constexpr std::int64_t kMostBatch = std::int64_t{1} << 24, kMostSequence = std::
 constexpr std::size_t kMostWorkloads = 64;
 constexpr double kMostRate = 1e6;  // steps or requests per second
 constexpr std::string_view kKeys =
-    "name, mode, batch, seq, context, precision, optimizer, loss, channels-last, captured, arrivals";
+    "name, mode, batch, seq, context, precision, optimizer, loss, channels-last, captured, cudnn-benchmark, "
+    "arrivals";
 
 std::unexpected<Error> bad(std::string_view key, std::string_view value, std::string_view hint) {
   return std::unexpected(
@@ -260,6 +261,7 @@ Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const Esti
     return named(Error{fmt::format("what kernels ask of {} is not known", on.device().name), "",
                        "sharing is told of GPUs whose multiprocessors are known"});
   workload->arrivals = request.arrivals;
+  workload->memory = memory->minimum_device();
   return PlacedWorkload{std::move(*workload), batches->label(), memory->minimum_device(),
                         memory->high + memory->context.value_or(Bytes())};
 }

@@ -34,7 +34,6 @@ struct PlacedWorkload {
   Bytes minimum;      ///< on the device, with which it runs
   std::optional<Bytes> high = {};
 };
-[[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request,
-                                                    const EstimateTarget& on);
+[[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const EstimateTarget& on);
 
 }  // namespace plimsoll

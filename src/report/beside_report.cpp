@@ -75,6 +75,23 @@ Table ways_table(const BesideReport& report) {
   return table;
 }
 
+std::string memory_words(const BesideReport& report) {
+  const std::optional<bool> fits = report.fits();
+  if (report.ways.front().sharing.way == share::Way::mig) {
+    std::string out;
+    for (std::size_t i = 0; i < report.workloads.size(); ++i) {
+      const auto& capacity = report.ways.front().members[i].capacity;
+      out += fmt::format("{}{} of {}", out.empty() ? "" : ", ", text(report.workloads[i].minimum),
+                         capacity ? text(*capacity) : "unknown");
+    }
+    return fmt::format("{} at least, in slices: {}", out, *fits ? "fits" : "does not fit");
+  }
+  std::string out = fmt::format("{} at least for all together", text(report.minimum));
+  if (report.capacity)
+    out += fmt::format(" of {}: {}", text(*report.capacity), *fits ? "fits" : "does not fit");
+  return out;
+}
+
 std::string summary(const BesideReport& report, const share::Beside& way, const TextStyle& style) {
   std::string out = hanging("together  ",
                             fmt::format("{:.2f} times what one alone does{}", way.combined,
@@ -87,16 +104,10 @@ std::string summary(const BesideReport& report, const share::Beside& way, const 
     if (const auto& latency = way.members[i].latency)
       out += hanging("latency   ",
                      fmt::format("{}: half of its requests within {}, 99 % within {} (alone {} and {})",
-                                 printable(report.workloads[i].name), text(latency->median), text(latency->p99),
-                                 text(latency->alone_median), text(latency->alone_p99)),
+                                 printable(report.workloads[i].name), text(latency->median),
+                                 text(latency->p99), text(latency->alone_median), text(latency->alone_p99)),
                      style);
-  const std::optional<bool> fits = report.fits();
-  out += hanging("memory    ",
-                 fmt::format("{} at least for all together{}", text(report.minimum),
-                             !report.capacity ? ""
-                             : *fits          ? fmt::format(" of {}: fits", text(*report.capacity))
-                                              : fmt::format(" of {}: does not fit", text(*report.capacity))),
-                 style);
+  out += hanging("memory    ", memory_words(report), style);
   if (way.provenance == Provenance::assumed)
     out += hanging("note      ",
                    "what turns, launches and caches cost on this GPU nobody measured: taken from an H200",
@@ -107,6 +118,12 @@ std::string summary(const BesideReport& report, const share::Beside& way, const 
 }  // namespace
 
 std::optional<bool> BesideReport::fits() const {
+  const share::Beside& way = ways.front();
+  if (way.sharing.way == share::Way::mig) {  // each in its own slice
+    for (std::size_t i = 0; i < workloads.size(); ++i)
+      if (way.members[i].capacity && workloads[i].minimum > *way.members[i].capacity) return false;
+    return true;
+  }
   return capacity ? std::optional(minimum <= *capacity) : std::nullopt;
 }
 

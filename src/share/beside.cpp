@@ -101,7 +101,8 @@ double quantile(std::vector<double> values, double share) {
 }
 
 /// Beside the same requests with the GPU to itself.
-Latency latency_of(const Workload& service, const std::vector<double>& latencies, const SharingFigures& figures) {
+Latency latency_of(const Workload& service, const std::vector<double>& latencies,
+                   const SharingFigures& figures) {
   const Player alone{.kernels = &service.kernels,
                      .step = service.step.value(),
                      .host = service.host.value() / static_cast<double>(service.kernels.size()),
@@ -162,6 +163,8 @@ void add_intervals(std::span<const Workload* const> workloads, const SharingFigu
     if (out.sharing.way == Way::exclusive) error = 0;
     member.low = member.speed * std::exp(-kNormal95 * error);
     member.high = member.speed * std::exp(kNormal95 * error);
+    // Others make nobody faster; a host may be, from one minute to the next.
+    if (!workloads[i]->waits_for_host()) member.high = std::min(member.high, std::max(1.0, member.speed));
   }
 }
 

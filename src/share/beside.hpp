@@ -31,6 +31,7 @@ struct Member {
   double speed = 0, low = 0, high = 0;  ///< against running exclusively alone; 95 %
   Causes causes = {};
   std::optional<Latency> latency = {};
+  std::optional<Bytes> capacity = {};  ///< of its slice, in which alone it has to fit
 };
 
 /// What several on one GPU do to each other.

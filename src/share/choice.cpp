@@ -76,14 +76,21 @@ std::string_view words(Goal goal) {
   return "";
 }
 
+bool has_room(const Beside& way, std::span<const Workload* const> workloads) {
+  for (std::size_t i = 0; i < workloads.size(); ++i)
+    if (way.members[i].capacity && workloads[i]->memory > *way.members[i].capacity) return false;
+  return true;
+}
+
 /// The best of some, or nothing.
 std::optional<Beside> best_of(const std::vector<Sharing>& sharings,
+                              std::span<const Workload* const> workloads,
                               const std::function<Result<Beside>(const Sharing&)>& ask, Goal goal,
                               std::span<const Keep> keep) {
   std::optional<Beside> best;
   for (const Sharing& sharing : sharings) {
     Result<Beside> way = ask(sharing);
-    if (!way) continue;  // a cap that leaves no SM
+    if (!way || !has_room(*way, workloads)) continue;  // a cap that leaves no SM, a slice that is too small
     const bool kept = keeps(*way, keep);
     const bool better = !best || (kept && !keeps(*best, keep)) ||
                         (kept == keeps(*best, keep) && worth(*way, goal) > worth(*best, goal));
@@ -102,7 +109,9 @@ bool keeps(const Beside& way, std::span<const Keep> keeps) {
 Result<Choice> choose(std::span<const Workload* const> workloads, const hardware::Device& device,
                       const SharingFigures& figures, const Conditions& conditions, Goal goal,
                       std::span<const Keep> keep) {
-  const auto ask = [&](const Sharing& sharing) { return beside(workloads, device, sharing, figures, conditions); };
+  const auto ask = [&](const Sharing& sharing) {
+    return beside(workloads, device, sharing, figures, conditions);
+  };
   Choice out;
   // The simpler ways first: of two that do as well, the simpler is taken.
   std::vector<Sharing> plain = {{.way = Way::mps}, {.way = Way::naive}, {.way = Way::exclusive}};
@@ -113,7 +122,7 @@ Result<Choice> choose(std::span<const Workload* const> workloads, const hardware
   }
   for (const std::vector<Sharing>& many :
        {capped_ways(workloads.size()), sliced_ways(workloads.size(), device)})
-    if (auto best = best_of(many, ask, goal, keep)) out.ways.push_back(*std::move(best));
+    if (auto best = best_of(many, workloads, ask, goal, keep)) out.ways.push_back(*std::move(best));
   std::size_t best = 0;
   for (std::size_t i = 1; i < out.ways.size(); ++i) {
     const bool kept = keeps(out.ways[i], keep), was = keeps(out.ways[best], keep);

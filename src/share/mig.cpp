@@ -124,7 +124,9 @@ Result<std::vector<Slice>> slices_of(std::span<const std::string> profiles, cons
 Member in_slice(const Workload& workload, const Slice& slice, const SharingFigures& figures) {
   const std::vector<Kernel> kernels = confined(workload.kernels, slice.sms, slice.bandwidth, figures);
   const double longer = step_of(workload, kernels, 0, 1) / step_of(workload, workload.kernels, 0, 1);
-  return {.speed = 1 / longer, .causes = {.fewer_sms = longer - 1}};
+  return {.speed = 1 / longer,
+          .causes = {.fewer_sms = longer - 1},
+          .capacity = slice.bytes > 0 ? std::optional(Bytes::rounded(slice.bytes)) : std::nullopt};
 }
 
 }  // namespace plimsoll::share

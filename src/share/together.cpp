@@ -10,9 +10,9 @@ namespace {
 // In parts as long as the longest step.
 constexpr int kFewestParts = 4, kMostParts = 100;
 
-constexpr std::size_t kRequests = 2000;  // for a 99th percentile
-constexpr double kNothing = 1e-4;     // of the GPU: less room is none
-constexpr double kStagger = 1e-5;     // s between the first launches
+constexpr std::size_t kRequests = 2000;         // for a 99th percentile
+constexpr double kNothing = 1e-4;               // of the GPU: less room is none
+constexpr double kStagger = 1e-5;               // s between the first launches
 constexpr std::size_t kMostEvents = 8'000'000;  // a second or so
 
 class Together {
@@ -32,7 +32,8 @@ class Together {
     const std::vector<State> before = states_;
     Spreads spreads(players_.size());
     std::vector<double> last = steps();
-    for (int part = 1; (part <= kMostParts || fewest_requests() < kRequests) && events_seen_ < kMostEvents; ++part) {
+    for (int part = 1; (part <= kMostParts || fewest_requests() < kRequests) && events_seen_ < kMostEvents;
+         ++part) {
       const double from = now_;
       run_until(begin + part * longest_step);
       const std::vector<double> now = steps();
@@ -192,8 +193,8 @@ class Together {
     return figures_.crowding_memory;
   }
 
-  /// No two launches of a kernel take quite the same time; without that, players that repeat themselves would fall
-  /// into step, some of them always behind the same kernel of another. Drawn alike each time.
+  /// No two launches of a kernel take quite the same time; without that, players that repeat themselves would
+  /// fall into step, some of them always behind the same kernel of another. Drawn alike each time.
   double unevenness() {
     drawn_ = drawn_ * 6364136223846793005ULL + 1442695040888963407ULL;
     return 1 + kUneven * (2 * static_cast<double>(drawn_ >> 11U) * 0x1p-53 - 1);
@@ -215,7 +216,8 @@ class Together {
 
 }  // namespace
 
-std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures, double enough) {
+std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures,
+                                  double enough) {
   double longest = 0;
   for (const Player& player : players) longest = std::max(longest, player.step);
   return Together(players, figures, enough).play(longest);

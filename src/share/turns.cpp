@@ -19,7 +19,8 @@ class Turns {
  public:
   Turns(std::span<const Player> players, const SharingFigures& figures)
       : players_(players), figures_(figures) {
-    for (const Player& player : players) states_.push_back({Progress(player), length(player, 0), Progress(player).first()});
+    for (const Player& player : players)
+      states_.push_back({Progress(player), length(player, 0), Progress(player).first()});
   }
 
   std::vector<Played> play(const Window& window) {

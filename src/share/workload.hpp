@@ -42,9 +42,10 @@ struct Workload {
   Seconds host = {};       ///< of that, what its host needs to launch it; 0: captured in a graph
   Seconds returns = {};    ///< until a host that waited for the GPU has launched again
   int steps_per_wait = 0;  ///< after so many its host waits for the GPU; 0: it runs ahead
-  double arrivals = 0;    ///< requests per second, a step each; 0: it goes on as fast as it can
+  double arrivals = 0;     ///< requests per second, a step each; 0: it goes on as fast as it can
   double log_error = 0;    ///< standard deviation of log(true / step) and of what follows from its kernels
   std::optional<Watts> watts = {};            ///< alone
+  Bytes memory = {};                          ///< on the device, with which it runs
   bool measured = false;                      ///< corrected by what was measured of it alone
   [[nodiscard]] bool waits_for_host() const;  ///< for a tenth of its time or more
 };

@@ -191,9 +191,9 @@ def test_two_daemons_at_once_on_two_gpus(gpus):
 
 
 def test_kill_9_of_the_mps_daemon(gpus):
-    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sh", "-c", "until [ -e told ]; do sleep 0.05; done; exit 1")
+    process = gpus.start("run", "--device", 0, "--mode", "mps", "--", "sh", "-c", "touch begun; until [ -e told ]; do sleep 0.05; done; exit 1")
     (daemon, server), = wait_for(lambda: daemons(gpus))
-    wait_for(lambda: gpus.runs() if (gpus.folder / "store.db").exists() else None)
+    wait_for(lambda: (gpus.folder / "begun").exists())  # before that it would not be started at all
     os.kill(daemon, signal.SIGKILL)
     while "the MPS daemon has ended" not in (line := process.stderr.readline()):
         assert line, "it did not say so"

@@ -121,7 +121,8 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
 
   const auto figures = sharing_figures_of(device, options.figures);
   PLIMSOLL_TRY(figures);
-  const share::Conditions conditions{options.cores > 0 ? std::optional(static_cast<int>(options.cores)) : std::nullopt};
+  const share::Conditions conditions{options.cores > 0 ? std::optional(static_cast<int>(options.cores))
+                                                       : std::nullopt};
   if (options.matrix) return print_matrix(options, workloads, device, *figures, style);
   bool kept = true;
   if (!options.sharing.empty()) {
@@ -153,7 +154,7 @@ void add_beside(CommandLine& app, Invocation& invocation) {
       "beside", "What several on one GPU do to each other, before it happens: speeds and why");
   command
       ->add_option("workloads", options->workloads,
-                   "MODEL,KEY=VALUE,…: mode, batch, seq, precision, optimizer, captured")
+                   "MODEL,KEY=VALUE,…: mode, batch, seq, precision, optimizer, captured, arrivals, name")
       ->option_text("WORKLOAD…");
   command->add_option("--workloads", options->file, "A list of workloads in JSON")->option_text("FILE");
   add_devices_option(*command, options->devices,
@@ -184,8 +185,10 @@ void add_beside(CommandLine& app, Invocation& invocation) {
       ->add_option("--figures", options->figures,
                    "What sharing costs on this GPU, as `plimsoll probe --sharing` writes it")
       ->option_text("FILE");
-  command->add_flag("--matrix", options->matrix, "Every pair of the workloads, under MPS or as --sharing says");
-  command->add_option("--html", options->html, "With --matrix: write a page with all pairs in colours")->option_text("FILE");
+  command->add_flag("--matrix", options->matrix,
+                    "Every pair of the workloads, under MPS or as --sharing says");
+  command->add_option("--html", options->html, "With --matrix: write a page with all pairs in colours")
+      ->option_text("FILE");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
