@@ -1,28 +1,36 @@
 #!/usr/bin/env python3
 """`plimsoll beside` against measured groups: errors, which sharing and which partner it would have picked, simple models beside it.
 
-usage: beside_truth.py PLIMSOLL ROWS.jsonl [--onnx DIR] [--from-model] [--left-out N]
+usage: beside_truth.py PLIMSOLL [ROWS.jsonl] [--onnx DIR] [--from-model] [--left-out N] [--bars]
 
 ROWS.jsonl has rows as bench/device/beside_groups.py writes them. A model is DIR/NAME.train.onnx (or .eager.onnx) where that is there, else the
-zoo's. --left-out N: what was fitted to such rows is fitted again with each workload in turn left out: of N draws around the figures that are
+zoo's. Without ROWS.jsonl: those that stand beside the project, with their models; exit code 77 where they are not there. --bars: exit code 1 where an error is
+above its bar, an interval holds less than 85 % of 20 rows or more, or picks are worse than they should be. --left-out N: what was fitted to such rows is fitted again with each workload in turn left out: of N draws around the figures that are
 built in (each of the fitted ones times up to 1.6 or divided by it) the one with the least error over the groups without the workload is taken,
 and tells the groups with it.
 """
 import argparse, concurrent.futures, itertools, json, math, os, random, statistics, subprocess, sys, tempfile
 
-FITTED = {'crowding_memory': 0.4, 'crowding_compute': 0.1, 'crowding_launch': 0.8, 'client_launch': 8e-7, 'client_run': 0.01, 'crowded_launch': 1e-6,
+BARS = {'naive steady': 5, 'naive': 8, 'mps steady': 9, 'mps': 13, 'combined': 6, 'capped': 10, 'alone capped': 7, 'alone mps': 4, 'watts': 10}  # %
+BARS_FROM_MODEL = {'naive steady': 8, 'mps steady': 14, 'capped': 14}
+FITTED = {'crowding_memory': 0.6, 'crowding_compute': 0.4, 'crowding_launch': 0.8, 'client_launch': 8e-7, 'client_run': 0.01, 'crowded_launch': 1e-6,
           'client_host': 0.07, 'refill': 5e-5, 'change': 1.7e-4, 'cap_exponent': 1.86, 'cap_compute': 1.75, 'cap_memory': 1.02, 'cap_launch': 0.39}
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument('plimsoll'); parser.add_argument('rows'); parser.add_argument('--onnx', default='')
+parser.add_argument('plimsoll'); parser.add_argument('rows', nargs='?'); parser.add_argument('--onnx', default=''); parser.add_argument('--bars', action='store_true')
 parser.add_argument('--from-model', action='store_true'); parser.add_argument('--left-out', type=int, default=0)
 asked = parser.parse_args()
+if not asked.rows:
+    shared = os.environ.get('PLIMSOLL_SHARED') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../shared')
+    asked.rows, asked.onnx = f'{shared}/data/h200/beside.jsonl', f'{shared}/data/onnx'
+    if not os.path.exists(asked.rows):
+        print(f'skipped: no measurements at {asked.rows}'); sys.exit(77)
 rows = [json.loads(line) for line in open(asked.rows)]
 alone = {r['workload']: r for r in rows if r['kind'] == 'alone' and r['sharing'] == 'exclusive'}
 
 
 def model_of(row):
-    for kind in ('train',) if row['mode'] == 'train' else ('eager',):
+    for kind in ('train', 'dynamo', 'script') if row['mode'] == 'train' else ('eager', 'dynamo', 'script'):
         path = os.path.join(asked.onnx, f"{row['model']}.{kind}.onnx")
         if asked.onnx and os.path.exists(path):
             return os.path.abspath(path)
@@ -93,10 +101,15 @@ def errors_of(answers, only=lambda row, name: True):
     return found
 
 
+short = []
 def show(title, found):
     print(f'\n{title}\n{"":16s} {"rows":>5s} {"mean":>7s} {"median":>7s} {"p90":>7s} {"held":>6s}')
     for group, values in sorted(found.items()):
         e = sorted(v[0] for v in values)
+        held = statistics.mean(v[1] for v in values)
+        limit = (BARS_FROM_MODEL if asked.from_model else BARS).get(group)
+        if limit and (100 * statistics.mean(e) > limit or (len(e) >= 20 and held < 0.85)):
+            short.append(f'{title}: {group}')
         print(f'{group:16s} {len(e):5d} {100*statistics.mean(e):6.1f}% {100*statistics.median(e):6.1f}% {100*e[int(.9*(len(e)-1))]:6.1f}% '
               f'{100*statistics.mean(v[1] for v in values):5.0f}%')
 
@@ -114,6 +127,8 @@ def picks(answers):
         regrets.append(1 - true[picked] / max(true.values()))
         if abs(true['naive'] / true['mps'] - 1) > 0.05:
             apart += 1; right += picked == max(true, key=true.get); always += max(true, key=true.get) == 'mps'
+    if len(groups) >= 20 and (statistics.mean(regrets) > 0.03 or right < 0.9 * apart):
+        short.append('fairness: too often the wrong way')
     print(f'\nfairness: {len(groups)} groups, mean regret {100*statistics.mean(regrets):.1f} %; of {apart} that differ by more than 5 % '
           f'{right} named right ({100*right/max(apart,1):.0f} %; always MPS: {100*always/max(apart,1):.0f} %)')
     losses, lowest = [], []
@@ -125,6 +140,8 @@ def picks(answers):
             true = {n: sum(v[0]) for n, v in pairs.items()}; told = {n: sum(v[1]) for n, v in pairs.items()}
             losses.append(1 - true[max(told, key=told.get)] / max(true.values()))
             lowest.append(1 - true[min(pairs, key=lambda n: alone[n]['smact'])] / max(true.values()))
+    if statistics.mean(losses) > 0.02:
+        short.append('the best partner is missed')
     print(f'best partner: loses {100*statistics.mean(losses):.1f} % of the best combined speed in the mean over {len(losses)} choices '
           f'(the lowest SM activity: {100*statistics.mean(lowest):.1f} %)')
 
@@ -208,3 +225,6 @@ simple_models()
 services()
 if asked.left_out:
     left_out(asked.left_out)
+if asked.bars and short:
+    print('\nshort:', '; '.join(short))
+    sys.exit(1)

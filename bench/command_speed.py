@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long four whole commands take, start of the process included, against their limits.
+"""How long six whole commands take, start of the process included, against their limits.
 
 usage: bench/command_speed.py PLIMSOLL [RUNS]
 
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -21,13 +22,27 @@ def thirty_devices(program):
     return ','.join(ids + ['this-cpu'] * (30 - len(ids)))
 
 
+def many_workloads():
+    """28 of them, in a file."""
+    models = ('resnet18', 'resnet50', 'vgg16', 'mobilenet_v2', 'squeezenet1_1', 'alexnet', 'densenet121')
+    listed = [{'model': m, **more} for m in models for more in ({'mode': 'train', 'batch': 32}, {'mode': 'train', 'batch': 128}, {'captured': True},
+                                                                 {'captured': True, 'batch': 32})]
+    file = tempfile.NamedTemporaryFile('w', suffix='.json', delete=False)
+    json.dump(listed, file); file.close()
+    return file.name
+
+
 def cases(program):
     train = ['--mode', 'train', '--device', 'h200', '--json']
     return [('ResNet-50 training, batch 32, H200', 0.020, ['estimate', 'resnet50', '--batch', '32', *train]),
             ('GPT-2 training, batch 8, H200', 0.100, ['estimate', 'gpt2', '--batch', '8', *train]),
             ('choose ResNet-50, the whole catalogue', 0.100, ['choose', 'resnet50', '--max-latency', '20ms', '--json']),
             ('sweep ResNet-50, 256 batches, 30 devices', 1.0,
-             ['estimate', 'resnet50', '--device', thirty_devices(program), '--sweep', 'batch=1..256', '--json'])]
+             ['estimate', 'resnet50', '--device', thirty_devices(program), '--sweep', 'batch=1..256', '--json']),
+            ('beside: ResNet-50 and VGG-16 training, MPS', 0.050,
+             ['beside', 'resnet50,mode=train,batch=32', 'vgg16,mode=train,batch=32', '--device', 'h200', '--sharing', 'mps', '--json']),
+            ('beside: a matrix of 28 workloads, MPS', 2.0,
+             ['beside', '--workloads', many_workloads(), '--device', 'h200', '--matrix', '--json'])]
 
 
 def times(command):

@@ -6,11 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "batches.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
 #include "program/lowering.hpp"
+#include "run/toml_document.hpp"
 
 namespace plimsoll {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::size_t kMostWorkloads = 64;
 constexpr double kMostRate = 1e6;  // steps or requests per second
 constexpr std::string_view kKeys =
     "name, mode, batch, seq, context, precision, optimizer, loss, channels-last, captured, cudnn-benchmark, "
-    "arrivals";
+    "arrivals, alone";
 
 std::unexpected<Error> bad(std::string_view key, std::string_view value, std::string_view hint) {
   return std::unexpected(
@@ -105,6 +106,13 @@ Status set(WorkloadRequest& request, std::string_view key, std::string_view valu
     request.arrivals = *rate;
     return {};
   }
+  if (key == "alone") {
+    if (!value.starts_with("run:") || value.size() == 4)
+      return bad(key, value,
+                 "run:ID, a run that had the GPU to itself; figures stand in a file (--workloads)");
+    request.alone_run = value.substr(4);
+    return {};
+  }
   return std::unexpected(Error{fmt::format("a workload has no key '{}'", printable(key, 40)), "",
                                fmt::format("there are {}", kKeys)});
 }
@@ -165,7 +173,7 @@ Result<WorkloadRequest> read_object(const Document& object) {
     if (key == "model") {
       if (!value.is_string()) return fail("its model is no text");
       out.model = value.get<std::string>();
-    } else if (key == "alone") {
+    } else if (key == "alone" && !value.is_string()) {
       const auto alone = read_alone(value);
       PLIMSOLL_TRY(alone);
       out.alone = *alone;
@@ -210,6 +218,10 @@ Result<WorkloadRequest> read_workload(std::string_view text) {
     if (Status done = set(out, part.substr(0, equals), part.substr(equals + 1)); !done)
       return within(std::move(done).error());
   }
+  if (out.model.starts_with("run:"))
+    return within(Error{"a run does not say which kernels it had", "",
+                        "name its model, and the run as what was measured of it: "
+                        "resnet50,mode=train,batch=32,alone=run:3f2a"});
   if (out.model.empty())
     return within(Error{"names no model", "", "for example resnet50,mode=train,batch=32"});
   name_it(out);
@@ -218,10 +230,22 @@ Result<WorkloadRequest> read_workload(std::string_view text) {
 
 Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json, const std::string& name) {
   const auto within = [&](Error error) { return std::unexpected(std::move(error).within(name)); };
-  const Document document = Document::parse(json, nullptr, false);
+  std::string text(json);
+  const bool toml = lower_case(name).ends_with(".toml");
+  if (toml) {
+    auto converted = running::toml_as_json(json);
+    if (!converted) return within(std::move(converted).error());
+    text = *std::move(converted);
+  }
+  Document document = Document::parse(text, nullptr, false);
+  if (toml && document.is_object() && document.contains("workload")) {
+    Document listed = document["workload"];
+    document = std::move(listed);
+  }
   if (document.is_discarded() || !document.is_array())
-    return within(
-        Error{"is no list of workloads in JSON", "", R"(for example [{"model": "resnet50", "batch": 32}])"});
+    return within(Error{toml ? "has no [[workload]]" : "is no list of workloads in JSON", "",
+                        toml ? "for example [[workload]] and below it model = \"resnet50\", batch = 32"
+                             : R"(for example [{"model": "resnet50", "batch": 32}])"});
   if (document.empty() || document.size() > kMostWorkloads)
     return within(
         Error{fmt::format("has {} workloads", document.size()), "", fmt::format("1 to {}", kMostWorkloads)});

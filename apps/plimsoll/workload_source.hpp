@@ -18,12 +18,14 @@ struct WorkloadRequest {
   std::string model;
   network::Setting setting = {};
   std::optional<share::Alone> alone = {};  ///< what was measured of it
+  std::string alone_run = {};              ///< or the recorded run that tells it
   double arrivals = 0;                     ///< requests per second; 0: it goes on as fast as it can
 };
 
 /// "resnet50,mode=train,batch=32,precision=amp-bf16": MODEL, then what it is run with.
 [[nodiscard]] Result<WorkloadRequest> read_workload(std::string_view text);
-/// A list of such in JSON; `name` says where it comes from.
+/// A list of such in JSON, or [[workload]] tables where `name`, which says where it comes from, ends in
+/// .toml.
 [[nodiscard]] Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json,
                                                                   const std::string& name);
 

@@ -140,13 +140,14 @@ void fold(const Table& table, std::span<const Workload* const> workloads, const 
   }
 }
 
+/// Every other one adds what is not known of it.
 double own_error(const Sharing& sharing, std::size_t workloads) {
+  const double together = kTogetherError * std::sqrt(std::max(1.0, static_cast<double>(workloads) - 1));
   switch (sharing.way) {
     case Way::exclusive: return 0;
     case Way::naive: return workloads > 1 ? kTurnsError : 0;
     case Way::mps:
-      return std::hypot(workloads > 1 ? kTogetherError : kMpsAloneError,
-                        sharing.caps.empty() ? 0 : kCapError);
+      return std::hypot(workloads > 1 ? together : kMpsAloneError, sharing.caps.empty() ? 0 : kCapError);
     case Way::mig: return kMigError;
   }
   return 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "alone_run.hpp"
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "command.hpp"
@@ -25,7 +26,7 @@ struct BesideOptions {
   std::string file;
   std::vector<std::string> devices;
   std::string calibration;
-  std::string sharing, figures;
+  std::string sharing, figures, store;
   share::Goal goal = share::Goal::fairness;
   std::vector<std::string> keep;
   std::int64_t cores = 0;
@@ -53,6 +54,23 @@ Result<std::vector<WorkloadRequest>> requests_of(const BesideOptions& options) {
         Error{"there is no workload", "",
               "for example: plimsoll beside resnet50,mode=train,batch=32 gpt2,captured=true"});
   return out;
+}
+
+/// What recorded runs tell of those that name one.
+Status add_recorded(std::vector<WorkloadRequest>& requests, const std::string& where) {
+  std::unique_ptr<store::Store> store;
+  for (WorkloadRequest& request : requests) {
+    if (request.alone_run.empty()) continue;
+    if (!store) {
+      auto opened = store::open(where, {.create = false});
+      PLIMSOLL_TRY(opened);
+      store = *std::move(opened);
+    }
+    const auto alone = alone_of_run(*store, request.alone_run);
+    PLIMSOLL_TRY(alone);
+    request.alone = *alone;
+  }
+  return {};
 }
 
 Result<std::vector<share::Keep>> keeps_of(const BesideOptions& options,
@@ -92,8 +110,9 @@ Result<int> print_matrix(const BesideOptions& options, const std::vector<const s
 }
 
 Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
-  const auto requests = requests_of(options);
+  auto requests = requests_of(options);
   PLIMSOLL_TRY(requests);
+  PLIMSOLL_TRY(add_recorded(*requests, options.store));
   if (!options.html.empty() && !options.matrix)
     return std::unexpected(Error{"a page is drawn of all pairs", "--html", "add --matrix"});
   const auto keeps = keeps_of(options, *requests);
@@ -156,7 +175,8 @@ void add_beside(CommandLine& app, Invocation& invocation) {
       ->add_option("workloads", options->workloads,
                    "MODEL,KEY=VALUE,…: mode, batch, seq, precision, optimizer, captured, arrivals, name")
       ->option_text("WORKLOAD…");
-  command->add_option("--workloads", options->file, "A list of workloads in JSON")->option_text("FILE");
+  command->add_option("--workloads", options->file, "A list of workloads, in JSON or TOML")
+      ->option_text("FILE");
   add_devices_option(*command, options->devices,
                      "Id from `plimsoll devices`, `this` (default), or a device file");
   command
@@ -189,6 +209,10 @@ void add_beside(CommandLine& app, Invocation& invocation) {
                     "Every pair of the workloads, under MPS or as --sharing says");
   command->add_option("--html", options->html, "With --matrix: write a page with all pairs in colours")
       ->option_text("FILE");
+  command
+      ->add_option("--store", options->store,
+                   "Where runs are kept, for alone=run:ID (default: PLIMSOLL_STORE)")
+      ->option_text("STORE");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(
       "Examples:\n"
