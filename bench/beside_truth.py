@@ -13,7 +13,7 @@ import argparse, concurrent.futures, itertools, json, math, os, random, statisti
 
 BARS = {'naive steady': 5, 'naive': 8, 'mps steady': 9, 'mps': 13, 'combined': 6, 'capped': 10, 'alone capped': 7, 'alone mps': 4, 'watts': 10}  # %
 BARS_FROM_MODEL = {'naive steady': 8, 'mps steady': 14, 'capped': 14}
-FITTED = {'crowding_memory': 0.6, 'crowding_compute': 0.4, 'crowding_launch': 0.8, 'client_launch': 8e-7, 'client_run': 0.01, 'crowded_launch': 1e-6,
+FITTED = {'crowding_memory': 0.6, 'crowding_compute': 0.6, 'crowding_launch': 0.8, 'client_launch': 8e-7, 'client_run': 0.01, 'crowded_launch': 1e-6,
           'client_host': 0.07, 'refill': 5e-5, 'change': 1.7e-4, 'cap_exponent': 1.86, 'cap_compute': 1.75, 'cap_memory': 1.02, 'cap_launch': 0.39}
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

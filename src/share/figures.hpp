@@ -17,7 +17,7 @@ struct SharingFigures {
   double crowded_launch = 1e-6;  ///< s more before each kernel where others launch, too
   double client_host = 0.07;     ///< of the host's time more
   /// A kernel takes longer by this times the share of the memory's bandwidth that others take.
-  double crowding_memory = 0.6, crowding_compute = 0.4, crowding_launch = 0.8;
+  double crowding_memory = 0.6, crowding_compute = 0.6, crowding_launch = 0.8;
 
   // Fewer SMs. A kernel's time is that of its SMs and that of what does not depend on them, added as powers
   // of `cap_exponent`; the first over the second, with all SMs, by what binds the kernel.

@@ -11,6 +11,9 @@ constexpr double kMostOfGap = 0.6;          // of a kernel that is hardly more t
 constexpr int kMostLaunches = 3;            // of one kernel of the framework that are told apart
 constexpr int kMostGroups = 16;             // more tell nothing new, and take time
 constexpr double kReachedBandwidth = 0.92;  // of the datasheet's, that any kernel was seen to reach
+// SMs with few of the blocks that fit them leave some of their throughput to others: to this power of how
+// full they are.
+constexpr double kPacking = 0.2;
 constexpr std::size_t kMostKernels = 100'000;
 
 // A host that launches a captured graph looks at what came out every few milliseconds.
@@ -64,7 +67,8 @@ Kernel kernel_of(const estimate::ProfiledKernel& profiled, const estimate::Deman
   out.groups = static_cast<std::uint16_t>(groups);
   // Of very many waves a few that are as full.
   out.waves = static_cast<float>(waves > groups ? groups * waves / std::ceil(waves) : waves);
-  out.reach = static_cast<float>(std::min(1.0, demand.blocks / units));
+  const double reach = std::min(1.0, demand.blocks / units), resident = std::min(1.0, waves);
+  out.reach = static_cast<float>(reach * std::pow(std::min(1.0, resident / reach), kPacking));
   out.sms = static_cast<float>(std::min(1.0, demand.sm_share * seconds / busy));
   out.bandwidth = static_cast<float>(
       std::min(0.98, demand.dram_share * correction.bandwidth / kReachedBandwidth * seconds / busy));

@@ -14,12 +14,12 @@ namespace plimsoll::share {
 
 /// A launch of the device, as its SMs see it.
 struct Kernel {
-  float seconds = 0;         ///< that its blocks run, alone
-  float gap = 0;             ///< s before it, in which the SMs are empty
-  float waves = 0;           ///< blocks over those that fit the GPU at once
-  float reach = 0;           ///< SMs that get a block, of all
-  float sms = 0;             ///< SMs that have a block, of all, in the mean over `seconds`
-  float bandwidth = 0;       ///< of what the memory can give, while it runs
+  float seconds = 0;    ///< that its blocks run, alone
+  float gap = 0;        ///< s before it, in which the SMs are empty
+  float waves = 0;      ///< blocks over those that fit the GPU at once
+  float reach = 0;      ///< of the throughput of all SMs: those that get a block, as far as they are filled
+  float sms = 0;        ///< SMs that have a block, of all, in the mean over `seconds`
+  float bandwidth = 0;  ///< of what the memory can give, while it runs
   std::uint16_t groups = 1;  ///< of blocks that start together
   estimate::Bottleneck bottleneck = estimate::Bottleneck::memory;
 };
