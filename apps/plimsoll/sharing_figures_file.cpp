@@ -54,12 +54,16 @@ Result<SharingFigures> read_sharing_figures(std::string_view json, const std::st
                     "`plimsoll probe --sharing` writes such files");
     if (!value.is_number()) return refuse(fmt::format("{} is no number", row->name));
     const double number = value.get<double>();
-    if (!std::isfinite(number) || number < 0 || number > row->most || (row->name == "slice" && number <= 0) ||
+    constexpr double kShortestSlice = 1e-5;  // s
+    if (row->name == "slice" && number < kShortestSlice) return refuse("a slice is 10 µs long at least");
+    if (!std::isfinite(number) || number < 0 || number > row->most ||
         (row->name == "cap_exponent" && number < 0.1))
       return refuse(fmt::format("{} is not from 0 to {:g}", row->name, row->most));
     otherwise.*(row->member) = number;
   }
-  otherwise.provenance = Provenance::measured;
+  if (otherwise.refill >= otherwise.slice)
+    return refuse("refill is as long as a slice: nothing would ever run");
+  if (document.contains("slice")) otherwise.provenance = Provenance::measured;
   return otherwise;
 }
 

@@ -19,8 +19,7 @@ namespace {
 using Document = nlohmann::json;
 
 constexpr std::int64_t kMostBatch = std::int64_t{1} << 24, kMostSequence = std::int64_t{1} << 24;
-constexpr std::size_t kMostWorkloads = 64;
-constexpr double kMostRate = 1e6;  // steps or requests per second
+constexpr double kLeastRate = 1e-3, kLeastArrivals = 0.1, kMostRate = 1e6;  // steps or requests per second
 constexpr std::string_view kKeys =
     "name, mode, batch, seq, context, precision, optimizer, loss, channels-last, captured, cudnn-benchmark, "
     "arrivals, alone";
@@ -41,8 +40,9 @@ Result<std::int64_t> read_count(std::string_view key, std::string_view text, std
 Result<double> read_rate(std::string_view key, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) || value > kMostRate)
-    return bad(key, text, "a number above 0, per second");
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= kLeastArrivals) ||
+      value > kMostRate)
+    return bad(key, text, "a number from 0.1 to 1000000, per second");
   return value;
 }
 
@@ -144,9 +144,9 @@ Result<share::Alone> read_alone(const Document& object) {
   share::Alone out;
   const auto rate = number_in(object, "steps_per_second");
   PLIMSOLL_TRY(rate);
-  if (!*rate || **rate <= 0 || **rate > kMostRate)
-    return std::unexpected(
-        Error{"'alone' has no steps_per_second", "", "how many steps a second it does by itself"});
+  if (!*rate || **rate < kLeastRate || **rate > kMostRate)
+    return std::unexpected(Error{"'alone' has no steps_per_second", "",
+                                 "how many steps a second it does by itself, from 0.001 to 1000000"});
   out.steps_per_second = **rate;
   const auto take = [&](const char* key, std::optional<double>& into, double most) -> Status {
     const auto read = number_in(object, key);
@@ -157,6 +157,10 @@ Result<share::Alone> read_alone(const Document& object) {
   };
   constexpr double kShare = 1.0001, kMostWatts = 1e5, kMostBytes = 1e15;
   PLIMSOLL_TRY(take("gract", out.active, kShare));
+  constexpr double kLeastActive = 0.01;
+  if (out.active && *out.active < kLeastActive)
+    return std::unexpected(Error{"'alone' has a gract of next to nothing", "",
+                                 "the share of time in which a kernel runs, up to 1"});
   PLIMSOLL_TRY(take("smact", out.sms, kShare));
   PLIMSOLL_TRY(take("occupancy", out.occupancy, kShare));
   PLIMSOLL_TRY(take("dram", out.bandwidth, kShare));
@@ -166,25 +170,33 @@ Result<share::Alone> read_alone(const Document& object) {
   return out;
 }
 
+Status check_model(const std::string& model) {
+  if (!model.starts_with("run:")) return {};
+  return std::unexpected(Error{
+      "a run does not say which kernels it had", "",
+      "name its model, and the run as what was measured of it: resnet50,mode=train,batch=32,alone=run:3f2a"});
+}
+
 Result<WorkloadRequest> read_object(const Document& object) {
   if (!object.is_object()) return fail("is no object");
   WorkloadRequest out;
   for (const auto& [key, value] : object.items()) {
-    if (key == "model") {
+    if (value.is_null()) {
+      continue;  // as if it were not there
+    } else if (key == "model") {
       if (!value.is_string()) return fail("its model is no text");
       out.model = value.get<std::string>();
     } else if (key == "alone" && !value.is_string()) {
       const auto alone = read_alone(value);
       PLIMSOLL_TRY(alone);
       out.alone = *alone;
-    } else if (value.is_null()) {
-      continue;  // as if it were not there
     } else {
       if (value.is_object() || value.is_array()) return fail("its {} is no single value", printable(key, 40));
       PLIMSOLL_TRY(set(out, key, value.is_string() ? value.get<std::string>() : value.dump()));
     }
   }
   if (out.model.empty()) return fail("has no model");
+  PLIMSOLL_TRY(check_model(out.model));
   name_it(out);
   return out;
 }
@@ -218,10 +230,7 @@ Result<WorkloadRequest> read_workload(std::string_view text) {
     if (Status done = set(out, part.substr(0, equals), part.substr(equals + 1)); !done)
       return within(std::move(done).error());
   }
-  if (out.model.starts_with("run:"))
-    return within(Error{"a run does not say which kernels it had", "",
-                        "name its model, and the run as what was measured of it: "
-                        "resnet50,mode=train,batch=32,alone=run:3f2a"});
+  if (Status named = check_model(out.model); !named) return within(std::move(named).error());
   if (out.model.empty())
     return within(Error{"names no model", "", "for example resnet50,mode=train,batch=32"});
   name_it(out);
@@ -258,7 +267,7 @@ Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json, const
   return out;
 }
 
-Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const EstimateTarget& on) {
+Result<share::Workload> place_workload(const WorkloadRequest& request, const EstimateTarget& on) {
   const estimate::Target target = on.place();
   InspectOptions options;
   options.setting = request.setting;
@@ -276,9 +285,8 @@ Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const Esti
   const auto profile = estimate::profile(*program, setting, target);
   if (!profile) return named(profile.error());
   const estimate::TimeEstimate time = estimate::estimate_time(*program, *profile, target);
-  const Seconds step = setting.captured ? profile->seconds : profile->eager;
   std::optional<Watts> watts;
-  if (time.joules && step > Seconds()) watts = *time.joules / profile->seconds;
+  if (time.joules && profile->seconds > Seconds()) watts = *time.joules / profile->seconds;
   auto workload =
       share::workload_of(request.name, *profile, *program, setting, on.device(), request.alone, watts);
   if (!workload)
@@ -286,8 +294,7 @@ Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const Esti
                        "sharing is told of GPUs whose multiprocessors are known"});
   workload->arrivals = request.arrivals;
   workload->memory = memory->minimum_device();
-  return PlacedWorkload{std::move(*workload), batches->label(), memory->minimum_device(),
-                        memory->high + memory->context.value_or(Bytes())};
+  return *std::move(workload);
 }
 
 }  // namespace plimsoll

@@ -22,6 +22,8 @@ struct WorkloadRequest {
   double arrivals = 0;                     ///< requests per second; 0: it goes on as fast as it can
 };
 
+inline constexpr std::size_t kMostWorkloads = 64;
+
 /// "resnet50,mode=train,batch=32,precision=amp-bf16": MODEL, then what it is run with.
 [[nodiscard]] Result<WorkloadRequest> read_workload(std::string_view text);
 /// A list of such in JSON, or [[workload]] tables where `name`, which says where it comes from, ends in
@@ -29,13 +31,8 @@ struct WorkloadRequest {
 [[nodiscard]] Result<std::vector<WorkloadRequest>> read_workloads(std::string_view json,
                                                                   const std::string& name);
 
-/// A workload on a device, ready to be put beside others.
-struct PlacedWorkload {
-  share::Workload workload;
-  std::string label;  ///< of the model
-  Bytes minimum;      ///< on the device, with which it runs
-  std::optional<Bytes> high = {};
-};
-[[nodiscard]] Result<PlacedWorkload> place_workload(const WorkloadRequest& request, const EstimateTarget& on);
+/// On a device, ready to be put beside others.
+[[nodiscard]] Result<share::Workload> place_workload(const WorkloadRequest& request,
+                                                     const EstimateTarget& on);
 
 }  // namespace plimsoll

@@ -48,7 +48,8 @@ Table members_table(const BesideReport& report, const share::Beside& way) {
     const share::Member& member = way.members[i];
     const double alone = 1 / workload.alone.value();
     table.rows.push_back({printable(workload.name), fmt::format("{:.4g}/s", alone),
-                          fmt::format("{:.4g}/s", alone * member.speed), fmt::format("{:.2f}", member.speed),
+                          fmt::format("{:.4g}/s", member.steps_per_second),
+                          fmt::format("{:.2f}", member.speed),
                           fmt::format("{:.2f}–{:.2f}", member.low, member.high), text(workload.minimum),
                           cause_words(member.causes)});
   }
@@ -102,11 +103,16 @@ std::string summary(const BesideReport& report, const share::Beside& way, const 
                    fmt::format("{} of the joules of one after the other", percent(*way.energy_ratio)), style);
   for (std::size_t i = 0; i < way.members.size(); ++i)
     if (const auto& latency = way.members[i].latency)
-      out += hanging("latency   ",
-                     fmt::format("{}: half of its requests within {}, 99 % within {} (alone {} and {})",
-                                 printable(report.workloads[i].name), text(latency->median),
-                                 text(latency->p99), text(latency->alone_median), text(latency->alone_p99)),
-                     style);
+      out += hanging(
+          "latency   ",
+          latency->saturated
+              ? fmt::format(
+                    "{}: more is asked than it can answer beside the others; its queue grows without end",
+                    printable(report.workloads[i].name))
+              : fmt::format("{}: half of its requests within {}, 99 % within {} (alone {} and {})",
+                            printable(report.workloads[i].name), text(latency->median), text(latency->p99),
+                            text(latency->alone_median), text(latency->alone_p99)),
+          style);
   out += hanging("memory    ", memory_words(report), style);
   if (way.provenance == Provenance::assumed)
     out += hanging("note      ",
@@ -124,7 +130,9 @@ std::optional<bool> BesideReport::fits() const {
       if (way.members[i].capacity && workloads[i].minimum > *way.members[i].capacity) return false;
     return true;
   }
-  return capacity ? std::optional(minimum <= *capacity) : std::nullopt;
+  if (!capacity) return std::nullopt;
+  if (way.sharing.way != share::Way::exclusive) return minimum <= *capacity;
+  return std::ranges::all_of(workloads, [&](const SharingWorkload& w) { return w.minimum <= *capacity; });
 }
 
 std::string cause_words(const share::Causes& causes) {
@@ -166,6 +174,7 @@ Json beside_json(const BesideReport& report) {
                          {"high", member.high},
                          {"alone_seconds", workload.alone.value()},
                          {"seconds", workload.alone.value() / member.speed},
+                         {"steps_per_second", member.steps_per_second},
                          {"measured", workload.measured},
                          {"causes", std::move(causes)},
                          {"memory", {{"minimum_device_bytes", workload.minimum.count()}}}});
@@ -173,7 +182,8 @@ Json beside_json(const BesideReport& report) {
         members.back()["latency"] = {{"median_seconds", latency->median.value()},
                                      {"p99_seconds", latency->p99.value()},
                                      {"alone_median_seconds", latency->alone_median.value()},
-                                     {"alone_p99_seconds", latency->alone_p99.value()}};
+                                     {"alone_p99_seconds", latency->alone_p99.value()},
+                                     {"saturated", latency->saturated}};
     }
     Json out;
     out["sharing"] = share::text(way.sharing);

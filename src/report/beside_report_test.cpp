@@ -25,7 +25,8 @@ BesideReport report_of_two(share::Way way) {
 }
 
 TEST(BesideReport, TellsTheLargestCauseFirstAndLeavesOutWhatIsNothing) {
-  EXPECT_EQ(cause_words({.waits = 0.1, .bandwidth = 0.4}), "bandwidth and caches 40 %, waits for the others' blocks 10 %");
+  EXPECT_EQ(cause_words({.waits = 0.1, .bandwidth = 0.4}),
+            "bandwidth and caches 40 %, waits for the others' blocks 10 %");
   EXPECT_EQ(cause_words({.power = 0.001}), "nothing");
 }
 

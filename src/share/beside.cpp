@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardware/ceilings.hpp"
 #include "share/mig.hpp"
 #include "share/simulation.hpp"
 
@@ -16,19 +15,12 @@ constexpr double kNormal95 = 1.96;
 constexpr double kTurnsError = 0.055, kTogetherError = 0.105, kCapError = 0.075, kMpsAloneError = 0.03,
                  kMigError = 0.12, kHostError = 0.09;
 constexpr double kAssumedError = 0.15;  // of figures that were measured on another device
-// Idle, as a share of the board's limit, where nobody measured it.
-constexpr double kIdleShare = 0.17;
 // Clocks fall less than the power that is asked for goes beyond the limit.
 constexpr double kPowerExponent = 0.5;
+// Of the requests that come: a service that answers fewer falls behind.
+constexpr double kAnswered = 0.95;
 // The hardware gives SMs out in pairs.
 constexpr double kSmStep = 2;
-
-double idle_watts(const hardware::Device& device) {
-  if (device.calibration)
-    if (const hardware::Ceiling* idle = hardware::ceiling_named(device.calibration->ceilings, "idle-power"))
-      return idle->figure.value;
-  return device.power ? kIdleShare * device.power->value : 0;
-}
 
 /// What a cap comes to, of one.
 Result<double> granted(double cap, const hardware::Device& device) {
@@ -110,22 +102,27 @@ Latency latency_of(const Workload& service, const std::vector<double>& latencies
                      .steps_per_wait = service.steps_per_wait,
                      .arrivals = service.arrivals};
   const std::vector<double> own = play_in_turns(std::span(&alone, 1), figures).front().latencies;
-  constexpr double kMedian = 0.5, kMost = 0.99;
-  return {Seconds(quantile(latencies, kMedian)), Seconds(quantile(latencies, kMost)),
-          Seconds(quantile(own, kMedian)), Seconds(quantile(own, kMost))};
+  constexpr double kMedian = 0.5, kSlow = 0.99;
+  return {Seconds(quantile(latencies, kMedian)), Seconds(quantile(latencies, kSlow)),
+          Seconds(quantile(own, kMedian)), Seconds(quantile(own, kSlow))};
 }
 
 /// What the simulation says of a group, as speeds and causes.
-void fold(const Table& table, std::span<const Workload* const> workloads, const std::vector<Played>& played,
-          bool turns, const SharingFigures& figures, Beside& out) {
+Status fold(const Table& table, std::span<const Workload* const> workloads, const std::vector<Played>& played,
+            bool turns, const SharingFigures& figures, Beside& out) {
   for (std::size_t i = 0; i < workloads.size(); ++i) {
+    if (!(played[i].steps_per_second > 0))
+      return std::unexpected(Error{"its steps are too long beside the others' to be simulated",
+                                   workloads[i]->name, "a smaller batch"});
     Member member{.causes = table.causes[i]};
     const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
     member.speed = played[i].steps_per_second * alone;
     if (workloads[i]->arrivals > 0) {  // it does what it is asked; how long that takes is its loss
       member.latency = latency_of(*workloads[i], played[i].latencies, figures);
+      member.latency->saturated = played[i].steps_per_second < kAnswered * workloads[i]->arrivals;
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
+    member.steps_per_second = played[i].steps_per_second;
     const Causes& own = member.causes;
     const double lost =
         std::max(0.0, 1 / std::max(member.speed, 1e-9) - 1 - own.host - own.fewer_sms - own.mps);
@@ -138,6 +135,7 @@ void fold(const Table& table, std::span<const Workload* const> workloads, const 
     }
     out.members.push_back(member);
   }
+  return {};
 }
 
 /// Every other one adds what is not known of it.
@@ -192,7 +190,9 @@ void add_power(std::span<const Workload* const> workloads, const hardware::Devic
     watts = device.power->value;
   }
   out.watts = Watts(watts);
-  if (one_by_one > 0) out.energy_ratio = watts / one_by_one;
+  // What a service would draw after the others depends on what comes meanwhile.
+  const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
+  if (one_by_one > 0 && !serves) out.energy_ratio = watts / one_by_one;
 }
 
 /// Hosts that launch kernels each keep a core busy.
@@ -210,9 +210,55 @@ void run_alone(std::span<const Workload* const> workloads, const Table& table, B
     const double own = workload.host.value() / static_cast<double>(workload.kernels.size());
     const double host = own > 0 ? player.host / own : 1;
     const Seconds alone = step_of(workload, workload.kernels, 0, 1);
-    out.members.push_back({.speed = alone / step_of(workload, *player.kernels, player.launch, host),
-                           .causes = table.causes[i]});
+    const double speed = alone / step_of(workload, *player.kernels, player.launch, host);
+    out.members.push_back(
+        {.steps_per_second = speed / workload.step.value(), .speed = speed, .causes = table.causes[i]});
   }
+}
+
+Status check_services(std::span<const Workload* const> workloads, const Sharing& sharing) {
+  for (const Workload* workload : workloads) {
+    if (workload->arrivals <= 0) continue;
+    const double most = 1 / workload->step.value();
+    if (workload->arrivals >= most)
+      return std::unexpected(
+          Error{fmt::format("{} requests a second are more than the {:.4g} that it can answer alone",
+                            workload->arrivals, most),
+                workload->name, "fewer arrivals, or several of it"});
+    if (sharing.way == Way::exclusive && workloads.size() > 1)
+      return std::unexpected(
+          Error{"a service cannot wait until others have ended", workload->name, "another --sharing"});
+  }
+  return {};
+}
+
+/// Each in a slice of its own; a service's requests, too.
+Status run_in_slices(std::span<const Workload* const> workloads, const hardware::Device& device,
+                     const SharingFigures& figures, Beside& out) {
+  const auto slices = slices_of(out.sharing.profiles, device);
+  PLIMSOLL_TRY(slices);
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    const Workload& workload = *workloads[i];
+    const Slice& slice = (*slices)[i];
+    Member member = in_slice(workload, slice, figures);
+    member.steps_per_second = member.speed / workload.step.value();
+    if (workload.arrivals > 0) {
+      const std::vector<Kernel> kernels = confined(workload.kernels, slice.sms, slice.bandwidth, figures);
+      const Player player{.kernels = &kernels,
+                          .step = workload.step.value(),
+                          .host = workload.host.value() / static_cast<double>(kernels.size()),
+                          .returns = workload.returns.value(),
+                          .steps_per_wait = workload.steps_per_wait,
+                          .arrivals = workload.arrivals};
+      const Played played = play_in_turns(std::span(&player, 1), figures).front();
+      member.steps_per_second = played.steps_per_second;
+      member.latency = latency_of(workload, played.latencies, figures);
+      member.latency->saturated = played.steps_per_second < kAnswered * workload.arrivals;
+      member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
+    }
+    out.members.push_back(member);
+  }
+  return {};
 }
 
 }  // namespace
@@ -225,24 +271,30 @@ double Beside::slowest() const {
 
 Result<Beside> beside(std::span<const Workload* const> workloads, const hardware::Device& device,
                       const Sharing& sharing, const SharingFigures& figures, const Conditions& conditions) {
+  PLIMSOLL_TRY(check_services(workloads, sharing));
   Beside out{.sharing = sharing, .provenance = figures.provenance};
   if (sharing.way == Way::mig) {
-    const auto slices = slices_of(sharing.profiles, device);
-    PLIMSOLL_TRY(slices);
-    for (std::size_t i = 0; i < workloads.size(); ++i)
-      out.members.push_back(in_slice(*workloads[i], (*slices)[i], figures));
+    PLIMSOLL_TRY(run_in_slices(workloads, device, figures, out));
   } else {
-    const auto table = lay(workloads, device, sharing, figures, host_factor(workloads, conditions));
+    const double hosts = sharing.way == Way::exclusive ? 1 : host_factor(workloads, conditions);
+    const auto table = lay(workloads, device, sharing, figures, hosts);
     PLIMSOLL_TRY(table);
     const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
-    if (sharing.way == Way::exclusive || (workloads.size() == 1 && !serves))
+    if (sharing.way == Way::exclusive || (workloads.size() == 1 && !serves)) {
       run_alone(workloads, *table, out);
-    else if (sharing.way == Way::naive)
-      fold(*table, workloads, play_in_turns(table->players, figures), true, figures, out);
-    else
-      fold(*table, workloads, play_together(table->players, figures, conditions.enough), false, figures, out);
+    } else if (sharing.way == Way::naive) {
+      PLIMSOLL_TRY(fold(*table, workloads, play_in_turns(table->players, figures), true, figures, out));
+    } else {
+      PLIMSOLL_TRY(fold(*table, workloads, play_together(table->players, figures, conditions.enough), false,
+                        figures, out));
+    }
     if (sharing.way == Way::exclusive)
-      for (Member& member : out.members) member.speed /= static_cast<double>(workloads.size());
+      for (Member& member : out.members) {
+        const auto count = static_cast<double>(workloads.size());
+        member.causes.slices = (count - 1) / member.speed;
+        member.speed /= count;
+        member.steps_per_second /= count;
+      }
   }
   add_power(workloads, device, out);
   add_intervals(workloads, figures, out);

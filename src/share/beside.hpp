@@ -25,9 +25,11 @@ struct Causes {
 struct Latency {
   Seconds median, p99;
   Seconds alone_median, alone_p99;  ///< with the GPU to itself
+  bool saturated = false;           ///< more is asked than it can answer: its queue grows without end
 };
 
 struct Member {
+  double steps_per_second = 0;          ///< beside the others; of a service, requests that it answers
   double speed = 0, low = 0, high = 0;  ///< against running exclusively alone; 95 %
   Causes causes = {};
   std::optional<Latency> latency = {};

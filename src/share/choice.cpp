@@ -1,7 +1,9 @@
 #include "share/choice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "share/mig.hpp"
 
@@ -76,21 +78,30 @@ std::string_view words(Goal goal) {
   return "";
 }
 
-bool has_room(const Beside& way, std::span<const Workload* const> workloads) {
-  for (std::size_t i = 0; i < workloads.size(); ++i)
-    if (way.members[i].capacity && workloads[i]->memory > *way.members[i].capacity) return false;
-  return true;
+/// Whether all have the memory they need at least: each in its slice, one after the other, or all at once.
+bool has_room(const Beside& way, std::span<const Workload* const> workloads, const hardware::Device& device) {
+  Bytes all, most;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    const Bytes need = workloads[i]->memory;
+    if (way.members[i].capacity && need > *way.members[i].capacity) return false;
+    all += need;
+    most = std::max(most, need);
+  }
+  const auto& memory = device.usable_memory ? device.usable_memory : device.memory;
+  if (!memory || way.sharing.way == Way::mig) return true;
+  return (way.sharing.way == Way::exclusive ? most : all) <= Bytes::rounded(memory->value);
 }
 
 /// The best of some, or nothing.
 std::optional<Beside> best_of(const std::vector<Sharing>& sharings,
-                              std::span<const Workload* const> workloads,
+                              std::span<const Workload* const> workloads, const hardware::Device& device,
                               const std::function<Result<Beside>(const Sharing&)>& ask, Goal goal,
                               std::span<const Keep> keep) {
   std::optional<Beside> best;
   for (const Sharing& sharing : sharings) {
     Result<Beside> way = ask(sharing);
-    if (!way || !has_room(*way, workloads)) continue;  // a cap that leaves no SM, a slice that is too small
+    if (!way || !has_room(*way, workloads, device))
+      continue;  // a cap that leaves no SM, a slice that is too small
     const bool kept = keeps(*way, keep);
     const bool better = !best || (kept && !keeps(*best, keep)) ||
                         (kept == keeps(*best, keep) && worth(*way, goal) > worth(*best, goal));
@@ -113,22 +124,35 @@ Result<Choice> choose(std::span<const Workload* const> workloads, const hardware
     return beside(workloads, device, sharing, figures, conditions);
   };
   Choice out;
-  // The simpler ways first: of two that do as well, the simpler is taken.
-  std::vector<Sharing> plain = {{.way = Way::mps}, {.way = Way::naive}, {.way = Way::exclusive}};
+  // The simpler ways first: of two that do as well, the simpler is taken. MPS and MIG are NVIDIA's.
+  const bool mps = device.vendor.empty() || device.vendor == "NVIDIA";
+  const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
+  std::vector<Sharing> plain;
+  if (mps) plain.push_back({.way = Way::mps});
+  plain.push_back({.way = Way::naive});
+  if (!serves) plain.push_back({.way = Way::exclusive});
   for (const Sharing& sharing : plain) {
     auto way = ask(sharing);
     PLIMSOLL_TRY(way);
     out.ways.push_back(*std::move(way));
   }
-  for (const std::vector<Sharing>& many :
-       {capped_ways(workloads.size()), sliced_ways(workloads.size(), device)})
-    if (auto best = best_of(many, workloads, ask, goal, keep)) out.ways.push_back(*std::move(best));
+  if (mps)
+    for (const std::vector<Sharing>& many :
+         {capped_ways(workloads.size()), sliced_ways(workloads.size(), device)})
+      if (auto best = best_of(many, workloads, device, ask, goal, keep)) out.ways.push_back(*std::move(best));
+  const auto turns = [](const Beside& way) {
+    return way.sharing.way == Way::naive || way.sharing.way == Way::exclusive;
+  };
+  // Room comes first, then what is to be kept, then what it is for.
+  const auto rank = [&](const Beside& way) {
+    const double value = worth(way, goal);
+    return std::tuple(has_room(way, workloads, device), goal != Goal::latency || !turns(way),
+                      keeps(way, keep), std::isfinite(value) ? value : 0.0);
+  };
   std::size_t best = 0;
   for (std::size_t i = 1; i < out.ways.size(); ++i) {
-    const bool kept = keeps(out.ways[i], keep), was = keeps(out.ways[best], keep);
-    if (goal == Goal::latency && out.ways[i].sharing.way == Way::naive) continue;
-    if ((kept && !was) || (kept == was && worth(out.ways[i], goal) * kWorse > worth(out.ways[best], goal)))
-      best = i;
+    auto [room, at_once, kept, value] = rank(out.ways[i]);
+    if (std::tuple(room, at_once, kept, value * kWorse) > rank(out.ways[best])) best = i;
   }
   std::rotate(out.ways.begin(), out.ways.begin() + static_cast<std::ptrdiff_t>(best),
               out.ways.begin() + static_cast<std::ptrdiff_t>(best) + 1);

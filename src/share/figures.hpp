@@ -28,6 +28,9 @@ struct SharingFigures {
   friend bool operator==(const SharingFigures&, const SharingFigures&) = default;
 };
 
+/// What the device draws while it waits; an assumed share of its limit where nobody measured it.
+[[nodiscard]] double idle_watts(const hardware::Device& device);
+
 /// Of the H200 as measured; of others assumed to be the same.
 [[nodiscard]] SharingFigures sharing_figures(const hardware::Device& device);
 

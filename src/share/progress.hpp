@@ -11,7 +11,8 @@ namespace plimsoll::share {
 /// How far a player is, and when its next launch is there.
 class Progress {
  public:
-  explicit Progress(const Player& player) : player_(&player) {
+  /// `draw`: another for each player, so that requests of two services do not come at the same moments.
+  Progress(const Player& player, std::uint64_t draw) : player_(&player), drawn_(2 + 7919 * draw) {
     for (const Kernel& kernel : *player.kernels) whole_ += length(kernel);
     if (player.arrivals > 0) arrive();
   }
@@ -63,7 +64,7 @@ class Progress {
   double host_ = 0;
   double arrival_ = 0;  ///< of the request that is answered, or awaited
   std::vector<double> latencies_;
-  std::uint64_t drawn_ = 2;
+  std::uint64_t drawn_;
 };
 
 }  // namespace plimsoll::share

@@ -8,7 +8,8 @@
 namespace plimsoll::share {
 namespace {
 
-constexpr std::string_view kHint = "naive, mps, mps:75,25 (percent of the SMs for each), mig:3g.71gb,4g.71gb";
+constexpr std::string_view kHint =
+    "naive, mps, mps:75,25 (percent of the SMs for each), mig:3g.71gb,4g.71gb, exclusive";
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -24,7 +25,7 @@ Result<double> read_cap(std::string_view text) {
   double percent = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
   if (error != std::errc() || end != text.data() + text.size() || !(percent > 0) || percent > 100)
-    return std::unexpected(Error{fmt::format("'{}' is no percentage of the SMs", printable(text)),
+    return std::unexpected(Error{fmt::format("'{}' is no percentage of the SMs", printable(text, 60)),
                                  "--sharing", "a number above 0 and up to 100"});
   return percent / 100;
 }
@@ -65,12 +66,12 @@ Result<Sharing> read_sharing(std::string_view text, std::size_t workloads) {
     out.way = way == "naive" ? Way::naive : Way::exclusive;
   } else {
     return std::unexpected(
-        Error{fmt::format("there is no sharing '{}'", printable(text)), "--sharing", std::string(kHint)});
+        Error{fmt::format("there is no sharing '{}'", printable(text, 60)), "--sharing", std::string(kHint)});
   }
   if (has_parts && parts.size() != workloads)
-    return std::unexpected(Error{
-        fmt::format("'{}' is for {} workloads, and there are {}", printable(text), parts.size(), workloads),
-        "--sharing", "one part per workload, in their order"});
+    return std::unexpected(
+        Error{fmt::format("'{}' has {} parts for {} workloads", printable(text, 60), parts.size(), workloads),
+              "--sharing", "one part per workload, in their order"});
   return out;
 }
 

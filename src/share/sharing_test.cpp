@@ -20,7 +20,7 @@ TEST(ReadSharing, TakesWhatItWrites) {
 }
 
 TEST(ReadSharing, SaysWhatIsWrong) {
-  EXPECT_THAT(read_sharing("mps:75", 2).error().message, HasSubstr("is for 1 workloads, and there are 2"));
+  EXPECT_THAT(read_sharing("mps:75", 2).error().message, HasSubstr("has 1 parts for 2 workloads"));
   EXPECT_THAT(read_sharing("mps:0,100", 2).error().message, HasSubstr("no percentage"));
   EXPECT_THAT(read_sharing("mps:101,1", 2).error().message, HasSubstr("no percentage"));
   EXPECT_THAT(read_sharing("mps:nan,1", 2).error().message, HasSubstr("no percentage"));

@@ -10,7 +10,8 @@ namespace {
 // In parts as long as the longest step.
 constexpr int kFewestParts = 4, kMostParts = 100;
 
-constexpr std::size_t kRequests = 2000;         // for a 99th percentile
+constexpr std::size_t kRequests = 2000;  // for a 99th percentile
+constexpr double kRequestParts = 20;
 constexpr double kNothing = 1e-4;               // of the GPU: less room is none
 constexpr double kStagger = 1e-5;               // s between the first launches
 constexpr std::size_t kMostEvents = 8'000'000;  // a second or so
@@ -19,7 +20,7 @@ class Together {
  public:
   Together(std::span<const Player> players, const SharingFigures& figures, double enough)
       : players_(players), figures_(figures), enough_(enough) {
-    for (const Player& player : players) states_.push_back(State{Progress(player)});
+    for (std::size_t i = 0; i < players.size(); ++i) states_.push_back(State{Progress(players[i], i)});
     for (std::size_t i = 0; i < players.size(); ++i)
       events_.push({std::max(static_cast<double>(i) * kStagger, states_[i].progress.first()),
                     static_cast<std::uint32_t>(i), kLaunch});
@@ -27,22 +28,27 @@ class Together {
 
   /// Until what each does is known well enough.
   std::vector<Played> play(double longest_step) {
-    run_until(longest_step);  // what comes before depends on how all began
+    run_until(longest_step, kMostEvents / 2);  // what comes before depends on how all began
     const double begin = now_;
     const std::vector<State> before = states_;
     Spreads spreads(players_.size());
     std::vector<double> last = steps();
-    for (int part = 1; (part <= kMostParts || fewest_requests() < kRequests) && events_seen_ < kMostEvents;
-         ++part) {
+    // Long enough for some requests of every service.
+    double length = longest_step;
+    for (const Player& player : players_)
+      if (player.arrivals > 0)
+        length = std::max(length, static_cast<double>(kRequests) / player.arrivals / kRequestParts);
+    for (int part = 1; part <= kMostParts && events_seen_ < kMostEvents; ++part) {
       const double from = now_;
-      run_until(begin + part * longest_step);
+      run_until(begin + part * length, kMostEvents);
+      if (now_ <= from) continue;  // nothing happened
       const std::vector<double> now = steps();
       for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
       last = now;
-      if (part >= kFewestParts && spreads.largest() < enough_ && fewest_requests() >= kRequests) break;
+      if (part >= kFewestParts && fewest_requests() >= kRequests && spreads.largest() < enough_) break;
     }
     std::vector<Played> out;
-    const double all = now_ - begin;
+    const double all = std::max(now_ - begin, 1e-12);
     for (std::size_t i = 0; i < states_.size(); ++i)
       out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i].progress.steps()) / all,
                      .waiting = (states_[i].waited - before[i].waited) / all,
@@ -94,8 +100,8 @@ class Together {
     int parts_ = 0;
   };
 
-  void run_until(double end) {
-    for (; now_ < end && events_seen_ < kMostEvents; ++events_seen_) {
+  void run_until(double end, std::size_t most_events) {
+    for (; now_ < end && events_seen_ < most_events; ++events_seen_) {
       const Event event = events_.top();
       events_.pop();
       now_ = event.at;

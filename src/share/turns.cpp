@@ -7,8 +7,8 @@ namespace {
 constexpr double kLeastWindow = 1.0;  // s: turns are milliseconds long
 constexpr double kTurnSteps = 6;      // of the longest, for each player
 
-constexpr double kServedRequests = 2000;  // for a 99th percentile
-constexpr double kLongestWindow = 60;     // s
+constexpr double kServedRequests = 2000;            // for a 99th percentile
+constexpr std::size_t kMostTurnEvents = 8'000'000;  // a second or so
 
 /// What is looked at: what comes before depends on how all began.
 struct Window {
@@ -19,8 +19,10 @@ class Turns {
  public:
   Turns(std::span<const Player> players, const SharingFigures& figures)
       : players_(players), figures_(figures) {
-    for (const Player& player : players)
-      states_.push_back({Progress(player), length(player, 0), Progress(player).first()});
+    for (std::size_t i = 0; i < players.size(); ++i) {
+      const Progress progress(players[i], i);
+      states_.push_back({progress, length(players[i], progress.kernel()), progress.first()});
+    }
   }
 
   std::vector<Played> play(const Window& window) {
@@ -28,8 +30,9 @@ class Turns {
     bool begun = false;
     double begin = 0;
     turn_ends_ = figures_.slice;
-    while (now_ < window.end) {
-      if (!begun && now_ >= window.begin) {
+    // What takes more than that is told by what was seen till then.
+    for (std::size_t count = 0; now_ < window.end && count < kMostTurnEvents; ++count) {
+      if (!begun && (now_ >= window.begin || count > kMostTurnEvents / 2)) {
         begun = true;
         begin = now_;
         for (std::size_t i = 0; i < players_.size(); ++i) before[i] = states_[i].progress.steps();
@@ -38,8 +41,9 @@ class Turns {
     }
     std::vector<Played> out;
     for (std::size_t i = 0; i < players_.size(); ++i)
-      out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i]) / (now_ - begin),
-                     .latencies = states_[i].progress.latencies()});
+      out.push_back(
+          {.steps_per_second = (states_[i].progress.steps() - before[i]) / std::max(now_ - begin, 1e-12),
+           .latencies = states_[i].progress.latencies()});
     return out;
   }
 
@@ -49,8 +53,7 @@ class Turns {
     double left;       ///< s of its kernel
     double ready = 0;  ///< when its host has launched it
   };
-  static double length(const Player& player, std::size_t at) {
-    const Kernel& kernel = (*player.kernels)[at];
+  static double length(const Player& player, const Kernel& kernel) {
     return static_cast<double>(kernel.seconds) + kernel.gap + player.launch;
   }
 
@@ -65,8 +68,7 @@ class Turns {
     own.left -= runs;
     if (own.left > 0) return;
     own.ready = own.progress.next(now_);
-    const Kernel& kernel = own.progress.kernel();
-    own.left = static_cast<double>(kernel.seconds) + kernel.gap + players_[turn_].launch;
+    own.left = length(players_[turn_], own.progress.kernel());
   }
   /// To the next one that has something to run; false where none has.
   bool pass_on() {
@@ -110,11 +112,8 @@ std::vector<Played> play_in_turns(std::span<const Player> players, const Sharing
   double length = std::max(kLeastWindow, steps * longest);
   for (const Player& player : players)
     if (player.arrivals > 0) length = std::max(length, kServedRequests / player.arrivals);
-  const Window window{longest, longest + std::min(length, kLongestWindow)};
-  std::vector<Played> out = Turns(players, figures).play(window);
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i].waiting = std::max(0.0, 1 - out[i].steps_per_second * players[i].step);
-  return out;
+  const Window window{longest, longest + length};
+  return Turns(players, figures).play(window);
 }
 
 }  // namespace plimsoll::share

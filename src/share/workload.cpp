@@ -167,7 +167,12 @@ std::optional<Workload> workload_of(std::string name, const estimate::Profile& p
         kReturns));
   set_host(out, setting.captured);
   out.log_error = alone ? 0 : log_error_of(profile);
-  out.watts = alone && alone->watts ? std::optional(Watts(*alone->watts)) : watts;
+  if (alone && alone->watts) {
+    out.watts = Watts(*alone->watts);
+  } else if (watts) {  // while kernels run; between them the device idles
+    const double idle = idle_watts(device), busy = std::min(1.0, profile.seconds / out.step);
+    out.watts = Watts(idle + std::max(0.0, watts->value() - idle) * busy);
+  }
   return out;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include <fmt/format.h>
@@ -35,6 +36,13 @@ struct BesideOptions {
   bool json = false;
 };
 
+/// Names that come again get a number, so that each can be told from the others.
+void number_alike(std::vector<WorkloadRequest>& requests) {
+  std::map<std::string, int> seen;
+  for (WorkloadRequest& request : requests)
+    if (const int count = ++seen[request.name]; count > 1) request.name += fmt::format(" #{}", count);
+}
+
 Result<std::vector<WorkloadRequest>> requests_of(const BesideOptions& options) {
   std::vector<WorkloadRequest> out;
   if (!options.file.empty()) {
@@ -49,6 +57,10 @@ Result<std::vector<WorkloadRequest>> requests_of(const BesideOptions& options) {
     PLIMSOLL_TRY(read);
     out.push_back(*std::move(read));
   }
+  if (out.size() > kMostWorkloads)
+    return std::unexpected(Error{fmt::format("there are {} workloads", out.size()), "",
+                                 fmt::format("at most {} are put beside each other", kMostWorkloads)});
+  number_alike(out);
   if (out.empty())
     return std::unexpected(
         Error{"there is no workload", "",
@@ -119,24 +131,27 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
   PLIMSOLL_TRY(keeps);
   const auto targets = estimate_targets(options.devices, options.calibration);
   PLIMSOLL_TRY(targets);
-  if (targets->size() != 1) return fail("workloads are put beside each other on one device");
+  if (targets->size() != 1)
+    return std::unexpected(
+        Error{"workloads are put beside each other on one device", "--device", "name one"});
+  if (options.matrix && (!options.keep.empty() || options.cores > 0))
+    return std::unexpected(Error{"--keep and --cores are not for pairs", "--matrix", "leave them out"});
   const EstimateTarget& on = targets->front();
   const hardware::Device& device = on.device();
 
   report::BesideReport report{.device = device.name};
-  std::vector<PlacedWorkload> placed;
+  std::vector<share::Workload> placed;
   for (const WorkloadRequest& request : *requests) {
     auto workload = place_workload(request, on);
     PLIMSOLL_TRY(workload);
-    report.workloads.push_back(
-        {workload->workload.name, workload->workload.step, workload->minimum, workload->workload.measured});
-    report.minimum += workload->minimum;
+    report.workloads.push_back({workload->name, workload->step, workload->memory, workload->measured});
+    report.minimum += workload->memory;
     placed.push_back(*std::move(workload));
   }
   if (device.usable_memory || device.memory)
     report.capacity = Bytes::rounded((device.usable_memory ? device.usable_memory : device.memory)->value);
   std::vector<const share::Workload*> workloads;
-  for (const PlacedWorkload& p : placed) workloads.push_back(&p.workload);
+  for (const share::Workload& workload : placed) workloads.push_back(&workload);
 
   const auto figures = sharing_figures_of(device, options.figures);
   PLIMSOLL_TRY(figures);
@@ -150,6 +165,10 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
     auto way = share::beside(workloads, device, *sharing, *figures, conditions);
     PLIMSOLL_TRY(way);
     kept = share::keeps(*way, *keeps);
+    for (const share::Keep& keep : *keeps)
+      if (const double speed = way->members[keep.workload].speed; speed < keep.speed)
+        report.why = fmt::format("{} keeps {:.2f} of its speed, and {:.2f} were asked for.",
+                                 printable(report.workloads[keep.workload].name), speed, keep.speed);
     report.ways.push_back(*std::move(way));
   } else {
     auto choice = share::choose(workloads, device, *figures, conditions, options.goal, *keeps);
