@@ -1,8 +1,8 @@
 #pragma once
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "base/error.hpp"
 #include "hardware/device.hpp"
@@ -10,7 +10,11 @@
 
 namespace plimsoll {
 
-/// What sharing costs on a device: of the file that is named, else as share has it built in.
+/// Where `plimsoll probe --sharing` keeps what it found of this machine's device, beside its calibration.
+[[nodiscard]] std::optional<std::filesystem::path> own_sharing_file(const hardware::Device& device);
+
+/// What sharing costs on a device: of the file that is named, else of this machine's own, else as its
+/// calibration has it.
 [[nodiscard]] Result<share::SharingFigures> sharing_figures_of(const hardware::Device& device,
                                                                const std::string& file);
 
@@ -18,6 +22,5 @@ namespace plimsoll {
 [[nodiscard]] Result<share::SharingFigures> read_sharing_figures(std::string_view json,
                                                                  const std::string& name,
                                                                  share::SharingFigures otherwise);
-[[nodiscard]] nlohmann::ordered_json to_json(const share::SharingFigures& figures);
 
 }  // namespace plimsoll

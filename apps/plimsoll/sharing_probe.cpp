@@ -11,6 +11,8 @@
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "hardware/catalogue.hpp"
+#include "hardware/sharing_figures_file.hpp"
 #include "interruption.hpp"
 #include "nvml/library.hpp"
 #include "probe/gpu_survey.hpp"
@@ -62,7 +64,7 @@ Result<SharingStudy> measured_sharing(const SharingTask& task, Interruption& int
 
 /// What `beside` takes of it.
 double for_beside(const SharingFigure& figure) {
-  const double built_in = to_json(share::SharingFigures{}).at(std::string(figure.name)).get<double>();
+  const double built_in = hardware::sharing_figures_json({}).at(std::string(figure.name)).get<double>();
   const auto meaning = std::ranges::find(kMeanings, figure.name, &Meaning::name);
   constexpr double kMostApart = 10;  // beyond that the programs do not measure the same there
   return meaning == kMeanings.end()
@@ -79,7 +81,7 @@ nlohmann::ordered_json figures_json(const SharingStudy& study, const std::string
 }
 
 nlohmann::ordered_json study_json(const SharingStudy& study, const std::string& date) {
-  const nlohmann::ordered_json known = to_json(share::SharingFigures{});
+  const nlohmann::ordered_json known = hardware::sharing_figures_json({});
   nlohmann::ordered_json figures = nlohmann::ordered_json::array();
   for (const SharingFigure& figure : study.findings.figures)
     figures.push_back({{"name", figure.name},
@@ -95,7 +97,7 @@ nlohmann::ordered_json study_json(const SharingStudy& study, const std::string& 
 }
 
 std::string study_text(const SharingStudy& study, const report::TextStyle& style) {
-  const nlohmann::ordered_json known = to_json(share::SharingFigures{});
+  const nlohmann::ordered_json known = hardware::sharing_figures_json({});
   report::Table table{
       .columns =
           {{.title = "Figure", .importance = report::Importance::always},
@@ -122,6 +124,21 @@ std::string study_text(const SharingStudy& study, const report::TextStyle& style
   for (const std::string& remark : study.findings.remarks)
     out += report::hanging("note: ", printable(remark, 400), style);
   return out;
+}
+
+/// Where the figures go: the file that is named, else where `beside` looks for those of this machine.
+Result<std::filesystem::path> figures_file(const SharingTask& task, const std::string& device_name) {
+  if (!task.output.empty()) return std::filesystem::path(task.output);
+  const auto& catalogue = hardware::built_in_catalogue();
+  PLIMSOLL_TRY(catalogue);
+  const hardware::Device* device = catalogue->reported_as(device_name);
+  const auto own = device != nullptr ? own_sharing_file(*device) : std::nullopt;
+  if (!own)
+    return std::unexpected(Error{"no place is known for the figures of this GPU",
+                                 printable(device_name, 96), "name a file with -o"});
+  std::error_code failed;
+  std::filesystem::create_directories(own->parent_path(), failed);
+  return *own;
 }
 
 Status check_figures_folder(const std::string& output) {
@@ -152,10 +169,11 @@ Result<int> probe_sharing(const SharingTask& task, const report::TextStyle& styl
     fmt::print(stderr, "plimsoll: nothing of what sharing costs could be measured here\n");
     return 3;
   }
-  if (!task.output.empty()) {
-    PLIMSOLL_TRY(write_file(task.output, figures_json(*study, task.date).dump(2) + "\n"));
-    fmt::print(stderr, "the figures are in {}\n", printable(task.output));
-  }
+  const auto file = figures_file(task, study->device.name);
+  PLIMSOLL_TRY(file);
+  PLIMSOLL_TRY(write_file(*file, figures_json(*study, task.date).dump(2) + "\n"));
+  fmt::print(stderr, "the figures are in {}; `plimsoll beside` reads them{}\n", printable(file->string()),
+             task.output.empty() ? "" : " with --figures");
   return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "hardware/arithmetic.hpp"
 #include "hardware/device_figure.hpp"
+#include "hardware/sharing_figures.hpp"
 
 namespace plimsoll::hardware {
 
@@ -201,6 +202,7 @@ struct Calibration {
   std::vector<ClassFit> fits = {};
   std::optional<DeviceFigure> eager_launch = {};  ///< s that the host needs per operator, run eagerly
   std::vector<KernelChange> changes = {};
+  std::optional<SharingFigures> sharing = {};  ///< where several were run at once
   friend bool operator==(const Calibration&, const Calibration&) = default;
 };
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "hardware/sharing_figures_file.hpp"
+
 namespace plimsoll::hardware {
 namespace {
 
@@ -233,6 +235,10 @@ std::optional<Calibration> read_calibration(JsonSection& top, std::span<const do
   for (std::size_t i = 0; i < changes.size() && !top.error(); ++i)
     calibration.changes.push_back(
         read_change(JsonSection(changes[i], fmt::format("calibration.kernel_changes[{}]", i), top.error())));
+  if (const Json* sharing = section.take("sharing")) {
+    JsonSection figures(*sharing, "calibration.sharing", top.error());
+    read_sharing_figures(figures, calibration.sharing.emplace());
+  }
   const Json::array_t& ceilings = items(section, "ceilings", kMostCeilings);
   for (std::size_t i = 0; i < ceilings.size() && !top.error(); ++i)
     calibration.ceilings.push_back(read_ceiling(
@@ -269,6 +275,8 @@ std::string calibration_text(const Calibration& calibration) {
                          {"other_seconds", rounded(change.other)}});
     out += fmt::format("    \"kernel_changes\": {},\n", changes.dump());
   }
+  if (calibration.sharing)
+    out += fmt::format("    \"sharing\": {},\n", sharing_figures_json(*calibration.sharing).dump());
   out += "    \"ceilings\": [";
   for (std::size_t i = 0; i < calibration.ceilings.size(); ++i)
     out += fmt::format("{}\n      {}", i == 0 ? "" : ",",

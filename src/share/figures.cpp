@@ -1,5 +1,6 @@
 #include "share/figures.hpp"
 
+#include "hardware/catalogue.hpp"
 #include "hardware/ceilings.hpp"
 
 namespace plimsoll::share {
@@ -13,9 +14,13 @@ double idle_watts(const hardware::Device& device) {
 }
 
 SharingFigures sharing_figures(const hardware::Device& device) {
-  SharingFigures figures;
-  if (device.id == "h200") figures.provenance = Provenance::measured;
-  return figures;
+  if (device.calibration && device.calibration->sharing) return *device.calibration->sharing;
+  // Measured on another of its kind; a datasheet alone (no calibration at all) says nothing of it.
+  if (const auto& catalogue = hardware::built_in_catalogue(); device.calibration && catalogue)
+    if (const auto known = catalogue->find(device.id);
+        known && (*known)->calibration && (*known)->calibration->sharing)
+      return *(*known)->calibration->sharing;
+  return {};
 }
 
 }  // namespace plimsoll::share

@@ -416,7 +416,7 @@ void add_probe(CommandLine& app, Invocation& invocation) {
   CommandLine* command =
       app.add_subcommand("probe", "Measure what this machine can really do, beside its datasheet");
   add_common(*command, *options);
-  add_calibrate(*command, *options, ", or --sharing (default: none)");
+  add_calibrate(*command, *options, ", or --sharing (default: ID.sharing.json there)");
   add_sharing(*command, *options);
   add_millions(*command, *options);
   add_sizes(*command, *options);
