@@ -10,6 +10,8 @@
 #include "batches.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
+#include "job/fields.hpp"
+#include "job/setting_json.hpp"
 #include "program/lowering.hpp"
 #include "run/toml_document.hpp"
 
@@ -186,6 +188,11 @@ Result<WorkloadRequest> read_object(const Document& object) {
     } else if (key == "model") {
       if (!value.is_string()) return fail("its model is no text");
       out.model = value.get<std::string>();
+    } else if (key == "setting") {
+      std::optional<Error> error;
+      if (!value.is_object()) return fail("its setting is no object");
+      out.setting = job::read_setting(job::Fields(value, "setting", error));
+      if (error) return std::unexpected(*std::move(error));
     } else if (key == "alone" && !value.is_string()) {
       const auto alone = read_alone(value);
       PLIMSOLL_TRY(alone);

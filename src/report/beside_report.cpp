@@ -77,7 +77,7 @@ Table ways_table(const BesideReport& report) {
 }
 
 std::string memory_words(const BesideReport& report) {
-  const std::optional<bool> fits = report.fits();
+  const std::optional<bool> fits = report.fits;
   if (report.ways.front().sharing.way == share::Way::mig) {
     std::string out;
     for (std::size_t i = 0; i < report.workloads.size(); ++i) {
@@ -85,11 +85,11 @@ std::string memory_words(const BesideReport& report) {
       out += fmt::format("{}{} of {}", out.empty() ? "" : ", ", text(report.workloads[i].minimum),
                          capacity ? text(*capacity) : "unknown");
     }
-    return fmt::format("{} at least, in slices: {}", out, *fits ? "fits" : "does not fit");
+    return fmt::format("{} at least, in slices: {}", out, fits.value_or(true) ? "fits" : "does not fit");
   }
   std::string out = fmt::format("{} at least for all together", text(report.minimum));
   if (report.capacity)
-    out += fmt::format(" of {}: {}", text(*report.capacity), *fits ? "fits" : "does not fit");
+    out += fmt::format(" of {}: {}", text(*report.capacity), fits.value_or(true) ? "fits" : "does not fit");
   return out;
 }
 
@@ -122,18 +122,6 @@ std::string summary(const BesideReport& report, const share::Beside& way, const 
 }
 
 }  // namespace
-
-std::optional<bool> BesideReport::fits() const {
-  const share::Beside& way = ways.front();
-  if (way.sharing.way == share::Way::mig) {  // each in its own slice
-    for (std::size_t i = 0; i < workloads.size(); ++i)
-      if (way.members[i].capacity && workloads[i].minimum > *way.members[i].capacity) return false;
-    return true;
-  }
-  if (!capacity) return std::nullopt;
-  if (way.sharing.way != share::Way::exclusive) return minimum <= *capacity;
-  return std::ranges::all_of(workloads, [&](const SharingWorkload& w) { return w.minimum <= *capacity; });
-}
 
 std::string cause_words(const share::Causes& causes) {
   std::vector<NamedCause> all = named(causes);
@@ -198,7 +186,7 @@ Json beside_json(const BesideReport& report) {
   Json out = way_json(report.ways.front());
   out["device"] = report.device;
   out["memory"] = {{"minimum_device_bytes", report.minimum.count()}, {"fits", nullptr}};
-  if (const auto fits = report.fits()) out["memory"]["fits"] = *fits;
+  if (const auto fits = report.fits) out["memory"]["fits"] = *fits;
   out["why"] = report.why ? Json(*report.why) : Json(nullptr);
   Json others = Json::array();
   for (std::size_t i = 1; i < report.ways.size(); ++i) others.push_back(way_json(report.ways[i]));

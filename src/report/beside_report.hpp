@@ -27,7 +27,7 @@ struct BesideReport {
   std::optional<std::string> why = {};   ///< it was chosen, in words
   Bytes minimum = {};                    ///< of all together
   std::optional<Bytes> capacity = {};
-  [[nodiscard]] std::optional<bool> fits() const;
+  std::optional<bool> fits = {};  ///< in the first way
 };
 
 [[nodiscard]] std::string beside_text(const BesideReport& report, const TextStyle& style);

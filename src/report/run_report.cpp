@@ -36,6 +36,21 @@ std::string gpu_fact(const GpuFigures& gpu, bool several) {
   return out;
 }
 
+/// What was predicted, and what happened.
+std::string together_text(const diagnose::Together& together) {
+  std::string out = together.sharing;
+  if (!together.with.empty()) {
+    out += ", with";
+    for (const std::string& id : together.with) out += " " + id.substr(0, 8);
+  }
+  out += fmt::format(": predicted {:.2f} of its speed alone ({:.2f}–{:.2f})", together.predicted,
+                     together.low, together.high);
+  if (const auto speed = together.speed())
+    return out +
+           fmt::format(", measured {:.2f} over {}", *speed, text(Seconds(together.measured->span.seconds())));
+  return out + ", not measured: not all of them told steps at the same time";
+}
+
 std::string number_range(const Lap& lap) {
   return lap.first == lap.last ? fmt::format("{}", lap.first) : fmt::format("{}–{}", lap.first, lap.last);
 }
@@ -45,7 +60,7 @@ std::string cell(const std::optional<double>& value, Shown shown) {
 }
 
 /// Nothing where one of them does not know.
-std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::* what) {
+std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::*what) {
   double sum = 0;
   for (const GpuFigures& gpu : figures.gpus) {
     if (!(gpu.*what)) return std::nullopt;
@@ -65,8 +80,9 @@ void drop_unknown_columns(Table& table) {
 
 }  // namespace
 
-RunReport report_of(Recording recording, const ReportOptions& options) {
+RunReport report_of(Recording recording, const ReportOptions& options, std::span<const Recording> others) {
   RunReport out;
+  out.together = diagnose::together_of(recording, others);
   const double from = std::max(0.0, options.from.value_or(0));
   out.span = {from, options.to.value_or(std::max(recording.seconds, last_told(recording)))};
   out.figures = figures_of(recording, {from, options.to.value_or(recording.seconds)});
@@ -100,6 +116,7 @@ std::vector<Fact> facts_of(const RunReport& report) {
   add("mode", r.tag("plimsoll.mode"));
   if (const std::optional<std::string> percentage = r.tag("plimsoll.mps.percentage"))
     add("MPS threads", fmt::format("{} %", *percentage));
+  if (report.together) add("beside", together_text(*report.together));
   std::string host = r.tag("plimsoll.host").value_or("");
   if (report.figures.host.cores)
     host += fmt::format("{}{:.4g} cores", host.empty() ? "" : ", ", *report.figures.host.cores);

@@ -10,6 +10,7 @@
 #include "diagnose/laps.hpp"
 #include "diagnose/recording.hpp"
 #include "diagnose/run_figures.hpp"
+#include "diagnose/together.hpp"
 #include "diagnose/verdict.hpp"
 #include "report/table.hpp"
 
@@ -26,6 +27,7 @@ struct RunReport {
   std::vector<diagnose::AverageRow> averages;
   diagnose::Laps epochs;
   diagnose::Laps steps;
+  std::optional<diagnose::Together> together = {};  ///< where it was predicted beside others
 };
 
 struct ReportOptions {
@@ -34,7 +36,9 @@ struct ReportOptions {
   std::size_t most_rows = 200;  ///< of steps and epochs
 };
 
-[[nodiscard]] RunReport report_of(diagnose::Recording recording, const ReportOptions& options);
+/// `others`: those that ran beside it.
+[[nodiscard]] RunReport report_of(diagnose::Recording recording, const ReportOptions& options,
+                                  std::span<const diagnose::Recording> others = {});
 
 /// What is known about the run itself, as label and text: command, workload, GPU, host… Printable.
 struct Fact {

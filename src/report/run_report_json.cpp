@@ -109,6 +109,23 @@ Json averages_json(const RunReport& report) {
   return out;
 }
 
+Json to_json(const diagnose::Together& together) {
+  Json with = Json::array();
+  for (const std::string& id : together.with) with.push_back(printable(id));
+  const auto& pace = together.measured;
+  return {{"sharing", printable(together.sharing)},
+          {"with", std::move(with)},
+          {"alone_steps_per_second", number(together.alone_steps_per_second)},
+          {"predicted",
+           {{"speed", number(together.predicted)},
+            {"low", number(together.low)},
+            {"high", number(together.high)}}},
+          {"measured",
+           {{"speed", number(together.speed())},
+            {"steps_per_second", number(pace ? std::optional(pace->per_second()) : std::nullopt)},
+            {"seconds", number(pace ? std::optional(pace->span.seconds()) : std::nullopt)}}}};
+}
+
 Json to_json(const RunReport& report) {
   const Recording& r = report.recording;
   Json out = {{"id", printable(r.run.id)},
@@ -128,6 +145,7 @@ Json to_json(const RunReport& report) {
   out["averages"] = averages_json(report);
   out["epochs"] = to_json(report.epochs);
   out["steps"] = to_json(report.steps);
+  out["beside"] = report.together ? to_json(*report.together) : Json();
   out["metrics_left_out"] = r.metrics_left_out;
   return out;
 }

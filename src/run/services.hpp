@@ -2,6 +2,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "run/client_limits.hpp"
 #include "run/kept_files.hpp"
 #include "run/launch.hpp"
+#include "run/prediction.hpp"
 #include "run/provenance.hpp"
 #include "store/store.hpp"
 
@@ -26,6 +28,10 @@ struct Services {
                                          const std::filesystem::path&)>
       keep_files = running::keep_files;
   std::function<Result<Bytes>(const JobSpec&, const std::string&)> estimate = estimated_need;
+  std::function<Result<std::vector<std::map<std::string, std::string>>>(
+      const std::vector<Companion>&, const std::string& program, const std::string& store,
+      const std::filesystem::path& directory)>
+      predict = predicted_together;
   std::function<Result<CudaFacts>(const std::string&, const Variables&)> probe = probe_cuda;
   /// A command starts without git's answer after this.
   std::chrono::milliseconds git_patience = std::chrono::seconds(1);

@@ -34,6 +34,7 @@ struct SupervisedGroup {
   Sharing sharing = Sharing::naive;
   std::vector<ChosenDevice> devices = {};  ///< of all its jobs
   bool retry = false;
+  bool predicted = false;           ///< what they do to each other was asked for
   std::optional<Ended> first = {};  ///< how it ended before it is tried again
 
   std::shared_ptr<MpsDaemon> daemon = {};

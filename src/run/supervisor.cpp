@@ -200,6 +200,7 @@ class Supervisor {
               .reason = std::move(refused.reason),
               .exit_code = 3});
     for (Preparation::Prepared& prepared : preparation_.take_prepared()) start(std::move(prepared));
+    if (preparation_.is_empty()) predict();
     if (group_->running.empty() && preparation_.is_empty()) end_group();
   }
 
@@ -315,6 +316,35 @@ class Supervisor {
               warn(fmt::format("what was found out of the run is not recorded: {}", added.error().text()));
           };
         });
+  }
+
+  /// What those that have started together do to each other, before it happens; into their records.
+  void predict() {
+    if (std::exchange(group_->predicted, true)) return;
+    std::vector<Companion> together;
+    std::vector<Record> records;
+    const std::vector<ChosenDevice>* devices = nullptr;
+    for (const auto& [number, running] : group_->running) {
+      if (devices == nullptr) devices = &running.launch.devices;
+      if (running.launch.devices.size() != 1 || running.launch.devices != *devices) return;
+      together.push_back(
+          {.job = jobs_[running.launch.job],
+           .run = running.record.id,
+           .alone_run = running.record.alone ? std::optional(running.record.alone->run) : std::nullopt});
+      records.push_back(running.record);
+    }
+    if (!can_be_predicted(together)) return;
+    errands_.send("estimate", "predicting what the jobs do to each other",
+                  [this, together, records, predict = services_.predict, program = options_.program,
+                   store = options_.store, directory = directory_.path()]() -> Errands::Then {
+                    auto tags = predict(together, program, store, directory);
+                    return [this, tags = std::move(tags), records] {
+                      if (!tags)
+                        return say("what they do to each other is not known: " + tags.error().text());
+                      for (std::size_t i = 0; i < records.size(); ++i)
+                        add_later(records[i], {.tags = (*tags)[i], .files = {}});
+                    };
+                  });
   }
 
   void ask_about(Supervised& running, Clock::time_point now) {

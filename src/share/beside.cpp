@@ -55,26 +55,20 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
       cap = *share;
     }
     out.kernels[i] = cap < 1 ? confined(workload.kernels, cap, 1, figures) : workload.kernels;
-    if (mps)
-      for (Kernel& kernel : out.kernels[i]) kernel.seconds *= static_cast<float>(1 + figures.client_run);
-    const double host = workload.host.value() * host_factor * (mps ? 1 + figures.client_host : 1);
-    const double launch = mps ? figures.client_launch + (several ? figures.crowded_launch : 0) : 0;
-    Player player{.kernels = &out.kernels[i],
-                  .step = workload.step.value(),
-                  .launch = launch,
-                  .cap = cap,
-                  .returns = workload.returns.value(),
-                  .steps_per_wait = workload.steps_per_wait,
-                  .arrivals = workload.arrivals};
-    player.host = host / static_cast<double>(workload.kernels.size());
-    // What is lost in any company.
     const Seconds alone = step_of(workload, workload.kernels, 0, 1);
     const auto more = [&](const std::vector<Kernel>& kernels, double before_each, double factor) {
       return step_of(workload, kernels, before_each, factor) / alone - 1;
     };
+    // What is lost in any company.
     Causes causes;
     causes.host = more(workload.kernels, 0, host_factor);
-    causes.fewer_sms = cap < 1 ? more(confined(workload.kernels, cap, 1, figures), 0, 1) : 0;
+    causes.fewer_sms = cap < 1 ? more(out.kernels[i], 0, 1) : 0;
+    if (mps)
+      for (Kernel& kernel : out.kernels[i]) kernel.seconds *= static_cast<float>(1 + figures.client_run);
+    Player player = player_of(workload, out.kernels[i]);
+    player.host *= host_factor * (mps ? 1 + figures.client_host : 1);
+    player.launch = mps ? figures.client_launch + (several ? figures.crowded_launch : 0) : 0;
+    player.cap = cap;
     if (mps)
       causes.mps =
           std::max(0.0, more(out.kernels[i], figures.client_launch, host_factor * (1 + figures.client_host)) -
@@ -95,12 +89,7 @@ double quantile(std::vector<double> values, double share) {
 /// Beside the same requests with the GPU to itself.
 Latency latency_of(const Workload& service, const std::vector<double>& latencies,
                    const SharingFigures& figures) {
-  const Player alone{.kernels = &service.kernels,
-                     .step = service.step.value(),
-                     .host = service.host.value() / static_cast<double>(service.kernels.size()),
-                     .returns = service.returns.value(),
-                     .steps_per_wait = service.steps_per_wait,
-                     .arrivals = service.arrivals};
+  const Player alone = player_of(service, service.kernels);
   const std::vector<double> own = play_in_turns(std::span(&alone, 1), figures).front().latencies;
   constexpr double kMedian = 0.5, kSlow = 0.99;
   return {Seconds(quantile(latencies, kMedian)), Seconds(quantile(latencies, kSlow)),
@@ -244,12 +233,7 @@ Status run_in_slices(std::span<const Workload* const> workloads, const hardware:
     member.steps_per_second = member.speed / workload.step.value();
     if (workload.arrivals > 0) {
       const std::vector<Kernel> kernels = confined(workload.kernels, slice.sms, slice.bandwidth, figures);
-      const Player player{.kernels = &kernels,
-                          .step = workload.step.value(),
-                          .host = workload.host.value() / static_cast<double>(kernels.size()),
-                          .returns = workload.returns.value(),
-                          .steps_per_wait = workload.steps_per_wait,
-                          .arrivals = workload.arrivals};
+      const Player player = player_of(workload, kernels);
       const Played played = play_in_turns(std::span(&player, 1), figures).front();
       member.steps_per_second = played.steps_per_second;
       member.latency = latency_of(workload, played.latencies, figures);
@@ -262,6 +246,15 @@ Status run_in_slices(std::span<const Workload* const> workloads, const hardware:
 }
 
 }  // namespace
+
+Player player_of(const Workload& workload, const std::vector<Kernel>& kernels) {
+  return {.kernels = &kernels,
+          .step = workload.step.value(),
+          .host = workload.host.value() / static_cast<double>(kernels.size()),
+          .returns = workload.returns.value(),
+          .steps_per_wait = workload.steps_per_wait,
+          .arrivals = workload.arrivals};
+}
 
 double Beside::slowest() const {
   double least = members.empty() ? 0 : members.front().speed;

@@ -50,7 +50,7 @@ struct Beside {
 
 struct Conditions {
   std::optional<int> cores = {};  ///< of the host, where there may be too few
-  double enough = 0.01;           ///< standard error of a speed, of what is simulated
+  double enough = 0.015;          ///< standard error of a speed, of what is simulated
 };
 
 /// Pure. Fails where a cap leaves no SM, or profiles cannot be placed together.

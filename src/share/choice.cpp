@@ -78,20 +78,6 @@ std::string_view words(Goal goal) {
   return "";
 }
 
-/// Whether all have the memory they need at least: each in its slice, one after the other, or all at once.
-bool has_room(const Beside& way, std::span<const Workload* const> workloads, const hardware::Device& device) {
-  Bytes all, most;
-  for (std::size_t i = 0; i < workloads.size(); ++i) {
-    const Bytes need = workloads[i]->memory;
-    if (way.members[i].capacity && need > *way.members[i].capacity) return false;
-    all += need;
-    most = std::max(most, need);
-  }
-  const auto& memory = device.usable_memory ? device.usable_memory : device.memory;
-  if (!memory || way.sharing.way == Way::mig) return true;
-  return (way.sharing.way == Way::exclusive ? most : all) <= Bytes::rounded(memory->value);
-}
-
 /// The best of some, or nothing.
 std::optional<Beside> best_of(const std::vector<Sharing>& sharings,
                               std::span<const Workload* const> workloads, const hardware::Device& device,
@@ -111,6 +97,19 @@ std::optional<Beside> best_of(const std::vector<Sharing>& sharings,
 }
 
 }  // namespace
+
+bool has_room(const Beside& way, std::span<const Workload* const> workloads, const hardware::Device& device) {
+  Bytes all, most;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    const Bytes need = workloads[i]->memory;
+    if (way.members[i].capacity && need > *way.members[i].capacity) return false;
+    all += need;
+    most = std::max(most, need);
+  }
+  const auto memory = memory_of(device);
+  if (!memory || way.sharing.way == Way::mig) return true;
+  return (way.sharing.way == Way::exclusive ? most : all) <= *memory;
+}
 
 bool keeps(const Beside& way, std::span<const Keep> keeps) {
   return std::ranges::all_of(

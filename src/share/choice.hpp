@@ -22,6 +22,11 @@ struct Keep {
 };
 [[nodiscard]] bool keeps(const Beside& way, std::span<const Keep> keeps);
 
+/// Whether all have the memory they need at least: each in its slice, one after the other, or all at once;
+/// where the device's is not known, nothing is in the way.
+[[nodiscard]] bool has_room(const Beside& way, std::span<const Workload* const> workloads,
+                            const hardware::Device& device);
+
 struct Choice {
   std::vector<Beside> ways;  ///< the best first
   bool kept = true;          ///< the best keeps what was asked for

@@ -42,6 +42,26 @@ TEST(Choose, KeepsWhatIsAskedForAndSaysWhereItCannot) {
   EXPECT_THAT(not_kept->why, HasSubstr("none keeps"));
 }
 
+TEST(Room, IsOfAllTogetherOrOfEachInItsSlice) {
+  Workload one = captured("one", kernels_alike(10, 10, 1)), two = one;
+  hardware::Device device = device_named("h200");
+  device.usable_memory->value = static_cast<double>((4 * kGiB).count());
+  one.memory = kGiB;
+  two.memory = 3 * kGiB;
+  const std::array both = {&one, &two};
+  Beside way{.sharing = {.way = Way::mps}, .members = {Member(), Member()}};
+  EXPECT_TRUE(has_room(way, both, device));
+  two.memory = 4 * kGiB;
+  EXPECT_FALSE(has_room(way, both, device));
+  way.sharing.way = Way::exclusive;
+  EXPECT_TRUE(has_room(way, both, device));
+  way.sharing.way = Way::mig;
+  way.members[1].capacity = 4 * kGiB;
+  EXPECT_TRUE(has_room(way, both, device));
+  way.members[0].capacity = Bytes(1000);
+  EXPECT_FALSE(has_room(way, both, device));
+}
+
 TEST(Matrix, IsWhatPairsAre) {
   const Workload big = captured("big", kernels_alike(20, 400, 8));
   const Workload mid = captured("mid", kernels_alike(100, 60, 1));

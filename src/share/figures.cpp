@@ -13,6 +13,11 @@ double idle_watts(const hardware::Device& device) {
   return device.power ? kIdleShare * device.power->value : 0;
 }
 
+std::optional<Bytes> memory_of(const hardware::Device& device) {
+  const auto& memory = device.usable_memory ? device.usable_memory : device.memory;
+  return memory ? std::optional(Bytes::rounded(memory->value)) : std::nullopt;
+}
+
 SharingFigures sharing_figures(const hardware::Device& device) {
   if (device.calibration && device.calibration->sharing) return *device.calibration->sharing;
   // Measured on another of its kind; a datasheet alone (no calibration at all) says nothing of it.

@@ -12,7 +12,7 @@ namespace plimsoll::share {
 class Progress {
  public:
   /// `draw`: another for each player, so that requests of two services do not come at the same moments.
-  Progress(const Player& player, std::uint64_t draw) : player_(&player), drawn_(2 + 7919 * draw) {
+  Progress(const Player& player, std::uint64_t draw) : player_(&player), draws_(2 + 7919 * draw) {
     for (const Kernel& kernel : *player.kernels) whole_ += length(kernel);
     if (player.arrivals > 0) arrive();
   }
@@ -49,11 +49,7 @@ class Progress {
   static constexpr double kQueue = 1000;  // launches
 
   /// The next request, as a Poisson process has them; drawn alike each time.
-  void arrive() {
-    drawn_ = drawn_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    const double uniform = (static_cast<double>(drawn_ >> 11U) + 1) * 0x1p-53;
-    arrival_ -= std::log(uniform) / player_->arrivals;
-  }
+  void arrive() { arrival_ -= std::log(draws_.uniform() + 0x1p-53) / player_->arrivals; }
   static double length(const Kernel& kernel) { return static_cast<double>(kernel.seconds) + kernel.gap; }
 
   const Player* player_;
@@ -64,7 +60,7 @@ class Progress {
   double host_ = 0;
   double arrival_ = 0;  ///< of the request that is answered, or awaited
   std::vector<double> latencies_;
-  std::uint64_t drawn_;
+  Draws draws_;
 };
 
 }  // namespace plimsoll::share

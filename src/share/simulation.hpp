@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,26 @@ struct Played {
   double crowded = 0;                  ///< that kernels ran longer, for bandwidth and caches
   std::vector<double> latencies = {};  ///< s, of requests: from their arrival until they are answered
 };
+
+/// Of the requests of each service, for a 99th percentile.
+inline constexpr std::size_t kSimulatedRequests = 2000;
+
+/// Numbers that look drawn, the same each time.
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : state_(seed) {}
+  /// From 0 to 1.
+  double uniform() {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<double>(state_ >> 11U) * 0x1p-53;
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// A workload as it is alone: its kernels, which may be confined, must outlive it.
+[[nodiscard]] Player player_of(const Workload& workload, const std::vector<Kernel>& kernels);
 
 /// Kernels of all players in the SMs at once, until speeds are known with a standard error of `enough`. The
 /// hardware hands out the blocks of kernels in the order in which they came; who comes later gets what is

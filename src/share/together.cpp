@@ -10,7 +10,6 @@ namespace {
 // In parts as long as the longest step.
 constexpr int kFewestParts = 4, kMostParts = 100;
 
-constexpr std::size_t kRequests = 2000;  // for a 99th percentile
 constexpr double kRequestParts = 20;
 constexpr double kNothing = 1e-4;               // of the GPU: less room is none
 constexpr double kStagger = 1e-5;               // s between the first launches
@@ -37,7 +36,7 @@ class Together {
     double length = longest_step;
     for (const Player& player : players_)
       if (player.arrivals > 0)
-        length = std::max(length, static_cast<double>(kRequests) / player.arrivals / kRequestParts);
+        length = std::max(length, static_cast<double>(kSimulatedRequests) / player.arrivals / kRequestParts);
     for (int part = 1; part <= kMostParts && events_seen_ < kMostEvents; ++part) {
       const double from = now_;
       run_until(begin + part * length, kMostEvents);
@@ -45,7 +44,8 @@ class Together {
       const std::vector<double> now = steps();
       for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
       last = now;
-      if (part >= kFewestParts && fewest_requests() >= kRequests && spreads.largest() < enough_) break;
+      if (part >= kFewestParts && fewest_requests() >= kSimulatedRequests && spreads.largest() < enough_)
+        break;
     }
     std::vector<Played> out;
     const double all = std::max(now_ - begin, 1e-12);
@@ -111,7 +111,7 @@ class Together {
   }
   /// That any service has answered.
   [[nodiscard]] std::size_t fewest_requests() const {
-    std::size_t fewest = kRequests;
+    std::size_t fewest = kSimulatedRequests;
     for (std::size_t i = 0; i < players_.size(); ++i)
       if (players_[i].arrivals > 0) fewest = std::min(fewest, states_[i].progress.latencies().size());
     return fewest;
@@ -201,10 +201,7 @@ class Together {
 
   /// No two launches of a kernel take quite the same time; without that, players that repeat themselves would
   /// fall into step, some of them always behind the same kernel of another. Drawn alike each time.
-  double unevenness() {
-    drawn_ = drawn_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return 1 + kUneven * (2 * static_cast<double>(drawn_ >> 11U) * 0x1p-53 - 1);
-  }
+  double unevenness() { return 1 + kUneven * (2 * draws_.uniform() - 1); }
 
   static constexpr double kLeft = 1e-6;
   static constexpr double kUneven = 0.15;
@@ -216,7 +213,7 @@ class Together {
   std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
   std::priority_queue<Event> events_;
   double free_ = 1, now_ = 0;
-  std::uint64_t drawn_ = 1;
+  Draws draws_{1};
   std::size_t events_seen_ = 0;
 };
 

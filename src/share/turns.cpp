@@ -7,7 +7,6 @@ namespace {
 constexpr double kLeastWindow = 1.0;  // s: turns are milliseconds long
 constexpr double kTurnSteps = 6;      // of the longest, for each player
 
-constexpr double kServedRequests = 2000;            // for a 99th percentile
 constexpr std::size_t kMostTurnEvents = 8'000'000;  // a second or so
 
 /// What is looked at: what comes before depends on how all began.
@@ -111,7 +110,8 @@ std::vector<Played> play_in_turns(std::span<const Player> players, const Sharing
   const double steps = kTurnSteps * static_cast<double>(players.size());
   double length = std::max(kLeastWindow, steps * longest);
   for (const Player& player : players)
-    if (player.arrivals > 0) length = std::max(length, kServedRequests / player.arrivals);
+    if (player.arrivals > 0)
+      length = std::max(length, static_cast<double>(kSimulatedRequests) / player.arrivals);
   const Window window{longest, longest + length};
   return Turns(players, figures).play(window);
 }

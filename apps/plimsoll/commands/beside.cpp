@@ -148,8 +148,7 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
     report.minimum += workload->memory;
     placed.push_back(*std::move(workload));
   }
-  if (device.usable_memory || device.memory)
-    report.capacity = Bytes::rounded((device.usable_memory ? device.usable_memory : device.memory)->value);
+  report.capacity = share::memory_of(device);
   std::vector<const share::Workload*> workloads;
   for (const share::Workload& workload : placed) workloads.push_back(&workload);
 
@@ -177,11 +176,13 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
     report.why = choice->why;
     report.ways = std::move(choice->ways);
   }
+  if (report.capacity || report.ways.front().sharing.way == share::Way::mig)
+    report.fits = share::has_room(report.ways.front(), workloads, device);
   if (options.json)
     print_json(report::beside_json(report));
   else
     fmt::print("{}", report::beside_text(report, style));
-  return report.fits().value_or(true) && kept ? 0 : 1;
+  return report.fits.value_or(true) && kept ? 0 : 1;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "estimate_sweep.hpp"
 #include "estimate_target.hpp"
 #include "inspect_model.hpp"
+#include "job/setting_json.hpp"
 #include "json_output.hpp"
 #include "link_options.hpp"
 #include "program/lowering.hpp"
@@ -171,6 +172,7 @@ nlohmann::ordered_json to_json(const Answer& answer, const EstimateOptions& opti
   out["mode"] = network::name(report.setting.mode);
   out["batch"] = report.batch;
   out["precision"] = network::name(report.setting.precision);
+  out["setting"] = job::setting_json(report.setting);
   out["load"] = {{"seconds", nullptr}, {"bytes", report.estimate.weights.count()}};
   if (answer.time && answer.time->load) out["load"]["seconds"] = answer.time->load->value();
   out["memory"] = report::to_json(report);

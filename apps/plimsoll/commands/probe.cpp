@@ -25,6 +25,7 @@
 #include "report/probe_page.hpp"
 #include "report/probe_report.hpp"
 #include "sharing_probe.hpp"
+#include "sharing_refinement.hpp"
 
 namespace plimsoll {
 namespace {
@@ -39,7 +40,8 @@ struct ProbeOptions {
   bool quick = false;
   bool json = false, csv = false;
   std::string svg, html;
-  bool calibrate = false, sharing = false;
+  bool calibrate = false, sharing = false, from_runs = false;
+  std::string store;
   std::string output, extend;
 };
 
@@ -79,8 +81,9 @@ class Studies {
   template <class Study>
   Status add(const std::string& title, Findings& findings, Study study) {
     line_.begin_row(title);
-    Result<Findings> found = study(probe::Progress(
-        [this](std::string_view what, double done) { line_.show({std::string(what), done, {}}); }));
+    Result<Findings> found = study(probe::Progress([this](std::string_view what, double done) {
+      line_.show({std::string(what), done, {}});
+    }));
     if (!found) return std::unexpected(std::move(found).error().within(title));
     line_.end_row();
     append(findings, std::move(*found));
@@ -136,7 +139,10 @@ Result<SurveyedDevice> survey_gpu(const ProbeOptions& options, const Subject& su
   ProgressLine line(1, kSecondsEach * static_cast<double>(studies.jobs.size()));
   line.begin_row("GPU");
   return probe::survey_gpu(
-      host, studies, [&](std::string_view what, double done) { line.show({std::string(what), done, {}}); },
+      host, studies,
+      [&](std::string_view what, double done) {
+        line.show({std::string(what), done, {}});
+      },
       [&] { return interruption.came(); });
 }
 
@@ -306,6 +312,8 @@ Result<int> run(const ProbeOptions& options, const Subject& subject, const repor
   PLIMSOLL_TRY(check(options));
   if (options.sharing && !(subject.cpu && subject.cuda && subject.ceilings))
     return fail("--sharing is a study of its own: `plimsoll probe --sharing`");
+  if (options.from_runs && !options.sharing) return fail("--from-runs goes with --sharing");
+  if (options.from_runs) return refine_sharing({options.store, options.output, today(), options.json}, style);
   if (options.sharing) return probe_sharing({options.device, options.output, today(), options.json}, style);
   const Result<hardware::ThisMachine> machine = hardware::this_machine();
   PLIMSOLL_TRY(machine);
@@ -376,7 +384,14 @@ void add_calibrate(CommandLine& command, ProbeOptions& options, const char* othe
 void add_sharing(CommandLine& command, ProbeOptions& options) {
   command.add_flag("--sharing", options.sharing,
                    "Measure what sharing the GPU costs, without MPS and under one of its own, in about a "
-                   "minute; `plimsoll beside --figures` reads the file that -o names");
+                   "minute; `plimsoll beside` reads what it finds");
+  command.add_flag(
+      "--from-runs", options.from_runs,
+      "With --sharing: measure nothing, and refine the figures by recorded runs that were predicted "
+      "beside others");
+  command
+      .add_option("--store", options.store, "With --from-runs: where runs are kept (default: PLIMSOLL_STORE)")
+      ->option_text("STORE");
 }
 
 void add_millions(CommandLine& command, ProbeOptions& options) {
@@ -438,7 +453,8 @@ void add_probe(CommandLine& app, Invocation& invocation) {
       "  plimsoll probe matmul --sizes 256,1024,4096 --csv\n"
       "  plimsoll probe --calibrate                       what estimates for this machine read, some "
       "minutes\n"
-      "  plimsoll probe --sharing -o sharing.json         what sharing the GPU costs, a minute\n"
+      "  plimsoll probe --sharing                         what sharing the GPU costs, a minute\n"
+      "  plimsoll probe --sharing --from-runs             the same, better, from runs that shared it\n"
       "Without a GPU the CPU's part runs, and the answer says why the rest did not.");
   command->callback([options, command, &invocation] {
     if (command->has_subcommand()) return;

@@ -94,6 +94,17 @@ Status check_span(const ReportOptions& options, const diagnose::Recording& recor
       fmt::format("The run took {:g} s; --from and --to count from its start.", recording.seconds)});
 }
 
+/// Those that ran beside a run; what is gone from the store is left out.
+std::vector<diagnose::Recording> companions(store::Store& store, const store::Run& run) {
+  constexpr diagnose::ReadLimits kLittle{.samples = 20'000, .own_metrics = 20};
+  std::vector<diagnose::Recording> out;
+  for (const std::string& id : diagnose::companions_of(run))
+    if (auto other = named_run(store, id))
+      if (auto recording = diagnose::read_recording(store, *std::move(other), kLittle))
+        out.push_back(*std::move(recording));
+  return out;
+}
+
 Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
   if (options.runs.empty() && options.workload.empty())
     return std::unexpected(
@@ -112,7 +123,9 @@ Result<int> run(const ReportOptions& options, const report::TextStyle& style) {
     Result<diagnose::Recording> recording = diagnose::read_recording(**store, std::move(one), limits);
     if (!recording) return std::unexpected(std::move(recording).error());
     PLIMSOLL_TRY(check_span(options, *recording));
-    reports.push_back(report::report_of(std::move(*recording), {.from = options.from, .to = options.to}));
+    const std::vector<diagnose::Recording> others = companions(**store, recording->run);
+    reports.push_back(
+        report::report_of(std::move(*recording), {.from = options.from, .to = options.to}, others));
   }
   if (!options.html.empty()) {
     PLIMSOLL_TRY(write_file(options.html, report::run_page(reports)));

@@ -1,0 +1,292 @@
+#include "plan/schedule/engine.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <queue>
+#include <unordered_set>
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr int kIdleLooks = 100;  // of a policy, while nothing runs and nobody comes
+constexpr double kOver = 1e-9;   // s of work: nothing is left
+
+class Clockwork {
+ public:
+  Clockwork(const Instance& instance, Rates& beliefs, const Truth& truth, Policy& policy)
+      : instance_(instance),
+        beliefs_(beliefs),
+        truth_(truth),
+        policy_(policy),
+        states_(instance.places.size()),
+        since_(instance.places.size(), 0),
+        versions_(instance.places.size(), 0),
+        activities_(instance.places.size()),
+        is_changed_(instance.places.size(), false),
+        waits_for_(instance.jobs.size(), 0),
+        followers_(instance.jobs.size()),
+        places_left_(instance.jobs.size(), 0),
+        activity_([this](std::size_t place) { return activity_of(place); }) {
+    out_.jobs.resize(instance.jobs.size());
+    for (std::size_t i = 0; i < instance.jobs.size(); ++i) {
+      waits_for_[i] = instance.jobs[i].after.size();
+      for (const std::size_t before : instance.jobs[i].after) followers_[before].push_back(i);
+      arrivals_.push_back(i);
+      ends_left_ += instance.kinds[instance.jobs[i].kind].serves ? 0 : 1;
+    }
+    // Services come first of those that come at once.
+    std::ranges::stable_sort(arrivals_, [&](std::size_t a, std::size_t b) {
+      const Job &one = instance.jobs[a], &two = instance.jobs[b];
+      if (one.arrival != two.arrival) return one.arrival < two.arrival;
+      return instance.kinds[one.kind].serves && !instance.kinds[two.kind].serves;
+    });
+    for (std::size_t place = 0; place < states_.size(); ++place) note_changed(place);
+  }
+
+  Outcome run() {
+    while (true) {
+      take_arrivals();
+      while (const auto start = policy_.next(view())) begin(*start);
+      changed_.clear();
+      is_changed_.assign(is_changed_.size(), false);
+      const double next = std::min({next_arrival(), next_end(), next_look()});
+      const bool waits_in_vain =
+          next_arrival() == kNever && next_end() == kNever && ++idle_looks_ > kIdleLooks;
+      if (ends_left_ == 0 || next == kNever || waits_in_vain) break;
+      now_ = next;
+      while (!ends_.empty() && ends_.top().at <= now_) end_at(ends_.top());
+    }
+    conclude();
+    return std::move(out_);
+  }
+
+ private:
+  struct End {
+    double at;
+    std::size_t place;
+    std::uint64_t version;
+    bool operator<(const End& other) const { return at > other.at; }  // the queue has the largest on top
+  };
+  struct Segment {
+    double from;
+    View::Activity activity;
+  };
+
+  [[nodiscard]] View view() const { return {now_, instance_, states_, beliefs_, changed_, activity_}; }
+  void note_changed(std::size_t place) {
+    if (is_changed_[place]) return;
+    is_changed_[place] = true;
+    changed_.push_back(place);
+  }
+
+  [[nodiscard]] double next_arrival() const {
+    return arrived_ < arrivals_.size() ? instance_.jobs[arrivals_[arrived_]].arrival : kNever;
+  }
+  double next_end() {
+    while (!ends_.empty() && ends_.top().version != versions_[ends_.top().place]) ends_.pop();
+    return ends_.empty() ? kNever : ends_.top().at;
+  }
+  [[nodiscard]] double next_look() const {
+    const auto again = policy_.look_again(now_);
+    return again && *again > now_ ? *again : kNever;
+  }
+
+  void take_arrivals() {
+    for (; arrived_ < arrivals_.size() && instance_.jobs[arrivals_[arrived_]].arrival <= now_; ++arrived_) {
+      const std::size_t job = arrivals_[arrived_];
+      has_come_.resize(instance_.jobs.size(), false);
+      has_come_[job] = true;
+      if (waits_for_[job] == 0) policy_.arrive(view(), job);
+    }
+  }
+
+  /// Brings a place to now.
+  void advance(std::size_t place) {
+    PlaceState& state = states_[place];
+    const double passed = now_ - since_[place];
+    since_[place] = now_;
+    if (passed <= 0) return;
+    double active = 0;
+    for (Running& running : state.running) {
+      running.left -= passed * running.speed;
+      active += instance_.kinds[running.kind].activity * running.speed;
+    }
+    busy_ += passed * std::min(1.0, active);
+    if (!state.kinds.empty())
+      joules_ += passed * std::max(0.0, truth_.rates.of(state.kinds, instance_.places[place].setup).watts -
+                                            instance_.idle_watts);
+  }
+
+  /// After those on a place have changed.
+  void settle(std::size_t place) {
+    PlaceState& state = states_[place];
+    std::ranges::sort(state.running, {}, &Running::kind);
+    state.kinds.clear();
+    state.memory = Bytes();
+    state.closed = false;
+    for (const Running& running : state.running) {
+      state.kinds.push_back(running.kind);
+      const Kind& kind = instance_.kinds[running.kind];
+      state.memory += kind.memory.value_or(Bytes());
+      state.closed = state.closed || !kind.memory || alone_.contains(running.job);
+    }
+    ++versions_[place];
+    note_changed(place);
+    double first = kNever;
+    View::Activity activity;
+    if (!state.kinds.empty()) {
+      const GroupRates& rates = truth_.rates.of(state.kinds, instance_.places[place].setup);
+      for (std::size_t i = 0; i < state.running.size(); ++i) {
+        Running& running = state.running[i];
+        const Kind& kind = instance_.kinds[running.kind];
+        running.speed = std::max(rates.speeds[i], 1e-6);
+        if (!kind.serves) first = std::min(first, now_ + std::max(0.0, running.left) / running.speed);
+        activity.sms += kind.activity * running.speed;
+        activity.occupancy += kind.occupancy * kind.activity * running.speed;
+        activity.bandwidth += kind.bandwidth * running.speed;
+      }
+      activity.occupancy /= std::max(activity.sms, 1e-9);
+    }
+    activity.sms = std::min(1.0, activity.sms);
+    activities_[place].push_back({now_, activity});
+    while (activities_[place].size() > 2 && activities_[place][1].from < now_ - 2 * kActivityWindow)
+      activities_[place].pop_front();
+    if (first < kNever) ends_.push({first, place, versions_[place]});
+  }
+
+  void begin(const Start& start) {
+    const Job& job = instance_.jobs[start.job];
+    Ran& ran = out_.jobs[start.job];
+    for (const std::size_t place : start.places) advance(place);
+    if (!has_memory(start)) {
+      ++ran.failures;
+      ++out_.out_of_memory;
+      alone_.insert(start.job);
+      policy_.failed(view(), start.job);
+      return;
+    }
+    ran.start = now_;
+    ran.places = start.places;
+    places_left_[start.job] = start.places.size();
+    for (const std::size_t place : start.places) {
+      states_[place].running.push_back({start.job, static_cast<std::uint32_t>(job.kind), job.seconds, 1});
+      settle(place);
+    }
+  }
+  [[nodiscard]] bool has_memory(const Start& start) const {
+    const auto truly = [&](std::size_t kind) {
+      return truth_.memory.empty() ? instance_.kinds[kind].memory.value_or(Bytes()) : truth_.memory[kind];
+    };
+    return std::ranges::all_of(start.places, [&](std::size_t place) {
+      Bytes taken = truly(instance_.jobs[start.job].kind);
+      for (const Running& running : states_[place].running) taken += truly(running.kind);
+      return taken <= instance_.places[place].memory || states_[place].running.empty();
+    });
+  }
+
+  void end_at(End end) {
+    const std::size_t place = end.place;
+    ends_.pop();
+    if (end.version != versions_[place]) return;
+    advance(place);
+    PlaceState& state = states_[place];
+    std::vector<std::size_t> over;
+    for (const Running& running : state.running)
+      if (!instance_.kinds[running.kind].serves && running.left <= kOver * std::max(1.0, now_))
+        over.push_back(running.job);
+    std::erase_if(state.running,
+                  [&](const Running& running) { return std::ranges::find(over, running.job) != over.end(); });
+    settle(place);
+    for (const std::size_t job : over)
+      if (--places_left_[job] == 0) finish(job);
+  }
+
+  void finish(std::size_t job) {
+    Ran& ran = out_.jobs[job];
+    ran.end = now_;
+    --ends_left_;
+    out_.makespan = std::max(out_.makespan, now_);
+    const Job& of = instance_.jobs[job];
+    if (of.deadline && now_ > *of.deadline) ++out_.late;
+    for (const std::size_t follower : followers_[job])
+      if (--waits_for_[follower] == 0 && follower < has_come_.size() && has_come_[follower])
+        policy_.arrive(view(), follower);
+  }
+
+  [[nodiscard]] View::Activity activity_of(std::size_t place) const {
+    View::Activity out;
+    double to = now_;
+    const double from = std::max(0.0, now_ - kActivityWindow);
+    const std::deque<Segment>& segments = activities_[place];
+    for (auto segment = segments.rbegin(); segment != segments.rend() && to > from; ++segment) {
+      const double part = std::max(0.0, to - std::max(from, segment->from));
+      out.sms += part * segment->activity.sms;
+      out.occupancy += part * segment->activity.occupancy;
+      out.bandwidth += part * segment->activity.bandwidth;
+      to = std::min(to, segment->from);
+    }
+    const double all = std::max(now_ - from, 1e-9);
+    return {out.sms / all, out.occupancy / all, out.bandwidth / all};
+  }
+
+  void conclude() {
+    for (std::size_t place = 0; place < states_.size(); ++place) advance(place);
+    std::size_t count = 0, devices = 0;
+    for (const Place& place : instance_.places) devices = std::max(devices, place.device + 1);
+    for (std::size_t i = 0; i < out_.jobs.size(); ++i) {
+      Ran& ran = out_.jobs[i];
+      if (ran.places.empty()) {
+        out_.unplaced.push_back(i);
+        continue;
+      }
+      if (instance_.kinds[instance_.jobs[i].kind].serves) {
+        ran.end = now_;
+        continue;
+      }
+      out_.mean_completion += ran.end - instance_.jobs[i].arrival;
+      out_.mean_waiting += ran.start - instance_.jobs[i].arrival;
+      ++count;
+    }
+    if (count > 0) {
+      out_.mean_completion /= static_cast<double>(count);
+      out_.mean_waiting /= static_cast<double>(count);
+    }
+    const double all = static_cast<double>(devices) * out_.makespan;
+    out_.joules = joules_ + all * instance_.idle_watts;
+    out_.active = all > 0 ? busy_ / all : 0;
+    for (const Place& place : instance_.places) out_.money += place.price * out_.makespan / 3600;
+  }
+
+  const Instance& instance_;
+  Rates& beliefs_;
+  const Truth& truth_;
+  Policy& policy_;
+  double now_ = 0, joules_ = 0, busy_ = 0;
+  std::vector<PlaceState> states_;
+  std::vector<double> since_;  ///< a place is as it was then
+  std::vector<std::uint64_t> versions_;
+  std::vector<std::deque<Segment>> activities_;
+  std::vector<bool> is_changed_;
+  std::vector<std::size_t> changed_;
+  std::priority_queue<End> ends_;
+  std::vector<std::size_t> arrivals_;  ///< in their order
+  std::size_t arrived_ = 0;
+  std::vector<bool> has_come_;
+  std::vector<std::size_t> waits_for_;
+  std::vector<std::vector<std::size_t>> followers_;
+  std::vector<std::size_t> places_left_;
+  std::unordered_set<std::size_t> alone_;  ///< that failed once
+  std::size_t ends_left_ = 0;
+  int idle_looks_ = 0;
+  std::function<View::Activity(std::size_t)> activity_;
+  Outcome out_;
+};
+
+}  // namespace
+
+Outcome simulate(const Instance& instance, Rates& beliefs, const Truth& truth, Policy& policy) {
+  return Clockwork(instance, beliefs, truth, policy).run();
+}
+
+}  // namespace plimsoll::plan

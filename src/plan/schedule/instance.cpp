@@ -1,0 +1,47 @@
+#include "plan/schedule/instance.hpp"
+
+#include <algorithm>
+
+namespace plimsoll::plan {
+namespace {
+
+constexpr std::size_t kMostClients = 48;  // of one MPS daemon
+
+}  // namespace
+
+bool may_join(const Instance& instance, const Place& place, const PlaceState& state, std::size_t index) {
+  const Job& job = instance.jobs[index];
+  const Kind& kind = instance.kinds[job.kind];
+  const share::Way way = instance.setups[place.setup].way;
+  if (state.closed) return false;
+  if (kind.memory && *kind.memory > place.memory) return false;
+  if (state.running.empty()) return true;
+  if (!kind.memory || state.memory + *kind.memory > place.memory) return false;
+  if (way == share::Way::exclusive || way == share::Way::mig || job.gpus > 1) return false;
+  if (way == share::Way::mps && state.running.size() >= kMostClients) return false;
+  return std::ranges::none_of(state.running, [&](const Running& other) {
+    const Job& beside = instance.jobs[other.job];
+    if (beside.gpus > 1) return true;
+    if (way == share::Way::mps && beside.user != job.user) return true;
+    return std::ranges::find(job.apart, other.job) != job.apart.end() ||
+           std::ranges::find(beside.apart, index) != beside.apart.end();
+  });
+}
+
+std::vector<std::uint32_t> with_kind(std::span<const std::uint32_t> kinds, std::uint32_t more) {
+  std::vector<std::uint32_t> out;
+  out.reserve(kinds.size() + 1);
+  const auto at = std::ranges::upper_bound(kinds, more);
+  out.insert(out.end(), kinds.begin(), at);
+  out.push_back(more);
+  out.insert(out.end(), at, kinds.end());
+  return out;
+}
+
+std::optional<double> gain_of(const PlaceState& state, const Place& place, std::uint32_t kind, Rates& rates) {
+  const GroupRates& with = rates.of(with_kind(state.kinds, kind), place.setup);
+  if (!with.allowed) return std::nullopt;
+  return with.combined() - (state.kinds.empty() ? 0 : rates.of(state.kinds, place.setup).combined());
+}
+
+}  // namespace plimsoll::plan

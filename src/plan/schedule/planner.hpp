@@ -1,0 +1,60 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "plan/schedule/bounds.hpp"
+#include "plan/schedule/engine.hpp"
+
+namespace plimsoll::plan {
+
+/// What a plan is for.
+struct Aim {
+  double makespan = 1, completion = 0, energy = 0, money = 0;  ///< weights
+};
+
+/// A way to set up a GPU: whole, or in slices.
+struct Layout {
+  std::string name;
+  struct Part {
+    std::size_t setup = 0;
+    Bytes memory = {};
+  };
+  std::vector<Part> parts;
+};
+
+/// GPUs alike, and how they may be set up.
+struct Fleet {
+  std::size_t gpus = 1;
+  double price = 0;  ///< of an hour of one
+  double idle_watts = 0;
+  std::vector<Setup> setups;
+  std::vector<Layout> layouts;
+};
+
+/// What would have come out of another way.
+struct Alternative {
+  std::string name;
+  Outcome outcome = {};
+};
+
+struct Plan {
+  Instance instance = {};
+  std::vector<std::string> layouts = {};  ///< of each GPU
+  Outcome outcome = {};
+  LowerBound bound = {};
+  bool optimal = false;  ///< proven, of the makespan, for these layouts
+  std::vector<Alternative> alternatives =
+      {};  ///< each layout for all GPUs, and exclusively in the order of arrival
+};
+
+/// The best that was found. `looks`: how much is searched, beyond what is greedy. Fails where a job fits
+/// nowhere, or jobs wait for each other in a circle.
+[[nodiscard]] Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fleet& fleet,
+                                     Rates& rates, const Aim& aim, std::size_t looks = 2000);
+
+/// What is worth less is better.
+[[nodiscard]] double cost_of(const Outcome& outcome, const Aim& aim);
+
+}  // namespace plimsoll::plan

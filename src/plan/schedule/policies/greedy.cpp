@@ -1,0 +1,181 @@
+// What Plimsoll does: of all jobs that wait and all places that changed, the one that adds most to what its
+// place does together, as predicted. Jobs of a kind are alike, so that kinds are weighed, not jobs; ten
+// thousand jobs take a fraction of a second.
+#include <queue>
+#include <set>
+#include <tuple>
+
+#include "plan/schedule/policies/policies.hpp"
+#include "plan/schedule/policies/queue.hpp"
+
+namespace plimsoll::plan {
+namespace {
+
+class Greedy final : public Policy {
+ public:
+  Greedy(const Instance& instance, const Greed& greed)
+      : greed_(greed), by_kind_(instance.kinds.size()), is_fresh_(instance.kinds.size(), false) {
+    for (const Job& job : instance.jobs) longest_ = std::max(longest_, job.seconds);
+  }
+
+  void arrive(const View& view, std::size_t job) override {
+    const Job& of = view.instance.jobs[job];
+    const double length = greed_.long_first >= 0 ? -of.seconds : of.seconds;
+    (of.gpus > 1 ? several_ : by_kind_[of.kind]).insert({-of.priority, length, job});
+    if (of.gpus > 1) return;
+    if (by_kind_[of.kind].size() == 1) waiting_kinds_.insert(of.kind);
+    if (!is_fresh_[of.kind]) {
+      is_fresh_[of.kind] = true;
+      fresh_.push_back(of.kind);
+    }
+  }
+  void failed(const View& view, std::size_t job) override {
+    several_.insert({-view.instance.jobs[job].priority, 0, job});
+  }
+
+  std::optional<Start> next(const View& view) override {
+    take_changes(view);
+    if (auto start = start_several(view)) return start;
+    while (true) {
+      if (auto start = start_one(view)) return start;
+      if (!look_for_fresh(view)) break;
+    }
+    taken_ = 0;
+    return std::nullopt;
+  }
+
+ private:
+  using Line = std::set<std::tuple<double, double, std::size_t>>;  ///< the first is the next
+  struct Open {
+    double score;
+    std::size_t place;
+    bool operator<(const Open& other) const {
+      return score != other.score ? score < other.score : place > other.place;
+    }
+  };
+  struct Best {
+    double score = 0;
+    std::size_t job = 0;
+  };
+
+  void take_changes(const View& view) {
+    if (taken_ > view.changed.size()) taken_ = 0;
+    for (; taken_ < view.changed.size(); ++taken_) offer(view, view.changed[taken_]);
+  }
+  void offer(const View& view, std::size_t place) {
+    if (view.places[place].running.empty())
+      idle_.insert(place);
+    else
+      idle_.erase(place);
+    if (const auto best = best_for(view, place)) open_.push({best->score, place});
+  }
+
+  /// Those that want several GPUs, or one for themselves: idle ones are kept for the first of them.
+  std::optional<Start> start_several(const View& view) {
+    if (several_.empty()) return std::nullopt;
+    const auto [priority, length, job] = *several_.begin();
+    const auto wanted = static_cast<std::size_t>(view.instance.jobs[job].gpus);
+    std::vector<std::size_t> places;
+    for (const std::size_t place : idle_)
+      if (places.size() < wanted &&
+          may_join(view.instance, view.instance.places[place], view.places[place], job))
+        places.push_back(place);
+    if (places.size() < wanted) return std::nullopt;
+    several_.erase(several_.begin());
+    for (const std::size_t place : places) idle_.erase(place);
+    return Start{job, std::move(places)};
+  }
+
+  std::optional<Start> start_one(const View& view) {
+    while (!open_.empty()) {
+      const std::size_t place = open_.top().place;
+      open_.pop();
+      const auto best = best_for(view, place);  // others may have taken what was best
+      if (!best) continue;
+      if (!open_.empty() && best->score < open_.top().score) {
+        open_.push({best->score, place});
+        continue;
+      }
+      const Job& job = view.instance.jobs[best->job];
+      Line& line = by_kind_[job.kind];
+      line.erase({-job.priority, greed_.long_first >= 0 ? -job.seconds : job.seconds, best->job});
+      if (line.empty()) waiting_kinds_.erase(job.kind);
+      idle_.erase(place);
+      return Start{best->job, {place}};
+    }
+    return std::nullopt;
+  }
+
+  /// Kinds of which some came: the place that gains most by one. Those that changed are open anyway.
+  bool look_for_fresh(const View& view) {
+    while (!fresh_.empty()) {
+      const std::size_t kind = fresh_.back();
+      std::optional<Open> found;
+      if (!by_kind_[kind].empty())
+        for (std::size_t place = 0; place < view.places.size(); ++place)
+          if (const auto best = score_of(view, place, kind); best && (!found || best->score > found->score))
+            found = Open{best->score, place};
+      if (found) {
+        open_.push(*found);
+        return true;
+      }
+      is_fresh_[kind] = false;
+      fresh_.pop_back();
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::optional<Best> best_for(const View& view, std::size_t place) const {
+    std::optional<Best> out;
+    for (const std::size_t kind : waiting_kinds_)
+      if (const auto best = score_of(view, place, kind); best && (!out || best->score > out->score))
+        out = best;
+    return out;
+  }
+
+  /// Of the first of a kind that may go there.
+  [[nodiscard]] std::optional<Best> score_of(const View& view, std::size_t index, std::size_t kind) const {
+    constexpr int kLooked = 4;
+    const PlaceState& state = view.places[index];
+    const Place& place = view.instance.places[index];
+    if (state.running.size() >= greed_.most) return std::nullopt;
+    if (state.running.empty() && !several_.empty() &&
+        idle_.size() <= static_cast<std::size_t>(view.instance.jobs[std::get<2>(*several_.begin())].gpus))
+      return std::nullopt;  // kept for one that wants several
+    int looked = 0;
+    for (const auto& [priority, length, job] : by_kind_[kind]) {
+      if (++looked > kLooked) break;
+      if (!may_join(view.instance, place, state, job)) continue;
+      const auto gain = gain_of(state, place, static_cast<std::uint32_t>(kind), view.beliefs);
+      if (!gain || (!state.running.empty() && *gain < greed_.least_gain)) return std::nullopt;
+      const double part = longest_ > 0 ? view.instance.jobs[job].seconds / longest_ : 0;
+      return Best{*gain + greed_.long_first * part + kPriority * -priority, job};
+    }
+    return std::nullopt;
+  }
+
+  static constexpr double kPriority = 100;  // counts for more than any gain
+
+  Greed greed_;
+  std::vector<Line> by_kind_;
+  std::set<std::size_t> waiting_kinds_;
+  Line several_;
+  std::set<std::size_t> idle_;
+  std::priority_queue<Open> open_;
+  std::size_t taken_ = 0;  ///< of the view's changed places
+  std::vector<std::size_t> fresh_;
+  std::vector<bool> is_fresh_;
+  double longest_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> greedy_policy(const Instance& instance, const Greed& greed) {
+  return std::make_unique<Greedy>(instance, greed);
+}
+
+std::unique_ptr<Policy> plimsoll_policy(const Instance& instance) {
+  return greedy_policy(instance, {});
+}
+
+}  // namespace plimsoll::plan

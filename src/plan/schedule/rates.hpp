@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "share/sharing.hpp"
+
+namespace plimsoll::plan {
+
+/// How a place is shared by those that are on it.
+struct Setup {
+  share::Way way = share::Way::exclusive;
+  double cap = 1;            ///< of the SMs, for each client of MPS
+  std::string profile = {};  ///< of a MIG slice, in which one runs at a time
+  friend bool operator==(const Setup&, const Setup&) = default;
+};
+[[nodiscard]] std::string text(const Setup& setup);
+
+/// What some kinds do together on a place.
+struct GroupRates {
+  bool allowed = true;         ///< false: a service among them would miss its limit
+  std::vector<double> speeds;  ///< against exclusively alone, in the order of the kinds
+  double watts = 0;            ///< of the whole GPU
+  [[nodiscard]] double combined() const;
+};
+
+/// Asks for every group but once. Kinds are asked for in ascending order.
+class Rates {
+ public:
+  using Ask = std::function<GroupRates(std::span<const std::uint32_t> kinds, std::size_t setup)>;
+  explicit Rates(Ask ask) : ask_(std::move(ask)) {}
+  /// Lives as long as the Rates do.
+  [[nodiscard]] const GroupRates& of(std::span<const std::uint32_t> kinds, std::size_t setup);
+  [[nodiscard]] std::size_t known() const { return known_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<std::uint32_t>& key) const;
+  };
+  Ask ask_;
+  std::unordered_map<std::vector<std::uint32_t>, GroupRates, Hash> known_;  ///< by setup and kinds
+  std::vector<std::uint32_t> key_;
+};
+
+}  // namespace plimsoll::plan
