@@ -1,0 +1,105 @@
+#include "plan/mig/packing.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace plimsoll::plan {
+namespace {
+
+bool nothing_left(const SizeCounts& counts) {
+  return std::ranges::all_of(counts, [](std::int32_t n) { return n == 0; });
+}
+
+/// What a GPU of this pattern takes of what is left.
+SizeCounts taken_by(const SizeCounts& pattern, const SizeCounts& left) {
+  SizeCounts out{};
+  for (std::size_t i = 0; i < kMostSizes; ++i) out[i] = std::min(pattern[i], left[i]);
+  return out;
+}
+
+SizeCounts without(SizeCounts left, const SizeCounts& taken) {
+  for (std::size_t i = 0; i < kMostSizes; ++i) left[i] -= taken[i];
+  return left;
+}
+
+/// What GPUs may take next: the largest that is left must go somewhere, so that only patterns with it are
+/// tried, the fullest first.
+std::vector<SizeCounts> next_gpus(const GpuPatterns& patterns, const SizeCounts& left) {
+  std::size_t largest = kMostSizes;
+  while (largest > 0 && left[largest - 1] == 0) --largest;
+  std::vector<SizeCounts> out;
+  if (largest == 0) return out;
+  for (const SizeCounts& pattern : patterns.patterns) {
+    if (pattern[largest - 1] == 0) continue;
+    const SizeCounts taken = taken_by(pattern, left);
+    if (std::ranges::find(out, taken) == out.end()) out.push_back(taken);
+  }
+  std::ranges::stable_sort(out, std::greater(), [&](const SizeCounts& taken) {
+    return std::pair(patterns.sizes.compute_of(taken), patterns.sizes.memory_of(taken));
+  });
+  return out;
+}
+
+struct PackingSearch {
+  const GpuPatterns& patterns;
+  std::size_t& steps;
+  std::set<SizeCounts> hopeless = {};  ///< with the GPUs that were left then, which what is left decides
+  std::vector<SizeCounts> gpus = {};
+  bool complete = true;
+
+  // NOLINTNEXTLINE(misc-no-recursion): as deep as there are GPUs, of which there are few
+  bool fill(const SizeCounts& left, std::size_t free) {
+    if (nothing_left(left)) return true;
+    const auto all = static_cast<std::int64_t>(free);
+    if (patterns.sizes.compute_of(left) > all * patterns.compute_parts ||
+        patterns.sizes.memory_of(left) > all * patterns.memory_parts)
+      return false;
+    SizeCounts key = left;
+    key[kMostSizes - 1] = static_cast<std::int32_t>(free);  // no family has so many sizes
+    if (hopeless.contains(key)) return false;
+    if (steps == 0) {
+      complete = false;
+      return false;
+    }
+    --steps;
+    for (const SizeCounts& taken : next_gpus(patterns, left)) {
+      gpus.push_back(taken);
+      if (fill(without(left, taken), free - 1)) return true;
+      gpus.pop_back();
+      if (!complete) return false;
+    }
+    hopeless.insert(key);
+    return false;
+  }
+};
+
+}  // namespace
+
+GpuPatterns gpu_patterns(const hardware::MigTable& table) {
+  GpuPatterns out{
+      .sizes = sizes_of(table), .compute_parts = table.compute_parts, .memory_parts = table.memory_parts};
+  const auto layouts = maximal_layouts(table, out.sizes.profiles);
+  for (const ProfileCounts& multiset : multisets_of(table, layouts)) {
+    SizeCounts counts{};
+    for (std::size_t i = 0; i < out.sizes.count(); ++i) counts[i] = multiset[out.sizes.profiles[i]];
+    out.patterns.push_back(counts);
+  }
+  return out;
+}
+
+Packing pack(const GpuPatterns& patterns, const SizeCounts& instances, std::size_t gpus, std::size_t& steps) {
+  PackingSearch search{patterns, steps};
+  if (search.fill(instances, gpus)) return {.gpus = std::move(search.gpus)};
+  return {.gpus = {}, .complete = search.complete};
+}
+
+std::vector<SizeCounts> pack_greedily(const GpuPatterns& patterns, SizeCounts instances) {
+  std::vector<SizeCounts> out;
+  while (!nothing_left(instances)) {
+    out.push_back(next_gpus(patterns, instances).front());
+    instances = without(instances, out.back());
+  }
+  return out;
+}
+
+}  // namespace plimsoll::plan
