@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/figure.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/json_values.hpp"
@@ -124,7 +125,9 @@ Json profile_json(const LayoutsReport& report, const MigProfile& profile) {
           {"starts", profile.starts},
           {"most", profile.most},
           {"sms", profile.sms ? Json(*profile.sms) : Json(nullptr)},
-          {"bytes", json_bytes(hardware::mig_bytes(report.table, profile, report.device))}};
+          {"bytes", json_bytes(hardware::mig_bytes(report.table, profile, report.device))},
+          // A driver's word, or the profile's part of what the device has.
+          {"bytes_provenance", name(profile.bytes ? Provenance::measured : Provenance::assumed)}};
 }
 
 std::string gpu_entry(const MigTable& table, const plan::ProfileCounts& counts, const std::string& devices) {

@@ -88,7 +88,7 @@ Table services_table(const ServicesReport& report, const PlannedScenario& planne
 
 std::string bound_words(const ServicesReport& report, const plan::ServicePlan& plan) {
   const std::string least = fmt::format(
-      "no choice needs fewer than {} {} of the compute and {} parts of the memory, {} on a GPU: {} GPU{}",
+      "the rates take {} {} of the compute and {} parts of the memory at least ({} a GPU): {} GPU{}",
       plan.least_compute, compute_word(report.table), plan.least_memory, report.table.memory_parts,
       plan.bound, plan.bound == 1 ? "" : "s");
   if (plan.gpus.size() == plan.bound) return least + ". Proven: fewer cannot do.";

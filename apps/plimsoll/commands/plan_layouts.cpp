@@ -7,7 +7,6 @@
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
-#include "base/suggest.hpp"
 #include "json_output.hpp"
 #include "mig_device.hpp"
 #include "plan/mig/layouts.hpp"
@@ -45,7 +44,9 @@ Result<hardware::MigPlacement> placement_of(const MigDevice& on, const std::stri
                                               : std::from_chars(word.data() + at + 1, end, start);
   if (parsed.ec != std::errc{} || parsed.ptr != end)
     return std::unexpected(Error{fmt::format("{} does not say where it starts", quote(word)),
-                                 std::string(option), "for example: 3g.20gb@4"});
+                                 std::string(option),
+                                 fmt::format("for example: {}@{}", on.table->profiles[*profile].name,
+                                             on.table->profiles[*profile].starts.front())});
   return hardware::MigPlacement{*profile, start};
 }
 
@@ -136,8 +137,9 @@ void add_plan_layouts(CommandLine& plan, Invocation& invocation) {
       ->delimiter(',')
       ->option_text("PROFILE@START,…")
       ->needs(want);
-  command->add_flag("--tear-in-use", options->tear_in_use, "Those in use may be torn down as well");
-  command->add_flag("--exact", options->exact, "Nothing but what is wanted stays");
+  command->add_flag("--tear-in-use", options->tear_in_use, "Those in use may be torn down as well")
+      ->needs(want);
+  command->add_flag("--exact", options->exact, "Nothing but what is wanted stays")->needs(want);
   command->add_option("--mig-parted", options->mig_parted, "Write a configuration for NVIDIA's mig-parted")
       ->option_text("FILE");
   command->add_flag("--json", options->json, "Print one JSON document");

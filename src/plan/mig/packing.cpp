@@ -51,9 +51,8 @@ struct PackingSearch {
   bool fill(const SizeCounts& left, std::size_t free) {
     if (nothing_left(left)) return true;
     const auto all = static_cast<std::int64_t>(free);
-    if (patterns.sizes.compute_of(left) > all * patterns.compute_parts ||
-        patterns.sizes.memory_of(left) > all * patterns.memory_parts)
-      return false;
+    for (const Yardstick& yardstick : patterns.yardsticks)
+      if (yardstick.of(left) > all * yardstick.capacity) return false;
     SizeCounts key = left;
     key[kMostSizes - 1] = static_cast<std::int32_t>(free);  // no family has so many sizes
     if (hopeless.contains(key)) return false;
@@ -73,7 +72,22 @@ struct PackingSearch {
   }
 };
 
+/// How many instances that are no smaller than this size a GPU holds at most.
+Yardstick no_smaller(const GpuPatterns& patterns, std::size_t size) {
+  Yardstick out{.parts = std::vector<int>(patterns.sizes.count()), .capacity = 1};
+  for (std::size_t i = size; i < out.parts.size(); ++i) out.parts[i] = 1;
+  for (const SizeCounts& pattern : patterns.patterns)
+    out.capacity = std::max(out.capacity, static_cast<int>(out.of(pattern)));
+  return out;
+}
+
 }  // namespace
+
+std::int64_t Yardstick::of(const SizeCounts& counts) const {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) sum += std::int64_t{counts[i]} * parts[i];
+  return sum;
+}
 
 GpuPatterns gpu_patterns(const hardware::MigTable& table) {
   GpuPatterns out{
@@ -84,6 +98,8 @@ GpuPatterns gpu_patterns(const hardware::MigTable& table) {
     for (std::size_t i = 0; i < out.sizes.count(); ++i) counts[i] = multiset[out.sizes.profiles[i]];
     out.patterns.push_back(counts);
   }
+  out.yardsticks = {{out.sizes.compute, out.compute_parts}, {out.sizes.memory, out.memory_parts}};
+  for (std::size_t i = 0; i < out.sizes.count(); ++i) out.yardsticks.push_back(no_smaller(out, i));
   return out;
 }
 

@@ -10,11 +10,20 @@
 /// Instances of given sizes onto GPUs. Private to plan.
 namespace plimsoll::plan {
 
+/// Something that no GPU has more of: so much of it an instance of each size takes, so much a GPU has.
+struct Yardstick {
+  std::vector<int> parts = {};
+  int capacity = 1;
+  [[nodiscard]] std::int64_t of(const SizeCounts& counts) const;
+};
+
 /// What GPUs of a family can hold of each size: no more can be added to any of these.
 struct GpuPatterns {
   InstanceSizes sizes;
   std::vector<SizeCounts> patterns = {};  ///< the largest instances first
   int compute_parts = 7, memory_parts = 8;
+  /// Compute, memory, and for every size how many a GPU holds that are no smaller.
+  std::vector<Yardstick> yardsticks = {};
 };
 [[nodiscard]] GpuPatterns gpu_patterns(const hardware::MigTable& table);
 

@@ -115,6 +115,8 @@ BestRows best_rows(const InstanceSizes& sizes, std::span<const ServedProfile> pr
 
 std::optional<std::vector<double>> rates_by_parts(const BestRows& rows, std::span<const int> parts,
                                                   double rate, std::int64_t most_parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i)  // what takes no part carries anything
+    if (rows[i] != nullptr && parts[i] == 0) return std::vector{rate};
   std::vector<double> most{0};
   while (most.back() < rate) {
     const auto at = static_cast<std::int64_t>(most.size());

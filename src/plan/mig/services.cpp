@@ -31,7 +31,7 @@ struct Demand {
 
 struct Demands {
   std::vector<Demand> each = {};
-  std::int64_t compute = 0, memory = 0;  ///< the fewest parts for all of it
+  std::vector<std::int64_t> least = {};  ///< the fewest parts for all of it, by each yardstick
   std::size_t whole = 0;
 };
 
@@ -80,7 +80,8 @@ std::optional<std::int64_t> fewest_parts(const BestRows& rows, std::span<const i
 AllErrors<Demands> demands_of(const GpuPatterns& patterns, std::span<const ServedProfile> profiles,
                               std::span<const Service> services, double share_of_limit) {
   const InstanceSizes& sizes = patterns.sizes;
-  Demands out;
+  const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * patterns.memory_parts;
+  Demands out{.least = std::vector<std::int64_t>(patterns.yardsticks.size())};
   std::vector<Error> wrong;
   for (const Service& service : services) {
     const Seconds longest = service.limit * share_of_limit;
@@ -89,18 +90,18 @@ AllErrors<Demands> demands_of(const GpuPatterns& patterns, std::span<const Serve
       wrong.push_back(why_not(service, profiles, longest));
       continue;
     }
-    const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * patterns.memory_parts;
-    const auto compute = fewest_parts(demand.rows, sizes.compute, service.rate, most - out.compute);
-    const auto memory = fewest_parts(demand.rows, sizes.memory, service.rate, 2 * most - out.memory);
-    if (!compute || !memory)
-      return std::unexpected(
-          std::vector{Error{fmt::format("with those before it, it needs more than {} GPUs", kMostServiceGpus),
-                            quote(service.name)}});
-    out.compute += *compute;
-    out.memory += *memory;
+    for (std::size_t i = 0; i < out.least.size(); ++i) {
+      const auto parts =
+          fewest_parts(demand.rows, patterns.yardsticks[i].parts, service.rate, most - out.least[i]);
+      if (!parts)
+        return std::unexpected(std::vector{
+            Error{fmt::format("with those before it, it needs more than {} GPUs", kMostServiceGpus),
+                  quote(service.name)}});
+      out.least[i] += *parts;
+    }
     set_whole_apart(demand, patterns, services.size());
-    demand.compute = fewest_parts(demand.rows, sizes.compute, demand.rate, most).value_or(*compute);
-    demand.memory = fewest_parts(demand.rows, sizes.memory, demand.rate, 2 * most).value_or(*memory);
+    demand.compute = fewest_parts(demand.rows, sizes.compute, demand.rate, most).value_or(0);
+    demand.memory = fewest_parts(demand.rows, sizes.memory, demand.rate, most).value_or(0);
     out.whole += demand.whole;
     out.each.push_back(demand);
   }
@@ -292,9 +293,9 @@ AllErrors<ServicePlan> plan_services(const MigTable& table, std::span<const Serv
   const GpuPatterns patterns = gpu_patterns(table);
   const auto demands = demands_of(patterns, profiles, services, share_of_limit);
   PLIMSOLL_TRY(demands);
-  ServicePlan plan{.least_compute = demands->compute, .least_memory = demands->memory};
-  plan.bound = std::max(gpus_for(demands->compute, table.compute_parts),
-                        gpus_for(demands->memory, table.memory_parts));
+  ServicePlan plan{.least_compute = demands->least[0], .least_memory = demands->least[1]};
+  for (std::size_t i = 0; i < demands->least.size(); ++i)
+    plan.bound = std::max(plan.bound, gpus_for(demands->least[i], patterns.yardsticks[i].capacity));
   Found best = found_greedily(patterns, *demands);
   const std::size_t most = best.gpus.size() + demands->whole;
   const std::size_t least = std::max(plan.bound, demands->whole);

@@ -52,7 +52,7 @@ struct ServicePlan {
   std::vector<ServedGpu> gpus = {};
   /// Fewer parts carry no such rates, whatever is chosen: added up over the services.
   std::int64_t least_compute = 0, least_memory = 0;
-  std::size_t bound = 0;   ///< GPUs: those parts over what one has, rounded up
+  std::size_t bound = 0;   ///< GPUs: those parts, and large instances, over what one holds, rounded up
   bool exhausted = false;  ///< one GPU less was tried in every way
   [[nodiscard]] bool proven() const { return gpus.size() == bound || exhausted; }
 };
