@@ -143,13 +143,13 @@ void add_plan_services(CommandLine& plan, Invocation& invocation) {
   command
       ->add_option(
           "services", options->services,
-          "CSV: model,request_rate_req_s,latency_slo_ms, and service or scenario where there are several")
+          "CSV: model, request_rate_req_s, latency_slo_ms, and service or scenario where there are several")
       ->required()
       ->option_text("SERVICES.csv");
   command
       ->add_option(
           "--profiles", options->profiles,
-          "CSV of what was measured: model,mig_compute_slices,batch,processes,throughput_total_req_s,"
+          "CSV of what was measured: model, mig_compute_slices, batch, processes, throughput_total_req_s, "
           "latency_s, and gpu")
       ->required()
       ->option_text("FILE");

@@ -81,6 +81,18 @@ Yardstick no_smaller(const GpuPatterns& patterns, std::size_t size) {
   return out;
 }
 
+/// So many shares of the compute to so many of the memory: an instance that takes more of one than of the
+/// other is told by neither alone.
+Yardstick mixture(const GpuPatterns& patterns, int compute, int memory) {
+  Yardstick out{.parts = {}, .capacity = 1};
+  for (std::size_t i = 0; i < patterns.sizes.count(); ++i)
+    out.parts.push_back(compute * patterns.memory_parts * patterns.sizes.compute[i] +
+                        memory * patterns.compute_parts * patterns.sizes.memory[i]);
+  for (const SizeCounts& pattern : patterns.patterns)
+    out.capacity = std::max(out.capacity, static_cast<int>(out.of(pattern)));
+  return out;
+}
+
 }  // namespace
 
 std::int64_t Yardstick::of(const SizeCounts& counts) const {
@@ -99,6 +111,8 @@ GpuPatterns gpu_patterns(const hardware::MigTable& table) {
     out.patterns.push_back(counts);
   }
   out.yardsticks = {{out.sizes.compute, out.compute_parts}, {out.sizes.memory, out.memory_parts}};
+  for (const auto& [compute, memory] : {std::pair(1, 1), std::pair(2, 1), std::pair(1, 2)})
+    out.yardsticks.push_back(mixture(out, compute, memory));
   for (std::size_t i = 0; i < out.sizes.count(); ++i) out.yardsticks.push_back(no_smaller(out, i));
   return out;
 }

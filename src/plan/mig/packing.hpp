@@ -22,7 +22,7 @@ struct GpuPatterns {
   InstanceSizes sizes;
   std::vector<SizeCounts> patterns = {};  ///< the largest instances first
   int compute_parts = 7, memory_parts = 8;
-  /// Compute, memory, and for every size how many a GPU holds that are no smaller.
+  /// Compute, memory, mixtures of both, and for every size how many a GPU holds that are no smaller.
   std::vector<Yardstick> yardsticks = {};
 };
 [[nodiscard]] GpuPatterns gpu_patterns(const hardware::MigTable& table);

@@ -14,7 +14,7 @@ struct OptionSearch {
   const InstanceSizes& sizes;
   const BestRows& rows;
   double rate;
-  std::int64_t budget;
+  std::int64_t budget = 0;        ///< parts of compute, exactly
   std::vector<double> most = {};  ///< by parts of compute
   ServiceOptions out = {};
   std::size_t steps = 0;
@@ -45,7 +45,7 @@ struct OptionSearch {
   }
 
   void keep(const SizeCounts& counts) {
-    if (rate_of(counts) < rate || !is_minimal(counts)) return;
+    if (sizes.compute_of(counts) != budget || rate_of(counts) < rate || !is_minimal(counts)) return;
     if (out.ways.size() >= kMostOptions) {
       out.complete = false;
       return;
@@ -132,12 +132,16 @@ std::optional<std::vector<double>> rates_by_parts(const BestRows& rows, std::spa
 
 ServiceOptions options_within(const InstanceSizes& sizes, const BestRows& rows, double rate,
                               std::int64_t compute) {
-  OptionSearch search{sizes, rows, rate, compute};
+  OptionSearch search{sizes, rows, rate};
   auto most = rates_by_parts(rows, sizes.compute, rate, compute);
   if (!most) return {};
   search.most = *std::move(most);
-  SizeCounts counts{};
-  search.walk(sizes.count(), counts, 0, compute);
+  // The fewest parts first, so that what is left out where there are too many is what takes more.
+  for (search.budget = static_cast<std::int64_t>(search.most.size()) - 1;
+       search.budget <= compute && search.out.complete; ++search.budget) {
+    SizeCounts counts{};
+    search.walk(sizes.count(), counts, 0, search.budget);
+  }
   std::ranges::stable_sort(search.out.ways, {},
                            [](const ServiceOption& way) { return std::pair(way.compute, way.memory); });
   return std::move(search.out);

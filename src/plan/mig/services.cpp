@@ -43,8 +43,7 @@ double gpu_rate(const SizeCounts& pattern, const BestRows& rows) {
 }
 
 /// A service that fills many GPUs has most of them to itself; the rest is planned with the others'.
-void set_whole_apart(Demand& demand, const GpuPatterns& patterns, std::size_t services) {
-  const std::size_t planned = std::clamp<std::size_t>(120 / services, 2, 12);
+void set_whole_apart(Demand& demand, const GpuPatterns& patterns, std::size_t planned) {
   const auto best = std::ranges::max_element(
       patterns.patterns, {}, [&](const SizeCounts& pattern) { return gpu_rate(pattern, demand.rows); });
   const double most = gpu_rate(*best, demand.rows);
@@ -79,34 +78,42 @@ std::optional<std::int64_t> fewest_parts(const BestRows& rows, std::span<const i
 
 AllErrors<Demands> demands_of(const GpuPatterns& patterns, std::span<const ServedProfile> profiles,
                               std::span<const Service> services, double share_of_limit) {
-  const InstanceSizes& sizes = patterns.sizes;
-  const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * patterns.memory_parts;
   Demands out{.least = std::vector<std::int64_t>(patterns.yardsticks.size())};
   std::vector<Error> wrong;
   for (const Service& service : services) {
     const Seconds longest = service.limit * share_of_limit;
-    Demand demand{.rows = best_rows(sizes, profiles, service, longest), .rate = service.rate};
+    Demand demand{.rows = best_rows(patterns.sizes, profiles, service, longest), .rate = service.rate};
     if (std::ranges::none_of(demand.rows, [](const ServedProfile* row) { return row != nullptr; })) {
       wrong.push_back(why_not(service, profiles, longest));
       continue;
     }
     for (std::size_t i = 0; i < out.least.size(); ++i) {
-      const auto parts =
-          fewest_parts(demand.rows, patterns.yardsticks[i].parts, service.rate, most - out.least[i]);
+      const Yardstick& yardstick = patterns.yardsticks[i];
+      const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * yardstick.capacity;
+      const auto parts = fewest_parts(demand.rows, yardstick.parts, service.rate, most - out.least[i]);
       if (!parts)
         return std::unexpected(std::vector{
             Error{fmt::format("with those before it, it needs more than {} GPUs", kMostServiceGpus),
                   quote(service.name)}});
       out.least[i] += *parts;
     }
-    set_whole_apart(demand, patterns, services.size());
-    demand.compute = fewest_parts(demand.rows, sizes.compute, demand.rate, most).value_or(0);
-    demand.memory = fewest_parts(demand.rows, sizes.memory, demand.rate, most).value_or(0);
-    out.whole += demand.whole;
     out.each.push_back(demand);
   }
   if (!wrong.empty()) return std::unexpected(std::move(wrong));
   return out;
+}
+
+/// Leaves so many GPUs of each service to be planned with the others'.
+Demands with_whole_apart(Demands demands, const GpuPatterns& patterns, std::size_t planned) {
+  const InstanceSizes& sizes = patterns.sizes;
+  const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * patterns.memory_parts * 2;
+  for (Demand& demand : demands.each) {
+    set_whole_apart(demand, patterns, planned);
+    demand.compute = fewest_parts(demand.rows, sizes.compute, demand.rate, most).value_or(0);
+    demand.memory = fewest_parts(demand.rows, sizes.memory, demand.rate, most).value_or(0);
+    demands.whole += demand.whole;
+  }
+  return demands;
 }
 
 /// What the services before have come to.
@@ -279,6 +286,28 @@ std::vector<ServedGpu> place_all(const MigTable& table, const GpuPatterns& patte
   return out;
 }
 
+struct Search {
+  Found found;
+  bool exhausted = false;
+};
+
+/// The fewest GPUs, from the bound on.
+Search fewest_found(const GpuPatterns& patterns, const Demands& demands, std::size_t bound) {
+  Search out{.found = found_greedily(patterns, demands)};
+  const std::size_t most = out.found.gpus.size() + demands.whole;
+  const std::size_t least = std::max(bound, demands.whole);
+  for (std::size_t gpus = least; gpus < most && gpus < least + kMostTries; ++gpus) {
+    Attempt tried = attempt(patterns, demands, gpus, kFirstSlack);
+    if (!tried.found && !tried.complete) tried = attempt(patterns, demands, gpus, std::int64_t{1} << 40);
+    if (tried.found) {
+      out.found = *std::move(tried.found);
+      return out;
+    }
+    out.exhausted = tried.complete && (gpus + 1 == most || gpus + 1 < least + kMostTries);
+  }
+  return out;
+}
+
 std::size_t gpus_for(std::int64_t parts, int of_one) {
   return static_cast<std::size_t>((parts + of_one - 1) / of_one);
 }
@@ -292,23 +321,21 @@ AllErrors<ServicePlan> plan_services(const MigTable& table, std::span<const Serv
     return std::unexpected(std::vector{Error{fmt::format("there are more than {} services", kMostServices)}});
   const GpuPatterns patterns = gpu_patterns(table);
   const auto demands = demands_of(patterns, profiles, services, share_of_limit);
-  PLIMSOLL_TRY(demands);
+  if (!demands) return std::unexpected(demands.error());
   ServicePlan plan{.least_compute = demands->least[0], .least_memory = demands->least[1]};
   for (std::size_t i = 0; i < demands->least.size(); ++i)
     plan.bound = std::max(plan.bound, gpus_for(demands->least[i], patterns.yardsticks[i].capacity));
-  Found best = found_greedily(patterns, *demands);
-  const std::size_t most = best.gpus.size() + demands->whole;
-  const std::size_t least = std::max(plan.bound, demands->whole);
-  for (std::size_t gpus = least; gpus < most && gpus < least + kMostTries; ++gpus) {
-    Attempt quick = attempt(patterns, *demands, gpus, kFirstSlack);
-    if (!quick.found && !quick.complete) quick = attempt(patterns, *demands, gpus, std::int64_t{1} << 40);
-    if (quick.found) {
-      best = *std::move(quick.found);
-      break;
+  // With fewer GPUs to plan together every way can be looked at; with more there are more ways.
+  for (const std::size_t planned : {12, 4, 2}) {
+    const Demands apart = with_whole_apart(*demands, patterns, planned);
+    Search search = fewest_found(patterns, apart, plan.bound);
+    const std::size_t gpus = search.found.gpus.size() + apart.whole;
+    if (plan.gpus.empty() || gpus < plan.gpus.size()) {
+      plan.gpus = place_all(table, patterns, apart, std::move(search.found));
+      plan.exhausted = search.exhausted;
     }
-    plan.exhausted = quick.complete && (gpus + 1 == most || gpus + 1 < least + kMostTries);
+    if (plan.proven()) break;
   }
-  plan.gpus = place_all(table, patterns, *demands, std::move(best));
   return plan;
 }
 

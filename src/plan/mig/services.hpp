@@ -52,13 +52,13 @@ struct ServicePlan {
   std::vector<ServedGpu> gpus = {};
   /// Fewer parts carry no such rates, whatever is chosen: added up over the services.
   std::int64_t least_compute = 0, least_memory = 0;
-  std::size_t bound = 0;   ///< GPUs: those parts, and large instances, over what one holds, rounded up
+  std::size_t bound = 0;   ///< GPUs: those parts, mixtures of both, and large instances, over what one holds
   bool exhausted = false;  ///< one GPU less was tried in every way
   [[nodiscard]] bool proven() const { return gpus.size() == bound || exhausted; }
 };
 
 inline constexpr std::size_t kMostServices = 1'000;
-inline constexpr std::size_t kMostServiceGpus = 20'000;
+inline constexpr std::size_t kMostServiceGpus = 10'000;
 
 /// The fewest GPUs that are found, and what cannot be undercut. Fails for every service that cannot be had:
 /// a model without a profile, a limit that no batch holds.
