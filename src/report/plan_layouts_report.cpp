@@ -141,11 +141,11 @@ std::string gpu_entry(const MigTable& table, const plan::ProfileCounts& counts, 
 
 std::string layouts_text(const LayoutsReport& report, const TextStyle& style) {
   if (report.change) return change_text(report, style);
-  std::string out =
-      bold(fmt::format("{}: {} layouts to which nothing can be added, {} without their places",
-                       printable(report.device.name), report.layouts.size(), report.multisets.size()),
-           style);
-  out += "\n\n" + to_text(profiles_table(report), style);
+  std::string out = bold(printable(report.device.name), style) + "\n\n";
+  out += paragraph(fmt::format("{} layouts to which nothing can be added; {} where places do not count.",
+                               report.layouts.size(), report.multisets.size()),
+                   style);
+  out += "\n" + to_text(profiles_table(report), style);
   return out + "\n" + to_text(multisets_table(report), style);
 }
 

@@ -67,15 +67,16 @@ AllErrors<TitledRows> titled_rows(std::string_view text, std::span<const std::st
   if (rows->size() < 2) return std::unexpected(std::vector{Error{"there are no rows in it"}});
   if (rows->size() > kMostServiceRows)
     return std::unexpected(std::vector{Error{fmt::format("there are more than {} rows", kMostServiceRows)}});
-  std::vector<Error> errors;
   TitledRows out;
+  std::vector<std::string_view> missing;
   for (const std::string_view column : needed) {
     out.places.push_back(column_named(rows->front(), column));
-    if (!out.places.back())
-      errors.push_back({fmt::format("there is no column {}", column), "the header",
-                        fmt::format("the columns are {}", fmt::join(needed, ", "))});
+    if (!out.places.back()) missing.push_back(column);
   }
-  if (!errors.empty()) return std::unexpected(std::move(errors));
+  if (!missing.empty())
+    return std::unexpected(
+        std::vector{Error{fmt::format("there is no column {}", fmt::join(missing, ", ")), "the header",
+                          fmt::format("needed are {}", fmt::join(needed, ", "))}});
   for (const std::string_view column : optional) out.places.push_back(column_named(rows->front(), column));
   rows->erase(rows->begin());
   out.rows = *std::move(rows);
