@@ -1,5 +1,7 @@
 #include "hardware/mig.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 

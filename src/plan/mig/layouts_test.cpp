@@ -1,6 +1,7 @@
 #include "plan/mig/layouts.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include <gmock/gmock.h>

@@ -1,7 +1,10 @@
 #include "plan/mig/packing.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <set>
+#include <utility>
 
 namespace plimsoll::plan {
 namespace {
@@ -40,6 +43,16 @@ std::vector<SizeCounts> next_gpus(const GpuPatterns& patterns, const SizeCounts&
   return out;
 }
 
+/// How many GPUs alike are filled at once: where very many could be, all but some, which leaves the search as
+/// deep as a small one.
+std::size_t settled_times(const SizeCounts& taken, const SizeCounts& left) {
+  constexpr std::int32_t kAlikeSearched = 20;
+  std::int32_t times = std::numeric_limits<std::int32_t>::max();
+  for (std::size_t i = 0; i < kMostSizes; ++i)
+    if (taken[i] > 0) times = std::min(times, left[i] / taken[i]);
+  return static_cast<std::size_t>(std::max(1, times - kAlikeSearched));
+}
+
 struct PackingSearch {
   const GpuPatterns& patterns;
   std::size_t& steps;
@@ -62,10 +75,17 @@ struct PackingSearch {
     }
     --steps;
     for (const SizeCounts& taken : next_gpus(patterns, left)) {
-      gpus.push_back(taken);
-      if (fill(without(left, taken), free - 1)) return true;
-      gpus.pop_back();
-      if (!complete) return false;
+      const std::size_t alike = settled_times(taken, left);
+      if (alike > 1) complete = false;
+      const std::size_t before = gpus.size();
+      SizeCounts rest = left;
+      for (std::size_t i = 0; i < alike; ++i) {
+        gpus.push_back(taken);
+        rest = without(rest, taken);
+      }
+      if (alike <= free && fill(rest, free - alike)) return true;
+      gpus.resize(before);
+      if (alike > 1 || steps == 0) return false;
     }
     hopeless.insert(key);
     return false;

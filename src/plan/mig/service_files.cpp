@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <span>
+#include <type_traits>
 
 #include "base/csv.hpp"
 #include "base/printable.hpp"

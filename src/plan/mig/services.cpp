@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
+#include <optional>
 
-#include "base/printable.hpp"
-#include "base/text.hpp"
+#include "plan/mig/demands.hpp"
 #include "plan/mig/packing.hpp"
 #include "plan/mig/segments.hpp"
 
@@ -19,102 +18,6 @@ constexpr std::size_t kMostTries = 8;        // numbers of GPUs
 constexpr std::size_t kPackSteps = 300'000;  // per number of GPUs
 constexpr std::size_t kBeamWork = 20'000'000;
 constexpr std::int64_t kFirstSlack = 2;  // parts beyond the fewest, which mostly suffice
-
-/// A service, and how much it asks of GPUs.
-struct Demand {
-  BestRows rows = {};
-  double rate = 0;                       ///< that remains where whole GPUs carry a part of it
-  std::size_t whole = 0;                 ///< GPUs that are all its own
-  SizeCounts whole_gpu = {};             ///< what each of those holds
-  std::int64_t compute = 0, memory = 0;  ///< the fewest parts for what remains
-};
-
-struct Demands {
-  std::vector<Demand> each = {};
-  std::vector<std::int64_t> least = {};  ///< the fewest parts for all of it, by each yardstick
-  std::size_t whole = 0;
-};
-
-double gpu_rate(const SizeCounts& pattern, const BestRows& rows) {
-  double sum = 0;
-  for (std::size_t i = 0; i < kMostSizes; ++i)
-    if (rows[i] != nullptr) sum += pattern[i] * rows[i]->rate;
-  return sum;
-}
-
-/// A service that fills many GPUs has most of them to itself; the rest is planned with the others'.
-void set_whole_apart(Demand& demand, const GpuPatterns& patterns, std::size_t planned) {
-  const auto best = std::ranges::max_element(
-      patterns.patterns, {}, [&](const SizeCounts& pattern) { return gpu_rate(pattern, demand.rows); });
-  const double most = gpu_rate(*best, demand.rows);
-  const double fills = std::floor(demand.rate / most);
-  if (!(fills > static_cast<double>(planned))) return;
-  demand.whole = static_cast<std::size_t>(fills) - planned;
-  demand.whole_gpu = *best;
-  for (std::size_t i = 0; i < kMostSizes; ++i)
-    if (demand.rows[i] == nullptr) demand.whole_gpu[i] = 0;
-  demand.rate -= static_cast<double>(demand.whole) * most;
-}
-
-Error why_not(const Service& service, std::span<const ServedProfile> profiles, Seconds longest) {
-  const ServedProfile* quickest = nullptr;
-  for (const ServedProfile& row : profiles)
-    if (row.model == service.model && (quickest == nullptr || row.latency < quickest->latency))
-      quickest = &row;
-  const std::string where = quote(service.name);
-  if (quickest == nullptr) return {fmt::format("there is no profile of {}", quote(service.model)), where};
-  return {fmt::format("no batch takes less than {}, as its limit of {} asks: the quickest takes {}",
-                      text(longest), text(service.limit), text(quickest->latency)),
-          where};
-}
-
-/// The fewest parts for a rate; nothing where there are more than any plan has.
-std::optional<std::int64_t> fewest_parts(const BestRows& rows, std::span<const int> parts, double rate,
-                                         std::int64_t most) {
-  const auto rates = rates_by_parts(rows, parts, rate, most);
-  if (!rates) return std::nullopt;
-  return static_cast<std::int64_t>(rates->size()) - 1;
-}
-
-AllErrors<Demands> demands_of(const GpuPatterns& patterns, std::span<const ServedProfile> profiles,
-                              std::span<const Service> services, double share_of_limit) {
-  Demands out{.least = std::vector<std::int64_t>(patterns.yardsticks.size())};
-  std::vector<Error> wrong;
-  for (const Service& service : services) {
-    const Seconds longest = service.limit * share_of_limit;
-    Demand demand{.rows = best_rows(patterns.sizes, profiles, service, longest), .rate = service.rate};
-    if (std::ranges::none_of(demand.rows, [](const ServedProfile* row) { return row != nullptr; })) {
-      wrong.push_back(why_not(service, profiles, longest));
-      continue;
-    }
-    for (std::size_t i = 0; i < out.least.size(); ++i) {
-      const Yardstick& yardstick = patterns.yardsticks[i];
-      const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * yardstick.capacity;
-      const auto parts = fewest_parts(demand.rows, yardstick.parts, service.rate, most - out.least[i]);
-      if (!parts)
-        return std::unexpected(std::vector{
-            Error{fmt::format("with those before it, it needs more than {} GPUs", kMostServiceGpus),
-                  quote(service.name)}});
-      out.least[i] += *parts;
-    }
-    out.each.push_back(demand);
-  }
-  if (!wrong.empty()) return std::unexpected(std::move(wrong));
-  return out;
-}
-
-/// Leaves so many GPUs of each service to be planned with the others'.
-Demands with_whole_apart(Demands demands, const GpuPatterns& patterns, std::size_t planned) {
-  const InstanceSizes& sizes = patterns.sizes;
-  const std::int64_t most = static_cast<std::int64_t>(kMostServiceGpus) * patterns.memory_parts * 2;
-  for (Demand& demand : demands.each) {
-    set_whole_apart(demand, patterns, planned);
-    demand.compute = fewest_parts(demand.rows, sizes.compute, demand.rate, most).value_or(0);
-    demand.memory = fewest_parts(demand.rows, sizes.memory, demand.rate, most).value_or(0);
-    demands.whole += demand.whole;
-  }
-  return demands;
-}
 
 /// What the services before have come to.
 struct Sum {
@@ -153,16 +56,17 @@ std::vector<Sum> sums_with(const std::vector<Sum>& before, const ServiceOptions&
 
 Sums sums_of(const GpuPatterns& patterns, const Demands& demands, std::size_t gpus, std::int64_t most_slack) {
   Sums out;
-  std::int64_t compute = 0, memory = 0;
+  std::int64_t compute = patterns.sizes.compute_of(demands.settled);
+  std::int64_t memory = patterns.sizes.memory_of(demands.settled);
   for (const Demand& demand : demands.each) {
     compute += demand.compute;
     memory += demand.memory;
   }
-  const auto free = static_cast<std::int64_t>(gpus - demands.whole);
+  const auto free = static_cast<std::int64_t>(gpus);
   const std::int64_t all_slack = free * patterns.compute_parts - compute;
   const std::int64_t slack = std::min(all_slack, most_slack);
   const std::int64_t memory_slack = free * patterns.memory_parts - memory;
-  out.complete = all_slack <= most_slack && demands.whole == 0;
+  out.complete = all_slack <= most_slack && demands.settled == SizeCounts{};
   if (slack < 0 || memory_slack < 0) return out;
   std::size_t ways = 1;
   for (const Demand& demand : demands.each) {
@@ -214,7 +118,9 @@ Attempt attempt(const GpuPatterns& patterns, const Demands& demands, std::size_t
   if (sums.after.size() != demands.each.size()) return out;
   std::size_t steps = kPackSteps;
   for (std::size_t i = 0; i < sums.after.back().size() && steps > 0; ++i) {
-    Packing packing = pack(patterns, sums.after.back()[i].counts, gpus - demands.whole, steps);
+    SizeCounts instances = demands.settled;
+    add_counts(instances, sums.after.back()[i].counts);
+    Packing packing = pack(patterns, instances, gpus, steps);
     if (packing.gpus) {
       out.found = Found{ways_to(sums, i), *std::move(packing.gpus)};
       return out;
@@ -228,7 +134,7 @@ Attempt attempt(const GpuPatterns& patterns, const Demands& demands, std::size_t
 /// The fewest parts for each, wherever they go.
 Found found_greedily(const GpuPatterns& patterns, const Demands& demands) {
   Found out;
-  SizeCounts all{};
+  SizeCounts all = demands.settled;
   for (const Demand& demand : demands.each) {
     const auto options = options_within(patterns.sizes, demand.rows, demand.rate, demand.compute);
     SizeCounts counts = options.ways.empty() ? SizeCounts{} : options.ways.front().counts;
@@ -241,7 +147,7 @@ Found found_greedily(const GpuPatterns& patterns, const Demands& demands) {
           best = i;
       counts[best] = static_cast<std::int32_t>(std::ceil(demand.rate / demand.rows[best]->rate));
     }
-    for (std::size_t i = 0; i < kMostSizes; ++i) all[i] += counts[i];
+    add_counts(all, counts);
     out.services.push_back(counts);
   }
   out.gpus = pack_greedily(patterns, all);
@@ -271,10 +177,8 @@ ServedGpu place_gpu(const MigTable& table, const InstanceSizes& sizes, const Siz
 std::vector<ServedGpu> place_all(const MigTable& table, const GpuPatterns& patterns, const Demands& demands,
                                  Found found) {
   std::vector<ServedGpu> out;
-  for (std::size_t s = 0; s < demands.each.size(); ++s)
-    for (std::size_t i = 0; i < demands.each[s].whole; ++i)
-      out.push_back(place_gpu(table, patterns.sizes, demands.each[s].whole_gpu, demands.each,
-                              [s](std::size_t) { return s; }));
+  for (std::size_t i = 0; i < demands.each.size(); ++i)
+    add_counts(found.services[i], demands.each[i].settled);
   const auto next_of = [&](std::size_t size) {
     std::size_t service = 0;
     while (found.services[service][size] == 0) ++service;
@@ -294,16 +198,15 @@ struct Search {
 /// The fewest GPUs, from the bound on.
 Search fewest_found(const GpuPatterns& patterns, const Demands& demands, std::size_t bound) {
   Search out{.found = found_greedily(patterns, demands)};
-  const std::size_t most = out.found.gpus.size() + demands.whole;
-  const std::size_t least = std::max(bound, demands.whole);
-  for (std::size_t gpus = least; gpus < most && gpus < least + kMostTries; ++gpus) {
+  const std::size_t most = out.found.gpus.size();
+  for (std::size_t gpus = bound; gpus < most && gpus < bound + kMostTries; ++gpus) {
     Attempt tried = attempt(patterns, demands, gpus, kFirstSlack);
     if (!tried.found && !tried.complete) tried = attempt(patterns, demands, gpus, std::int64_t{1} << 40);
     if (tried.found) {
       out.found = *std::move(tried.found);
       return out;
     }
-    out.exhausted = tried.complete && (gpus + 1 == most || gpus + 1 < least + kMostTries);
+    out.exhausted = tried.complete && (gpus + 1 == most || gpus + 1 < bound + kMostTries);
   }
   return out;
 }
@@ -327,11 +230,10 @@ AllErrors<ServicePlan> plan_services(const MigTable& table, std::span<const Serv
     plan.bound = std::max(plan.bound, gpus_for(demands->least[i], patterns.yardsticks[i].capacity));
   // With fewer GPUs to plan together every way can be looked at; with more there are more ways.
   for (const std::size_t planned : {12, 4, 2}) {
-    const Demands apart = with_whole_apart(*demands, patterns, planned);
-    Search search = fewest_found(patterns, apart, plan.bound);
-    const std::size_t gpus = search.found.gpus.size() + apart.whole;
-    if (plan.gpus.empty() || gpus < plan.gpus.size()) {
-      plan.gpus = place_all(table, patterns, apart, std::move(search.found));
+    const Demands settled = with_most_settled(*demands, patterns, planned);
+    Search search = fewest_found(patterns, settled, plan.bound);
+    if (plan.gpus.empty() || search.found.gpus.size() < plan.gpus.size()) {
+      plan.gpus = place_all(table, patterns, settled, std::move(search.found));
       plan.exhausted = search.exhausted;
     }
     if (plan.proven()) break;

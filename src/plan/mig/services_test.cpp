@@ -1,12 +1,16 @@
 #include "plan/mig/services.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "plan/mig/layouts.hpp"
 #include "plan/mig/service_files.hpp"
 #include "plan/mig/test_placement_rules.hpp"
 
@@ -104,7 +108,80 @@ TEST(PlanServices, WhateverIsAskedThePlanHolds) {
   EXPECT_GT(planned, 10);
 }
 
-TEST(PlanServices, HugeRatesHaveGpusOfTheirOwn) {
+using Totals = std::vector<int>;  ///< instances of each profile of a table
+
+/// The fewest GPUs for so many instances: every layout is tried for every GPU.
+std::size_t fewest_by_trying(const std::vector<ProfileCounts>& layouts, const Totals& left,
+                             std::map<Totals, std::size_t>& known) {
+  if (std::ranges::all_of(left, [](int n) { return n == 0; })) return 0;
+  if (const auto found = known.find(left); found != known.end()) return found->second;
+  std::size_t best = 1000;
+  for (const ProfileCounts& layout : layouts) {
+    Totals rest = left;
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= std::min(rest[i], layout[i]);
+    if (rest != left) best = std::min(best, 1 + fewest_by_trying(layouts, rest, known));
+  }
+  return known[left] = best;
+}
+
+/// Every choice of instances that carries a rate and no instance more than it takes of one size alone.
+void all_choices(const MigTable& table, const std::vector<ServedProfile>& rows, std::size_t at, double rate,
+                 Totals& counts, std::vector<Totals>& out) {
+  if (rate <= 0) return out.push_back(counts);
+  if (at == rows.size()) return;
+  int& count = counts[table.of_compute(rows[at].compute).value()];
+  for (int n = 0; n == 0 || rate > (n - 1) * rows[at].rate; ++n) {
+    count = n;
+    all_choices(table, rows, at + 1, rate - n * rows[at].rate, counts, out);
+  }
+  count = 0;
+}
+
+TEST(PlanServices, WhatIsProvenCannotBeUndercut) {
+  std::mt19937 random(11);
+  const auto draw = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+  int above = 0;
+  for (int round = 0; round < 60; ++round) {
+    const MigTable& table = mig_family(round % 3 == 0 ? "a30" : "a100-80");
+    const auto layouts = multisets_of(table, maximal_layouts(table, ordinary_profiles(table, false)));
+    std::vector<ServedProfile> rows;
+    std::vector<Service> services;
+    std::vector<Totals> sums = {Totals(table.profiles.size())};
+    for (const char* model : {"a", "b", "c"}) {
+      std::vector<ServedProfile> own;
+      for (const int compute : {1, 2, 3, 4, 7})
+        if (table.of_compute(compute) && draw(0, 2) == 0)
+          own.push_back({model, compute, 1, 1, compute * 100.0 + draw(-40, 40), Seconds(0.01)});
+      if (own.empty()) continue;
+      services.push_back({model, model, static_cast<double>(draw(50, 1400)), Seconds(0.1)});
+      std::vector<Totals> choices, next;
+      Totals counts(table.profiles.size());
+      all_choices(table, own, 0, services.back().rate, counts, choices);
+      for (const Totals& sum : sums)
+        for (const Totals& choice : choices) {
+          next.push_back(sum);
+          std::ranges::transform(sum, choice, next.back().begin(), std::plus());
+        }
+      std::ranges::sort(next);
+      next.erase(std::ranges::unique(next).begin(), next.end());
+      sums = std::move(next);
+      rows.insert(rows.end(), own.begin(), own.end());
+    }
+    if (services.empty()) continue;
+    std::map<Totals, std::size_t> known;
+    std::size_t fewest = 1000;
+    for (const Totals& sum : sums) fewest = std::min(fewest, fewest_by_trying(layouts, sum, known));
+    const auto plan = plan_services(table, rows, services);
+    ASSERT_TRUE(plan);
+    check_plan(table, rows, services, *plan, 0.45);
+    EXPECT_TRUE(plan->proven()) << "so small a question is answered for certain";
+    EXPECT_EQ(plan->gpus.size(), fewest);
+    above += plan->gpus.size() > plan->bound ? 1 : 0;
+  }
+  EXPECT_GT(above, 0) << "no question was asked whose bound is too low";
+}
+
+TEST(PlanServices, HugeRatesArePlannedNearTheBound) {
   const MigTable& table = mig_family("h200");
   const std::vector<ServedProfile> profiles = {{"net", 3, 8, 1, 300, Seconds(0.01)},
                                                {"net", 4, 8, 1, 380, Seconds(0.01)},

@@ -2,6 +2,7 @@
 #include <array>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "hardware/mig.hpp"
