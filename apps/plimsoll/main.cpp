@@ -21,6 +21,7 @@ constexpr Command kCommands[] = {
     {"beside", add_beside},
     {"measure", add_measure},
     {"probe", add_probe},
+    {"plan", add_plan},
     {"choose", add_choose},
     {"training", add_training},
     {"cost", add_cost},

@@ -1,13 +1,13 @@
 #pragma once
-#include <expected>
 #include <filesystem>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/all_errors.hpp"
+#include "base/csv.hpp"
 #include "base/error.hpp"
-#include "run/csv.hpp"
 #include "run/job.hpp"
 
 namespace plimsoll::running {
@@ -33,10 +33,6 @@ struct JobsFile {
   std::set<std::size_t> changed = {};   ///< jobs whose status was written since
   std::set<std::size_t> unmerged = {};  ///< of those, not into the CSV: their rows are no longer there
 };
-
-/// All that is wrong with a file, not only the first of it.
-template <class T>
-using AllErrors = std::expected<T, std::vector<Error>>;
 
 inline constexpr std::size_t kMostJobs = 10'000;
 inline constexpr std::size_t kLargestJobsFile = std::size_t{16} << 20;

@@ -47,6 +47,8 @@ TABLES = (
     '--link 100GB/s --tensor-sums 10MB --between-stages 8MB --overlap full',
     'ideal vgg16 --device k80,h200', 'store copy STORE OTHER', 'oom oom.log', 'oom oom_fragmented.log',
     'oom oom.log --model resnet50 --mode train --batch 256 --device t4',
+    'plan layouts --device a100-40 --double-memory', 'plan services services/slo.csv --profiles services/rows.csv --scenario 2',
+    'plan services services/slo.csv --profiles services/rows.csv',
     'replay traces/vgg16-b32-amp.json.gz', 'replay traces/vgg16-b32-amp.json.gz --capacity 2 --expandable-segments',
 )
 NARROWED = ('estimate gpt2', 'choose', 'devices', 'inspect resnet50 --layers', 'zoo', 'runs', 'cost', 'probe')
