@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/csv.hpp"
 #include "base/error.hpp"
-#include "run/csv.hpp"
 #include "run/job.hpp"
 
 namespace plimsoll::running {

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace plimsoll::running {
+namespace plimsoll {
 
 struct CsvRow {
   std::vector<std::string> cells;
@@ -17,4 +17,4 @@ struct CsvRow {
 [[nodiscard]] Result<std::vector<CsvRow>> read_csv(std::string_view text);
 [[nodiscard]] std::string write_csv(const std::vector<CsvRow>& rows);
 
-}  // namespace plimsoll::running
+}  // namespace plimsoll

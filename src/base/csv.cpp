@@ -1,6 +1,6 @@
-#include "run/csv.hpp"
+#include "base/csv.hpp"
 
-namespace plimsoll::running {
+namespace plimsoll {
 namespace {
 
 /// One cell from `at` on; leaves `at` behind it, on the separator.
@@ -70,4 +70,4 @@ std::string write_csv(const std::vector<CsvRow>& rows) {
   return out;
 }
 
-}  // namespace plimsoll::running
+}  // namespace plimsoll
