@@ -85,7 +85,8 @@ def prepare(folder, program, nvml=None):
         os.chmod(tools / 'jq', 0o755)
     for source, name in (('tiny.onnx', 'tiny.onnx'), ('tiny.onnx', 'model.onnx'), ('oom.log', 'training.log'), ('oom.log', 'train.log'),
                          ('calibrated.json', 'monday.json'), ('calibrated_again.json', 'tuesday.json'),
-                         ('traces/resnet50-b64-adam.json.gz', 'trace.json.gz')):
+                         ('traces/resnet50-b64-adam.json.gz', 'trace.json.gz'),
+                         ('cluster/pods.csv', 'pods.csv'), ('cluster/nodes.csv', 'nodes.csv')):
         shutil.copy(FIXTURES / source, work / name)
     subprocess.run(['gunzip', '-k', 'trace.json.gz'], cwd=work, check=True)
     write_weights(work / 'model.safetensors')

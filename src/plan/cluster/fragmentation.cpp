@@ -59,8 +59,7 @@ Fragmentation::Fragmentation(const Cluster& cluster, const Workload& workload, d
       const auto at = requests.find({pod.milli, pod.gpus});
       const auto column = static_cast<std::size_t>(std::distance(requests.begin(), at));
       const auto first = static_cast<std::size_t>(std::ranges::lower_bound(cpus_, pod.cpu) - cpus_.begin());
-      for (std::size_t row = first + 1; row <= cpus_.size(); ++row)
-        rows[row * width + column] += each;
+      for (std::size_t row = first + 1; row <= cpus_.size(); ++row) rows[row * width + column] += each;
     }
   }
 }
@@ -70,8 +69,7 @@ double Fragmentation::of(const Node& node) const {
   const auto end = sorted.begin() + node.gpu_count;
   std::sort(sorted.begin(), end, std::greater<>());
   const auto row = static_cast<std::size_t>(std::ranges::upper_bound(cpus_, node.cpu) - cpus_.begin());
-  const double* const shares =
-      shares_.data() + (node.model * (cpus_.size() + 1) + row) * requests_.size();
+  const double* const shares = shares_.data() + (node.model * (cpus_.size() + 1) + row) * requests_.size();
   double usable = 0;
   int fitting = 0, room = 0;  // GPUs that a request can use, and what is free on them
   for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -91,9 +89,9 @@ Fragmentation::Choice Fragmentation::best(const Node& node, const Pod& pod) cons
   const double now = of(node);
   Choice best{-std::numeric_limits<double>::infinity(), -1};
   for (int gpu = 0; gpu < (pod.shares() ? node.gpu_count : 1); ++gpu) {
-    if (pod.shares() && (node.milli[gpu] < pod.milli ||
-                         std::find(node.milli.begin(), node.milli.begin() + gpu, node.milli[gpu]) !=
-                             node.milli.begin() + gpu))
+    if (pod.shares() &&
+        (node.milli[gpu] < pod.milli || std::find(node.milli.begin(), node.milli.begin() + gpu,
+                                                  node.milli[gpu]) != node.milli.begin() + gpu))
       continue;  // no room, or as free as one before
     Node then = node;
     place(then, pod, gpu);

@@ -30,10 +30,10 @@ class Fragmentation {
   struct Request {
     int gpus = 0, milli = 0;
   };
-  std::vector<Request> requests_;       // of GPUs, each once; most of a GPU first
-  std::vector<std::int64_t> cpus_;      // that pods ask for, ascending
-  std::vector<double> shares_;          // of pods, by model, CPU that suffices, request
-  double counted_ = 0;                  // share of all pods that count
+  std::vector<Request> requests_;   // of GPUs, each once; most of a GPU first
+  std::vector<std::int64_t> cpus_;  // that pods ask for, ascending
+  std::vector<double> shares_;      // of pods, by model, CPU that suffices, request
+  double counted_ = 0;              // share of all pods that count
 };
 
 }  // namespace plimsoll::plan

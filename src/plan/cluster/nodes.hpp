@@ -47,15 +47,15 @@ struct Pod {
 /// Nodes with their names, and what their GPUs are called.
 struct Cluster {
   std::vector<Node> nodes = {};
-  std::vector<std::string> names = {};   ///< of nodes, in their order
-  std::vector<std::string> models = {};  ///< of GPUs; pods may name some that no node has
+  std::vector<std::string> names = {};                ///< of nodes, in their order
+  std::vector<std::string> models = {};               ///< of GPUs; pods may name some that no node has
   [[nodiscard]] std::int64_t capacity_milli() const;  ///< of all GPUs
 };
 
 /// Pods by kind: many ask for the same. What arrives is known by how often each kind does.
 struct Workload {
   std::vector<Pod> kinds = {};
-  std::vector<std::uint32_t> pods = {};         ///< the kind of each pod, in the file's order
+  std::vector<std::uint32_t> pods = {};              ///< the kind of each pod, in the file's order
   [[nodiscard]] std::vector<double> shares() const;  ///< of all pods, by kind
 };
 
@@ -69,8 +69,8 @@ void place(Node& node, const Pod& pod, int gpu);
 /// Columns sn, cpu_milli, memory_mib, gpu, model, in any order beside others. Nodes without a GPU are left
 /// out. All rows that cannot be used are told at once.
 [[nodiscard]] Result<Cluster> read_nodes(std::string_view csv);
-/// Columns name, cpu_milli, memory_mib, num_gpu, gpu_milli and, where there is one, gpu_spec ("V100M16|V100M32").
-/// Models that no node has are added to the cluster's.
+/// Columns name, cpu_milli, memory_mib, num_gpu, gpu_milli and, where there is one, gpu_spec
+/// ("V100M16|V100M32"). Models that no node has are added to the cluster's.
 [[nodiscard]] Result<Workload> read_pods(std::string_view csv, Cluster& cluster);
 [[nodiscard]] Result<Cluster> read_nodes_file(const std::filesystem::path& path);
 [[nodiscard]] Result<Workload> read_pods_file(const std::filesystem::path& path, Cluster& cluster);

@@ -15,7 +15,7 @@ constexpr Policy kPolicies[] = {
     {"packing", "a GPU in use before a free one, a node in use before an empty one", packing_policy},
     {"best-fit", "the node that has least left over", best_fit_policy},
     {"fragmentation", "the node where free GPUs stay most useful to what arrives", fragmentation_policy},
-    {"plimsoll", "Plimsoll's own", plimsoll_policy},
+    {"plimsoll", "where it costs least of what GPUs are worth to what arrives", plimsoll_policy},
 };
 
 }  // namespace

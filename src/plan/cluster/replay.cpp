@@ -96,7 +96,8 @@ Result<Replay> replay(const Cluster& empty, const Workload& workload, const Poli
   PLIMSOLL_TRY(order);
   const Scorer scorer = policy.prepare(empty, workload);
   ScoreTable table(scorer, workload.kinds.size(), empty.nodes.size());
-  Random lots(options.seed ^ 0x9E3779B97F4A7C15U);  // apart from arrivals, which are the same for all policies
+  Random lots(options.seed ^
+              0x9E3779B97F4A7C15U);  // apart from arrivals, which are the same for all policies
   const auto capacity = static_cast<double>(empty.capacity_milli());
   Replay out{.end = empty};
   // Of nodes that a policy likes equally the first is taken: by their order in a file that is chance, too.
@@ -131,6 +132,7 @@ Result<Replay> replay(const Cluster& empty, const Workload& workload, const Poli
       out.fragmentation = fragments(out.end, workload) / capacity;
     }
   }
+  out.allocated_at_end = allocated / capacity;
   return out;
 }
 

@@ -19,10 +19,11 @@ struct CurvePoint {
 };
 
 struct Replay {
-  double allocated = 0;      ///< share of all GPUs, where the requests that arrived reach all GPUs
-  double fragmentation = 0;  ///< of all GPUs, at that point: free, and of no use to what arrives
-  std::size_t arrived = 0;   ///< pods, up to that point
-  std::size_t refused = 0;   ///< of these
+  double allocated = 0;                ///< share of all GPUs, where the requests that arrived reach all GPUs
+  double fragmentation = 0;            ///< of all GPUs, at that point: free, and of no use to what arrives
+  std::size_t arrived = 0;             ///< pods, up to that point
+  std::size_t refused = 0;             ///< of these
+  double allocated_at_end = 0;         ///< share of all GPUs, once all have arrived
   std::vector<CurvePoint> curve = {};  ///< at each whole percent that arrived, to the end
   Cluster end = {};                    ///< what is free at the end
 };
@@ -42,6 +43,7 @@ struct ReplaySummary {
   double allocated = 0, deviation = 0, least = 0, most = 0;
   double fragmentation = 0;
   double arrived = 0, refused = 0;  ///< pods
+  double allocated_at_end = 0;      ///< share of all GPUs, once all have arrived
   std::vector<CurvePoint> curve = {};
 };
 [[nodiscard]] ReplaySummary summary(const std::vector<Replay>& replays);
