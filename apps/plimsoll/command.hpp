@@ -38,6 +38,7 @@ void add_training(CommandLine& app, Invocation& invocation);
 void add_ideal(CommandLine& app, Invocation& invocation);
 void add_oom(CommandLine& app, Invocation& invocation);
 void add_replay(CommandLine& app, Invocation& invocation);
+void add_plan(CommandLine& app, Invocation& invocation);
 void add_plan_cluster(CommandLine& plan, Invocation& invocation);
 void add_probe(CommandLine& app, Invocation& invocation);
 void add_runs(CommandLine& app, Invocation& invocation);

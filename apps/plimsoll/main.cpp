@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"measure", add_measure},
     {"probe", add_probe},
     {"choose", add_choose},
+    {"plan", add_plan},
     {"training", add_training},
     {"cost", add_cost},
     {"ideal", add_ideal},
