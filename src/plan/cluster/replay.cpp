@@ -10,7 +10,8 @@ namespace plimsoll::plan {
 namespace {
 
 constexpr std::size_t kMostArrivals = 20'000'000;
-constexpr std::size_t kMostScores = 100'000'000;  // a gigabyte
+constexpr std::size_t kMostScores = 20'000'000;  // a third of a gigabyte
+constexpr double kMostLooks = 1e11;              // at nodes, by pods: minutes
 constexpr double kDoesNotFit = -std::numeric_limits<double>::infinity();
 
 /// Scores by kind of pod and node, asked for again only where the node changed since.
@@ -94,6 +95,8 @@ Result<Replay> replay(const Cluster& empty, const Workload& workload, const Poli
     return fail("{} kinds of pods on {} nodes are too many", workload.kinds.size(), empty.nodes.size());
   const auto order = arrivals(empty, workload, options);
   PLIMSOLL_TRY(order);
+  if (static_cast<double>(order->size()) * static_cast<double>(empty.nodes.size()) > kMostLooks)
+    return fail("{} pods that arrive at {} nodes are too many", order->size(), empty.nodes.size());
   const Scorer scorer = policy.prepare(empty, workload);
   ScoreTable table(scorer, workload.kinds.size(), empty.nodes.size());
   Random lots(options.seed ^
