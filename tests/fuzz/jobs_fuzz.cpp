@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/csv.hpp"
 #include "run/job_json.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
@@ -20,8 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (csv)
     for (const running::JobRow& job : csv->jobs)
       if (job.spec.command.empty()) std::abort();
-  if (const auto rows = running::read_csv(text)) {
-    const auto again = running::read_csv(running::write_csv(*rows));
+  if (const auto rows = read_csv(text)) {
+    const auto again = read_csv(write_csv(*rows));
     if (!again || again->size() > rows->size()) std::abort();
   }
   const auto toml = running::parse_toml_jobs(text);

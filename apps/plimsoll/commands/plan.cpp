@@ -8,10 +8,12 @@ void add_plan(CommandLine& app, Invocation& invocation) {
   command->require_subcommand(1);
   add_plan_layouts(*command, invocation);
   add_plan_services(*command, invocation);
+  add_plan_cluster(*command, invocation);
   command->footer(
       "Examples:\n"
       "  plimsoll plan layouts --device a100-40            how a GPU can be cut into MIG instances\n"
       "  plimsoll plan services slo.csv --profiles rows.csv  services on the fewest GPUs\n"
+      "  plimsoll plan cluster pods.csv --nodes nodes.csv  pods on the nodes of a cluster\n"
       "`plimsoll plan COMMAND --help` explains each.");
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr std::size_t kMostGroups = 20'000;
@@ -79,4 +79,4 @@ std::vector<double> most_combined(const Instance& instance, Rates& rates, std::s
   return best;
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -1,7 +1,7 @@
 #pragma once
 #include "plan/schedule/instance.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// Below which no plan can be: the largest of its parts. In s from 0.
 struct LowerBound {
@@ -17,4 +17,4 @@ struct LowerBound {
 /// By setup, of all groups of up to `most` kinds.
 [[nodiscard]] std::vector<double> most_combined(const Instance& instance, Rates& rates, std::size_t most);
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

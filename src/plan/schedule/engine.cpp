@@ -5,7 +5,7 @@
 #include <queue>
 #include <unordered_set>
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -289,4 +289,4 @@ Outcome simulate(const Instance& instance, Rates& beliefs, const Truth& truth, P
   return Clockwork(instance, beliefs, truth, policy).run();
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

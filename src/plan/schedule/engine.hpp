@@ -3,7 +3,7 @@
 
 #include "plan/schedule/policy.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// What became of a job.
 struct Ran {
@@ -39,4 +39,4 @@ struct Truth {
 /// Over which a GPU's activity is looked at.
 inline constexpr double kActivityWindow = 5;  // s
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -4,7 +4,7 @@
 
 #include "plan/schedule/policies/policies.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 /// Two that are beside each other get `together` of their speed.
@@ -100,4 +100,4 @@ TEST(Simulate, TheGateOpensWhereTheGpuIsNotBusy) {
 }
 
 }  // namespace
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr double kEnd = std::numeric_limits<double>::infinity();
@@ -164,4 +164,4 @@ Exact exact_makespan(const Instance& instance, Rates& rates, std::span<const dou
   return Search(instance, rates, most_combined, known, most_looks).run();
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

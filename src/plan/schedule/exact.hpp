@@ -4,7 +4,7 @@
 
 #include "plan/schedule/engine.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// The shortest makespan of all plans in which jobs start when others end or arrive, found by looking at all
 /// of them that a bound does not rule out.
@@ -21,4 +21,4 @@ inline constexpr std::size_t kMostExactJobs = 10;
                                    std::span<const double> most_combined, double known,
                                    std::uint64_t most_looks);
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr std::size_t kMostClients = 48;  // of one MPS daemon
@@ -44,4 +44,4 @@ std::optional<double> gain_of(const PlaceState& state, const Place& place, std::
   return with.combined() - (state.kinds.empty() ? 0 : rates.of(state.kinds, place.setup).combined());
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

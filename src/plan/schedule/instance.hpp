@@ -6,7 +6,7 @@
 #include "plan/schedule/job.hpp"
 #include "plan/schedule/rates.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// Where jobs run: a GPU, or a slice of one.
 struct Place {
@@ -53,4 +53,4 @@ struct PlaceState {
 [[nodiscard]] std::optional<double> gain_of(const PlaceState& state, const Place& place, std::uint32_t kind,
                                             Rates& rates);
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

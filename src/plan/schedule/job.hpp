@@ -7,7 +7,7 @@
 
 #include "base/units.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// What jobs of one kind do to a GPU.
 struct Kind {
@@ -36,4 +36,4 @@ struct Job {
   bool can_be_interrupted = false;
 };
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -8,7 +8,7 @@
 #include "plan/schedule/exact.hpp"
 #include "plan/schedule/policies/policies.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr std::size_t kMostOrdered = 64;        // jobs whose order is searched for
@@ -247,4 +247,4 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
   return out;
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

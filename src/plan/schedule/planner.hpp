@@ -7,7 +7,7 @@
 #include "plan/schedule/bounds.hpp"
 #include "plan/schedule/engine.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// What a plan is for.
 struct Aim {
@@ -57,4 +57,4 @@ struct Plan {
 /// What is worth less is better.
 [[nodiscard]] double cost_of(const Outcome& outcome, const Aim& aim);
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

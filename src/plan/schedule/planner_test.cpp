@@ -7,7 +7,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/test_instances.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 using testing::HasSubstr;
@@ -160,4 +160,4 @@ TEST(Planner, KeepsOrdersAndSeveralGpus) {
 }
 
 }  // namespace
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

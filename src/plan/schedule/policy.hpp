@@ -8,7 +8,7 @@
 
 #include "plan/schedule/instance.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// A job that starts now, on these places (as many as GPUs that it wants).
 struct Start {
@@ -61,4 +61,4 @@ struct PolicyRow {
 [[nodiscard]] std::span<const PolicyRow> policy_rows();
 [[nodiscard]] const PolicyRow* policy_named(std::string_view name);
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 std::string text(const Setup& setup) {
   if (setup.way == share::Way::mig) return "mig:" + setup.profile;
@@ -30,4 +30,4 @@ const GroupRates& Rates::of(std::span<const std::uint32_t> kinds, std::size_t se
   return known_.emplace(key_, ask_(kinds, setup)).first->second;
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -7,7 +7,7 @@
 
 #include "share/sharing.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// How a place is shared by those that are on it.
 struct Setup {
@@ -44,4 +44,4 @@ class Rates {
   std::vector<std::uint32_t> key_;
 };
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

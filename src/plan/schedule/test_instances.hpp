@@ -5,7 +5,7 @@
 
 #include "plan/schedule/planner.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// Numbers that look drawn, the same each time.
 class TestDraws {
@@ -90,4 +90,4 @@ inline TestWorld random_world(std::uint64_t seed, std::size_t most_jobs, std::si
   return out;
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

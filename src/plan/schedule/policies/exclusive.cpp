@@ -2,7 +2,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 std::unique_ptr<Policy> exclusive_policy(const Instance&) {
   return std::make_unique<FitPolicy>(
@@ -12,4 +12,4 @@ std::unique_ptr<Policy> exclusive_policy(const Instance&) {
       false);
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

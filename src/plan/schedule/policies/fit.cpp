@@ -4,7 +4,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 double free_share(const View& view, std::size_t place) {
@@ -75,4 +75,4 @@ std::unique_ptr<Policy> fragmentation_policy(const Instance&) {
       true);
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

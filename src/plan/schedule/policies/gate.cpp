@@ -5,7 +5,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr double kBusy = 0.80, kOccupied = 0.45, kReading = 0.40;
@@ -54,4 +54,4 @@ std::unique_ptr<Policy> gate_policy(const Instance& instance) {
   return std::make_unique<Gate>(instance);
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

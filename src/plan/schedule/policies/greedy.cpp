@@ -8,7 +8,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 class Greedy final : public Policy {
@@ -178,4 +178,4 @@ std::unique_ptr<Policy> plimsoll_policy(const Instance& instance) {
   return greedy_policy(instance, {});
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

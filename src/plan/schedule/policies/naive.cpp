@@ -2,7 +2,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 std::unique_ptr<Policy> naive_policy(const Instance&) {
   return std::make_unique<FitPolicy>(
@@ -12,4 +12,4 @@ std::unique_ptr<Policy> naive_policy(const Instance&) {
       true);
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

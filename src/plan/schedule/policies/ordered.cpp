@@ -2,7 +2,7 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 class Ordered final : public Policy {
@@ -91,4 +91,4 @@ std::unique_ptr<Policy> ordered_policy(std::vector<std::size_t> order, double le
   return std::make_unique<Ordered>(std::move(order), least_gain, most);
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -1,7 +1,7 @@
 #pragma once
 #include "plan/schedule/policy.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 [[nodiscard]] std::unique_ptr<Policy> exclusive_policy(const Instance& instance);
 [[nodiscard]] std::unique_ptr<Policy> naive_policy(const Instance& instance);
@@ -27,4 +27,4 @@ struct Greed {
 [[nodiscard]] std::unique_ptr<Policy> ordered_policy(std::vector<std::size_t> order, double least_gain,
                                                      std::size_t most);
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

@@ -4,7 +4,7 @@
 
 #include "plan/schedule/policy.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 
 /// Jobs that wait, by priority and then as they came.
 class WaitingLine {
@@ -98,4 +98,4 @@ class FitPolicy : public Policy {
   return share_taken(view, place) + view.instance.kinds[view.instance.jobs[job].kind].share <= 1 + 1e-9;
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule

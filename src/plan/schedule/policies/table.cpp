@@ -3,7 +3,7 @@
 
 #include "plan/schedule/policies/policies.hpp"
 
-namespace plimsoll::plan {
+namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr std::array kPolicyRows = {
@@ -32,4 +32,4 @@ const PolicyRow* policy_named(std::string_view name) {
   return found == kPolicyRows.end() ? nullptr : &*found;
 }
 
-}  // namespace plimsoll::plan
+}  // namespace plimsoll::plan::schedule
