@@ -301,6 +301,11 @@ Result<share::Workload> place_workload(const WorkloadRequest& request, const Est
                        "sharing is told of GPUs whose multiprocessors are known"});
   workload->arrivals = request.arrivals;
   workload->memory = memory->minimum_device();
+  const double spread = memory->peak_allocated > Bytes() ? memory->high / memory->peak_allocated : 1;
+  Bytes reserved = Bytes::rounded(static_cast<double>(memory->peak_reserved.count()) * spread);
+  if (request.alone && request.alone->reserved_bytes)
+    reserved = std::max(reserved, Bytes::rounded(*request.alone->reserved_bytes));
+  workload->memory_high = reserved + memory->context.value_or(Bytes());
   return *std::move(workload);
 }
 

@@ -17,8 +17,15 @@ constexpr double kTurnsError = 0.055, kTogetherError = 0.105, kCapError = 0.075,
 constexpr double kAssumedError = 0.15;  // of figures that were measured on another device
 // Clocks fall less than the power that is asked for goes beyond the limit.
 constexpr double kPowerExponent = 0.5;
-// Of the requests that come: a service that answers fewer falls behind.
-constexpr double kAnswered = 0.95;
+// Of the requests that come: a service that answers fewer falls behind. Of few that are simulated more or
+// fewer come by chance.
+bool falls_behind(const Workload& service, const Played& played) {
+  constexpr double kAnswered = 0.95, kDeviations = 2;
+  const auto count =
+      static_cast<double>(std::clamp<std::size_t>(played.latencies.size(), 1, kSimulatedRequests));
+  const double chance = kDeviations / std::sqrt(count) - kDeviations / std::sqrt(double{kSimulatedRequests});
+  return played.steps_per_second < (kAnswered - chance) * service.arrivals;
+}
 // The hardware gives SMs out in pairs.
 constexpr double kSmStep = 2;
 
@@ -88,9 +95,9 @@ double quantile(std::vector<double> values, double share) {
 
 /// Beside the same requests with the GPU to itself.
 Latency latency_of(const Workload& service, const std::vector<double>& latencies,
-                   const SharingFigures& figures) {
+                   const SharingFigures& figures, std::size_t requests) {
   const Player alone = player_of(service, service.kernels);
-  const std::vector<double> own = play_in_turns(std::span(&alone, 1), figures).front().latencies;
+  const std::vector<double> own = play_in_turns(std::span(&alone, 1), figures, requests).front().latencies;
   constexpr double kMedian = 0.5, kSlow = 0.99;
   return {Seconds(quantile(latencies, kMedian)), Seconds(quantile(latencies, kSlow)),
           Seconds(quantile(own, kMedian)), Seconds(quantile(own, kSlow))};
@@ -98,7 +105,7 @@ Latency latency_of(const Workload& service, const std::vector<double>& latencies
 
 /// What the simulation says of a group, as speeds and causes.
 Status fold(const Table& table, std::span<const Workload* const> workloads, const std::vector<Played>& played,
-            bool turns, const SharingFigures& figures, Beside& out) {
+            bool turns, const SharingFigures& figures, std::size_t requests, Beside& out) {
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     if (!(played[i].steps_per_second > 0))
       return std::unexpected(Error{"its steps are too long beside the others' to be simulated",
@@ -107,8 +114,8 @@ Status fold(const Table& table, std::span<const Workload* const> workloads, cons
     const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
     member.speed = played[i].steps_per_second * alone;
     if (workloads[i]->arrivals > 0) {  // it does what it is asked; how long that takes is its loss
-      member.latency = latency_of(*workloads[i], played[i].latencies, figures);
-      member.latency->saturated = played[i].steps_per_second < kAnswered * workloads[i]->arrivals;
+      member.latency = latency_of(*workloads[i], played[i].latencies, figures, requests);
+      member.latency->saturated = falls_behind(*workloads[i], played[i]);
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
     member.steps_per_second = played[i].steps_per_second;
@@ -223,7 +230,7 @@ Status check_services(std::span<const Workload* const> workloads, const Sharing&
 
 /// Each in a slice of its own; a service's requests, too.
 Status run_in_slices(std::span<const Workload* const> workloads, const hardware::Device& device,
-                     const SharingFigures& figures, Beside& out) {
+                     const SharingFigures& figures, std::size_t requests, Beside& out) {
   const auto slices = slices_of(out.sharing.profiles, device);
   PLIMSOLL_TRY(slices);
   for (std::size_t i = 0; i < workloads.size(); ++i) {
@@ -234,10 +241,10 @@ Status run_in_slices(std::span<const Workload* const> workloads, const hardware:
     if (workload.arrivals > 0) {
       const std::vector<Kernel> kernels = confined(workload.kernels, slice.sms, slice.bandwidth, figures);
       const Player player = player_of(workload, kernels);
-      const Played played = play_in_turns(std::span(&player, 1), figures).front();
+      const Played played = play_in_turns(std::span(&player, 1), figures, requests).front();
       member.steps_per_second = played.steps_per_second;
-      member.latency = latency_of(workload, played.latencies, figures);
-      member.latency->saturated = played.steps_per_second < kAnswered * workload.arrivals;
+      member.latency = latency_of(workload, played.latencies, figures, requests);
+      member.latency->saturated = falls_behind(workload, played);
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
     out.members.push_back(member);
@@ -267,7 +274,7 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
   PLIMSOLL_TRY(check_services(workloads, sharing));
   Beside out{.sharing = sharing, .provenance = figures.provenance};
   if (sharing.way == Way::mig) {
-    PLIMSOLL_TRY(run_in_slices(workloads, device, figures, out));
+    PLIMSOLL_TRY(run_in_slices(workloads, device, figures, conditions.requests, out));
   } else {
     const double hosts = sharing.way == Way::exclusive ? 1 : host_factor(workloads, conditions);
     const auto table = lay(workloads, device, sharing, figures, hosts);
@@ -276,10 +283,12 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
     if (sharing.way == Way::exclusive || (workloads.size() == 1 && !serves)) {
       run_alone(workloads, *table, out);
     } else if (sharing.way == Way::naive) {
-      PLIMSOLL_TRY(fold(*table, workloads, play_in_turns(table->players, figures), true, figures, out));
+      PLIMSOLL_TRY(fold(*table, workloads, play_in_turns(table->players, figures, conditions.requests), true,
+                        figures, conditions.requests, out));
     } else {
-      PLIMSOLL_TRY(fold(*table, workloads, play_together(table->players, figures, conditions.enough), false,
-                        figures, out));
+      PLIMSOLL_TRY(fold(*table, workloads,
+                        play_together(table->players, figures, conditions.enough, conditions.requests), false,
+                        figures, conditions.requests, out));
     }
     if (sharing.way == Way::exclusive)
       for (Member& member : out.members) {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "share/sharing.hpp"
+#include "share/simulation.hpp"
 #include "share/workload.hpp"
 
 namespace plimsoll::share {
@@ -49,8 +50,9 @@ struct Beside {
 };
 
 struct Conditions {
-  std::optional<int> cores = {};  ///< of the host, where there may be too few
-  double enough = 0.015;          ///< standard error of a speed, of what is simulated
+  std::optional<int> cores = {};              ///< of the host, where there may be too few
+  double enough = 0.015;                      ///< standard error of a speed, of what is simulated
+  std::size_t requests = kSimulatedRequests;  ///< of each service, that are simulated
 };
 
 /// Pure. Fails where a cap leaves no SM, or profiles cannot be placed together.

@@ -27,7 +27,7 @@ struct Played {
   std::vector<double> latencies = {};  ///< s, of requests: from their arrival until they are answered
 };
 
-/// Of the requests of each service, for a 99th percentile.
+/// Requests of each service, for a 99th percentile.
 inline constexpr std::size_t kSimulatedRequests = 2000;
 
 /// Numbers that look drawn, the same each time.
@@ -51,10 +51,12 @@ class Draws {
 /// hardware hands out the blocks of kernels in the order in which they came; who comes later gets what is
 /// left, and waits where nothing is (docs/beside.md).
 [[nodiscard]] std::vector<Played> play_together(std::span<const Player> players,
-                                                const SharingFigures& figures, double enough);
+                                                const SharingFigures& figures, double enough,
+                                                std::size_t requests = kSimulatedRequests);
 
 /// One player has the whole GPU at a time, for a slice or until it has nothing to run.
 [[nodiscard]] std::vector<Played> play_in_turns(std::span<const Player> players,
-                                                const SharingFigures& figures);
+                                                const SharingFigures& figures,
+                                                std::size_t requests = kSimulatedRequests);
 
 }  // namespace plimsoll::share

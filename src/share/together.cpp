@@ -17,8 +17,9 @@ constexpr std::size_t kMostEvents = 8'000'000;  // a second or so
 
 class Together {
  public:
-  Together(std::span<const Player> players, const SharingFigures& figures, double enough)
-      : players_(players), figures_(figures), enough_(enough) {
+  Together(std::span<const Player> players, const SharingFigures& figures, double enough,
+           std::size_t requests)
+      : players_(players), figures_(figures), enough_(enough), requests_(requests) {
     for (std::size_t i = 0; i < players.size(); ++i) states_.push_back(State{Progress(players[i], i)});
     for (std::size_t i = 0; i < players.size(); ++i)
       events_.push({std::max(static_cast<double>(i) * kStagger, states_[i].progress.first()),
@@ -36,7 +37,7 @@ class Together {
     double length = longest_step;
     for (const Player& player : players_)
       if (player.arrivals > 0)
-        length = std::max(length, static_cast<double>(kSimulatedRequests) / player.arrivals / kRequestParts);
+        length = std::max(length, static_cast<double>(requests_) / player.arrivals / kRequestParts);
     for (int part = 1; part <= kMostParts && events_seen_ < kMostEvents; ++part) {
       const double from = now_;
       run_until(begin + part * length, kMostEvents);
@@ -44,8 +45,7 @@ class Together {
       const std::vector<double> now = steps();
       for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
       last = now;
-      if (part >= kFewestParts && fewest_requests() >= kSimulatedRequests && spreads.largest() < enough_)
-        break;
+      if (part >= kFewestParts && fewest_requests() >= requests_ && spreads.largest() < enough_) break;
     }
     std::vector<Played> out;
     const double all = std::max(now_ - begin, 1e-12);
@@ -111,7 +111,7 @@ class Together {
   }
   /// That any service has answered.
   [[nodiscard]] std::size_t fewest_requests() const {
-    std::size_t fewest = kSimulatedRequests;
+    std::size_t fewest = requests_;
     for (std::size_t i = 0; i < players_.size(); ++i)
       if (players_[i].arrivals > 0) fewest = std::min(fewest, states_[i].progress.latencies().size());
     return fewest;
@@ -209,6 +209,7 @@ class Together {
   std::span<const Player> players_;
   const SharingFigures& figures_;
   double enough_;
+  std::size_t requests_;
   std::vector<State> states_;
   std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
   std::priority_queue<Event> events_;
@@ -220,10 +221,10 @@ class Together {
 }  // namespace
 
 std::vector<Played> play_together(std::span<const Player> players, const SharingFigures& figures,
-                                  double enough) {
+                                  double enough, std::size_t requests) {
   double longest = 0;
   for (const Player& player : players) longest = std::max(longest, player.step);
-  return Together(players, figures, enough).play(longest);
+  return Together(players, figures, enough, requests).play(longest);
 }
 
 }  // namespace plimsoll::share

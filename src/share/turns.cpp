@@ -104,14 +104,14 @@ class Turns {
 
 }  // namespace
 
-std::vector<Played> play_in_turns(std::span<const Player> players, const SharingFigures& figures) {
+std::vector<Played> play_in_turns(std::span<const Player> players, const SharingFigures& figures,
+                                  std::size_t requests) {
   double longest = 0;
   for (const Player& player : players) longest = std::max(longest, player.step);
   const double steps = kTurnSteps * static_cast<double>(players.size());
   double length = std::max(kLeastWindow, steps * longest);
   for (const Player& player : players)
-    if (player.arrivals > 0)
-      length = std::max(length, static_cast<double>(kSimulatedRequests) / player.arrivals);
+    if (player.arrivals > 0) length = std::max(length, static_cast<double>(requests) / player.arrivals);
   const Window window{longest, longest + length};
   return Turns(players, figures).play(window);
 }

@@ -46,6 +46,7 @@ struct Workload {
   double log_error = 0;    ///< standard deviation of log(true / step) and of what follows from its kernels
   std::optional<Watts> watts = {};            ///< alone
   Bytes memory = {};                          ///< on the device, with which it runs
+  Bytes memory_high = {};                     ///< that it takes at most where there is plenty, 95 %
   bool measured = false;                      ///< corrected by what was measured of it alone
   [[nodiscard]] bool waits_for_host() const;  ///< for a tenth of its time or more
 };

@@ -1,5 +1,6 @@
 """Jobs that run beside each other: what was predicted stands beside what happened, and refines the figures."""
 import json
+import shlex
 
 import pytest
 from test_devices import gpus  # noqa: F401  (a fixture)
@@ -19,13 +20,14 @@ for step in range(1, steps + 1):
 """
 
 
-def jobs_file(machine, groups, estimate="resnet18 --mode train --batch 8 --device h200", **settings):
+def jobs_file(machine, groups, sharing="naive", estimate="resnet18 --mode train --batch 8 --device h200", **settings):
     command = machine.script(LOCKSTEP)
-    text = ""
+    text = "experiment = 'e'\ndevices = ['0']\n"
     for group in range(groups):
+        text += f"[[workload]]\nname = 'w{group}'\nmode = '{sharing}'\n"
         for me, other in (("a", "b"), ("b", "a")):
-            words = [*command, f"{me}{group}", f"{other}{group}"]
-            text += f"[[job]]\nexperiment = 'e'\nworkload = 'w{group}'\nname = '{me}'\ncommand = {json.dumps(words)}\ndevice = '0'\n"
+            words = shlex.join([*command, f"{me}{group}", f"{other}{group}"])
+            text += f"[[workload.job]]\nname = '{me}'\ncommand = {json.dumps(words)}\n"
             if estimate:
                 text += f"estimate = '{estimate}'\n"
             for key, value in settings.items():
@@ -81,7 +83,7 @@ def test_recorded_groups_refine_the_figures(gpus):
     (gpus.folder / "jobs.toml").unlink()
     for left in gpus.folder.glob("[ab][0-9]"):
         left.unlink()
-    done = gpus.run(jobs_file(gpus, 2, sharing="mps"))
+    done = gpus.run("--rerun", "all", jobs_file(gpus, 2, sharing="mps"))
     assert done.code == 0, done.err
     got = gpus.plimsoll("probe", "--sharing", "--from-runs", "-o", file, "--json")
     assert got.code in (0, 1), got.err  # whether they are better is chance: the jobs here only sleep

@@ -28,6 +28,11 @@ bool may_join(const Instance& instance, const Place& place, const PlaceState& st
   });
 }
 
+double rank_of(const Instance& instance, std::size_t job) {
+  constexpr double kBeforeAll = 1e9;
+  return instance.kinds[instance.jobs[job].kind].serves ? kBeforeAll : instance.jobs[job].priority;
+}
+
 std::vector<std::uint32_t> with_kind(std::span<const std::uint32_t> kinds, std::uint32_t more) {
   std::vector<std::uint32_t> out;
   out.reserve(kinds.size() + 1);

@@ -47,6 +47,8 @@ struct PlaceState {
 /// they would do to each other is not looked at.
 [[nodiscard]] bool may_join(const Instance& instance, const Place& place, const PlaceState& state,
                             std::size_t job);
+/// By which jobs come first: its priority; services before all others.
+[[nodiscard]] double rank_of(const Instance& instance, std::size_t job);
 /// The kinds on a place with one more, in ascending order.
 [[nodiscard]] std::vector<std::uint32_t> with_kind(std::span<const std::uint32_t> kinds, std::uint32_t more);
 /// What a job more adds to the combined speed of a place; nothing where that is not allowed.

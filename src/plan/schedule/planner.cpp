@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kMostOrdered = 64;        // jobs whose order is searched for
 constexpr std::size_t kMostMixed = 2;           // GPUs that may be set up differently
-constexpr std::size_t kTopLayouts = 3;          // that are searched on
-constexpr std::size_t kMostTogether = 8;        // on one place
+constexpr std::size_t kTopLayouts = 2;          // that are searched on
+constexpr std::size_t kMostTogether = 5;        // on one place
 constexpr std::uint64_t kExactLooks = 300'000;  // a second or so
 constexpr double kMissed = 1e6;                 // s that a job that is late or never starts counts for
 
-constexpr std::array kGreeds = {Greed{0.02, 8, 0.3},  Greed{0.02, 8, 1.5}, Greed{0.1, 4, 0.3},
+constexpr std::array kGreeds = {Greed{0.02, 5, 0.3},  Greed{0.02, 5, 1.5}, Greed{0.1, 4, 0.3},
                                 Greed{0.1, 3, 1.5},   Greed{0.1, 2, 0.5},  Greed{0.3, 4, 0.5},
-                                Greed{0.05, 8, -0.5}, Greed{0.3, 2, -0.5}};
+                                Greed{0.05, 5, -0.5}, Greed{0.3, 2, -0.5}};
 
 /// Whole numbers that look drawn, the same each time.
 class Dice {
@@ -179,6 +179,12 @@ class Attempts {
   bool has_best_ = false;
 };
 
+Aim relative(const Aim& aim, const Outcome& reference) {
+  const auto over = [](double weight, double value) { return value > 0 ? weight / value : weight; };
+  return {over(aim.makespan, reference.makespan), over(aim.completion, reference.mean_completion),
+          over(aim.energy, reference.joules), over(aim.money, reference.money)};
+}
+
 }  // namespace
 
 double cost_of(const Outcome& outcome, const Aim& aim) {
@@ -188,14 +194,18 @@ double cost_of(const Outcome& outcome, const Aim& aim) {
 }
 
 Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fleet& fleet, Rates& rates,
-                       const Aim& aim, std::size_t looks) {
+                       const Aim& wanted, std::size_t looks, bool shares_bind) {
   PLIMSOLL_TRY(check_jobs(kinds, jobs, fleet));
   Plan out{.instance = {.kinds = std::move(kinds),
                         .jobs = std::move(jobs),
                         .setups = fleet.setups,
                         .places = {},
                         .idle_watts = fleet.idle_watts}};
+  out.instance.shares_bind = shares_bind;
   std::vector<Arrangement> all = arrangements_of(fleet);
+  out.instance.places = places_of(fleet, all.front().layouts);
+  const auto in_order = exclusive_policy(out.instance);
+  const Aim aim = relative(wanted, simulate(out.instance, rates, {rates}, *in_order));
   for (std::size_t i = 0; i < all.size(); ++i) {
     out.instance.places = places_of(fleet, all[i].layouts);
     Attempts attempts(out.instance, rates, aim);
@@ -221,7 +231,7 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
   const std::vector<double> combined =
       most_combined(out.instance, rates, out.instance.kinds.size() > 32 ? 2 : 4);
   out.bound = lower_bound(out.instance, combined);
-  if (aim.makespan > 0 && aim.completion + aim.energy + aim.money == 0 && looks > 0) {
+  if (aim.is_makespan() && looks > 0) {
     const Exact exact = exact_makespan(out.instance, rates, combined, out.outcome.makespan, kExactLooks);
     if (!exact.jobs.empty()) {
       std::vector<Start> starts;

@@ -9,9 +9,10 @@
 
 namespace plimsoll::plan::schedule {
 
-/// What a plan is for.
+/// What a plan is for: weights, of each against the same exclusively in the order of arrival.
 struct Aim {
-  double makespan = 1, completion = 0, energy = 0, money = 0;  ///< weights
+  double makespan = 1, completion = 0, energy = 0, money = 0;
+  [[nodiscard]] bool is_makespan() const { return completion + energy + money == 0; }
 };
 
 /// A way to set up a GPU: whole, or in slices.
@@ -52,7 +53,8 @@ struct Plan {
 /// The best that was found. `looks`: how much is searched, beyond what is greedy. Fails where a job fits
 /// nowhere, or jobs wait for each other in a circle.
 [[nodiscard]] Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fleet& fleet,
-                                     Rates& rates, const Aim& aim, std::size_t looks = 2000);
+                                     Rates& rates, const Aim& aim, std::size_t looks = 2000,
+                                     bool shares_bind = false);
 
 /// What is worth less is better.
 [[nodiscard]] double cost_of(const Outcome& outcome, const Aim& aim);

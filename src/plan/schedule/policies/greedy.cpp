@@ -21,7 +21,7 @@ class Greedy final : public Policy {
   void arrive(const View& view, std::size_t job) override {
     const Job& of = view.instance.jobs[job];
     const double length = greed_.long_first >= 0 ? -of.seconds : of.seconds;
-    (of.gpus > 1 ? several_ : by_kind_[of.kind]).insert({-of.priority, length, job});
+    (of.gpus > 1 ? several_ : by_kind_[of.kind]).insert({-rank_of(view.instance, job), length, job});
     if (of.gpus > 1) return;
     if (by_kind_[of.kind].size() == 1) waiting_kinds_.insert(of.kind);
     if (!is_fresh_[of.kind]) {
@@ -30,7 +30,7 @@ class Greedy final : public Policy {
     }
   }
   void failed(const View& view, std::size_t job) override {
-    several_.insert({-view.instance.jobs[job].priority, 0, job});
+    several_.insert({-rank_of(view.instance, job), 0, job});
   }
 
   std::optional<Start> next(const View& view) override {
@@ -98,7 +98,8 @@ class Greedy final : public Policy {
       }
       const Job& job = view.instance.jobs[best->job];
       Line& line = by_kind_[job.kind];
-      line.erase({-job.priority, greed_.long_first >= 0 ? -job.seconds : job.seconds, best->job});
+      line.erase({-rank_of(view.instance, best->job), greed_.long_first >= 0 ? -job.seconds : job.seconds,
+                  best->job});
       if (line.empty()) waiting_kinds_.erase(job.kind);
       idle_.erase(place);
       return Start{best->job, {place}};

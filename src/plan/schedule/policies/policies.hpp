@@ -14,7 +14,7 @@ namespace plimsoll::plan::schedule {
 /// What Plimsoll does: the job that adds most to what a place does together.
 struct Greed {
   double least_gain = 0.05;  ///< of one job alone, that another must add
-  std::size_t most = 8;      ///< on one place
+  std::size_t most = 4;      ///< on one place
   double long_first = 0.3;   ///< gain that the longest job is preferred by; below 0: the shortest
 };
 [[nodiscard]] std::unique_ptr<Policy> greedy_policy(const Instance& instance, const Greed& greed);

@@ -10,9 +10,9 @@ namespace plimsoll::plan::schedule {
 class WaitingLine {
  public:
   void add(const Instance& instance, std::size_t job) {
-    const double priority = instance.jobs[job].priority;
-    const auto at = std::ranges::find_if(
-        jobs_, [&](std::size_t other) { return instance.jobs[other].priority < priority; });
+    const double rank = rank_of(instance, job);
+    const auto at =
+        std::ranges::find_if(jobs_, [&](std::size_t other) { return rank_of(instance, other) < rank; });
     jobs_.insert(at, job);
   }
   void remove(std::size_t job) { std::erase(jobs_, job); }

@@ -1,0 +1,299 @@
+#include "plan_schedule.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "alone_run.hpp"
+#include "base/files.hpp"
+#include "base/printable.hpp"
+#include "hardware/prices.hpp"
+#include "json_output.hpp"
+#include "plan/schedule/policies/policies.hpp"
+#include "plan_truth.hpp"
+#include "quantity.hpp"
+#include "report/policy_report.hpp"
+#include "setting_options.hpp"
+#include "sharing_figures_file.hpp"
+
+namespace plimsoll {
+namespace {
+
+namespace schedule = plan::schedule;
+
+constexpr std::size_t kMostJobsFile = std::size_t{256} << 20;
+constexpr std::size_t kMostPlannedGpus = 100'000;
+
+/// "h200:4": a device and how many of it.
+struct WantedDevices {
+  std::string device;
+  std::size_t count = 1;
+};
+Result<WantedDevices> read_devices(const std::string& text) {
+  WantedDevices out;
+  const std::size_t colon = text.find_last_of(':');
+  out.device = text.substr(0, colon);
+  if (out.device.empty()) out.device = "this";
+  if (colon == std::string::npos) return out;
+  const std::string_view count = std::string_view(text).substr(colon + 1);
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), out.count);
+  if (error != std::errc() || end != count.data() + count.size() || out.count < 1 || out.count > kMostPlannedGpus)
+    return std::unexpected(Error{fmt::format("'{}' is no number of devices", printable(count, 40)),
+                                 "--devices", "for example h200:4"});
+  return out;
+}
+
+/// "makespan", or several with weights: "makespan=2 energy=1".
+Result<schedule::Aim> read_aim(const std::vector<std::string>& words) {
+  if (words.empty()) return schedule::Aim{};
+  schedule::Aim out{.makespan = 0};
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    double weight = 1;
+    if (equals != std::string::npos) {
+      const auto amount = parse_amount(word.substr(equals + 1), "--for");
+      PLIMSOLL_TRY(amount);
+      weight = *amount;
+    }
+    if (name == "makespan")
+      out.makespan = weight;
+    else if (name == "completion" || name == "latency")
+      out.completion = weight;
+    else if (name == "energy")
+      out.energy = weight;
+    else if (name == "money")
+      out.money = weight;
+    else
+      return std::unexpected(Error{fmt::format("'{}' is nothing that a plan can be for", printable(name, 40)),
+                                   "--for",
+                                   "makespan, completion, energy, money or latency, each with =WEIGHT"});
+  }
+  return out;
+}
+
+Result<std::vector<PlanJobRequest>> requests_in(const std::string& file, const std::string& where) {
+  const auto text = read_file(file, kMostJobsFile);
+  PLIMSOLL_TRY(text);
+  auto out = read_plan_jobs(*text, file);
+  PLIMSOLL_TRY(out);
+  std::unique_ptr<store::Store> store;
+  for (PlanJobRequest& request : *out) {
+    if (!request.workload || request.workload->alone_run.empty()) continue;
+    if (!store) {
+      auto opened = store::open(where, {.create = false});
+      PLIMSOLL_TRY(opened);
+      store = *std::move(opened);
+    }
+    const auto alone = alone_of_run(*store, request.workload->alone_run);
+    PLIMSOLL_TRY(alone);
+    request.workload->alone = *alone;
+  }
+  return out;
+}
+
+/// Of an hour of one, as said or as the price lists have it; 0: nobody knows.
+Result<double> price_of(const PlanOptions& options, const hardware::Device& device) {
+  if (!options.price.empty()) {
+    const auto price = parse_price(options.price, "--price");
+    PLIMSOLL_TRY(price);
+    return price->value();
+  }
+  const auto& offers = hardware::built_in_prices();
+  PLIMSOLL_TRY(offers);
+  double best = 0;
+  for (const hardware::Offer& offer : *offers) {
+    const auto hourly = hardware::hourly(offer);
+    if (offer.device != device.id || offer.terms != hardware::Terms::on_demand || !hourly) continue;
+    const double each = hourly->value() / static_cast<double>(offer.devices);
+    if (best == 0 || each < best) best = each;
+  }
+  return best;
+}
+
+/// All that a plan or a simulation needs; its parts refer to each other, so it stays where it is.
+struct Ground {
+  WantedDevices wanted;
+  std::vector<EstimateTarget> targets = {};
+  share::SharingFigures figures = {};
+  std::vector<PlanJobRequest> requests = {};
+  PlanQuestion question = {};
+  schedule::Fleet fleet = {};
+  std::optional<schedule::Rates> rates = {};
+};
+
+Result<std::unique_ptr<Ground>> ground_of(const PlanOptions& options, const std::string& file) {
+  auto out = std::make_unique<Ground>();
+  const auto wanted = read_devices(options.devices);
+  PLIMSOLL_TRY(wanted);
+  out->wanted = *wanted;
+  auto requests = requests_in(file, options.store);
+  PLIMSOLL_TRY(requests);
+  out->requests = *std::move(requests);
+  auto targets = estimate_targets({out->wanted.device}, options.calibration);
+  PLIMSOLL_TRY(targets);
+  out->targets = *std::move(targets);
+  const hardware::Device& device = out->targets.front().device();
+  const auto figures = sharing_figures_of(device, options.figures);
+  PLIMSOLL_TRY(figures);
+  out->figures = *figures;
+  auto question = plan_question(out->requests, out->targets.front());
+  PLIMSOLL_TRY(question);
+  out->question = *std::move(question);
+  const auto price = price_of(options, device);
+  PLIMSOLL_TRY(price);
+  out->fleet = fleet_of(device, out->wanted.count, *price);
+  out->rates.emplace(predicted_rates(out->question, out->fleet.setups, device, out->figures));
+  return out;
+}
+
+/// Whole GPUs, all shared in one way.
+schedule::Instance shared_by(const Ground& ground, share::Way way) {
+  schedule::Instance out{.kinds = ground.question.kinds,
+                         .jobs = ground.question.jobs,
+                         .setups = ground.fleet.setups,
+                         .places = {},
+                         .idle_watts = ground.fleet.idle_watts,
+                         .shares_bind = ground.question.shares_bind};
+  const auto setup = std::ranges::find(out.setups, schedule::Setup{.way = way});
+  const auto index = static_cast<std::size_t>(setup == out.setups.end() ? 0 : setup - out.setups.begin());
+  const Bytes memory = ground.fleet.layouts.front().parts.front().memory;
+  for (std::size_t gpu = 0; gpu < ground.fleet.gpus; ++gpu)
+    out.places.push_back({.name = fmt::format("{}", gpu),
+                          .device = gpu,
+                          .setup = index,
+                          .memory = memory,
+                          .price = ground.fleet.price});
+  return out;
+}
+
+Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& style) {
+  auto ground = ground_of(options, options.simulate);
+  PLIMSOLL_TRY(ground);
+  Ground& on = **ground;
+  std::vector<const schedule::PolicyRow*> rows;
+  for (const schedule::PolicyRow& row : schedule::policy_rows())
+    if (options.policies.empty() || std::ranges::find(options.policies, row.name) != options.policies.end())
+      rows.push_back(&row);
+  for (const std::string& name : options.policies)
+    if (schedule::policy_named(name) == nullptr) {
+      std::string all;
+      for (const schedule::PolicyRow& row : schedule::policy_rows())
+        all += fmt::format("{}{}", all.empty() ? "" : ", ", row.name);
+      return std::unexpected(Error{fmt::format("there is no policy '{}'", printable(name, 40)), "--policy",
+                                   fmt::format("there are {}", all)});
+    }
+  auto truth = true_rates({options.truth, options.disturbed, static_cast<std::uint64_t>(options.seed)},
+                          on.question, on.fleet.setups, *on.rates);
+  PLIMSOLL_TRY(truth);
+  report::PolicyReport report{
+      .device = on.targets.front().device().name, .gpus = on.wanted.count, .jobs = on.question.jobs.size()};
+  for (const schedule::PolicyRow* row : rows) {
+    const schedule::Instance instance = shared_by(on, row->way);
+    const auto policy = row->make(instance);
+    report.rows.push_back(
+        {std::string(row->name), std::string(row->words),
+         schedule::simulate(instance, row->clairvoyant ? *truth : *on.rates, {*truth}, *policy)});
+  }
+  schedule::Instance instance = shared_by(on, share::Way::mps);
+  report.bound = schedule::lower_bound(instance, schedule::most_combined(instance, *truth, 2)).seconds();
+  if (options.json)
+    print_json(report::policy_json(report));
+  else
+    fmt::print("{}", report::policy_text(report, style));
+  return 0;
+}
+
+Result<int> run_planning(const PlanOptions& options, const report::TextStyle& /*style*/) {
+  const auto aim = read_aim(options.aims);
+  PLIMSOLL_TRY(aim);
+  auto ground = ground_of(options, options.jobs);
+  PLIMSOLL_TRY(ground);
+  Ground& on = **ground;
+  if (aim->money > 0 && on.fleet.price == 0)
+    return std::unexpected(
+        Error{"nobody knows what an hour of this device costs", "--for money", "say it: --price 3.50/h"});
+  const auto plan = schedule::make_plan(on.question.kinds, on.question.jobs, on.fleet, *on.rates, *aim,
+                                        static_cast<std::size_t>(options.looks), on.question.shares_bind);
+  if (!plan) {
+    fmt::print(stderr, "plimsoll: {}\n", plan.error().text());
+    return 1;
+  }
+  for (std::size_t i = 0; i < plan->outcome.jobs.size(); ++i)
+    fmt::print("{} {:.1f} {:.1f} {}\n", plan->instance.jobs[i].name, plan->outcome.jobs[i].start,
+               plan->outcome.jobs[i].end, fmt::join(plan->outcome.jobs[i].places, ","));
+  fmt::print("makespan {:.2f} bound {:.2f} optimal {} groups asked {}\n", plan->outcome.makespan,
+             plan->bound.seconds(), plan->optimal, on.rates->known());
+  for (const auto& other : plan->alternatives)
+    fmt::print("  {}: {:.2f}\n", other.name, other.outcome.makespan);
+  return 0;
+}
+
+}  // namespace
+
+void add_plan_options(CommandLine& command, PlanOptions& options) {
+  command
+      .add_option(
+          "jobs", options.jobs,
+          "Jobs, in JSON or as [[job]] tables in TOML: model with steps, a service's rate and limit_ms, or a "
+          "command with seconds, share and need")
+      ->option_text("JOBS");
+  command.add_option("--devices", options.devices, "What there is to run on: h200:4, this (default)")
+      ->option_text("DEVICE[:N]");
+  command
+      .add_option(
+          "--for", options.aims,
+          "makespan (default), completion, energy, money, latency; several with weights: makespan=2,energy=1")
+      ->delimiter(',')
+      ->option_text("AIM");
+  command.add_option("--simulate", options.simulate, "Let these jobs arrive, and compare policies")
+      ->option_text("JOBS");
+  command.add_option("--policy", options.policies, "With --simulate: which ones (default: all)")
+      ->delimiter(',')
+      ->option_text("NAME,…");
+  command
+      .add_option(
+          "--truth", options.truth,
+          "With --simulate: measured groups, a JSON object a line; what they do not have is predicted")
+      ->option_text("FILE");
+  command
+      .add_option("--disturb", options.disturbed,
+                  "With --simulate: what is predicted is off by up to this share")
+      ->in_range(0.0, 0.9)
+      ->option_text("SHARE");
+  command.add_option("--seed", options.seed, "With --disturb: other numbers (default: 0)")
+      ->in_range(0, 1'000'000'000)
+      ->option_text("N");
+  command
+      .add_option("--looks", options.looks, "How many orders are tried beyond what is greedy (default: 400)")
+      ->in_range(0, 10'000'000)
+      ->option_text("N");
+  command
+      .add_option("--price", options.price,
+                  "Of an hour of one device (default: the lowest of the price lists)")
+      ->option_text("PRICE");
+  command
+      .add_option("--calibration", options.calibration,
+                  "Take the calibration of this device file; `none`: use the datasheet alone")
+      ->option_text("FILE");
+  command
+      .add_option("--figures", options.figures,
+                  "What sharing costs on this GPU, as `plimsoll probe --sharing` writes it")
+      ->option_text("FILE");
+  command
+      .add_option("--store", options.store, "Where runs are kept, for alone=run:ID (default: PLIMSOLL_STORE)")
+      ->option_text("STORE");
+  command.add_flag("--json", options.json, "Print one JSON document");
+}
+
+Result<int> run_plan(const PlanOptions& options, const report::TextStyle& style) {
+  if (options.jobs.empty() == options.simulate.empty())
+    return std::unexpected(
+        Error{options.jobs.empty() ? "there is nothing to plan" : "a plan or a simulation, not both", "",
+              "plimsoll plan JOBS.toml --devices h200:4, or --simulate JOBS.json"});
+  return options.simulate.empty() ? run_planning(options, style) : run_simulation(options, style);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+#pragma once
+#include <memory>
+
+#include "command.hpp"
+
+namespace plimsoll {
+
+/// What stands behind `plimsoll plan` itself, beside its subcommands.
+struct PlanOptions {
+  std::string jobs;      ///< a file
+  std::string simulate;  ///< a file of jobs that arrive
+  std::string devices;   ///< "h200:4"
+  std::string calibration, figures, store;
+  std::vector<std::string> aims;
+  std::string price;
+  std::vector<std::string> policies;
+  std::string truth;
+  double disturbed = 0;
+  std::int64_t seed = 0, looks = 400;
+  std::string html, jobs_file, kubernetes, sbatch;
+  bool json = false;
+};
+void add_plan_options(CommandLine& command, PlanOptions& options);
+[[nodiscard]] Result<int> run_plan(const PlanOptions& options, const report::TextStyle& style);
+
+}  // namespace plimsoll
