@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
-#include "base/all_errors.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "quantity.hpp"
@@ -157,20 +157,19 @@ class JobReader {
 };
 
 /// Names become places in the list.
-void resolve(std::vector<PlanJobRequest>& jobs, std::vector<std::string>& wrong) {
+void resolve(std::vector<PlanJobRequest>& jobs, std::vector<Error>& wrong) {
   std::map<std::string, std::size_t> by_name;
   for (std::size_t i = 0; i < jobs.size(); ++i)
-    if (!by_name.emplace(jobs[i].job.name, i).second)
-      wrong.push_back(fmt::format("{} stands twice", printable(jobs[i].job.name, 60)));
+    if (!jobs[i].job.name.empty() && !by_name.emplace(jobs[i].job.name, i).second)
+      wrong.push_back({"stands twice", printable(jobs[i].job.name, 60)});
   for (PlanJobRequest& job : jobs) {
-    const auto find = [&](const std::vector<std::string>& names, const char* key,
-                          std::vector<std::size_t>& into) {
+    const auto find = [&](const std::vector<std::string>& names, const char* key, std::vector<std::size_t>& into) {
       for (const std::string& name : names)
         if (const auto found = by_name.find(name); found != by_name.end())
           into.push_back(found->second);
         else
-          wrong.push_back(fmt::format("{}: its {} names no job: {}", printable(job.job.name, 60), key,
-                                      printable(name, 60)));
+          wrong.push_back({fmt::format("its {} names no job: {}", key, printable(name, 60)),
+                           printable(job.job.name, 60)});
     };
     find(job.after_names, "after", job.job.after);
     find(job.apart_names, "apart", job.job.apart);
@@ -179,48 +178,42 @@ void resolve(std::vector<PlanJobRequest>& jobs, std::vector<std::string>& wrong)
 
 }  // namespace
 
-Result<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view source, const std::string& name) {
-  const auto refuse = [&](std::string what, std::string hint = {}) {
-    return std::unexpected(Error{std::move(what), name, std::move(hint)});
+AllErrors<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view source, const std::string& name) {
+  const auto refuse = [](std::string what, std::string hint = {}) {
+    return std::unexpected(std::vector{Error{std::move(what), "", std::move(hint)}});
   };
   std::string text(source);
   const bool toml = lower_case(name).ends_with(".toml");
   if (toml) {
     auto converted = running::toml_as_json(source);
-    if (!converted) return std::unexpected(std::move(converted).error().within(name));
+    if (!converted) return std::unexpected(std::vector{std::move(converted).error()});
     text = *std::move(converted);
   }
   Document document = Document::parse(text, nullptr, false);
   if (document.is_object() && document.contains("job")) document = Document(document["job"]);
   if (!document.is_array() || document.empty())
-    return refuse(
-        toml ? "has no [[job]]" : "is no list of jobs in JSON",
-        toml ? "for example [[job]] and below it name = \"a\", model = \"resnet50\", batch = 32, steps = 1000"
-             : R"(for example [{"name": "a", "model": "resnet50", "batch": 32, "steps": 1000}])");
+    return refuse(toml ? "has no [[job]]" : "is no list of jobs in JSON",
+                  toml ? R"(for example [[job]] and below it name = "a", model = "resnet50", batch = 32, steps = 1000)"
+                       : R"(for example [{"name": "a", "model": "resnet50", "batch": 32, "steps": 1000}])");
   if (document.size() > kMostJobs)
-    return refuse(fmt::format("has {} jobs; {} are the most", document.size(), kMostJobs));
+    return refuse(fmt::format("has {} jobs", document.size()), fmt::format("{} are the most", kMostJobs));
   std::vector<PlanJobRequest> out;
-  std::vector<std::string> wrong;
+  std::vector<Error> wrong;
   for (std::size_t i = 0; i < document.size(); ++i) {
+    const std::string number = fmt::format("job {}", i + 1);
     if (!document[i].is_object()) {
-      wrong.push_back(fmt::format("job {} is no object", i + 1));
+      wrong.push_back({"is no object", number});
       continue;
     }
     JobReader reader(document[i]);
     PlanJobRequest job = reader.read();
     if (!reader.wrong().empty())
-      wrong.push_back(fmt::format(
-          "{}: {}", job.job.name.empty() ? fmt::format("job {}", i + 1) : printable(job.job.name, 60),
-          reader.wrong()));
+      wrong.push_back({reader.wrong(), job.job.name.empty() ? number : printable(job.job.name, 60)});
     out.push_back(std::move(job));
   }
   resolve(out, wrong);
-  constexpr std::size_t kMostTold = 20;
-  if (wrong.empty()) return out;
-  const std::size_t more = wrong.size() > kMostTold ? wrong.size() - kMostTold : 0;
-  wrong.resize(wrong.size() - more);
-  return refuse(
-      fmt::format("{}{}", fmt::join(wrong, "\n  "), more > 0 ? fmt::format("\n  and {} more", more) : ""));
+  if (!wrong.empty()) return std::unexpected(std::move(wrong));
+  return out;
 }
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/all_errors.hpp"
 #include "plan/schedule/job.hpp"
 #include "workload_source.hpp"
 
@@ -26,7 +27,7 @@ struct PlanJobRequest {
 
 /// A list of jobs in JSON, or [[job]] tables where `name`, which says where it comes from, ends in .toml. All
 /// mistakes are told at once.
-[[nodiscard]] Result<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view text,
+[[nodiscard]] AllErrors<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view text,
                                                                  const std::string& name);
 
 }  // namespace plimsoll

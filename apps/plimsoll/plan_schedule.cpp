@@ -17,6 +17,7 @@
 #include "report/policy_report.hpp"
 #include "setting_options.hpp"
 #include "sharing_figures_file.hpp"
+#include "told_errors.hpp"
 
 namespace plimsoll {
 namespace {
@@ -78,7 +79,7 @@ Result<std::vector<PlanJobRequest>> requests_in(const std::string& file, const s
   const auto text = read_file(file, kMostJobsFile);
   PLIMSOLL_TRY(text);
   auto out = read_plan_jobs(*text, file);
-  PLIMSOLL_TRY(out);
+  if (!out) return std::unexpected(all_told(out.error(), file, "planned"));
   std::unique_ptr<store::Store> store;
   for (PlanJobRequest& request : *out) {
     if (!request.workload || request.workload->alone_run.empty()) continue;
@@ -91,7 +92,7 @@ Result<std::vector<PlanJobRequest>> requests_in(const std::string& file, const s
     PLIMSOLL_TRY(alone);
     request.workload->alone = *alone;
   }
-  return out;
+  return *std::move(out);
 }
 
 /// Of an hour of one, as said or as the price lists have it; 0: nobody knows.

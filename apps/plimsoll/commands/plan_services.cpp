@@ -15,6 +15,7 @@
 #include "plan_commands.hpp"
 #include "report/plan_layouts_report.hpp"
 #include "report/plan_services_report.hpp"
+#include "told_errors.hpp"
 
 namespace plimsoll {
 namespace {
@@ -27,23 +28,12 @@ struct ServicesOptions {
   bool json = false;
 };
 
-/// Prints all that is wrong and leaves main nothing to say but how much.
-Error all_told(const std::vector<Error>& errors, const std::string& where) {
-  for (const Error& error : errors) {
-    fmt::print(stderr, "plimsoll: {}: {}\n", printable(where), printable(error.text()));
-    if (!error.hint.empty()) fmt::print(stderr, "  {}\n", printable(error.hint));
-  }
-  return Error{fmt::format("{} {} cannot be used; nothing was planned", errors.size(),
-                           errors.size() == 1 ? "entry" : "entries"),
-               where};
-}
-
 template <class T>
 Result<T> read_rows(const std::string& path, AllErrors<T> (*parse)(std::string_view)) {
   const auto text = read_file(path, plan::kLargestServiceFile);
   PLIMSOLL_TRY(text);
   auto parsed = parse(*text);
-  if (!parsed) return std::unexpected(all_told(parsed.error(), path));
+  if (!parsed) return std::unexpected(all_told(parsed.error(), path, "planned"));
   return *std::move(parsed);
 }
 
