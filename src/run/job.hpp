@@ -25,7 +25,7 @@ inline constexpr Seconds kLongestTimeLimit{10 * 365 * 86400.0};
 struct JobSpec {
   std::vector<std::string> command;
   std::string experiment = "Default";
-  std::string workload = {};  ///< jobs of one experiment and workload start together
+  std::string workload = {};  ///< jobs of one experiment and workload run together
   std::string name = {};
   std::filesystem::path directory = {};  ///< to run in; empty: this process's
   Variables environment = {};            ///< added for it
@@ -36,6 +36,8 @@ struct JobSpec {
   std::optional<Bytes> mps_memory = {};       ///< per device
   std::optional<Bytes> need = {};             ///< GPU memory, as the user says
   std::vector<std::string> estimate = {};     ///< arguments of `plimsoll estimate` that tell the need
+  std::vector<std::string> after = {};  ///< jobs of its workload that must have ended, however, before it
+  std::optional<Seconds> start = {};    ///< after its workload began, at the earliest
   std::optional<Seconds> time_limit = {};
   std::optional<std::int64_t> epoch_limit = {};
   std::vector<std::pair<std::string, std::string>> params = {};

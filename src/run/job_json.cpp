@@ -16,7 +16,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 constexpr std::size_t kLargestText = std::size_t{16} << 20;
 constexpr int kMostLevels = 4;  // a pair's text that is no UTF-8
 
-constexpr std::array<std::string_view, 18> kKeys{"command",
+constexpr std::array<std::string_view, 20> kKeys{"command",
                                                  "experiment",
                                                  "workload",
                                                  "name",
@@ -28,6 +28,8 @@ constexpr std::array<std::string_view, 18> kKeys{"command",
                                                  "estimate",
                                                  "mps_percentage",
                                                  "mps_memory_bytes",
+                                                 "after",
+                                                 "start_seconds",
                                                  "time_limit_seconds",
                                                  "epoch_limit",
                                                  "params",
@@ -102,6 +104,14 @@ std::optional<double> read_real(const Fields& fields, std::string_view key, doub
   return value;
 }
 
+std::optional<Seconds> read_start(const Fields& fields) {
+  if (!fields.has("start_seconds")) return {};
+  const double seconds = fields.not_negative("start_seconds");
+  if (seconds > kLongestTimeLimit.value())
+    fields.complain("start_seconds", fmt::format("is more than {}", kLongestTimeLimit.value()));
+  return Seconds(seconds);
+}
+
 Sharing read_sharing(const Fields& fields) {
   if (!fields.has("sharing")) return Sharing::naive;
   const std::string word = fields.text("sharing");
@@ -142,6 +152,8 @@ Json job_json(const JobSpec& spec) {
   if (spec.mps_memory) out["mps_memory_bytes"] = spec.mps_memory->count();
   if (spec.need) out["need_bytes"] = spec.need->count();
   put_texts("estimate", spec.estimate);
+  put_texts("after", spec.after);
+  if (spec.start) out["start_seconds"] = spec.start->value();
   if (spec.time_limit) out["time_limit_seconds"] = spec.time_limit->value();
   if (spec.epoch_limit) out["epoch_limit"] = *spec.epoch_limit;
   put_pairs("params", spec.params);
@@ -180,6 +192,8 @@ Result<JobSpec> read_job_spec(const Json& object) {
   spec.mps_memory = read_bytes(fields, "mps_memory_bytes");
   spec.need = read_bytes(fields, "need_bytes");
   spec.estimate = read_words(fields, "estimate");
+  spec.after = read_words(fields, "after");
+  spec.start = read_start(fields);
   if (const auto seconds = read_real(fields, "time_limit_seconds", kLongestTimeLimit.value()))
     spec.time_limit = Seconds(*seconds);
   if (fields.has("epoch_limit")) spec.epoch_limit = fields.whole("epoch_limit", 1);

@@ -22,6 +22,8 @@ JobSpec full_job() {
           .mps_memory = Bytes(5),
           .need = 6 * kGiB,
           .estimate = {"resnet50", "--batch", "8"},
+          .after = {"first", "a b"},
+          .start = Seconds(0.25),
           .time_limit = Seconds(0.1),
           .epoch_limit = 7,
           .params = {{"lr", "0.1"}},
@@ -48,10 +50,10 @@ TEST(JobJson, WhatIsWrittenIsRead) {
 TEST(JobJson, EveryFieldIsWritten) {
   // A field that is added and forgotten here would be lost on its way to a supervisor.
   const job::Json full = job_json(full_job());
-  EXPECT_EQ(full.size(), 18U);
+  EXPECT_EQ(full.size(), 20U);
   JobSpec changed = full_job();
   changed.need = {};
-  EXPECT_EQ(job_json(changed).size(), 17U);
+  EXPECT_EQ(job_json(changed).size(), 19U);
   EXPECT_NE(changed, full_job());
 }
 
@@ -71,6 +73,11 @@ TEST(JobJson, WhatIsNotUnderstoodIsRefused) {
               HasSubstr("job.time_limit_seconds"));
   EXPECT_THAT(refusal(R"({"command": ["true"], "time_limit_seconds": "nan"})"),
               HasSubstr("job.time_limit_seconds"));
+  EXPECT_THAT(refusal(R"({"command": ["true"], "after": "a"})"), HasSubstr("job.after"));
+  EXPECT_THAT(refusal(R"({"command": ["true"], "start_seconds": -1})"), HasSubstr("job.start_seconds"));
+  EXPECT_THAT(refusal(R"({"command": ["true"], "start_seconds": "inf"})"), HasSubstr("job.start_seconds"));
+  EXPECT_THAT(refusal(R"({"command": ["true"], "start_seconds": 1e18})"), HasSubstr("job.start_seconds"));
+  EXPECT_EQ(refusal(R"({"command": ["true"], "start_seconds": 0})"), "taken");
   EXPECT_THAT(refusal(R"({"command": ["true"], "sharing": "mig"})"), HasSubstr("neither naive nor mps"));
   EXPECT_THAT(refusal(R"({"command": ["true"], "mps_percentage": 5})"), HasSubstr("an MPS limit is given"));
   EXPECT_THAT(refusal(R"({"command": ["true"], "sharing": "mps", "mps_percentage": 101})"),

@@ -72,14 +72,14 @@ std::string_view name(Sharing sharing) {
   return sharing == Sharing::mps ? "mps" : "naive";
 }
 
-Result<std::vector<std::string>> split_words(std::string_view text) {
+Result<std::vector<std::string>> split_words(std::string_view text, std::string_view separators) {
   std::vector<std::string> words;
   std::optional<std::string> word;
   char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\0') return fail("a command cannot hold a zero byte");
-    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+    if (quote == 0 && separators.contains(c)) {
       if (word) words.push_back(*std::exchange(word, std::nullopt));
       continue;
     }
@@ -104,6 +104,13 @@ Result<Seconds> parse_duration(std::string_view text) {
       seconds && *seconds > 0 && *seconds <= kLongestTimeLimit.value())
     return Seconds(*seconds);
   return fail("'{}' is not a duration: write 90s, 10m or 1.5h", printable(text.substr(0, 40)));
+}
+
+Result<Seconds> parse_start(std::string_view text) {
+  if (const auto seconds = in_units(text, kDurations); seconds && *seconds <= kLongestTimeLimit.value())
+    return Seconds(*seconds);
+  return fail("'{}' is not a time after the workload's begin: write 0, 90s, 10m or 1.5h",
+              printable(text.substr(0, 40)));
 }
 
 Result<Bytes> parse_size(std::string_view text) {

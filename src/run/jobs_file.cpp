@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <iterator>
 #include <map>
 
 #include "base/files.hpp"
@@ -10,6 +11,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "run/job_json.hpp"
+#include "run/turns.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -124,6 +126,9 @@ const ColumnRule kColumns[] = {
     {"Need", [](JobRow& row, const std::string& cell) { return set(row.spec.need, parse_size(cell)); }},
     {"Estimate",
      [](JobRow& row, const std::string& cell) { return set(row.spec.estimate, split_words(cell)); }},
+    {"After",
+     [](JobRow& row, const std::string& cell) { return set(row.spec.after, split_words(cell, " \t\n;")); }},
+    {"Start", [](JobRow& row, const std::string& cell) { return set(row.spec.start, parse_start(cell)); }},
     {"Time limit",
      [](JobRow& row, const std::string& cell) { return set(row.spec.time_limit, parse_duration(cell)); }},
     {"Epoch limit",
@@ -194,6 +199,7 @@ AllErrors<JobsFile> parse_csv_jobs(std::string_view text) {
     const std::string where = fmt::format("line {}", row.line);
     JobRow job;
     job.place = i;
+    job.line = row.line;
     if (row.cells.size() > columns.size())
       errors.push_back(
           {fmt::format("has {} cells, but there are {} columns", row.cells.size(), columns.size()), where});
@@ -206,6 +212,7 @@ AllErrors<JobsFile> parse_csv_jobs(std::string_view text) {
     file.jobs.push_back(std::move(job));
   }
   check_workloads(file.jobs, errors);
+  std::ranges::move(turn_mistakes(file.jobs), std::back_inserter(errors));
   if (!errors.empty()) return std::unexpected(std::move(errors));
   file.rows = *std::move(rows);
   return file;

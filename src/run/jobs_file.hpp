@@ -18,6 +18,7 @@ struct JobRow {
   std::string status = {};  ///< how it ended the last time; empty: never run
   std::string run = {};     ///< that run
   std::size_t place = 0;    ///< row of the file, from 1
+  std::size_t line = 0;     ///< of the file, where it begins
   std::string digest = {};  ///< of the spec as it was read: which job it is, wherever it stands
   friend bool operator==(const JobRow&, const JobRow&) = default;
 
@@ -57,9 +58,12 @@ void read_status_beside(JobsFile& file);
 
 /// The command's words, quotes and backslashes as in a shell and nothing else of it: no variables, no
 /// patterns.
-[[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text);
+[[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view text,
+                                                           std::string_view separators = " \t\n");
 /// "90", "90s", "10m", "1.5h"; plain numbers are seconds.
 [[nodiscard]] Result<Seconds> parse_duration(std::string_view text);
+/// The same, and 0.
+[[nodiscard]] Result<Seconds> parse_start(std::string_view text);
 /// "4GiB", "4G", "512M", "4 GB" (10^9), plain bytes.
 [[nodiscard]] Result<Bytes> parse_size(std::string_view text);
 [[nodiscard]] Result<Sharing> parse_sharing(std::string_view text);

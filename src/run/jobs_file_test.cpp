@@ -119,6 +119,47 @@ TEST(JobsFile, TomlSaysWhereItIsWrong) {
   EXPECT_FALSE(parse_toml_jobs(""));
 }
 
+TEST(JobsFile, JobsMayWaitForOthersAndForATime) {
+  const auto csv = parse_csv_jobs(
+      "Workload,Name,After,Start,Command\n"
+      "w,a,,0,true\n"
+      "w,b c,a,1.5m,true\n"
+      "w,d,a;'b c',,true\n");
+  ASSERT_TRUE(csv) << all(csv.error());
+  EXPECT_EQ(csv->jobs[0].spec.start, Seconds(0));
+  EXPECT_THAT(csv->jobs[1].spec.after, ElementsAre("a"));
+  EXPECT_EQ(csv->jobs[1].spec.start, Seconds(90));
+  EXPECT_THAT(csv->jobs[2].spec.after, ElementsAre("a", "b c"));
+  const auto toml = parse_toml_jobs(
+      "[[workload]]\n"
+      "[[workload.job]]\nname = \"a\"\ncommand = \"true\"\ncount = 2\n"
+      "[[workload.job]]\nname = \"b\"\ncommand = \"true\"\nafter = [\"a-1\", \"a-2\"]\nstart = 12\n"
+      "[[workload.job]]\nname = \"c\"\ncommand = \"true\"\nafter = \"b\"\nstart = \"2m\"\n");
+  ASSERT_TRUE(toml) << all(toml.error());
+  EXPECT_THAT(toml->jobs[2].spec.after, ElementsAre("a-1", "a-2"));
+  EXPECT_EQ(toml->jobs[2].spec.start, Seconds(12));
+  EXPECT_THAT(toml->jobs[3].spec.after, ElementsAre("b"));
+  EXPECT_EQ(toml->jobs[3].spec.start, Seconds(120));
+}
+
+TEST(JobsFile, ATimeThatIsNoneIsToldWithItsLine) {
+  const auto toml = parse_toml_jobs(
+      "[[workload]]\nstart = 1\n"
+      "[[workload.job]]\ncommand = \"true\"\nstart = -1\n"
+      "[[workload.job]]\ncommand = \"true\"\nstart = inf\n"
+      "[[workload.job]]\ncommand = \"true\"\nstart = nan\n"
+      "[[workload.job]]\ncommand = \"true\"\nstart = \"noon\"\n");
+  ASSERT_FALSE(toml);
+  const std::string said = all(toml.error());
+  EXPECT_THAT(said, HasSubstr("line 2: there is no setting 'start'"));
+  for (const char* part : {"line 5: start: '-1'", "line 8: start: 'inf'", "line 11: start: 'nan'",
+                           "line 14: start: 'noon' is not a time after the workload's begin"})
+    EXPECT_THAT(said, HasSubstr(part));
+  const auto csv = parse_csv_jobs("Command,Start\ntrue,-3\n");
+  ASSERT_FALSE(csv);
+  EXPECT_THAT(all(csv.error()), HasSubstr("line 2: Start: '-3'"));
+}
+
 TEST(JobWords, SplitsAsAShellWouldAndExpandsNothing) {
   EXPECT_THAT(*split_words(R"(a "b c" 'd"e' f\ g $HOME *)"),
               ElementsAre("a", "b c", "d\"e", "f g", "$HOME", "*"));

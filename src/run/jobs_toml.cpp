@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "run/jobs_file.hpp"
 #include "run/toml_library.hpp"
+#include "run/turns.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -169,14 +172,18 @@ void read_settings(const Reader& reader, JobSpec& job) {
   reader.pairs("tags", job.tags);
 }
 
-void read_job(const toml::table& table, JobSpec job, JobsFile& file, std::vector<Error>& errors) {
+/// `awaited`: names that the jobs so far wait for.
+void read_job(const toml::table& table, JobSpec job, JobsFile& file, std::vector<Error>& errors,
+              std::size_t& awaited) {
   const Reader reader(table, errors);
   reader.only({"command", "name", "count", "experiment", "devices", "directory", "time_limit", "epoch_limit",
                "mps_percentage", "mps_memory", "need", "estimate", "metric_patterns", "environment", "params",
-               "tags", "artifacts"});
+               "tags", "artifacts", "after", "start"});
   read_settings(reader, job);
   reader.words("command", job.command, true);
   reader.text("name", job.name);
+  reader.words("after", job.after, false);
+  reader.parsed("start", job.start, [](const std::string& text) { return parse_start(text); });
   std::vector<std::string> artifacts;
   reader.words("artifacts", artifacts, false);
   job.artifacts.assign(artifacts.begin(), artifacts.end());
@@ -186,10 +193,13 @@ void read_job(const toml::table& table, JobSpec job, JobsFile& file, std::vector
   const std::int64_t count = reader.count("count", kMostOfOne).value_or(1);
   if (file.jobs.size() + static_cast<std::size_t>(count) > kMostJobs)
     return reader.wrong("there are more than 10,000 jobs");
+  if (awaited > kMostAwaited) return;  // told of already
+  awaited += static_cast<std::size_t>(count) * job.after.size();
+  if (awaited > kMostAwaited) return reader.wrong(std::string(kTooManyAwaited));
   const std::string name = job.name;
   for (std::int64_t i = 1; i <= count; ++i) {
     if (count > 1) job.name = fmt::format("{}-{}", name.empty() ? "job" : name, i);
-    file.jobs.push_back({.spec = job, .place = file.jobs.size() + 1});
+    file.jobs.push_back({.spec = job, .place = file.jobs.size() + 1, .line = table.source().begin.line});
   }
 }
 
@@ -219,6 +229,7 @@ AllErrors<JobsFile> parse_toml_jobs(std::string_view text) {
                           {},
                           "Begin one with [[workload]] and its jobs with [[workload.job]]."}});
   std::size_t number = 0;
+  std::size_t awaited = 0;
   for (const toml::node& node : *workloads) {
     const toml::table& table = *node.as_table();
     const Reader workload(table, errors);
@@ -234,8 +245,9 @@ AllErrors<JobsFile> parse_toml_jobs(std::string_view text) {
       workload.wrong(fmt::format("workload '{}' has no [[workload.job]]", printable(job.workload)));
       continue;
     }
-    for (const toml::node& entry : *jobs) read_job(*entry.as_table(), job, file, errors);
+    for (const toml::node& entry : *jobs) read_job(*entry.as_table(), job, file, errors, awaited);
   }
+  if (awaited <= kMostAwaited) std::ranges::move(turn_mistakes(file.jobs), std::back_inserter(errors));
   if (!errors.empty()) return std::unexpected(std::move(errors));
   return file;
 }

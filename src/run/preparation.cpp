@@ -4,9 +4,12 @@
 #include <iterator>
 #include <utility>
 
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "run/inventory.hpp"
 #include "run/promises.hpp"
 #include "run/summary.hpp"
+#include "run/turns.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::running {
@@ -50,7 +53,9 @@ void Preparation::begin(const std::vector<std::size_t>& jobs, bool retry, std::s
   daemon_ = std::move(daemon);
   daemon_answers_ = false;
   proven_.clear();
+  ended_.resize(setting_.jobs.size(), false);
   const auto now = Clock::now();
+  std::vector<std::vector<std::size_t>> awaited = awaited_by(setting_.jobs);
   for (const std::size_t index : jobs) {
     const JobSpec& of = setting_.jobs[index];
     auto candidate = std::make_shared<Candidate>();
@@ -61,14 +66,18 @@ void Preparation::begin(const std::vector<std::size_t>& jobs, bool retry, std::s
     if (!of.devices.empty())
       launch.variables.emplace_back("CUDA_VISIBLE_DEVICES", device_list(launch.devices));
     launch.mode = daemon_ ? "mps" : jobs.size() > 1 ? "naive" : "alone";
-    candidate->git_by = now + setting_.services.git_patience;
-    ask_git(of);
+    if (!retry) {
+      candidate->awaited = std::move(awaited[index]);
+      candidate->starts = now + std::chrono::ceil<Clock::duration>(
+                                    std::chrono::duration<double>(of.start.value_or(Seconds()).value()));
+    }
     candidates_.push_back(std::move(candidate));
   }
 }
 
 void Preparation::refuse(const Asking& candidate, Outcome outcome, std::string reason) {
   drop_promise(setting_.directory, waiting_name(candidate->launch.job));
+  ended_[candidate->launch.job] = true;
   refused_.push_back({candidate->launch.job, outcome, std::move(reason)});
   std::erase(candidates_, candidate);
 }
@@ -94,6 +103,9 @@ void Preparation::proceed(Clock::time_point now) {
 Preparation::Clock::time_point Preparation::next(Clock::time_point latest) const {
   for (const Asking& candidate : candidates_) {
     if (candidate->asked) continue;
+    // Who waits for another is looked at when that one has ended.
+    if (candidate->stage == Stage::turn && (candidate->awaited.empty() || ended_[candidate->awaited.back()]))
+      latest = std::min(latest, candidate->starts);
     if (candidate->stage == Stage::room) latest = std::min(latest, candidate->again);
     if (candidate->stage == Stage::record) latest = std::min(latest, candidate->git_by);
   }
@@ -108,6 +120,7 @@ void Preparation::note_started(const Launch& launch, const Record& record, pid_t
 }
 
 void Preparation::note_ended(const Launch& launch, const Record& record) {
+  ended_[launch.job] = true;
   drop_promise(setting_.directory, record.id);
   drop_promise(setting_.directory, waiting_name(launch.job));
 }
@@ -117,6 +130,7 @@ void Preparation::advance(const Asking& candidate, Clock::time_point now) {
   for (bool moved = true; moved && !candidate->asked;) {
     const Stage before = candidate->stage;
     switch (before) {
+      case Stage::turn: wait_for_turn(candidate, now); break;
       case Stage::need: find_need(candidate); break;
       case Stage::limits: find_limits(candidate); break;
       case Stage::room: find_room(candidate, now); break;
@@ -142,6 +156,39 @@ void Preparation::ask(const Asking& candidate, std::string_view lane, std::strin
           then(asking, *answer);
         };
       });
+}
+
+void Preparation::wait_for_turn(const Asking& candidate, Clock::time_point now) {
+  std::vector<std::size_t>& awaited = candidate->awaited;
+  while (!awaited.empty() && ended_[awaited.back()]) awaited.pop_back();
+  if (!awaited.empty() || now < candidate->starts) {
+    if (!std::exchange(candidate->told_waiting, true)) setting_.say(told_turn(candidate, now));
+    return;
+  }
+  candidate->told_waiting = false;  // for its turn; now it may be for room
+  candidate->git = ask_git(job(candidate), now);
+  candidate->git_by = now + setting_.services.git_patience;
+  candidate->stage = Stage::need;
+}
+
+std::string Preparation::told_turn(const Asking& candidate, Clock::time_point now) const {
+  constexpr std::size_t kMostNamed = 5;
+  std::vector<std::string> names;
+  std::size_t unnamed = 0;
+  for (const std::size_t other : candidate->awaited) {
+    if (ended_[other]) continue;
+    if (names.size() == kMostNamed)
+      ++unnamed;
+    else
+      names.push_back(printable(title_of(setting_.jobs[other], other)));
+  }
+  std::string line = printable(title_of(job(candidate), candidate->launch.job));
+  if (!names.empty()) line += fmt::format(" waits for {}", fmt::join(names, ", "));
+  if (unnamed > 0) line += fmt::format(" and {} more", unnamed);
+  if (now >= candidate->starts) return line;
+  const std::string left = text(Seconds(std::chrono::duration<double>(candidate->starts - now).count()));
+  return line + (names.empty() ? fmt::format(" starts in {}", left)
+                               : fmt::format(", and starts in {} at the earliest", left));
 }
 
 void Preparation::find_need(const Asking& candidate) {
@@ -235,7 +282,7 @@ void Preparation::take_admission(const Asking& candidate, const Result<Admission
 
 void Preparation::make_record(const Asking& candidate, Clock::time_point now) {
   const JobSpec& of = job(candidate);
-  const std::optional<Provenance>& git = git_.at(of.directory);
+  const std::optional<Provenance>& git = candidate->git->found;
   // It mostly answers at once, and before the command changes a file.
   if (!git && now < candidate->git_by) return;
   ask<Result<Record>>(
@@ -247,7 +294,13 @@ void Preparation::make_record(const Asking& candidate, Clock::time_point now) {
         return record;
       },
       [this, had_git = git.has_value()](const Asking& asking, Result<Record>& record) {
-        if (record && !had_git) add_git_later(job(asking).directory, *record);
+        if (record && !had_git) {
+          // Git may have answered while the record was being made.
+          if (asking->git->found)
+            setting_.add_later(*record, *asking->git->found);
+          else
+            asking->git->without.push_back(*record);
+        }
         take_record(asking, record);
       });
 }
@@ -272,27 +325,21 @@ void Preparation::take_record(const Asking& candidate, Result<Record>& record) {
       });
 }
 
-/// Git may have answered while the record was being made.
-void Preparation::add_git_later(const std::filesystem::path& directory, const Record& record) {
-  if (const std::optional<Provenance>& git = git_.at(directory))
-    setting_.add_later(record, *git);
-  else
-    without_git_.emplace_back(directory, record);
-}
-
-/// Asked once for each directory.
-void Preparation::ask_git(const JobSpec& of) {
-  if (!git_.try_emplace(of.directory).second) return;
-  setting_.errands.send(
-      "git", "asking git for the revision", [this, git = setting_.services.git, of]() -> Errands::Then {
-        auto found = std::make_shared<Provenance>(git(of));
-        return [this, found, directory = of.directory] {
-          git_[directory] = *found;
-          for (const auto& [place, record] : without_git_)
-            if (place == directory) setting_.add_later(record, *found);
-          std::erase_if(without_git_, [&](const auto& entry) { return entry.first == directory; });
-        };
-      });
+/// Asked once for each directory, of all whose turn comes at the same moment: files change while others wait.
+std::shared_ptr<Preparation::Revision> Preparation::ask_git(const JobSpec& of, Clock::time_point now) {
+  std::shared_ptr<Revision>& last = git_[of.directory];
+  if (last && last->asked == now) return last;
+  last = std::make_shared<Revision>(Revision{.asked = now});
+  setting_.errands.send("git", "asking git for the revision",
+                        [this, git = setting_.services.git, of, revision = last]() -> Errands::Then {
+                          auto found = std::make_shared<Provenance>(git(of));
+                          return [this, found, revision] {
+                            revision->found = *found;
+                            for (const Record& record : std::exchange(revision->without, {}))
+                              setting_.add_later(record, *found);
+                          };
+                        });
+  return last;
 }
 
 }  // namespace plimsoll::running

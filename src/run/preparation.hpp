@@ -17,9 +17,9 @@
 
 namespace plimsoll::running {
 
-/// Jobs on their way to their start. What has to be known of each (its need, its limits, whether there is
-/// room) and its record are found out and made beside the loop, one thing after the other, the jobs at the
-/// same time.
+/// Jobs on their way to their start. Each waits for its turn: for others of its workload, and for a time.
+/// What has to be known of it then (its need, its limits, whether there is room) and its record are found out
+/// and made beside the loop, one thing after the other, the jobs at the same time.
 class Preparation {
  public:
   using Clock = std::chrono::steady_clock;
@@ -46,7 +46,8 @@ class Preparation {
   explicit Preparation(Setting setting) : setting_(std::move(setting)) {}
   void open(std::shared_ptr<store::Store> store, std::shared_ptr<const JobHardware> hardware);
 
-  /// Jobs that start together; `daemon`: whose clients they are, or null.
+  /// Jobs that run together, and start as each one's turn comes; `retry`: at once; `daemon`: whose clients
+  /// they are, or null.
   void begin(const std::vector<std::size_t>& jobs, bool retry, std::shared_ptr<MpsDaemon> daemon);
   void note_daemon_answers() { daemon_answers_ = true; }
   /// None of those that wait will start.
@@ -66,18 +67,28 @@ class Preparation {
 
  private:
   enum class Stage {
+    turn,    ///< whether others have ended, and its time has come
     need,    ///< how much GPU memory it takes
     limits,  ///< what MPS gives it
     room,    ///< whether there is so much
     record,  ///< its run in the store
   };
+  /// What git says of a directory, when it has answered.
+  struct Revision {
+    Clock::time_point asked = {};
+    std::optional<Provenance> found = {};
+    std::vector<Record> without = {};  ///< records that were made before it answered
+  };
   struct Candidate {
     Launch launch;
-    Stage stage = Stage::need;
-    bool asked = false;  ///< an errand of this stage is under way
+    Stage stage = Stage::turn;
+    std::vector<std::size_t> awaited = {};  ///< jobs that must have ended; the last may have by now
+    Clock::time_point starts = {};          ///< at the earliest
+    bool asked = false;                     ///< an errand of this stage is under way
     bool estimated = false;
     bool told_waiting = false;
     Clock::time_point again = {};  ///< when room is looked for again
+    std::shared_ptr<Revision> git = {};
     Clock::time_point git_by = {};
   };
   using Asking = std::shared_ptr<Candidate>;
@@ -86,14 +97,15 @@ class Preparation {
   void ask(const Asking& candidate, std::string_view lane, std::string what, std::function<Answer()> work,
            std::function<void(const Asking&, Answer&)> then);
   void advance(const Asking& candidate, Clock::time_point now);
+  void wait_for_turn(const Asking& candidate, Clock::time_point now);
+  [[nodiscard]] std::string told_turn(const Asking& candidate, Clock::time_point now) const;
   void find_need(const Asking& candidate);
   void find_limits(const Asking& candidate);
   void find_room(const Asking& candidate, Clock::time_point now);
   void take_admission(const Asking& candidate, const Result<Admission>& admission);
   void make_record(const Asking& candidate, Clock::time_point now);
   void take_record(const Asking& candidate, Result<Record>& record);
-  void ask_git(const JobSpec& of);
-  void add_git_later(const std::filesystem::path& directory, const Record& record);
+  [[nodiscard]] std::shared_ptr<Revision> ask_git(const JobSpec& of, Clock::time_point now);
   void refuse(const Asking& candidate, Outcome outcome, std::string reason);
   [[nodiscard]] const JobSpec& job(const Asking& candidate) const {
     return setting_.jobs[candidate->launch.job];
@@ -110,9 +122,8 @@ class Preparation {
   std::vector<Prepared> prepared_;
   std::vector<Refused> refused_;
   std::map<std::string, Result<std::string>> proven_;               // limits, by the variables that set them
-  std::map<std::filesystem::path, std::optional<Provenance>> git_;  // by directory; nothing: not answered yet
-  std::vector<std::pair<std::filesystem::path, Record>>
-      without_git_;  // records that were made before it answered
+  std::map<std::filesystem::path, std::shared_ptr<Revision>> git_;  // by directory: asked the last time
+  std::vector<bool> ended_;                                         // by job
 };
 
 }  // namespace plimsoll::running

@@ -159,6 +159,10 @@ Status RuntimeDirectory::note_run(std::string_view id) const {
   return append_line(path_ / "runs", id);
 }
 
+Status RuntimeDirectory::note_waiting(const std::vector<std::string>& marks) const {
+  return write_file(path_ / "waiting", fmt::format("{}\n", fmt::join(marks, "\n")));
+}
+
 Status RuntimeDirectory::note_daemon(const ProcessIdentity& daemon) const {
   return append_line(path_ / "daemons", daemon.text());
 }
@@ -169,6 +173,10 @@ Status RuntimeDirectory::note_survival() const {
 
 std::vector<std::string> noted_runs(const fs::path& directory) {
   return lines_of(directory / "runs");
+}
+
+std::vector<std::string> noted_waiting(const fs::path& directory) {
+  return lines_of(directory / "waiting");
 }
 
 std::vector<std::string> surviving_runs(const fs::path& base) {

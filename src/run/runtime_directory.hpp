@@ -27,6 +27,8 @@ class RuntimeDirectory {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// Notes a run, before it is started, so that its processes can be found after this one's sudden end.
   [[nodiscard]] Status note_run(std::string_view id) const;
+  /// Notes jobs that wait for their turn, by their marks (run/turns.hpp).
+  [[nodiscard]] Status note_waiting(const std::vector<std::string>& marks) const;
   [[nodiscard]] Status note_daemon(const ProcessIdentity& daemon) const;
   /// What runs here shall go on after this process's sudden end; all of it stays until the last of it has
   /// ended.
@@ -39,6 +41,9 @@ class RuntimeDirectory {
 
 /// The runs that were noted in a directory.
 [[nodiscard]] std::vector<std::string> noted_runs(const std::filesystem::path& directory);
+
+/// The marks of jobs that waited there for their turn, or still do.
+[[nodiscard]] std::vector<std::string> noted_waiting(const std::filesystem::path& directory);
 
 /// Runs that go on although the one who watched them was killed, as they were meant to.
 [[nodiscard]] std::vector<std::string> surviving_runs(const std::filesystem::path& base);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <list>
 #include <map>
+#include <set>
 
 #include <poll.h>
 
@@ -17,7 +18,7 @@
 namespace plimsoll::running {
 namespace {
 
-/// Jobs that start together, under one supervisor.
+/// Jobs that run together, under one supervisor.
 struct Workload {
   std::vector<std::size_t> jobs;
   std::vector<ChosenDevice> devices = {};  // of all its jobs
@@ -27,6 +28,7 @@ struct Active {
   Workload workload;
   SupervisorClient client;
   std::map<std::string, std::size_t> runs = {};  // those that have started and not ended, with their jobs
+  std::set<std::size_t> heard_of = {};           // jobs that have started, or never will
   bool finished = false;
   bool adopted = false;  // its places among the jobs are those of an earlier session
 };
@@ -66,11 +68,11 @@ Status find_devices(const std::vector<JobSpec>& jobs, std::vector<Workload>& wor
 
 class Session {
  public:
-  Session(const Order& order, const Listener& listener, const Adopted& adopted, SignalSource signals,
+  Session(const Order& order, const Listener& listener, Adopted adopted, SignalSource signals,
           std::vector<Workload> workloads)
       : order_(order),
         listener_(listener),
-        adopted_(adopted),
+        adopted_(std::move(adopted)),
         signals_(std::move(signals)),
         pending_(std::move(workloads)) {}
 
@@ -145,7 +147,7 @@ class Session {
     for (const job::Json& message : active.client.receive()) obey(active, message);
     if (active.client.is_open()) return;
     active.client.wait();
-    if (active.finished) return;
+    if (active.finished) return active.adopted && !stopping_ ? put_back(active) : void();
     // It was killed, with what it ran.
     for (const auto& [run, job] : active.runs)
       report({.job = job,
@@ -153,8 +155,25 @@ class Session {
               .outcome = Outcome::lost,
               .reason = "the supervisor of the command was killed; the next start of a run marks its record",
               .signal = SIGKILL});
-    if (active.runs.empty() && !stopping_)
+    if (stopping_) return;
+    if (active.heard_of.empty()) {
       failure_ = Error{"the supervisor of the command ended before it began", {}, {}, Error::Kind::internal};
+      return;
+    }
+    for (const std::size_t job : active.workload.jobs)
+      if (!active.heard_of.contains(job))
+        report({.job = job,
+                .outcome = Outcome::lost,
+                .reason = "the supervisor of its workload was killed before it started",
+                .signal = SIGKILL});
+  }
+
+  /// Jobs that the supervisor that was followed knew nothing of, or refused.
+  void put_back(const Active& active) {
+    Workload left{.jobs = active.workload.jobs, .devices = active.workload.devices};
+    std::erase_if(left.jobs, [&](std::size_t job) { return active.heard_of.contains(job); });
+    for (const std::size_t job : left.jobs) adopted_.erase(job);
+    if (!left.jobs.empty()) pending_.insert(pending_.begin(), std::move(left));
   }
 
   void obey(Active& active, const job::Json& message) {
@@ -169,6 +188,7 @@ class Session {
       const std::optional<std::size_t> job = job_of(active, message);
       if (!job) return;
       active.runs[text("run")] = *job;
+      active.heard_of.insert(*job);
       if (listener_.started) listener_.started(*job, text("run"));
     }
     if (type == "ended") {
@@ -182,6 +202,7 @@ class Session {
       } else {
         return;
       }
+      active.heard_of.insert(ended->job);
       report(*std::move(ended));
     }
     if (type == "failed") {
@@ -212,9 +233,7 @@ class Session {
     const Result<JobSpec> spec = described == message.end() ? fail("absent") : read_job_spec(*described);
     if (!spec) return {};
     for (const std::size_t job : active.workload.jobs)
-      if (order_.jobs[job] == *spec &&
-          std::ranges::none_of(active.runs, [&](const auto& entry) { return entry.second == job; }))
-        return job;
+      if (order_.jobs[job] == *spec && !active.heard_of.contains(job)) return job;
     return {};
   }
 
@@ -237,7 +256,7 @@ class Session {
 
   const Order& order_;
   const Listener& listener_;
-  const Adopted& adopted_;
+  Adopted adopted_;
   SignalSource signals_;
   std::vector<Workload> pending_;
   std::list<Active> active_;

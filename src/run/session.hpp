@@ -66,8 +66,9 @@ struct Order;  // run/supervision.hpp
 /// jobs ended is the result. Takes over this process's signals while it lasts, and passes them on; the
 /// supervisors outlive it.
 ///
-/// `adopted`: jobs that an earlier session began and that go on; with all of their workload they are followed
-/// to their end instead of being started.
+/// `adopted`: jobs that an earlier session began, and that go on or wait for their turn; with all of their
+/// workload they are followed to their end instead of being started. What their supervisor knows nothing of
+/// is started when it has ended.
 using Adopted = std::map<std::size_t, std::filesystem::path>;  // by job: its supervisor's socket
 [[nodiscard]] Result<SessionResult> run_session(const Order& order, const Listener& listener,
                                                 const Adopted& adopted = {});

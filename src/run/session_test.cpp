@@ -98,6 +98,14 @@ TEST_F(SessionTest, ASupervisorThatIsKilledLosesItsRuns) {
   EXPECT_THAT(events_, ElementsAre("started 0 r", "ended 0 r lost"));
 }
 
+TEST_F(SessionTest, AKilledSupervisorsJobsThatNeverStartedAreLostToo) {
+  order_.jobs = {JobSpec{.command = {"x"}, .workload = "w"}, JobSpec{.command = {"y"}, .workload = "w"}};
+  supervisor_does("say '{\"type\":\"started\",\"job\":0,\"run\":\"r\"}'\n" + end_of(0, "r") + "kill -9 $$\n");
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_THAT(events_, ElementsAre("started 0 r", "ended 0 r finished", "ended 1  lost"));
+}
+
 TEST_F(SessionTest, ASupervisorThatSaysNothingIsAnError) {
   order_.jobs = {JobSpec{.command = {"x"}}};
   supervisor_does("exit 1\n");

@@ -28,12 +28,13 @@ struct Supervised {
   }
 };
 
-/// Jobs that start together.
+/// Jobs that run together.
 struct SupervisedGroup {
   std::vector<std::size_t> jobs = {};
   Sharing sharing = Sharing::naive;
   std::vector<ChosenDevice> devices = {};  ///< of all its jobs
   bool retry = false;
+  std::size_t begun = 0;            ///< jobs that were started
   bool predicted = false;           ///< what they do to each other was asked for
   std::optional<Ended> first = {};  ///< how it ended before it is tried again
 

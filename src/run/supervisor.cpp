@@ -20,6 +20,7 @@
 #include "run/recorder.hpp"
 #include "run/recover.hpp"
 #include "run/supervised_group.hpp"
+#include "run/turns.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::running {
@@ -206,6 +207,7 @@ class Supervisor {
 
   void activate(SupervisedGroup group) {
     group_ = std::move(group);
+    if (!group_->retry) note_waiting();
     if (group_->sharing == Sharing::mps) {
       auto daemon =
           MpsDaemon::start(directory_, group_->devices, options_.watch.if_killed == IfKilled::leave);
@@ -222,6 +224,15 @@ class Supervisor {
       });
     }
     preparation_.begin(group_->jobs, group_->retry, group_->daemon);
+  }
+
+  /// So that a second start of their file finds those of whom no run is noted yet.
+  void note_waiting() {
+    std::vector<std::string> marks;
+    for (const std::size_t job : group_->jobs)
+      if (waits_for_turn(jobs_[job])) marks.push_back(turn_mark(jobs_[job], options_.store));
+    if (marks.empty()) return;
+    if (Status noted = directory_.note_waiting(marks); !noted) say(noted.error().text());
   }
 
   void note_daemon(const Status& answers, const std::vector<pid_t>& servers) {
@@ -291,6 +302,7 @@ class Supervisor {
     running.launch = std::move(prepared.launch);
     running.record = std::move(prepared.record);
     running.started = Clock::now();
+    ++group_->begun;
     group_->running.emplace(number, std::move(running));
   }
 
@@ -318,9 +330,14 @@ class Supervisor {
         });
   }
 
-  /// What those that have started together do to each other, before it happens; into their records.
+  /// What those that run together do to each other, before it happens; into their records. Nothing where one
+  /// has ended by the time that the last has started: what happened until then was something else.
   void predict() {
     if (std::exchange(group_->predicted, true)) return;
+    if (group_->running.size() < group_->begun || std::ranges::any_of(group_->running, [](const auto& entry) {
+          return entry.second.ended.has_value();
+        }))
+      return;
     std::vector<Companion> together;
     std::vector<Record> records;
     const std::vector<ChosenDevice>* devices = nullptr;

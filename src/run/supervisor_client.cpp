@@ -162,7 +162,7 @@ std::vector<FoundSupervisor> find_supervisors(const std::filesystem::path& base)
     const auto owner = ProcessIdentity::parse(read_file(entry.path() / "owner", 4096).value_or(""));
     const std::filesystem::path socket = entry.path() / kControlSocket;
     if (!owner || !owner->lives() || !std::filesystem::exists(socket, ignored)) continue;
-    out.push_back({socket, *owner, noted_runs(entry.path())});
+    out.push_back({socket, *owner, noted_runs(entry.path()), noted_waiting(entry.path())});
   }
   return out;
 }

@@ -50,6 +50,7 @@ struct FoundSupervisor {
   std::filesystem::path socket;
   ProcessIdentity owner;
   std::vector<std::string> runs;
+  std::vector<std::string> waiting;  ///< marks of jobs that waited for their turn, or still do
 };
 /// All of this user's on this machine.
 [[nodiscard]] std::vector<FoundSupervisor> find_supervisors(const std::filesystem::path& base);

@@ -1,7 +1,9 @@
 #include "run/supervisor.hpp"
 
 #include <array>
+#include <csignal>
 #include <future>
+#include <map>
 #include <thread>
 
 #include <fcntl.h>
@@ -74,6 +76,7 @@ class SupervisorTest : public testing::Test {
       events_.push_back(jobs[ended.job].name + " " + std::string(name(ended.outcome)));
       (*control)->tell(ended_json(ended), true);
     };
+    listener.say = [&](const std::string& line) { said_.push_back(line); };
     listener.warn = [&](const std::string& line) { warnings_.push_back(line); };
     std::jthread other([&] {
       auto client = SupervisorClient::connect(socket);
@@ -108,6 +111,7 @@ class SupervisorTest : public testing::Test {
   Services services_;
   std::vector<std::string> events_;
   std::vector<std::string> warnings_;
+  std::vector<std::string> said_;
 };
 
 TEST_F(SupervisorTest, ACopyThatHangsHoldsUpNobodyElse) {
@@ -201,6 +205,84 @@ TEST_F(SupervisorTest, WhatGitSaysWhileTheRecordIsMadeIsInIt) {
   const auto found = (*store)->find(id);
   ASSERT_TRUE(found);
   EXPECT_TRUE(found->tags.contains("plimsoll.git.revision"));
+}
+
+TEST_F(SupervisorTest, AJobStartsWhenThoseThatItWaitsForHaveEnded) {
+  JobSpec second = shell("exit 0", "second");
+  second.after = {"first", "ended in an earlier session"};
+  const auto result = run(
+      {second, shell("sleep 1000", "first"), shell("sleep 1000", "other")}, [&](SupervisorClient& client) {
+        std::map<std::size_t, std::string> runs;
+        for (int i = 0; i < 2; ++i) {
+          const job::Json started = await(client, "started");
+          runs[started["job"].get<std::size_t>()] = started["run"].get<std::string>();
+        }
+        ASSERT_FALSE(runs.contains(0)) << "it has to wait";
+        client.send({{"type", "stop"}, {"run", runs.at(1)}});
+        EXPECT_EQ(await(client, "started")["job"], 0) << "beside the other, which goes on";
+        client.send({{"type", "stop"}, {"run", runs.at(2)}});
+      });
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_THAT(said_, ElementsAre("second waits for first"));
+  EXPECT_THAT(events_,
+              testing::UnorderedElementsAre("first interrupted", "second finished", "other interrupted"));
+}
+
+TEST_F(SupervisorTest, OneThatCannotStartHasEndedToo) {
+  JobSpec first = shell("", "first");
+  first.command = {"/no/such/program"};
+  JobSpec second = shell("exit 0", "second");
+  second.after = {"first"};
+  JobSpec third = shell("exit 5", "third");
+  third.after = {"second"};
+  const auto result = run({third, second, first}, [](SupervisorClient&) {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_THAT(events_, testing::UnorderedElementsAre("first failed", "second finished", "third failed"));
+}
+
+TEST_F(SupervisorTest, AJobIsNotStartedBeforeItsTime) {
+  JobSpec late = shell("exit 0", "late");
+  late.start = Seconds(0.3);
+  const auto before = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point started;
+  const auto result = run({late}, [&](SupervisorClient& client) {
+    static_cast<void>(await(client, "started"));
+    started = std::chrono::steady_clock::now();
+  });
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_GE(started - before, milliseconds(300));
+}
+
+TEST_F(SupervisorTest, WhoeverWaitsWhenAllIsEndedIsNotStarted) {
+  JobSpec never = shell("exit 0", "never");
+  never.after = {"first"};
+  JobSpec later = shell("exit 0", "later");
+  later.after = {"first"};
+  later.start = Seconds(36000);
+  const auto result = run({shell("sleep 1000", "first"), never, later}, [&](SupervisorClient& client) {
+    static_cast<void>(await(client, "started"));
+    client.send_signal(SIGTERM);
+  });
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_TRUE(result->interrupted);
+  EXPECT_THAT(events_, ElementsAre("first interrupted"));
+  EXPECT_THAT(said_, testing::IsSupersetOf({"never waits for first",
+                                            "later waits for first, and starts in 10.0 h at the earliest"}));
+}
+
+TEST_F(SupervisorTest, OnlyThoseThatAllRunAreAskedWhatTheyDoToEachOther) {
+  std::vector<std::size_t> asked;
+  services_.predict =
+      [&](const std::vector<Companion>& together, const std::string&, const std::string&,
+          const std::filesystem::path&) -> Result<std::vector<std::map<std::string, std::string>>> {
+    asked.push_back(together.size());
+    return std::vector<std::map<std::string, std::string>>(together.size());
+  };
+  JobSpec second = shell("exit 0", "second");
+  second.after = {"first"};
+  const auto result = run({shell("exit 0", "first"), second}, [](SupervisorClient&) {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_THAT(asked, testing::IsEmpty());
 }
 
 TEST_F(SupervisorTest, AStoreThatCannotBeOpenedIsAnError) {

@@ -16,10 +16,12 @@
 #include "json_output.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
+#include "run/runtime_directory.hpp"
 #include "run/secrets.hpp"
 #include "run/session.hpp"
 #include "run/supervision.hpp"
 #include "run/supervisor_client.hpp"
+#include "run/turns.hpp"
 #include "run_ends.hpp"
 #include "store/store.hpp"
 #include "supervised_runs.hpp"
@@ -339,6 +341,15 @@ std::map<std::string, std::filesystem::path> runs_going_on() {
   return out;
 }
 
+/// Jobs that wait for their turn, by their marks, with their supervisors' sockets.
+std::map<std::string, std::filesystem::path> jobs_that_wait() {
+  std::map<std::string, std::filesystem::path> out;
+  if (const auto base = running::RuntimeDirectory::base())
+    for (const running::FoundSupervisor& supervisor : running::find_supervisors(*base))
+      for (const std::string& mark : supervisor.waiting) out.emplace(mark, supervisor.socket);
+  return out;
+}
+
 /// What became of jobs that the file says are running and that run no more: whoever started them did not see
 /// their end.
 void settle_rows(running::JobsFile& file, const std::map<std::string, std::filesystem::path>& going_on,
@@ -375,16 +386,24 @@ Result<int> run_file(const RunOptions& options, const std::string& path) {
   if (!file) return std::unexpected(all_of(file.error(), path));
   const std::map<std::string, std::filesystem::path> going_on = runs_going_on();
   settle_rows(*file, going_on, options.session.store);
+  const std::map<std::string, std::filesystem::path> waiting = jobs_that_wait();
   std::vector<JobSpec> due;
   std::vector<std::size_t> places;
   running::Adopted adopted;
+  for (JobRow& job : file->jobs) PLIMSOLL_TRY(apply(options, job.spec));
+  // Options may bring jobs into one workload that were not.
+  if (const std::vector<Error> errors = running::turn_mistakes(file->jobs); !errors.empty())
+    return std::unexpected(all_of(errors, path));
   for (std::size_t i = 0; i < file->jobs.size(); ++i) {
-    PLIMSOLL_TRY(apply(options, file->jobs[i].spec));
     if (!is_due(file->jobs[i], options.rerun)) continue;
     due.push_back(file->jobs[i].spec);
     places.push_back(i);
     if (const auto found = going_on.find(file->jobs[i].run);
         found != going_on.end() && file->jobs[i].status == "RUNNING")
+      adopted.emplace(due.size() - 1, found->second);
+    if (waiting.empty() || !running::waits_for_turn(due.back())) continue;
+    if (const auto found = waiting.find(running::turn_mark(due.back(), options.session.store));
+        found != waiting.end())
       adopted.emplace(due.size() - 1, found->second);
   }
   if (!options.quiet) tell(plan_of(*file, due.size(), options.rerun));
