@@ -110,7 +110,7 @@ Result<int> run_services(const ServicesOptions& options, const report::TextStyle
       .device = on->device, .table = *on->table, .share_of_limit = options.share_of_limit};
   for (plan::Scenario& scenario : *scenarios) {
     auto plan = plan::plan_services(*on->table, *rows, scenario.services, options.share_of_limit);
-    if (!plan) return std::unexpected(all_told(plan.error(), options.services));
+    if (!plan) return std::unexpected(all_told(plan.error(), options.services, "planned"));
     report.scenarios.push_back({std::move(scenario), *std::move(plan)});
   }
   if (!options.mig_parted.empty())
