@@ -150,8 +150,10 @@ class BatchScripts : public testing::Test {
     auto made = TemporaryDirectory::make("plimsoll_sbatch");
     ASSERT_TRUE(made);
     folder_.emplace(*std::move(made));
-    stand_in("nvidia-cuda-mps-control", "[ \"${1-}\" = -d ] && echo begun >>order || { cat >>order; }");
+    stand_in("nvidia-cuda-mps-control",
+             "[ \"${1-}\" = -d ] && echo \"begun $CUDA_VISIBLE_DEVICES\" >>order || { cat >>order; }");
     stand_in("nvidia-smi",
+             "case \"$1\" in --query-gpu=uuid) echo \"GPU-$4\" | tr , '\\n'; exit ;; esac\n"
              "echo 'GPU 0: a GPU (UUID: GPU-1)'; echo '  MIG 4g.71gb     Device  0: (UUID: MIG-four)'; "
              "echo '  MIG 3g.71gb     Device  1: (UUID: MIG-three)'");
   }
@@ -203,7 +205,7 @@ TEST_F(BatchScripts, OneForEachGpuStartsItsJobsInTheirOrder) {
   const auto done = run_script(scripts->front().second);
   ASSERT_TRUE(done) << done.error().text();
   EXPECT_EQ(done->exit_code, 1) << "one of the jobs failed" << done->output << done->error;
-  EXPECT_EQ(contents("order"), "begun\none 4 50\ntwo\nthree\none ends\nquit\n");
+  EXPECT_EQ(contents("order"), "begun GPU-4,5\none GPU-4 50\ntwo\nthree\none ends\nquit\n");
   EXPECT_EQ(contents("plimsoll-7-2.log"), "it's $HOME `x`\n");
 }
 

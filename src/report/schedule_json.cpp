@@ -31,7 +31,7 @@ Json places_json(const Plan& plan) {
   Json out = Json::array();
   for (const Place& place : plan.instance.places) {
     const plan::schedule::Setup& setup = plan.instance.setups[place.setup];
-    Json row{{"name", printable(place.name)}, {"gpu", place.device}, {"sharing", share::name(setup.way)}};
+    Json row{{"name", place_name(place)}, {"gpu", place.device}, {"sharing", share::name(setup.way)}};
     if (setup.cap < 1) row["mps_share_of_sms"] = setup.cap;
     if (!setup.profile.empty()) row["mig_profile"] = printable(setup.profile);
     row["memory_bytes"] = place.memory.count();
@@ -51,7 +51,7 @@ Json jobs_json(const ScheduleReport& report) {
     const Ran& ran = plan.outcome.jobs[i];
     const bool started = !ran.places.empty();
     Json places = Json::array();
-    for (const std::size_t place : ran.places) places.push_back(printable(plan.instance.places[place].name));
+    for (const std::size_t place : ran.places) places.push_back(place_name(plan.instance.places[place]));
     Json row{{"name", scheduled_name(plan, i)},
              {"kind", printable(kind.name)},
              {"serves", kind.serves},

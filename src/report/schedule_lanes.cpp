@@ -112,10 +112,20 @@ double schedule_span(const Plan& plan) {
   return out;
 }
 
+std::string setup_words(const plan::schedule::Setup& setup) {
+  if (setup.way == share::Way::mig && !setup.profile.empty()) return printable(setup.profile);
+  if (setup.way == share::Way::mps && setup.cap < 1)
+    return fmt::format("{} {:g} %", share::name(setup.way), 100 * setup.cap);
+  return std::string(share::name(setup.way));
+}
+
 std::string place_words(const Plan& plan, std::size_t index) {
   const Place& place = plan.instance.places[index];
-  const std::string name = place.name.empty() ? fmt::format("{}", place.device) : printable(place.name);
-  return fmt::format("GPU {}, {}", name, printable(text(plan.instance.setups[place.setup])));
+  return fmt::format("GPU {}, {}", place_name(place), setup_words(plan.instance.setups[place.setup]));
+}
+
+std::string place_name(const Place& place) {
+  return place.name.empty() ? fmt::format("{}", place.device) : printable(place.name);
 }
 
 std::vector<TimeTick> time_ticks(double span, std::size_t most) {

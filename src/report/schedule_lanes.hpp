@@ -32,7 +32,10 @@ struct Lane {
 /// To the end of the last, in s.
 [[nodiscard]] double schedule_span(const plan::schedule::Plan& plan);
 
-/// "GPU 0, mps", "GPU 0:1, mig:3g.71gb".
+/// "mps", "mps 50 %", a slice by its profile.
+[[nodiscard]] std::string setup_words(const plan::schedule::Setup& setup);
+[[nodiscard]] std::string place_name(const plan::schedule::Place& place);
+/// "GPU 0, mps", "GPU 0:1, 3g.71gb".
 [[nodiscard]] std::string place_words(const plan::schedule::Plan& plan, std::size_t place);
 
 /// A mark of the axis of time.

@@ -99,14 +99,18 @@ std::string memory_strip(const Plan& plan, const Lane& lane, const std::vector<O
                          const Across& across, double bottom) {
   const Bytes capacity = plan.instance.places[lane.place].memory;
   Bytes most;
-  for (const Occupied& now : over) most = std::max(most, now.memory);
+  bool unknown = capacity <= Bytes();
+  for (const Occupied& now : over) {
+    most = std::max(most, now.memory);
+    unknown = unknown || now.unknown;
+  }
   Strip strip{.label = "memory",
               .title = fmt::format("memory: {} of {} at most", text(most), text(capacity)),
               .kind = "memory",
               .bottom = bottom};
-  std::string out = strip_frame(strip) +
-                    svg_text(kDrawingLeft - 6, bottom - 6, "end",
-                             capacity > Bytes() ? fmt::format("{:.0f} %", 100 * (most / capacity)) : "");
+  std::string out =
+      strip_frame(strip) + svg_text(kDrawingLeft - 6, bottom - 6, "end",
+                                    unknown ? "unknown" : fmt::format("{:.0f} %", 100 * (most / capacity)));
   out += strip_path(
       strip, over, across,
       [&](const Occupied& now) { return capacity > Bytes() ? now.memory / capacity : 0; },

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.hpp"
+#include "plan/schedule/test_instances.hpp"
+#include "report/schedule_exports.hpp"
 #include "report/schedule_lanes.hpp"
 #include "report/schedule_words.hpp"
 #include "report/test_schedules.hpp"
@@ -39,6 +41,12 @@ std::size_t widest_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) widest = std::max(widest, display_width(line));
   return widest;
+}
+
+/// To be looked at, where a folder for that is named.
+void keep(const std::string& name, const std::string& page) {
+  if (const char* folder = std::getenv("PLIMSOLL_KEEP_PAGES"))
+    (void)write_file(std::filesystem::path(folder) / name, page);
 }
 
 TEST(ScheduleLanes, WhoRunsAtOnceHasARowOfItsOwn) {
@@ -181,6 +189,8 @@ TEST(SchedulePage, HasABarForEachJobAndSaysWhatItIs) {
   EXPECT_THAT(page, HasSubstr("class=\"activity\""));
   EXPECT_THAT(page, Not(HasSubstr("http://"))) << "it needs no network";
   EXPECT_THAT(page, Not(HasSubstr("https://")));
+  keep("schedule.html", page);
+  keep("schedule-80.txt", schedule_text(report_of(plan), {.width = 80}));
 }
 
 TEST(SchedulePage, NothingEscapesIt) {
@@ -197,16 +207,34 @@ TEST(SchedulePage, NothingEscapesIt) {
   EXPECT_THAT(schedule_page(report), Not(HasSubstr("<script")));
 }
 
-TEST(SchedulePage, IsKeptToBeLookedAtWhereThatIsAskedFor) {
-  const char* keep = std::getenv("PLIMSOLL_KEEP_PAGES");
-  const Plan plan = made_up_plan(), slices = plan_in_slices();
-  EXPECT_THAT(schedule_page(report_of(slices)), HasSubstr("GPU 0:1, mig:4g.71gb"));
-  if (keep == nullptr) return;
-  ASSERT_TRUE(write_file(std::filesystem::path(keep) / "schedule.html", schedule_page(report_of(plan))));
-  ASSERT_TRUE(write_file(std::filesystem::path(keep) / "slices.html", schedule_page(report_of(slices))));
-  for (const int width : {80, 200})
-    ASSERT_TRUE(write_file(std::filesystem::path(keep) / fmt::format("schedule-{}.txt", width),
-                           schedule_text(report_of(plan), {.width = width})));
+TEST(ScheduleReport, TellsPlansOfThePlanner) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const plan::schedule::TestWorld world = plan::schedule::random_world(seed, 30, 3);
+    plan::schedule::Rates rates = world.known();
+    const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, 0);
+    ASSERT_TRUE(plan) << plan.error().text();
+    EXPECT_LE(widest_line(schedule_text(report_of(*plan), {.width = 80})), 80U);
+    EXPECT_EQ(schedule_json(report_of(*plan))["jobs"].size(), world.jobs.size());
+    const std::string page = schedule_page(report_of(*plan));
+    std::size_t bars = 0;
+    for (std::size_t at = page.find("class=\"bar\""); at != std::string::npos;
+         at = page.find("class=\"bar\"", at + 1))
+      ++bars;
+    EXPECT_EQ(bars, world.jobs.size());
+    keep(fmt::format("planned-{}.html", seed), page);
+    keep(fmt::format("planned-{}.txt", seed), schedule_text(report_of(*plan), {.width = 80, .color = true}));
+    keep(fmt::format("planned-{}-200.txt", seed), schedule_text(report_of(*plan), {.width = 200}));
+    keep(fmt::format("planned-{}.toml", seed),
+         run_jobs_toml(*plan, std::vector(world.jobs.size(), ExportedJob{.command = {"true"}}), "x").value());
+  }
+}
+
+TEST(SchedulePage, SlicesHaveLanesOfTheirOwn) {
+  const Plan plan = plan_in_slices();
+  const std::string page = schedule_page(report_of(plan));
+  EXPECT_THAT(page, HasSubstr("GPU 0:0, 3g.71gb"));
+  EXPECT_THAT(page, HasSubstr("GPU 0:1, 4g.71gb"));
+  keep("slices.html", page);
 }
 
 }  // namespace

@@ -19,23 +19,28 @@ using plan::schedule::Setup;
 
 constexpr std::size_t kMostNumbersInName = 8;
 
-constexpr std::string_view kMpsBegin = R"(
+/// By UUID: clients of a daemon that serves some of the GPUs count these otherwise.
+constexpr std::string_view kMpsBegin = R"sh(
+mapfile -t held < <(nvidia-smi --query-gpu=uuid --format=csv,noheader -i "$(IFS=,; echo "${held[*]}")")
+CUDA_VISIBLE_DEVICES=$(IFS=,; echo "${held[*]}")
+export CUDA_VISIBLE_DEVICES
 mps=$(mktemp -d) || exit 1
 export CUDA_MPS_PIPE_DIRECTORY=$mps/pipe CUDA_MPS_LOG_DIRECTORY=$mps/log
-mkdir "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY" && nvidia-cuda-mps-control -d || exit 1
-)";
+mkdir "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY" || exit 1
+nvidia-cuda-mps-control -d || exit 1
+)sh";
 
 /// Profiles are found by name: their order in the list is the driver's.
-constexpr std::string_view kSliceFunction = R"(
+constexpr std::string_view kSliceFunction = R"sh(
 # slice PROFILE NUMBER: the UUID of that slice among those of its profile, from 0
 slice() {
   nvidia-smi -L | awk -v profile="$1" -v number="$2" \
     '$1 == "MIG" && $2 == profile && count++ == number { sub(/.*UUID: /, ""); sub(/\).*/, ""); print }'
 }
-)";
+)sh";
 
 /// Each job waits in a shell of its own, so that one that takes longer than planned keeps nobody else.
-constexpr std::string_view kJobFunction = R"(
+constexpr std::string_view kJobFunction = R"sh(
 # job NUMBER DEVICES MPS_PERCENTAGE SECONDS DIRECTORY [NUMBER OF ONE TO WAIT FOR...] -- COMMAND...
 job() {
   (
@@ -56,7 +61,7 @@ job() {
   ) >"plimsoll-${SLURM_JOB_ID:-$$}-$1.log" 2>&1 &
   pids[$1]=$!
 }
-)";
+)sh";
 
 bool on_mps(const Plan& plan, const Ran& ran) {
   return std::ranges::any_of(ran.places, [&](std::size_t place) {

@@ -22,12 +22,14 @@ using plan::schedule::Ran;
 constexpr std::size_t kMostBeside = 4;  // names in a cell
 constexpr double kKilowattHour = 3.6e6;
 
+/// "0 (mps)", "0, 1 (exclusive)".
 std::string places_cell(const Plan& plan, const Ran& ran) {
+  if (ran.places.empty()) return "nowhere";
   std::string out;
   for (const std::size_t place : ran.places)
-    out += fmt::format("{}{}", out.empty() ? "" : ", ",
-                       place_words(plan, place).substr(std::string_view("GPU ").size()));
-  return out.empty() ? "nowhere" : out;
+    out += (out.empty() ? "" : ", ") + place_name(plan.instance.places[place]);
+  return fmt::format("{} ({})", out,
+                     setup_words(plan.instance.setups[plan.instance.places[ran.places.front()].setup]));
 }
 
 std::string money_text(double amount, std::string_view currency) {
