@@ -97,7 +97,7 @@ TEST(ScheduleText, TellsEachJobAndWhatAllComesTo) {
   ScheduleReport report = report_of(plan);
   report.why = {"It is the longest.", "", "", "Its memory is unknown, so it runs alone."};
   const std::string text = schedule_text(report, {.width = 120});
-  EXPECT_THAT(text, HasSubstr("4 jobs on 2 × a GPU, mps 50: 2.00 min"));
+  EXPECT_THAT(text, HasSubstr("4 jobs on 2 × a GPU, mps 50 – 2.00 min"));
   EXPECT_THAT(text, HasSubstr("0.80  two, three")) << "80 s alone, 100 s beside others";
   EXPECT_THAT(text, HasSubstr("1.00  nobody"));
   EXPECT_THAT(text, HasSubstr("[1 one ="));
@@ -108,6 +108,14 @@ TEST(ScheduleText, TellsEachJobAndWhatAllComesTo) {
   EXPECT_THAT(text, HasSubstr("$0.24"));
   EXPECT_THAT(text, HasSubstr("1.52")) << "183 s over 120 s";
   EXPECT_THAT(text, HasSubstr("  4  four: Its memory is unknown"));
+}
+
+TEST(ScheduleText, ATitleSaysHowEachGpuIsSetUp) {
+  Plan plan = plan_in_slices();
+  EXPECT_EQ(schedule_title(report_of(plan)),
+            "3 jobs on 2 × a GPU, GPU 0: 3g.71gb, 4g.71gb; GPU 1: exclusive – 70 s");
+  plan.layouts.insert(plan.layouts.end(), 4, "mps");
+  EXPECT_EQ(schedule_title(report_of(plan)), "3 jobs on 6 × a GPU, set up differently – 70 s");
 }
 
 TEST(ScheduleText, SaysWhatIsProvenAndOfWhatRatiosAre) {

@@ -18,7 +18,7 @@ constexpr std::size_t kUnknownWidth = 100;  // columns, where there is no termin
 constexpr std::size_t kNarrowestChart = 20;
 constexpr std::size_t kWidestLabel = 24;
 constexpr std::size_t kMostLanes = 200;
-constexpr std::size_t kColumnsPerTick = 14;
+constexpr std::size_t kColumnsPerTick = 10;
 constexpr std::array<int, 8> kBarColors = {75, 215, 114, 176, 80, 203, 221, 110};  // of 256
 constexpr std::string_view kSeveral = "+";
 

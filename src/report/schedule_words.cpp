@@ -20,6 +20,7 @@ using plan::schedule::Plan;
 using plan::schedule::Ran;
 
 constexpr std::size_t kMostBeside = 4;  // names in a cell
+constexpr std::size_t kMostLayoutsInTitle = 4;
 constexpr double kKilowattHour = 3.6e6;
 
 /// "0 (mps)", "0, 1 (exclusive)".
@@ -202,17 +203,18 @@ std::vector<std::pair<std::string, std::string>> schedule_totals(const ScheduleR
 std::string schedule_title(const ScheduleReport& report) {
   const Plan& plan = *report.plan;
   const std::size_t jobs = plan.instance.jobs.size(), gpus = plan.layouts.size();
-  std::string layouts;
+  std::string out = fmt::format("{} job{} on {}{}", jobs, jobs == 1 ? "" : "s",
+                                gpus > 1 ? fmt::format("{} × ", gpus) : "", printable(report.device));
   const bool alike =
-      std::ranges::all_of(plan.layouts, [&](const std::string& l) { return l == plan.layouts[0]; });
-  if (alike && gpus > 0)
-    layouts = printable(plan.layouts[0]);
+      std::ranges::adjacent_find(plan.layouts, std::ranges::not_equal_to()) == plan.layouts.end();
+  if (gpus > 0 && alike)
+    out += ", " + printable(plan.layouts.front());
+  else if (gpus > kMostLayoutsInTitle)
+    out += ", set up differently";
   else
     for (std::size_t i = 0; i < gpus; ++i)
-      layouts += fmt::format("{}{}: {}", i == 0 ? "" : ", ", i, printable(plan.layouts[i]));
-  return fmt::format("{} job{} on {}{}, {}: {}", jobs, jobs == 1 ? "" : "s",
-                     gpus > 1 ? fmt::format("{} × ", gpus) : "", printable(report.device), layouts,
-                     text(Seconds(plan.outcome.makespan)));
+      out += fmt::format("{} GPU {}: {}", i == 0 ? "," : ";", i, printable(plan.layouts[i]));
+  return fmt::format("{} – {}", out, text(Seconds(plan.outcome.makespan)));
 }
 
 }  // namespace plimsoll::report
