@@ -27,7 +27,7 @@ struct Lane {
 [[nodiscard]] std::vector<std::vector<std::size_t>> besides_of(const plan::schedule::Plan& plan);
 
 /// Against alone; nothing of a service and of what takes no time.
-[[nodiscard]] std::optional<double> mean_speed(const plan::schedule::Plan& plan, std::size_t job);
+[[nodiscard]] std::optional<double> mean_speed(const plan::schedule::Plan& plan, std::size_t index);
 
 /// To the end of the last, in s.
 [[nodiscard]] double schedule_span(const plan::schedule::Plan& plan);
@@ -36,7 +36,7 @@ struct Lane {
 [[nodiscard]] std::string setup_words(const plan::schedule::Setup& setup);
 [[nodiscard]] std::string place_name(const plan::schedule::Place& place);
 /// "GPU 0, mps", "GPU 0:1, 3g.71gb".
-[[nodiscard]] std::string place_words(const plan::schedule::Plan& plan, std::size_t place);
+[[nodiscard]] std::string place_words(const plan::schedule::Plan& plan, std::size_t index);
 
 /// A mark of the axis of time.
 struct TimeTick {
