@@ -131,7 +131,10 @@ Json profile_json(const LayoutsReport& report, const MigProfile& profile) {
 }
 
 std::string gpu_entry(const MigTable& table, const plan::ProfileCounts& counts, const std::string& devices) {
-  std::string out = fmt::format("    - devices: {}\n      mig-enabled: true\n      mig-devices:\n", devices);
+  std::string out = fmt::format("    - devices: {}\n", devices);
+  if (std::ranges::all_of(counts, [](int count) { return count == 0; }))
+    return out + "      mig-enabled: false\n      mig-devices: {}\n";
+  out += "      mig-enabled: true\n      mig-devices:\n";
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 0) out += fmt::format("        \"{}\": {}\n", table.profiles[i].name, counts[i]);
   return out;
