@@ -72,8 +72,8 @@ class JobReader {
 
  private:
   static constexpr std::array kJobKeys = {
-      "name",     "kind",   "arrival", "arrival_s", "priority", "deadline", "gpus",         "user",
-      "save",     "after",  "apart",   "command",   "share",    "seconds",  "rate",         "steps",
+      "name",     "kind",   "arrival", "arrival_s", "priority", "deadline", "gpus",          "user",
+      "save",     "after",  "apart",   "command",   "share",    "seconds",  "rate",          "steps",
       "limit_ms", "within", "epochs",  "samples",   "need",     "input",    "interruptible", "workload"};
 
   void complain(std::string what) {
@@ -163,7 +163,8 @@ void resolve(std::vector<PlanJobRequest>& jobs, std::vector<Error>& wrong) {
     if (!jobs[i].job.name.empty() && !by_name.emplace(jobs[i].job.name, i).second)
       wrong.push_back({"stands twice", printable(jobs[i].job.name, 60)});
   for (PlanJobRequest& job : jobs) {
-    const auto find = [&](const std::vector<std::string>& names, const char* key, std::vector<std::size_t>& into) {
+    const auto find = [&](const std::vector<std::string>& names, const char* key,
+                          std::vector<std::size_t>& into) {
       for (const std::string& name : names)
         if (const auto found = by_name.find(name); found != by_name.end())
           into.push_back(found->second);
@@ -192,9 +193,10 @@ AllErrors<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view source, c
   Document document = Document::parse(text, nullptr, false);
   if (document.is_object() && document.contains("job")) document = Document(document["job"]);
   if (!document.is_array() || document.empty())
-    return refuse(toml ? "has no [[job]]" : "is no list of jobs in JSON",
-                  toml ? R"(for example [[job]] and below it name = "a", model = "resnet50", batch = 32, steps = 1000)"
-                       : R"(for example [{"name": "a", "model": "resnet50", "batch": 32, "steps": 1000}])");
+    return refuse(
+        toml ? "has no [[job]]" : "is no list of jobs in JSON",
+        toml ? R"(for example [[job]] and below it name = "a", model = "resnet50", batch = 32, steps = 1000)"
+             : R"(for example [{"name": "a", "model": "resnet50", "batch": 32, "steps": 1000}])");
   if (document.size() > kMostJobs)
     return refuse(fmt::format("has {} jobs", document.size()), fmt::format("{} are the most", kMostJobs));
   std::vector<PlanJobRequest> out;

@@ -28,6 +28,6 @@ struct PlanJobRequest {
 /// A list of jobs in JSON, or [[job]] tables where `name`, which says where it comes from, ends in .toml. All
 /// mistakes are told at once.
 [[nodiscard]] AllErrors<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view text,
-                                                                 const std::string& name);
+                                                                    const std::string& name);
 
 }  // namespace plimsoll

@@ -84,8 +84,8 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
     const auto [found, is_new] = known.emplace(key, out.kinds.size());
     if (is_new) {
       Kind kind{.name = !request.kind_name.empty() ? request.kind_name
-                        : request.workload       ? request.workload->name
-                                                 : request.job.name,
+                        : request.workload         ? request.workload->name
+                                                   : request.job.name,
                 .share = request.share.value_or(1),
                 .memory = request.need,
                 .activity = request.share.value_or(1),

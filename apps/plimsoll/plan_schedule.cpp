@@ -14,7 +14,10 @@
 #include "plan/schedule/policies/policies.hpp"
 #include "plan_truth.hpp"
 #include "quantity.hpp"
+#include "report/plan_layouts_report.hpp"
 #include "report/policy_report.hpp"
+#include "report/schedule_exports.hpp"
+#include "report/schedule_report.hpp"
 #include "setting_options.hpp"
 #include "sharing_figures_file.hpp"
 #include "told_errors.hpp"
@@ -40,7 +43,8 @@ Result<WantedDevices> read_devices(const std::string& text) {
   if (colon == std::string::npos) return out;
   const std::string_view count = std::string_view(text).substr(colon + 1);
   const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), out.count);
-  if (error != std::errc() || end != count.data() + count.size() || out.count < 1 || out.count > kMostPlannedGpus)
+  if (error != std::errc() || end != count.data() + count.size() || out.count < 1 ||
+      out.count > kMostPlannedGpus)
     return std::unexpected(Error{fmt::format("'{}' is no number of devices", printable(count, 40)),
                                  "--devices", "for example h200:4"});
   return out;
@@ -207,7 +211,78 @@ Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& 
   return 0;
 }
 
-Result<int> run_planning(const PlanOptions& options, const report::TextStyle& /*style*/) {
+/// Why each job starts where and when it does, in a sentence.
+std::vector<std::string> reasons(const schedule::Plan& plan, schedule::Rates& rates) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < plan.outcome.jobs.size(); ++i) {
+    const schedule::Ran& ran = plan.outcome.jobs[i];
+    const schedule::Place& place = plan.instance.places[ran.places.front()];
+    schedule::PlaceState there;
+    for (std::size_t j = 0; j < plan.outcome.jobs.size(); ++j) {
+      const schedule::Ran& other = plan.outcome.jobs[j];
+      if (j == i || other.places.front() != ran.places.front()) continue;
+      const bool before = other.start < ran.start || (other.start == ran.start && j < i);
+      if (before && other.end > ran.start)
+        there.kinds =
+            schedule::with_kind(there.kinds, static_cast<std::uint32_t>(plan.instance.jobs[j].kind));
+    }
+    const auto gain =
+        schedule::gain_of(there, place, static_cast<std::uint32_t>(plan.instance.jobs[i].kind), rates);
+    if (!plan.instance.kinds[plan.instance.jobs[i].kind].memory)
+      out.emplace_back("alone, since nobody knows what memory it takes");
+    else if (there.kinds.empty())
+      out.emplace_back("nothing else is there");
+    else
+      out.push_back(fmt::format("adds {:.2f} of a job's speed beside {} other{}", gain.value_or(0),
+                                there.kinds.size(), there.kinds.size() == 1 ? "" : "s"));
+  }
+  return out;
+}
+
+/// The arguments by which `plimsoll estimate` knows a job's model.
+std::vector<std::string> estimate_arguments(const PlanJobRequest& request, const std::string& device) {
+  if (!request.workload) return {};
+  const network::Setting& setting = request.workload->setting;
+  std::vector<std::string> out = {request.workload->model, "--mode", std::string(network::name(setting.mode)),
+                                  "--device", device};
+  if (setting.batch) out.insert(out.end(), {"--batch", fmt::format("{}", *setting.batch)});
+  if (setting.sequence) out.insert(out.end(), {"--seq", fmt::format("{}", *setting.sequence)});
+  if (setting.precision != network::Precision::fp32)
+    out.insert(out.end(), {"--precision", std::string(network::name(setting.precision))});
+  if (setting.mode == network::Mode::train)
+    out.insert(out.end(), {"--optimizer", std::string(network::name(setting.optimizer))});
+  return out;
+}
+
+Status write_exports(const PlanOptions& options, const Ground& on, const schedule::Plan& plan) {
+  std::vector<report::ExportedJob> jobs;
+  for (const PlanJobRequest& request : on.requests)
+    jobs.push_back({.command = request.command, .estimate = estimate_arguments(request, on.wanted.device)});
+  if (!options.jobs_file.empty()) {
+    const auto toml = report::run_jobs_toml(plan, jobs, "plan");
+    PLIMSOLL_TRY(toml);
+    PLIMSOLL_TRY(write_file(options.jobs_file, *toml));
+  }
+  if (!options.kubernetes.empty())
+    PLIMSOLL_TRY(write_file(options.kubernetes, report::kubernetes_sharing(plan)));
+  if (!options.mig_parted.empty()) {
+    const hardware::MigTable* table = hardware::mig_table(on.targets.front().device());
+    const auto cut = table != nullptr ? report::mig_configuration(plan, *table, "plan") : std::nullopt;
+    if (!cut)
+      return std::unexpected(Error{"the plan cuts no GPU into instances", "--mig-parted", "leave it out"});
+    PLIMSOLL_TRY(write_file(options.mig_parted, report::mig_parted_text(*table, {*cut})));
+  }
+  if (options.sbatch.empty()) return {};
+  const auto scripts = report::sbatch_scripts(plan, jobs);
+  PLIMSOLL_TRY(scripts);
+  std::error_code failed;
+  std::filesystem::create_directories(options.sbatch, failed);
+  for (const auto& [name, contents] : *scripts)
+    PLIMSOLL_TRY(write_file(std::filesystem::path(options.sbatch) / name, contents));
+  return {};
+}
+
+Result<int> run_planning(const PlanOptions& options, const report::TextStyle& style) {
   const auto aim = read_aim(options.aims);
   PLIMSOLL_TRY(aim);
   auto ground = ground_of(options, options.jobs);
@@ -220,15 +295,19 @@ Result<int> run_planning(const PlanOptions& options, const report::TextStyle& /*
                                         static_cast<std::size_t>(options.looks), on.question.shares_bind);
   if (!plan) {
     fmt::print(stderr, "plimsoll: {}\n", plan.error().text());
+    if (!plan.error().hint.empty()) fmt::print(stderr, "  {}\n", plan.error().hint);
     return 1;
   }
-  for (std::size_t i = 0; i < plan->outcome.jobs.size(); ++i)
-    fmt::print("{} {:.1f} {:.1f} {}\n", plan->instance.jobs[i].name, plan->outcome.jobs[i].start,
-               plan->outcome.jobs[i].end, fmt::join(plan->outcome.jobs[i].places, ","));
-  fmt::print("makespan {:.2f} bound {:.2f} optimal {} groups asked {}\n", plan->outcome.makespan,
-             plan->bound.seconds(), plan->optimal, on.rates->known());
-  for (const auto& other : plan->alternatives)
-    fmt::print("  {}: {:.2f}\n", other.name, other.outcome.makespan);
+  report::ScheduleReport report{.plan = &*plan, .device = on.targets.front().device().name};
+  report.why = reasons(*plan, *on.rates);
+  if (!aim->is_makespan() && options.aims.size() == 1 && options.aims.front() != "latency")
+    report.aim = options.aims.front().substr(0, options.aims.front().find('='));
+  PLIMSOLL_TRY(write_exports(options, on, *plan));
+  if (!options.html.empty()) PLIMSOLL_TRY(write_file(options.html, report::schedule_page(report)));
+  if (options.json)
+    print_json(report::schedule_json(report));
+  else
+    fmt::print("{}", report::schedule_text(report, style));
   return 0;
 }
 
@@ -286,6 +365,20 @@ void add_plan_options(CommandLine& command, PlanOptions& options) {
   command
       .add_option("--store", options.store, "Where runs are kept, for alone=run:ID (default: PLIMSOLL_STORE)")
       ->option_text("STORE");
+  command.add_option("--html", options.html, "Write a page with lanes, memory and activity")
+      ->option_text("FILE");
+  command
+      .add_option("--jobs-file", options.jobs_file, "Write the plan as a jobs file, for `plimsoll run FILE`")
+      ->option_text("FILE");
+  command.add_option("--mig-parted", options.mig_parted, "Write its MIG instances for mig-parted")
+      ->option_text("FILE");
+  command
+      .add_option("--kubernetes", options.kubernetes,
+                  "Write a configuration of NVIDIA's device plugin for Kubernetes")
+      ->option_text("FILE");
+  command
+      .add_option("--sbatch", options.sbatch, "Write a batch script for Slurm for each GPU into this folder")
+      ->option_text("FOLDER");
   command.add_flag("--json", options.json, "Print one JSON document");
 }
 

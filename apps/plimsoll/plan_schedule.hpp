@@ -17,7 +17,7 @@ struct PlanOptions {
   std::string truth;
   double disturbed = 0;
   std::int64_t seed = 0, looks = 400;
-  std::string html, jobs_file, kubernetes, sbatch;
+  std::string html, jobs_file, mig_parted, kubernetes, sbatch;
   bool json = false;
 };
 void add_plan_options(CommandLine& command, PlanOptions& options);
