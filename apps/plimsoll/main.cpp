@@ -23,7 +23,6 @@ constexpr Command kCommands[] = {
     {"probe", add_probe},
     {"plan", add_plan},
     {"choose", add_choose},
-    {"plan", add_plan},
     {"training", add_training},
     {"cost", add_cost},
     {"ideal", add_ideal},
