@@ -223,6 +223,24 @@ def test_a_second_start_does_not_start_again_what_waits_for_its_time(machine):
     assert not log(machine)
 
 
+def test_a_second_start_runs_what_the_first_knew_nothing_of(machine):
+    jobs = [("first", command("first", until("go")), "")]
+    path = jobs_file(machine, jobs)
+    first = machine.start("run", path)
+    wait_for(lambda: statuses(path).get("first") == "RUNNING")
+    first.kill()
+    first.communicate(timeout=300)
+    jobs_file(machine, [*jobs, ("new", command("new"), 'after = ["first"]')])
+    second = machine.start("run", path)
+    while "started" not in (line := second.stderr.readline()):
+        assert line, "it said nothing"
+    (machine.folder / "go").touch()
+    second.communicate(timeout=300)
+    assert second.returncode == 0
+    assert log(machine) == ["first begins", "first ends", "new begins", "new ends"]
+    assert set(statuses(path).values()) == {"FINISHED"}
+
+
 def connections(machine):
     """To the door of its supervisors, established."""
     paths = [str(folder / "control.sock") for folder in machine.leftovers()]
