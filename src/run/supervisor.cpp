@@ -405,7 +405,8 @@ class Supervisor {
     output_.collect(interests);
     error_.collect(interests);
     const auto now = Clock::now();
-    auto until = now + milliseconds(10'000);
+    const bool next_is_due = !group_ && !pending_.empty() && !stopping_;
+    auto until = next_is_due ? now : now + milliseconds(10'000);
     if (group_) {
       until = preparation_.next(until);
       if (group_->daemon && !group_->daemon_ended)

@@ -270,21 +270,6 @@ TEST_F(SupervisorTest, WhoeverWaitsWhenAllIsEndedIsNotStarted) {
                                             "later waits for first, and starts in 10.0 h at the earliest"}));
 }
 
-TEST_F(SupervisorTest, OnlyThoseThatAllRunAreAskedWhatTheyDoToEachOther) {
-  std::vector<std::size_t> asked;
-  services_.predict =
-      [&](const std::vector<Companion>& together, const std::string&, const std::string&,
-          const std::filesystem::path&) -> Result<std::vector<std::map<std::string, std::string>>> {
-    asked.push_back(together.size());
-    return std::vector<std::map<std::string, std::string>>(together.size());
-  };
-  JobSpec second = shell("exit 0", "second");
-  second.after = {"first"};
-  const auto result = run({shell("exit 0", "first"), second}, [](SupervisorClient&) {});
-  ASSERT_TRUE(result) << result.error().text();
-  EXPECT_THAT(asked, testing::IsEmpty());
-}
-
 TEST_F(SupervisorTest, AStoreThatCannotBeOpenedIsAnError) {
   services_.open_store = [](const std::string&) -> Result<std::unique_ptr<store::Store>> {
     return fail("no store today");

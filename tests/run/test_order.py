@@ -1,9 +1,9 @@
 """Jobs of one workload that start one after the other: `after`, `start`, and what ends meanwhile."""
 import csv
+import datetime
 import json
 import os
 import signal
-import time
 
 import pytest
 from conftest import is_alive, wait_for
@@ -74,14 +74,15 @@ def test_a_job_starts_when_those_that_it_waits_for_have_ended(machine):
 
 
 def test_a_job_does_not_start_before_its_time(machine):
-    before = int(time.time() * 1000)
+    before = datetime.datetime.now(datetime.timezone.utc)
     path = jobs_file(machine, [("now", "true", "start = 0"), ("later", "true", "start = 1.5"),
                                ("last", "true", 'start = "0.5s"\nafter = ["later"]')])
     done = machine.run(path)
     assert done.code == 0, done.err
     assert "last waits for later" in done.err and "now starts in" not in done.err
     runs = by_name(machine)
-    assert runs["later"]["start"] >= before + 1500
+    started = datetime.datetime.fromisoformat(runs["later"]["start"].replace("Z", "+00:00"))
+    assert started >= before + datetime.timedelta(seconds=1.499), "times are recorded in whole milliseconds"
     assert runs["last"]["start"] >= runs["later"]["end"]
 
 
@@ -222,6 +223,24 @@ def test_a_second_start_does_not_start_again_what_waits_for_its_time(machine):
     assert not log(machine)
 
 
+def test_a_second_start_runs_what_the_first_knew_nothing_of(machine):
+    jobs = [("first", command("first", until("go")), "")]
+    path = jobs_file(machine, jobs)
+    first = machine.start("run", path)
+    wait_for(lambda: statuses(path).get("first") == "RUNNING")
+    first.kill()
+    first.communicate(timeout=300)
+    jobs_file(machine, [*jobs, ("new", command("new"), 'after = ["first"]')])
+    second = machine.start("run", path)
+    while "started" not in (line := second.stderr.readline()):
+        assert line, "it said nothing"
+    (machine.folder / "go").touch()
+    second.communicate(timeout=300)
+    assert second.returncode == 0
+    assert log(machine) == ["first begins", "first ends", "new begins", "new ends"]
+    assert set(statuses(path).values()) == {"FINISHED"}
+
+
 def connections(machine):
     """To the door of its supervisors, established."""
     paths = [str(folder / "control.sock") for folder in machine.leftovers()]
@@ -269,3 +288,17 @@ def test_an_mps_daemon_that_ends_refuses_those_that_wait(gpus):
     assert process.returncode == 1
     assert log(gpus) == ["a begins", "a ends"]
     assert statuses(path)["b"] == "FAILED"
+
+
+@pytest.mark.parametrize("all_run", [True, False])
+def test_only_what_all_run_is_predicted(gpus, all_run):
+    """The second starts while the first runs, or when it has ended."""
+    estimate = 'estimate = "resnet18 --mode train --batch 8 --device h200"\nneed = "1GiB"'
+    first, second = ("touch begun; " + until("go"), until("begun") + "; touch go") if all_run else ("true", "true")
+    turn = "start = 0.5" if all_run else 'after = ["first"]'
+    path = jobs_file(gpus, [("first", command("first", first), estimate), ("second", command("second", second), f"{estimate}\n{turn}")],
+                     'devices = ["0"]\n')
+    done = gpus.run(path)
+    assert done.code == 0, done.err
+    for run in by_name(gpus).values():
+        assert ("plimsoll.beside.speed" in run["tags"]) == all_run, run["tags"]
