@@ -67,6 +67,12 @@ TEST(RunJobs, AJobStartsWhenAnotherEndsElseAtItsTime) {
   EXPECT_THAT(job_table(toml, "three"), HasSubstr("after = [\"two\"]\n"));
   EXPECT_THAT(job_table(toml, "three"), Not(HasSubstr("start")));
   EXPECT_THAT(job_table(toml, "four"), HasSubstr("start = 20\n"));
+  const auto file = running::parse_toml_jobs(toml);
+  ASSERT_TRUE(file) << file.error().front().text();
+  EXPECT_THAT(file->jobs[2].spec.after, ElementsAre("two"));
+  EXPECT_EQ(file->jobs[3].spec.start, Seconds(20));
+  EXPECT_TRUE(
+      running::parse_toml_jobs(run_jobs_toml(plan_in_slices(), commands_for(plan_in_slices()), "x").value()));
 }
 
 TEST(RunJobs, WhoWaitsForAnotherIsInItsWorkloadAndNeverBeforeItArrives) {

@@ -14,6 +14,7 @@
 #include "report/schedule_lanes.hpp"
 #include "report/schedule_words.hpp"
 #include "report/test_schedules.hpp"
+#include "run/jobs_file.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -216,6 +217,7 @@ TEST(SchedulePage, NothingEscapesIt) {
 }
 
 TEST(ScheduleReport, TellsPlansOfThePlanner) {
+  int waits = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const plan::schedule::TestWorld world = plan::schedule::random_world(seed, 30, 3);
     plan::schedule::Rates rates = world.known();
@@ -232,9 +234,15 @@ TEST(ScheduleReport, TellsPlansOfThePlanner) {
     keep(fmt::format("planned-{}.html", seed), page);
     keep(fmt::format("planned-{}.txt", seed), schedule_text(report_of(*plan), {.width = 80, .color = true}));
     keep(fmt::format("planned-{}-200.txt", seed), schedule_text(report_of(*plan), {.width = 200}));
+    const auto parsed = running::parse_toml_jobs(
+        run_jobs_toml(*plan, std::vector(world.jobs.size(), ExportedJob{.command = {"true"}}), "x").value());
+    ASSERT_TRUE(parsed) << parsed.error().front().text();
+    for (const auto& row : parsed->jobs)
+      if (row.spec.start || !row.spec.after.empty()) ++waits;
     keep(fmt::format("planned-{}.toml", seed),
          run_jobs_toml(*plan, std::vector(world.jobs.size(), ExportedJob{.command = {"true"}}), "x").value());
   }
+  EXPECT_GT(waits, 10);
 }
 
 TEST(SchedulePage, SlicesHaveLanesOfTheirOwn) {
