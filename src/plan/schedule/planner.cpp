@@ -16,7 +16,9 @@ constexpr std::size_t kMostMixed = 2;           // GPUs that may be set up diffe
 constexpr std::size_t kTopLayouts = 2;          // that are searched on
 constexpr std::size_t kMostTogether = 5;        // on one place
 constexpr std::uint64_t kExactLooks = 300'000;  // a second or so
-constexpr double kMissed = 1e6;                 // s that a job that is late or never starts counts for
+constexpr std::size_t kManyJobs = 500;          // of which one greedy attempt is made, on whole GPUs
+constexpr Greed kGreedOfMany{0.02, 32, 0.3};
+constexpr double kMissed = 1e6;  // s that a job that is late or never starts counts for
 
 constexpr std::array kGreeds = {Greed{0.02, 5, 0.3},  Greed{0.02, 5, 1.5}, Greed{0.1, 4, 0.3},
                                 Greed{0.1, 3, 1.5},   Greed{0.1, 2, 0.5},  Greed{0.3, 4, 0.5},
@@ -56,10 +58,15 @@ std::vector<Place> places_of(const Fleet& fleet, const std::vector<std::size_t>&
   return out;
 }
 
-std::vector<Arrangement> arrangements_of(const Fleet& fleet) {
+std::vector<Arrangement> arrangements_of(const Fleet& fleet, bool many) {
   std::vector<Arrangement> out;
-  for (std::size_t i = 0; i < fleet.layouts.size(); ++i)
-    out.push_back({.layouts = std::vector<std::size_t>(fleet.gpus, i)});
+  for (std::size_t i = 0; i < fleet.layouts.size(); ++i) {
+    const Layout& layout = fleet.layouts[i];
+    const bool is_plain = layout.parts.size() == 1 && fleet.setups[layout.parts.front().setup].cap == 1 &&
+                          fleet.setups[layout.parts.front().setup].way != share::Way::mig;
+    if (is_plain || !many) out.push_back({.layouts = std::vector<std::size_t>(fleet.gpus, i)});
+  }
+  if (many) return out;
   if (fleet.gpus == 2 && fleet.gpus <= kMostMixed)
     for (std::size_t i = 0; i < fleet.layouts.size(); ++i)
       for (std::size_t j = i + 1; j < fleet.layouts.size(); ++j) out.push_back({.layouts = {i, j}});
@@ -118,6 +125,7 @@ class Attempts {
     best_ = std::move(outcome);
   }
   void attempt_greedily() {
+    if (instance_.jobs.size() > kManyJobs) return attempt(greedy_policy(instance_, kGreedOfMany));
     for (const Greed& greed : kGreeds) attempt(greedy_policy(instance_, greed));
     attempt(exclusive_policy(instance_));
   }
@@ -202,7 +210,7 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
                         .places = {},
                         .idle_watts = fleet.idle_watts}};
   out.instance.shares_bind = shares_bind;
-  std::vector<Arrangement> all = arrangements_of(fleet);
+  std::vector<Arrangement> all = arrangements_of(fleet, out.instance.jobs.size() > kManyJobs);
   out.instance.places = places_of(fleet, all.front().layouts);
   const auto in_order = exclusive_policy(out.instance);
   const Aim aim = relative(wanted, simulate(out.instance, rates, {rates}, *in_order));
@@ -212,7 +220,8 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
     attempts.attempt_greedily();
     all[i].outcome = attempts.best();
     all[i].cost = attempts.cost();
-    if (i < fleet.layouts.size()) out.alternatives.push_back({fleet.layouts[i].name, attempts.best()});
+    if (all[i].layouts.front() == all[i].layouts.back())
+      out.alternatives.push_back({fleet.layouts[all[i].layouts.front()].name, attempts.best()});
   }
   std::ranges::stable_sort(all, {}, &Arrangement::cost);
   Arrangement* best = &all.front();
@@ -249,8 +258,11 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
   }
   if (!out.outcome.unplaced.empty()) {
     std::string names;
-    for (const std::size_t job : out.outcome.unplaced)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", out.instance.jobs[job].name);
+    for (std::size_t i = 0; i < std::min<std::size_t>(out.outcome.unplaced.size(), 10); ++i)
+      names +=
+          fmt::format("{}{}", names.empty() ? "" : ", ", out.instance.jobs[out.outcome.unplaced[i]].name);
+    if (out.outcome.unplaced.size() > 10)
+      names += fmt::format(" and {} more", out.outcome.unplaced.size() - 10);
     return std::unexpected(Error{"there is no plan: no place keeps what is asked for " + names, "",
                                  "more GPUs, or other limits"});
   }

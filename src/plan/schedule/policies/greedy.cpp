@@ -4,6 +4,7 @@
 #include <queue>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
@@ -36,6 +37,10 @@ class Greedy final : public Policy {
   std::optional<Start> next(const View& view) override {
     take_changes(view);
     if (auto start = start_several(view)) return start;
+    if (holds_back_ && !keeps_idle(view)) {  // nobody waits for them any more
+      holds_back_ = false;
+      for (const std::size_t place : std::vector(idle_.begin(), idle_.end())) offer(view, place);
+    }
     while (true) {
       if (auto start = start_one(view)) return start;
       if (!look_for_fresh(view)) break;
@@ -60,6 +65,11 @@ class Greedy final : public Policy {
 
   void take_changes(const View& view) {
     if (taken_ > view.changed.size()) taken_ = 0;
+    for (const std::size_t place : std::exchange(started_on_, {})) offer(view, place);
+    if (taken_ == 0 && view.changed.size() == view.places.size()) {  // every place is looked at anyway
+      for (const std::size_t kind : fresh_) is_fresh_[kind] = false;
+      fresh_.clear();
+    }
     for (; taken_ < view.changed.size(); ++taken_) offer(view, view.changed[taken_]);
   }
   void offer(const View& view, std::size_t place) {
@@ -83,6 +93,7 @@ class Greedy final : public Policy {
     if (places.size() < wanted) return std::nullopt;
     several_.erase(several_.begin());
     for (const std::size_t place : places) idle_.erase(place);
+    started_on_ = places;
     return Start{job, std::move(places)};
   }
 
@@ -102,6 +113,7 @@ class Greedy final : public Policy {
                   best->job});
       if (line.empty()) waiting_kinds_.erase(job.kind);
       idle_.erase(place);
+      started_on_ = {place};
       return Start{best->job, {place}};
     }
     return std::nullopt;
@@ -126,6 +138,13 @@ class Greedy final : public Policy {
     return false;
   }
 
+  /// For one that wants several GPUs, and waits for them.
+  [[nodiscard]] bool keeps_idle(const View& view) const {
+    if (several_.empty()) return false;
+    const std::size_t first = std::get<2>(*several_.begin());
+    return idle_.size() <= static_cast<std::size_t>(view.instance.jobs[first].gpus);
+  }
+
   [[nodiscard]] std::optional<Best> best_for(const View& view, std::size_t place) const {
     std::optional<Best> out;
     for (const std::size_t kind : waiting_kinds_)
@@ -140,9 +159,10 @@ class Greedy final : public Policy {
     const PlaceState& state = view.places[index];
     const Place& place = view.instance.places[index];
     if (state.running.size() >= greed_.most) return std::nullopt;
-    if (state.running.empty() && !several_.empty() &&
-        idle_.size() <= static_cast<std::size_t>(view.instance.jobs[std::get<2>(*several_.begin())].gpus))
-      return std::nullopt;  // kept for one that wants several
+    if (state.running.empty() && keeps_idle(view)) {
+      holds_back_ = true;
+      return std::nullopt;
+    }
     int looked = 0;
     for (const auto& [priority, length, job] : by_kind_[kind]) {
       if (++looked > kLooked) break;
@@ -163,7 +183,9 @@ class Greedy final : public Policy {
   Line several_;
   std::set<std::size_t> idle_;
   std::priority_queue<Open> open_;
-  std::size_t taken_ = 0;  ///< of the view's changed places
+  std::size_t taken_ = 0;                ///< of the view's changed places
+  std::vector<std::size_t> started_on_;  ///< places of the last that was started
+  mutable bool holds_back_ = false;      ///< a place that is kept for one that wants several
   std::vector<std::size_t> fresh_;
   std::vector<bool> is_fresh_;
   double longest_ = 0;
