@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The day of jobs, all there at once, as `plimsoll plan` would run it on one GPU, and as it came out.
 
-usage: bench/device/plan_day.py PLIMSOLL DAY_FOLDER OUT [--exclusive] [--seconds 20]
+usage: bench/device/plan_day.py PLIMSOLL DAY_FOLDER OUT [--exclusive] [--seconds 90]
 
-DAY_FOLDER: day.json, job.py and service.py. Every kind of training runs alone for some seconds first (`plimsoll run`, recorded), the plan is
+DAY_FOLDER: day.json, job.py and service.py. Every kind of training runs alone for a third of its steps first (`plimsoll run`, recorded), the plan is
 made from that, written as a jobs file, and run with the service beside it throughout. With --exclusive the trainings run one after the other
 as well. Rows go to OUT/day.jsonl: what each kind did alone, what was planned and what each job did; a summary to standard output.
 """
@@ -28,8 +28,8 @@ def call(*words, **more):
 
 
 def record_alone(program, folder, job, seconds):
-    """A training that has the GPU to itself for a while; the run's id."""
-    command = [*job['command'][:-1], '1000000']
+    """A training that has the GPU to itself for a third of its steps, some five seconds; the run's id."""
+    command = [*job['command'][:-1], str(job['steps'] // 3)]
     done = call(program, 'run', '--device', 0, '--time-limit', f'{seconds}s', '--name', job['name'] + ' alone', '--', *command, cwd=folder)
     run = json.loads(call(program, 'runs', '--json', '--limit', 1).stdout)['runs'][0]
     return run['id'], done.returncode
@@ -41,7 +41,7 @@ def main():
     parser.add_argument('day', type=pathlib.Path)
     parser.add_argument('out', type=pathlib.Path)
     parser.add_argument('--exclusive', action='store_true')
-    parser.add_argument('--seconds', type=float, default=20, help='of a training alone, its start included')
+    parser.add_argument('--seconds', type=float, default=90, help='at most, of a training alone, its start included')
     asked = parser.parse_args()
     program = asked.program.resolve()
     asked.out.mkdir(parents=True, exist_ok=True)
