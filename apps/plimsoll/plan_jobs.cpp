@@ -179,18 +179,18 @@ void resolve(std::vector<PlanJobRequest>& jobs, std::vector<Error>& wrong) {
 
 }  // namespace
 
-AllErrors<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view source, const std::string& name) {
+AllErrors<std::vector<PlanJobRequest>> read_plan_jobs(std::string_view text, const std::string& name) {
   const auto refuse = [](std::string what, std::string hint = {}) {
     return std::unexpected(std::vector{Error{std::move(what), "", std::move(hint)}});
   };
-  std::string text(source);
+  std::string json(text);
   const bool toml = lower_case(name).ends_with(".toml");
   if (toml) {
-    auto converted = running::toml_as_json(source);
+    auto converted = running::toml_as_json(text);
     if (!converted) return std::unexpected(std::vector{std::move(converted).error()});
-    text = *std::move(converted);
+    json = *std::move(converted);
   }
-  Document document = Document::parse(text, nullptr, false);
+  Document document = Document::parse(json, nullptr, false);
   if (document.is_object() && document.contains("job")) document = Document(document["job"]);
   if (!document.is_array() || document.empty())
     return refuse(

@@ -41,7 +41,8 @@ Result<Measured> read_measured(const std::string& file) {
     };
     if (!row.is_object()) return refuse("is no JSON object");
     if (!row.contains("workloads") || (row.contains("caps") && row["caps"].is_array())) continue;
-    const auto names = row["workloads"], speeds = row.value("speed", nlohmann::json());
+    const auto& names = row["workloads"];
+    const auto speeds = row.value("speed", nlohmann::json());
     if (!names.is_array() || !speeds.is_array() || names.size() != speeds.size() ||
         !row.contains("sharing") || !row["sharing"].is_string())
       return refuse("has no workloads, sharing and speed of each");

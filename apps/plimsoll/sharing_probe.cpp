@@ -134,8 +134,8 @@ Result<std::filesystem::path> figures_file(const SharingTask& task, const std::s
   const hardware::Device* device = catalogue->reported_as(device_name);
   const auto own = device != nullptr ? own_sharing_file(*device) : std::nullopt;
   if (!own)
-    return std::unexpected(Error{"no place is known for the figures of this GPU",
-                                 printable(device_name, 96), "name a file with -o"});
+    return std::unexpected(Error{"no place is known for the figures of this GPU", printable(device_name, 96),
+                                 "name a file with -o"});
   std::error_code failed;
   std::filesystem::create_directories(own->parent_path(), failed);
   return *own;

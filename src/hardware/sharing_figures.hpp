@@ -33,7 +33,7 @@ struct SharingFigures {
 
 struct SharingFigureRow {
   std::string_view name;  ///< in files
-  double SharingFigures::*figure;
+  double SharingFigures::* figure;
   double least, most;
 };
 [[nodiscard]] std::span<const SharingFigureRow> sharing_figure_rows();

@@ -60,7 +60,7 @@ std::string cell(const std::optional<double>& value, Shown shown) {
 }
 
 /// Nothing where one of them does not know.
-std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::*what) {
+std::optional<double> mean_over_gpus(const RunFigures& figures, std::optional<double> GpuFigures::* what) {
   double sum = 0;
   for (const GpuFigures& gpu : figures.gpus) {
     if (!(gpu.*what)) return std::nullopt;

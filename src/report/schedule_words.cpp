@@ -41,7 +41,7 @@ std::string money_text(double amount, std::string_view currency) {
 /// What the plan is for, of an outcome.
 struct AimRow {
   std::string_view name;
-  double Outcome::*value;
+  double Outcome::* value;
 };
 constexpr std::array<AimRow, 4> kAims = {{{"makespan", &Outcome::makespan},
                                           {"completion", &Outcome::mean_completion},

@@ -43,7 +43,7 @@ constexpr double kMostFactor = 4;
 
 SharingFigures scaled(SharingFigures figures, const Factors& factors) {
   for (std::size_t i = 0; i < kKnobs.size(); ++i)
-    for (double SharingFigures::*const figure : kKnobs[i].figures)
+    for (double SharingFigures::* const figure : kKnobs[i].figures)
       if (figure != nullptr) figures.*figure *= factors[i];
   return figures;
 }

@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
-#include "plan_commands.hpp"
 #include "json_output.hpp"
 #include "plan/cluster/replay.hpp"
+#include "plan_commands.hpp"
 #include "report/cluster_report.hpp"
 
 namespace plimsoll {
@@ -26,14 +26,15 @@ Result<int> run_plan_cluster(const PlanClusterOptions& options, const report::Te
   PLIMSOLL_TRY(cluster);
   const auto workload = plan::cluster::read_pods_file(options.pods, *cluster);
   PLIMSOLL_TRY(workload);
-  report::ClusterReport report{.nodes = cluster->nodes.size(),
-                               .gpus = static_cast<std::size_t>(cluster->capacity_milli() / plan::cluster::kWholeGpu),
-                               .pods = workload->pods.size(),
-                               .kinds = workload->kinds.size(),
-                               .first_seed = static_cast<std::uint64_t>(options.first_seed),
-                               .seeds = static_cast<std::uint64_t>(options.seeds),
-                               .fill = options.fill,
-                               .rows = {}};
+  report::ClusterReport report{
+      .nodes = cluster->nodes.size(),
+      .gpus = static_cast<std::size_t>(cluster->capacity_milli() / plan::cluster::kWholeGpu),
+      .pods = workload->pods.size(),
+      .kinds = workload->kinds.size(),
+      .first_seed = static_cast<std::uint64_t>(options.first_seed),
+      .seeds = static_cast<std::uint64_t>(options.seeds),
+      .fill = options.fill,
+      .rows = {}};
   for (const plan::cluster::Policy& policy : *policies) {
     std::vector<plan::cluster::Replay> replays;
     for (std::uint64_t i = 0; i < report.seeds; ++i) {

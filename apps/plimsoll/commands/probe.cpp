@@ -81,9 +81,8 @@ class Studies {
   template <class Study>
   Status add(const std::string& title, Findings& findings, Study study) {
     line_.begin_row(title);
-    Result<Findings> found = study(probe::Progress([this](std::string_view what, double done) {
-      line_.show({std::string(what), done, {}});
-    }));
+    Result<Findings> found = study(probe::Progress(
+        [this](std::string_view what, double done) { line_.show({std::string(what), done, {}}); }));
     if (!found) return std::unexpected(std::move(found).error().within(title));
     line_.end_row();
     append(findings, std::move(*found));
@@ -139,10 +138,7 @@ Result<SurveyedDevice> survey_gpu(const ProbeOptions& options, const Subject& su
   ProgressLine line(1, kSecondsEach * static_cast<double>(studies.jobs.size()));
   line.begin_row("GPU");
   return probe::survey_gpu(
-      host, studies,
-      [&](std::string_view what, double done) {
-        line.show({std::string(what), done, {}});
-      },
+      host, studies, [&](std::string_view what, double done) { line.show({std::string(what), done, {}}); },
       [&] { return interruption.came(); });
 }
 

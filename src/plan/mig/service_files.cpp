@@ -87,7 +87,7 @@ AllErrors<TitledRows> titled_rows(std::string_view text, std::span<const std::st
 
 /// The one of `all` of that name, added where there is none.
 template <class T>
-T& named_or_new(std::vector<T>& all, std::string T::*name, std::string_view wanted) {
+T& named_or_new(std::vector<T>& all, std::string T::* name, std::string_view wanted) {
   for (T& each : all)
     if (each.*name == wanted) return each;
   all.emplace_back();

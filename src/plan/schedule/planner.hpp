@@ -53,7 +53,7 @@ struct Plan {
 /// The best that was found. `looks`: how much is searched, beyond what is greedy. Fails where a job fits
 /// nowhere, or jobs wait for each other in a circle.
 [[nodiscard]] Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fleet& fleet,
-                                     Rates& rates, const Aim& aim, std::size_t looks = 2000,
+                                     Rates& rates, const Aim& wanted, std::size_t looks = 2000,
                                      bool shares_bind = false);
 
 /// What is worth less is better.
