@@ -15,6 +15,7 @@ using plan::schedule::Plan;
 using plan::schedule::Ran;
 
 constexpr std::size_t kUnknownWidth = 100;  // columns, where there is no terminal
+constexpr int kWidestChart = 200;
 constexpr std::size_t kNarrowestChart = 20;
 constexpr std::size_t kWidestLabel = 24;
 constexpr std::size_t kMostLanes = 200;
@@ -119,7 +120,8 @@ std::string lanes_text(const Plan& plan, const TextStyle& style) {
   for (const Lane& lane : lanes)
     margin = std::max(margin, std::min(kWidestLabel, display_width(place_words(plan, lane.place))));
   margin += 2;
-  const std::size_t width = style.width ? static_cast<std::size_t>(std::max(1, *style.width)) : kUnknownWidth;
+  const std::size_t width =
+      style.width ? static_cast<std::size_t>(std::clamp(*style.width, 1, kWidestChart)) : kUnknownWidth;
   const TimeScale scale{schedule_span(plan), std::max(width, margin + kNarrowestChart) - margin};
   std::string out;
   bool has_several = false;

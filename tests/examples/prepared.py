@@ -87,7 +87,7 @@ def prepare(folder, program, nvml=None):
                          ('calibrated.json', 'monday.json'), ('calibrated_again.json', 'tuesday.json'),
                          ('traces/resnet50-b64-adam.json.gz', 'trace.json.gz'),
                          ('services/slo.csv', 'slo.csv'), ('services/rows.csv', 'rows.csv'),
-                         ('cluster/pods.csv', 'pods.csv'), ('cluster/nodes.csv', 'nodes.csv')):
+                         ('plan/trainings.toml', 'trainings.toml'), ('cluster/pods.csv', 'pods.csv'), ('cluster/nodes.csv', 'nodes.csv')):
         shutil.copy(FIXTURES / source, work / name)
     subprocess.run(['gunzip', '-k', 'trace.json.gz'], cwd=work, check=True)
     write_weights(work / 'model.safetensors')

@@ -13,9 +13,9 @@ void add_plan(CommandLine& app, Invocation& invocation) {
   add_plan_cluster(*command, invocation);
   command->footer(
       "Examples:\n"
-      "  plimsoll plan jobs.toml --devices h200:4          who runs where, beside whom, when\n"
-      "  plimsoll plan jobs.toml --devices h200:2 --for energy --json\n"
-      "  plimsoll plan --simulate jobs.toml --devices h200:4 --policy exclusive,carma,plimsoll\n"
+      "  plimsoll plan trainings.toml --devices h200:2     who runs where, beside whom, when\n"
+      "  plimsoll plan trainings.toml --devices h200:2 --for energy --json\n"
+      "  plimsoll plan --simulate trainings.toml --devices h200:4 --policy exclusive,carma,plimsoll\n"
       "  plimsoll plan layouts --device a100-40            how a GPU can be cut into MIG instances\n"
       "  plimsoll plan services slo.csv --profiles rows.csv  services on the fewest GPUs\n"
       "  plimsoll plan cluster pods.csv --nodes nodes.csv  pods on the nodes of a cluster\n"
