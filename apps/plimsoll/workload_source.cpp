@@ -1,7 +1,10 @@
 #include "workload_source.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cmath>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -307,6 +310,28 @@ Result<share::Workload> place_workload(const WorkloadRequest& request, const Est
     reserved = std::max(reserved, Bytes::rounded(*request.alone->reserved_bytes));
   workload->memory_high = reserved + memory->context.value_or(Bytes());
   return *std::move(workload);
+}
+
+Result<std::vector<share::Workload>> place_workloads(const std::vector<WorkloadRequest>& requests,
+                                                     const EstimateTarget& on) {
+  std::vector<std::optional<Result<share::Workload>>> placed(requests.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t at = next++; at < requests.size(); at = next++)
+      placed[at] = place_workload(requests[at], on);
+  };
+  {
+    std::vector<std::jthread> threads;
+    const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), requests.size());
+    for (std::size_t i = 1; i < most; ++i) threads.emplace_back(work);
+    work();
+  }
+  std::vector<share::Workload> out;
+  for (auto& workload : placed) {
+    PLIMSOLL_TRY(*workload);
+    out.push_back(**std::move(workload));
+  }
+  return out;
 }
 
 }  // namespace plimsoll

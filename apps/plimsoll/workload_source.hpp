@@ -34,5 +34,8 @@ inline constexpr std::size_t kMostWorkloads = 64;
 /// On a device, ready to be put beside others.
 [[nodiscard]] Result<share::Workload> place_workload(const WorkloadRequest& request,
                                                      const EstimateTarget& on);
+/// Several, on all cores; fails as the first that does.
+[[nodiscard]] Result<std::vector<share::Workload>> place_workloads(
+    const std::vector<WorkloadRequest>& requests, const EstimateTarget& on);
 
 }  // namespace plimsoll

@@ -140,17 +140,15 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
   const hardware::Device& device = on.device();
 
   report::BesideReport report{.device = device.name};
-  std::vector<share::Workload> placed;
-  for (const WorkloadRequest& request : *requests) {
-    auto workload = place_workload(request, on);
-    PLIMSOLL_TRY(workload);
-    report.workloads.push_back({workload->name, workload->step, workload->memory, workload->measured});
-    report.minimum += workload->memory;
-    placed.push_back(*std::move(workload));
+  const auto placed = place_workloads(*requests, on);
+  PLIMSOLL_TRY(placed);
+  for (const share::Workload& workload : *placed) {
+    report.workloads.push_back({workload.name, workload.step, workload.memory, workload.measured});
+    report.minimum += workload.memory;
   }
   report.capacity = share::memory_of(device);
   std::vector<const share::Workload*> workloads;
-  for (const share::Workload& workload : placed) workloads.push_back(&workload);
+  for (const share::Workload& workload : *placed) workloads.push_back(&workload);
 
   const auto figures = sharing_figures_of(device, options.figures);
   PLIMSOLL_TRY(figures);
