@@ -1,0 +1,247 @@
+#include "queue/decide.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "plan/schedule/engine.hpp"
+#include "plan/schedule/policies/policies.hpp"
+
+namespace plimsoll::queue {
+namespace {
+
+namespace schedule = plan::schedule;
+using schedule::Instance;
+using schedule::PlaceState;
+
+// Trainings that wait for their hosts leave most of a GPU to others: more than a plan on paper puts together.
+constexpr schedule::Greed kGreed{.least_gain = 0.03, .most = 12, .long_first = 0.05};
+
+/// As the planner sees it: those that run, then those that wait.
+Instance instance_of(const Question& question) {
+  Instance out{.kinds = question.kinds,
+               .jobs = {},
+               .setups = question.setups,
+               .places = {},
+               .idle_watts = question.idle_watts};
+  for (std::size_t i = 0; i < question.places.size(); ++i)
+    out.places.push_back({.name = question.places[i].name,
+                          .device = i,
+                          .setup = question.places[i].setup,
+                          .memory = question.places[i].memory});
+  for (const RunningNow& running : question.running) {
+    schedule::Job job{
+        .name = fmt::format("{}", running.number), .kind = running.kind, .seconds = running.left};
+    job.gpus = static_cast<int>(running.places.size());
+    job.user = running.user;
+    out.jobs.push_back(std::move(job));
+  }
+  for (const WaitingNow& waiting : question.waiting) {
+    schedule::Job job{
+        .name = fmt::format("{}", waiting.number), .kind = waiting.kind, .seconds = waiting.seconds};
+    job.priority = waiting.rank;
+    job.deadline = waiting.deadline;
+    job.gpus = waiting.gpus;
+    job.user = waiting.user;
+    job.can_be_interrupted = waiting.may_be_saved;
+    out.jobs.push_back(std::move(job));
+  }
+  return out;
+}
+
+void settle(const Instance& instance, PlaceState& state) {
+  std::ranges::sort(state.running, {}, &schedule::Running::kind);
+  state.kinds.clear();
+  state.memory = Bytes();
+  for (const schedule::Running& running : state.running) {
+    state.kinds.push_back(running.kind);
+    const schedule::Kind& kind = instance.kinds[running.kind];
+    state.memory += kind.memory.value_or(Bytes());
+    state.closed = state.closed || !kind.memory;
+  }
+}
+
+std::unique_ptr<schedule::Policy> policy_of(const Question& question, const Instance& instance) {
+  if (question.policy == "plimsoll") return schedule::greedy_policy(instance, kGreed);
+  const schedule::PolicyRow* row = schedule::policy_named(question.policy);
+  return row == nullptr ? schedule::greedy_policy(instance, kGreed) : row->make(instance);
+}
+
+/// What is on the places now.
+std::vector<PlaceState> states_of(const Question& question, const Instance& instance) {
+  std::vector<PlaceState> out(question.places.size());
+  for (std::size_t place = 0; place < out.size(); ++place)
+    out[place].closed = !question.places[place].closed.empty();
+  for (std::size_t i = 0; i < question.running.size(); ++i) {
+    const RunningNow& running = question.running[i];
+    for (const std::size_t place : running.places) {
+      out[place].running.push_back(
+          {.job = i, .kind = static_cast<std::uint32_t>(running.kind), .left = running.left});
+      out[place].closed = out[place].closed || running.alone;
+    }
+  }
+  for (PlaceState& state : out) settle(instance, state);
+  return out;
+}
+
+/// The places that come nearest to taking it, and what is in its way there.
+std::string why_not(const Question& question, const Instance& instance, const std::vector<PlaceState>& states,
+                    const WaitingNow& waiting, std::size_t job, schedule::Rates& rates) {
+  const schedule::Kind& kind = instance.kinds[waiting.kind];
+  std::string closed, memory, user, slow;
+  std::size_t idle = 0, could = 0;
+  Bytes largest;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const PlaceState& state = states[i];
+    const PlaceNow& place = question.places[i];
+    largest = std::max(largest, place.memory);
+    if (kind.memory && *kind.memory > place.memory) continue;
+    ++could;
+    if (state.running.empty() && place.closed.empty()) ++idle;
+    if (!place.closed.empty()) {
+      closed = fmt::format("{}: {}", place.name, place.closed);
+    } else if (state.closed) {
+      closed = fmt::format("on {} runs one that is alone, or of unknown need", place.name);
+    } else if (kind.memory && state.memory + *kind.memory > place.memory) {
+      memory = fmt::format("{} has {} left, and it needs {}", place.name, text(place.memory - state.memory),
+                           text(*kind.memory));
+    } else if (!state.running.empty() && !schedule::may_join(instance, instance.places[i], state, job)) {
+      user = fmt::format("{} is another user's now, or whole GPUs are wanted", place.name);
+    } else if (!state.running.empty()) {
+      const auto gain =
+          schedule::gain_of(state, instance.places[i], static_cast<std::uint32_t>(waiting.kind), rates);
+      slow = gain ? fmt::format("beside those on {} it would add {:.2f} of a job's speed", place.name, *gain)
+                  : fmt::format("beside it somebody on {} would miss a limit", place.name);
+    }
+  }
+  if (could == 0)
+    return fmt::format("no GPU here can hold it: it needs {}, the largest has {}",
+                       text(kind.memory.value_or(Bytes())), text(largest));
+  if (waiting.gpus > static_cast<int>(could))
+    return fmt::format("it wants {} GPUs, and {} could hold it", waiting.gpus, could);
+  if (waiting.gpus > 1)
+    return fmt::format("it wants {} GPUs for itself, and {} {} idle", waiting.gpus, idle,
+                       idle == 1 ? "is" : "are");
+  if (!kind.memory) return "nobody knows what memory it takes: it starts on a GPU without others";
+  if (waiting.alone) return "it wants a GPU for itself";
+  for (const std::string* why : {&slow, &memory, &user, &closed})
+    if (!why->empty()) return *why;
+  return "others come first";
+}
+
+}  // namespace
+
+Answer decide(const Question& question, schedule::Rates& rates) {
+  const Instance instance = instance_of(question);
+  std::vector<PlaceState> states = states_of(question, instance);
+  const auto policy = policy_of(question, instance);
+  std::vector<std::size_t> changed(states.size());
+  for (std::size_t i = 0; i < changed.size(); ++i) changed[i] = i;
+  const std::function<schedule::View::Activity(std::size_t)> activity =
+      question.activity ? question.activity : [](std::size_t) { return schedule::View::Activity(); };
+  const auto view = [&] { return schedule::View{question.now, instance, states, rates, changed, activity}; };
+  std::vector<std::size_t> order(question.waiting.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return question.waiting[i].rank; });
+  const std::size_t first = question.running.size();
+  for (const std::size_t i : order) {
+    if (question.waiting[i].alone)
+      policy->failed(view(), first + i);
+    else
+      policy->arrive(view(), first + i);
+  }
+  Answer out;
+  std::vector<bool> started(question.waiting.size(), false);
+  while (const auto start = policy->next(view())) {
+    const std::size_t index = start->job - first;
+    const WaitingNow& waiting = question.waiting[index];
+    started[index] = true;
+    Chosen chosen{.number = waiting.number, .places = start->places};
+    for (const std::size_t place : start->places) {
+      PlaceState& state = states[place];
+      state.running.push_back(
+          {.job = start->job, .kind = static_cast<std::uint32_t>(waiting.kind), .left = waiting.seconds});
+      state.closed = state.closed || waiting.alone;
+      settle(instance, state);
+    }
+    const PlaceState& state = states[start->places.front()];
+    const schedule::GroupRates& group = rates.of(state.kinds, instance.places[start->places.front()].setup);
+    chosen.combined = group.combined();
+    for (std::size_t i = 0; i < state.running.size(); ++i) {
+      const std::size_t job = state.running[i].job;
+      const double speed = i < group.speeds.size() ? group.speeds[i] : 1;
+      if (job == start->job)
+        chosen.speed = speed;
+      else
+        chosen.others.emplace_back(
+            job < first ? question.running[job].number : question.waiting[job - first].number, speed);
+    }
+    chosen.reason =
+        chosen.others.empty()
+            ? std::string("nothing else is there")
+            : fmt::format(
+                  "beside {} it is expected to have {:.2f} of its speed alone, all together {:.2f}",
+                  chosen.others.size() == 1 ? "one other" : fmt::format("{} others", chosen.others.size()),
+                  chosen.speed, chosen.combined);
+    out.starts.push_back(std::move(chosen));
+  }
+  constexpr std::size_t kMostReasons = 1000;
+  for (std::size_t n = 0; n < order.size(); ++n) {
+    const std::size_t i = order[n];
+    if (started[i]) continue;
+    out.waits.emplace(question.waiting[i].number,
+                      n < kMostReasons
+                          ? why_not(question, instance, states, question.waiting[i], first + i, rates)
+                          : std::string("others come first"));
+  }
+  return out;
+}
+
+namespace {
+
+/// Those that run are where they are; then the policy goes on.
+class FromNow final : public schedule::Policy {
+ public:
+  FromNow(const Question& question, std::unique_ptr<schedule::Policy> then)
+      : question_(question), then_(std::move(then)) {}
+  void arrive(const schedule::View& view, std::size_t job) override {
+    if (job < question_.running.size()) return;
+    if (question_.waiting[job - question_.running.size()].alone) return then_->failed(view, job);
+    then_->arrive(view, job);
+  }
+  void failed(const schedule::View& view, std::size_t job) override { then_->failed(view, job); }
+  std::optional<schedule::Start> next(const schedule::View& view) override {
+    if (begun_ < question_.running.size()) {
+      const std::size_t job = begun_++;
+      return schedule::Start{job, question_.running[job].places};
+    }
+    return then_->next(view);
+  }
+  [[nodiscard]] std::optional<double> look_again(double now) const override { return then_->look_again(now); }
+
+ private:
+  const Question& question_;
+  std::unique_ptr<schedule::Policy> then_;
+  std::size_t begun_ = 0;
+};
+
+}  // namespace
+
+std::map<std::int64_t, Expected> forecast(const Question& question, schedule::Rates& rates) {
+  const Instance instance = instance_of(question);
+  FromNow policy(question, policy_of(question, instance));
+  const schedule::Outcome outcome = schedule::simulate(instance, rates, {rates}, policy);
+  std::map<std::int64_t, Expected> out;
+  for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
+    const std::size_t first = question.running.size();
+    const std::int64_t number = i < first ? question.running[i].number : question.waiting[i - first].number;
+    const schedule::Ran& ran = outcome.jobs[i];
+    out.emplace(number, Expected{.start = ran.start,
+                                 .end = ran.end,
+                                 .known = !ran.places.empty() && instance.jobs[i].seconds > 0});
+  }
+  return out;
+}
+
+}  // namespace plimsoll::queue
