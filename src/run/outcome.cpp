@@ -19,6 +19,9 @@ constexpr std::string_view kOutcomeNames[] = {"finished",          "failed",    
                                               "killed-for-memory", "time-limit", "epoch-limit",
                                               "interrupted",       "lost",       "refused"};
 
+// In the order of the enumerators.
+constexpr std::string_view kStopCauseNames[] = {"time-limit", "epoch-limit", "interrupted", "lease"};
+
 // What frameworks print when the GPU has no memory left, beside PyTorch's own message, which has a parser.
 constexpr std::array<std::string_view, 8> kOutOfMemoryMarks = {
     "CUDA out of memory",
@@ -86,6 +89,14 @@ std::optional<Outcome> outcome_named(std::string_view name) {
   return named<Outcome>(name, kOutcomeNames);
 }
 
+std::string_view name(StopCause cause) {
+  return kStopCauseNames[static_cast<std::size_t>(cause)];
+}
+
+std::optional<StopCause> stop_cause_named(std::string_view name) {
+  return named<StopCause>(name, kStopCauseNames);
+}
+
 store::RunStatus status_of(Outcome outcome) {
   switch (outcome) {
     case Outcome::finished:
@@ -104,6 +115,9 @@ Ending judge(const Evidence& evidence) {
       case StopCause::epoch_limit: return {Outcome::epoch_limit, "reached its last epoch"};
       case StopCause::interrupted:
         return {Outcome::interrupted, "was interrupted; " + end_in_words(evidence)};
+      case StopCause::lease:
+        return {Outcome::interrupted,
+                "its lease ran out: the queue no longer said that it may run; " + end_in_words(evidence)};
     }
   }
   if (evidence.signal == 0 && evidence.exit_code == 0) return {Outcome::finished, {}};

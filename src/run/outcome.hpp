@@ -24,7 +24,14 @@ enum class Outcome {
 [[nodiscard]] store::RunStatus status_of(Outcome outcome);
 
 /// Why Plimsoll itself ended a run.
-enum class StopCause { time_limit, epoch_limit, interrupted };
+enum class StopCause {
+  time_limit,
+  epoch_limit,
+  interrupted,  ///< by a person, a scheduler or a client of the supervisor
+  lease,        ///< nobody says any longer that it may run
+};
+[[nodiscard]] std::string_view name(StopCause cause);  ///< "time-limit"
+[[nodiscard]] std::optional<StopCause> stop_cause_named(std::string_view name);
 
 /// What is known when the last process of a run has ended.
 struct Evidence {

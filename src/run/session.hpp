@@ -41,6 +41,22 @@ struct Ended {
   bool retried = false;              ///< ran out of memory the first time; this is the second
   std::optional<Error> unkept = {};  ///< the store did not take the end of the record
   std::uint64_t metrics_lost = 0;    ///< of the command, that never came into the store
+  std::optional<StopCause> stopped = {};     ///< Plimsoll ended it, and why
+  bool gpu_fault = false;                    ///< its last lines tell of a fault on the GPU
+  std::optional<Bytes> peak_gpu_bytes = {};  ///< the most that it held on one GPU, as sampled
+};
+
+/// How far a run has come, and what it takes of its GPU; what is not known is absent.
+struct Progress {
+  std::string run = {};
+  std::optional<std::int64_t> step = {};   ///< the largest of its metrics so far
+  std::optional<double> at = {};           ///< when that came, in seconds since 1970
+  std::optional<std::int64_t> epoch = {};  ///< the last that has ended
+  std::optional<Bytes> gpu_bytes = {};     ///< that it holds now on the GPU where it holds most
+  std::optional<double> sm_activity = {};  ///< its own part of it, 0 to 1
+  std::optional<double> dram_activity = {};  ///< of the whole GPU
+  std::optional<double> gpu_watts = {};      ///< of the whole GPU
+  friend bool operator==(const Progress&, const Progress&) = default;
 };
 
 /// Who wants to know while it goes on.

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
 #include "job/fields.hpp"
+#include "run/attempt.hpp"
 #include "run/session.hpp"
 
 namespace plimsoll::running {
@@ -14,7 +16,7 @@ namespace plimsoll::running {
 //
 // To the supervisor: order (first, by the one who starts it), signal {number}, stop {run}, kill {run}, attach
 // {run} with two descriptors. From it: hello {supervisor}, say, warn {text}, started {job, run, spec}, ended
-// {…}, failed {error}, finished {…}.
+// {…}, failed {error}, finished {…}; and of an attempt saved {run, text, at}, progress {run, …} (Progress).
 
 /// What a supervisor is started for: the jobs of one workload.
 struct Order {
@@ -23,6 +25,7 @@ struct Order {
   std::string mlflow_uri = {};  ///< the runs are sent there, too
   bool no_mlflow = false;       ///< no server for the commands
   bool quiet = false;
+  std::optional<Attempt> attempt = {};  ///< the queue's daemon gives it; then of one job, tried once
 };
 
 [[nodiscard]] job::Json order_json(const Order& order);
@@ -30,6 +33,10 @@ struct Order {
 
 [[nodiscard]] job::Json ended_json(const Ended& ended);
 [[nodiscard]] Result<Ended> read_ended(const job::Json& message);
+
+/// With its `type`.
+[[nodiscard]] job::Json progress_json(const Progress& progress);
+[[nodiscard]] Result<Progress> read_progress(const job::Json& message);
 
 [[nodiscard]] job::Json error_json(const Error& error);
 [[nodiscard]] Error read_error(const job::Json& message);
