@@ -22,36 +22,37 @@ constexpr auto kAnswerTime = 10s;
 
 }  // namespace
 
-Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& directory,
-                                                    const std::vector<ChosenDevice>& devices,
-                                                    bool outlives_caller) {
-  static int number = 0;  // of this process's daemons: each has a directory of its own
-  const fs::path home = directory.path() / "mps" / fmt::format("{}", ++number);
-  const fs::path pipes = home / "pipe";
-  const fs::path logs = home / "log";
+Result<Child> MpsPlace::start(const std::vector<ChosenDevice>& devices, bool outlives_caller) const {
   std::error_code failed;
   fs::create_directories(pipes, failed);
   if (!failed) fs::create_directories(logs, failed);
-  if (failed) return std::unexpected(Error{failed.message(), home.string(), {}, Error::Kind::machine_lacks});
+  if (failed) return std::unexpected(Error{failed.message(), pipes.string(), {}, Error::Kind::machine_lacks});
   const FileDescriptor output(
       ::open((logs / "console.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   ChildOptions options{.command = {kControl, "-f"},
                        .capture_output = false,
                        .output = output.get(),
                        .outlives_caller = outlives_caller};
-  options.environment = {{"CUDA_MPS_PIPE_DIRECTORY", pipes.string()},
-                         {"CUDA_MPS_LOG_DIRECTORY", logs.string()}};
+  options.environment = variables();
   if (!devices.empty()) options.environment.emplace_back("CUDA_VISIBLE_DEVICES", device_list(devices));
   Result<Child> child = Child::start(options);
-  if (!child) {
-    Error error = std::move(child).error();
-    error.hint =
-        "NVIDIA's driver brings nvidia-cuda-mps-control; in a container it must be passed in. Mode naive "
-        "needs "
-        "nothing.";
-    return std::unexpected(std::move(error).within("MPS"));
-  }
-  std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(*std::move(child), pipes, logs));
+  if (child) return child;
+  Error error = std::move(child).error();
+  error.hint =
+      "NVIDIA's driver brings nvidia-cuda-mps-control; in a container it must be passed in. Mode naive needs "
+      "nothing.";
+  return std::unexpected(std::move(error).within("MPS"));
+}
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const RuntimeDirectory& directory,
+                                                    const std::vector<ChosenDevice>& devices,
+                                                    bool outlives_caller) {
+  static int number = 0;  // of this process's daemons: each has a directory of its own
+  const fs::path home = directory.path() / "mps" / fmt::format("{}", ++number);
+  MpsPlace place{home / "pipe", home / "log"};
+  Result<Child> child = place.start(devices, outlives_caller);
+  PLIMSOLL_TRY(child);
+  std::unique_ptr<MpsDaemon> daemon(new MpsDaemon(*std::move(child), std::move(place)));
   if (const auto identity = ProcessIdentity::of(daemon->pid()))
     PLIMSOLL_TRY(directory.note_daemon(*identity));
   return daemon;
@@ -77,11 +78,11 @@ Status MpsDaemon::wait_for_answer() const {
   return std::unexpected(std::move(last).within("the MPS daemon"));
 }
 
-Variables MpsDaemon::variables() const {
-  return {{"CUDA_MPS_PIPE_DIRECTORY", pipes_.string()}, {"CUDA_MPS_LOG_DIRECTORY", logs_.string()}};
+Variables MpsPlace::variables() const {
+  return {{"CUDA_MPS_PIPE_DIRECTORY", pipes.string()}, {"CUDA_MPS_LOG_DIRECTORY", logs.string()}};
 }
 
-Variables MpsDaemon::client_variables(std::optional<double> percentage, std::optional<Bytes> memory) const {
+Variables MpsPlace::client_variables(std::optional<double> percentage, std::optional<Bytes> memory) const {
   Variables out = variables();
   if (percentage) out.emplace_back("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", fmt::format("{}", *percentage));
   if (memory)
@@ -91,7 +92,7 @@ Variables MpsDaemon::client_variables(std::optional<double> percentage, std::opt
   return out;
 }
 
-Result<std::string> MpsDaemon::ask(const std::string& command) const {
+Result<std::string> MpsPlace::ask(const std::string& command) const {
   ProcessOptions options;
   options.argv = {kControl};
   options.environment = variables();
@@ -106,7 +107,7 @@ Result<std::string> MpsDaemon::ask(const std::string& command) const {
   return text;
 }
 
-std::vector<pid_t> MpsDaemon::servers() const {
+std::vector<pid_t> MpsPlace::servers() const {
   std::vector<pid_t> out;
   const std::string text = ask("get_server_list").value_or("");
   for (const char *at = text.data(), *end = at + text.size(); at < end; ++at) {
@@ -118,25 +119,28 @@ std::vector<pid_t> MpsDaemon::servers() const {
   return out;
 }
 
-std::string MpsDaemon::log_tail() const {
+std::string MpsPlace::log_tail() const {
   std::string out;
   for (const char* name : {"console.log", "control.log"}) {
-    std::string text = read_file(logs_ / name, std::size_t{16} << 20).value_or("");
+    std::string text = read_file(logs / name, std::size_t{16} << 20).value_or("");
     if (text.size() > 300) text.erase(0, text.size() - 300);
     out += text;
   }
   return out;
 }
 
+std::vector<ProcessIdentity> MpsPlace::processes() const {
+  return processes_with(fmt::format("CUDA_MPS_PIPE_DIRECTORY={}", pipes.string()));
+}
+
 MpsDaemon::~MpsDaemon() {
   // The server is a process of its own: where the daemon was killed, it is still there.
-  const auto mark = fmt::format("CUDA_MPS_PIPE_DIRECTORY={}", pipes_.string());
   if (!child_.has_ended()) {
     static_cast<void>(ask("quit"));
     for (int i = 0; i < 100 && !child_.has_ended(); ++i) std::this_thread::sleep_for(20ms);
   }
   child_.signal_group(SIGKILL);
-  for (const ProcessIdentity& left : processes_with(mark)) ::kill(left.pid, SIGKILL);
+  for (const ProcessIdentity& left : place_.processes()) ::kill(left.pid, SIGKILL);
 }
 
 }  // namespace plimsoll::running

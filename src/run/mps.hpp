@@ -15,6 +15,25 @@
 
 namespace plimsoll::running {
 
+/// Where an MPS daemon has its pipes and its logs: by which it is spoken to, whoever started it.
+struct MpsPlace {
+  std::filesystem::path pipes, logs;
+
+  [[nodiscard]] Variables variables() const;
+  /// What a client needs in its environment.
+  [[nodiscard]] Variables client_variables(std::optional<double> percentage,
+                                           std::optional<Bytes> memory) const;
+  /// A command of its own language, such as "get_server_list"; its answer.
+  [[nodiscard]] Result<std::string> ask(const std::string& command) const;
+  [[nodiscard]] std::vector<pid_t> servers() const;
+  /// The end of its log, for the record where something went wrong.
+  [[nodiscard]] std::string log_tail() const;
+  /// How the daemon is started, both directories being made.
+  [[nodiscard]] Result<Child> start(const std::vector<ChosenDevice>& devices, bool outlives_caller) const;
+  /// The processes that were started for it.
+  [[nodiscard]] std::vector<ProcessIdentity> processes() const;
+};
+
 /// NVIDIA's MPS control daemon, started for one workload and stopped with it. Its pipes and logs are in a
 /// directory of its own, so that it meets no other daemon on the machine.
 class MpsDaemon {
@@ -36,23 +55,20 @@ class MpsDaemon {
   [[nodiscard]] bool has_ended() { return child_.has_ended(); }
   [[nodiscard]] int exit_descriptor() const { return child_.exit_descriptor(); }
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
-  /// What a client needs in its environment.
+  [[nodiscard]] const MpsPlace& place() const { return place_; }
   [[nodiscard]] Variables client_variables(std::optional<double> percentage,
-                                           std::optional<Bytes> memory) const;
-  /// A command of its own language, such as "get_server_list"; its answer.
-  [[nodiscard]] Result<std::string> ask(const std::string& command) const;
-  [[nodiscard]] std::vector<pid_t> servers() const;
-  /// The end of its log, for the record where something went wrong.
-  [[nodiscard]] std::string log_tail() const;
+                                           std::optional<Bytes> memory) const {
+    return place_.client_variables(percentage, memory);
+  }
+  [[nodiscard]] Result<std::string> ask(const std::string& command) const { return place_.ask(command); }
+  [[nodiscard]] std::vector<pid_t> servers() const { return place_.servers(); }
+  [[nodiscard]] std::string log_tail() const { return place_.log_tail(); }
 
  private:
-  MpsDaemon(Child child, std::filesystem::path pipes, std::filesystem::path logs)
-      : child_(std::move(child)), pipes_(std::move(pipes)), logs_(std::move(logs)) {}
-  [[nodiscard]] Variables variables() const;
+  MpsDaemon(Child child, MpsPlace place) : child_(std::move(child)), place_(std::move(place)) {}
 
   Child child_;
-  std::filesystem::path pipes_;
-  std::filesystem::path logs_;
+  MpsPlace place_;
 };
 
 }  // namespace plimsoll::running
