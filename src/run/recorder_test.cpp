@@ -101,6 +101,7 @@ class Refusing final : public store::Store {
   Status remove(std::string_view run) override { return inner_->remove(run); }
   Status restore(std::string_view run) override { return inner_->restore(run); }
   store::Claims& claims() override { return inner_->claims(); }
+  store::Queue& queue() override { return inner_->queue(); }
   Result<std::size_t> purge() override { return inner_->purge(); }
   Result<std::filesystem::path> artifacts(std::string_view run) override { return inner_->artifacts(run); }
   Result<std::filesystem::path> uploads() override { return inner_->uploads(); }

@@ -193,4 +193,20 @@ std::unique_ptr<Claims> make_claims(Transactions transactions) {
   return std::make_unique<SqlClaims>(transactions);
 }
 
+Result<bool> still_held(Database& database, const Claim& held) {
+  PLIMSOLL_TRY(check_claim_name(held.name));
+  Query query =
+      database.query("SELECT holder, until, lease, term, note FROM claim WHERE name = ? FOR UPDATE");
+  const Result<bool> found = query.bind(held.name).next();
+  if (!found) return found;
+  if (!*found) return false;
+  ClaimRow row = row_of(query, held.name);
+  // Read with the row in hand, as answer() does.
+  const Result<Time> now = database.clock();
+  if (!now) return std::unexpected(now.error());
+  judge(row, *now);
+  return !held.holder.empty() && row.claim.holder == held.holder && row.claim.term == held.term &&
+         !row.claim.expired;
+}
+
 }  // namespace plimsoll::store

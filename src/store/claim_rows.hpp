@@ -8,4 +8,8 @@ namespace plimsoll::store {
 
 [[nodiscard]] std::unique_ptr<Claims> make_claims(Transactions transactions);
 
+/// Whether it is held by its holder in its term, and not expired. To the end of the transaction nobody else
+/// gets it.
+[[nodiscard]] Result<bool> still_held(Database& database, const Claim& held);
+
 }  // namespace plimsoll::store

@@ -26,6 +26,17 @@ std::vector<Point> power() {
   return out;
 }
 
+Status fill_queue(Queue& queue) {
+  const std::vector<NewQueueJob> jobs = {
+      {.user = "ada", .name = "training", .request = "{\"note\":\"ä 'quoted'\"}", .environment = "{}"},
+      {.user = "bob", .pool = "night", .priority = 1.5, .after = {-1}, .state = QueueState::held}};
+  PLIMSOLL_TRY(queue.submit(jobs, "of the fixture"));
+  PLIMSOLL_TRY(queue.change(
+      {{{.number = 1, .version = 1, .state = QueueState::starting, .attempt = 1, .host = "node7"}}},
+      {{{.at = 5'000'000, .job = 1, .host = "node7", .kind = "start", .reason = "there is room"}}}));
+  return queue.keep_profile("0f", "{}");
+}
+
 Status fill_rest(Store& store, int version) {
   if (version < 2) return {};
   PLIMSOLL_TRY(store.change_experiment(1, {.tags = {{"team", "blue"}}}));
@@ -45,7 +56,8 @@ Status fill_rest(Store& store, int version) {
       kTraining, host_series_name("node8", "system/gpu/0/power"), {"W", "NVML", "node8"}, power()}}}));
   const Result<ClaimAnswer> claim =
       store.claims().take({"queue/node7", "daemon", kLongestLease, "of the fixture"});
-  return claim ? Status() : std::unexpected(claim.error());
+  if (!claim) return std::unexpected(claim.error());
+  return version < 5 ? Status() : fill_queue(store.queue());
 }
 
 /// What the fixtures hold, as far as a version knows it.
@@ -111,6 +123,18 @@ void expect_same(Store& migrated, Store& fresh, const std::string& id) {
   }
 }
 
+/// The same of two queues, but for when their jobs were submitted.
+void expect_same_queue(Queue& migrated, Queue& fresh) {
+  Result<std::vector<QueueJob>> one = migrated.jobs({}), other = fresh.jobs({});
+  ASSERT_TRUE(one && other);
+  for (QueueJob& job : *one) job.submitted = 0;
+  for (QueueJob& job : *other) job.submitted = 0;
+  EXPECT_EQ(*one, *other);
+  EXPECT_EQ(*migrated.version(), *fresh.version());
+  EXPECT_EQ(*migrated.decisions({}, 0, 10), *fresh.decisions({}, 0, 10));
+  EXPECT_EQ(*migrated.profiles({{"0f"}}), *fresh.profiles({{"0f"}}));
+}
+
 /// All that a store can be asked to do, on one that is not new.
 void expect_works(Store& store) {
   ASSERT_TRUE(store.append({{Batch{kTraining, "loss", {}, counting(5000, 700)},
@@ -125,6 +149,11 @@ void expect_works(Store& store) {
   const Result<ClaimAnswer> claim = store.claims().take({"job/1", "me", std::chrono::hours(1)});
   ASSERT_TRUE(claim) << claim.error().text();
   EXPECT_TRUE(claim->held);
+  const std::int64_t version = store.queue().version().value_or(-1);
+  const Result<std::vector<std::int64_t>> jobs = store.queue().submit({{{.user = "ada"}}}, "new");
+  ASSERT_TRUE(jobs) << jobs.error().text();
+  EXPECT_EQ(store.queue().change({{{.number = jobs->front(), .version = version + 1}}}, {}, claim->claim),
+            true);
   EXPECT_EQ(store.purge(), 1U);
   EXPECT_FALSE(store.find(kDeleted));
 }
@@ -182,6 +211,8 @@ TEST_P(Migration, OfEveryVersionKeepsItsRunsAndLearnsTheRest) {
       EXPECT_EQ(experiment->tags.contains("team"), version >= 2);
       EXPECT_EQ(store_->search_models({})->size(), version >= 2 ? 1U : 0U);
       EXPECT_EQ(store_->claims().all_held("queue/")->size(), version >= 4 ? 1U : 0U);
+      EXPECT_EQ(store_->queue().jobs({})->size(), version >= 5 ? 2U : 0U);
+      expect_same_queue(store_->queue(), (*fresh)->queue());
     }
     expect_works(*store_);
     store_ = reopened();

@@ -169,6 +169,58 @@ CREATE TABLE claim(
 CREATE TABLE leftover(
   id TEXT COLLATE "C" PRIMARY KEY);
 )sql",
+    R"sql(
+CREATE TABLE queue_counter(
+  id BIGINT PRIMARY KEY,
+  number BIGINT NOT NULL,
+  version BIGINT NOT NULL,
+  decision BIGINT NOT NULL) WITH (fillfactor = 10);
+INSERT INTO queue_counter(id, number, version, decision) VALUES (0, 0, 0, 0);
+CREATE TABLE queue_job(
+  number BIGINT PRIMARY KEY,
+  user_name TEXT COLLATE "C" NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  pool TEXT COLLATE "C" NOT NULL,
+  priority DOUBLE PRECISION NOT NULL,
+  submitted BIGINT NOT NULL,
+  after_jobs TEXT COLLATE "C" NOT NULL,
+  request_bytes BIGINT NOT NULL,
+  state TEXT COLLATE "C" NOT NULL,
+  attempt BIGINT NOT NULL DEFAULT 0,
+  host TEXT COLLATE "C" NOT NULL DEFAULT '',
+  place TEXT COLLATE "C" NOT NULL DEFAULT '',
+  run TEXT COLLATE "C" NOT NULL DEFAULT '',
+  outcome TEXT COLLATE "C" NOT NULL DEFAULT '',
+  reason TEXT COLLATE "C" NOT NULL DEFAULT '',
+  notes TEXT COLLATE "C" NOT NULL DEFAULT '',
+  started BIGINT NOT NULL DEFAULT 0,
+  ended BIGINT NOT NULL DEFAULT 0,
+  version BIGINT NOT NULL) WITH (fillfactor = 80);
+CREATE INDEX queue_job_by_state ON queue_job(state, number);
+CREATE INDEX queue_job_by_version ON queue_job(version);
+CREATE TABLE queue_text(
+  job BIGINT PRIMARY KEY REFERENCES queue_job(number) ON DELETE CASCADE,
+  request TEXT COLLATE "C" NOT NULL,
+  environment TEXT COLLATE "C" NOT NULL);
+CREATE TABLE queue_submission(
+  token TEXT COLLATE "C" PRIMARY KEY,
+  first BIGINT NOT NULL,
+  jobs BIGINT NOT NULL);
+CREATE TABLE queue_decision(
+  id BIGINT PRIMARY KEY,
+  at BIGINT NOT NULL,
+  job BIGINT NOT NULL,
+  host TEXT COLLATE "C" NOT NULL,
+  kind TEXT COLLATE "C" NOT NULL,
+  reason TEXT COLLATE "C" NOT NULL,
+  expected TEXT COLLATE "C" NOT NULL);
+CREATE INDEX queue_decision_by_job ON queue_decision(job, id);
+CREATE TABLE queue_profile(
+  fingerprint TEXT COLLATE "C" PRIMARY KEY,
+  profile TEXT COLLATE "C" NOT NULL,
+  kept BIGINT NOT NULL);
+CREATE INDEX queue_profile_by_kept ON queue_profile(kept);
+)sql",
 };
 
 /// The store's version; 0 where the schema is not there or empty.
@@ -228,7 +280,8 @@ Status migrate(PostgresDatabase& database) {
 }  // namespace
 
 Status analyze_grown(Database& database) {
-  constexpr std::string_view kTables[] = {"run", "param", "tag", "metric", "chunk"};
+  constexpr std::string_view kTables[] = {"run",   "param",     "tag",           "metric",
+                                          "chunk", "queue_job", "queue_decision"};
   std::vector<std::string> grown;
   {
     Query query = database.query(

@@ -37,21 +37,21 @@ struct NewQueueJob {
 
 struct QueueJob {
   std::int64_t number = 0;  ///< 1, 2, 3… in the order of submission
-  std::string user;
-  std::string name;
-  std::string pool;
+  std::string user = {};
+  std::string name = {};
+  std::string pool = {};
   double priority = 0;
   Time submitted = 0;  ///< by the store's clock
-  std::vector<std::int64_t> after;
-  std::string request;  ///< empty where the search was without
+  std::vector<std::int64_t> after = {};
+  std::string request = {};  ///< empty where the search was without
   QueueState state = QueueState::waiting;
   std::int64_t attempt = 0;
-  std::string host;   ///< of the last attempt
-  std::string place;  ///< on that host
-  std::string run;    ///< of the last attempt
-  std::string outcome;
-  std::string reason;
-  std::string notes;  ///< what the queue keeps of it: raised need, counts of moves…
+  std::string host = {};   ///< of the last attempt
+  std::string place = {};  ///< on that host
+  std::string run = {};    ///< of the last attempt
+  std::string outcome = {};
+  std::string reason = {};
+  std::string notes = {};  ///< what the queue keeps of it: raised need, counts of moves…
   Time started = 0, ended = 0;
   std::int64_t version = 0;
   friend bool operator==(const QueueJob&, const QueueJob&) = default;

@@ -173,6 +173,58 @@ CREATE TABLE claim(
 CREATE TABLE leftover(            -- runs and models that were purged, but for their files
   id TEXT PRIMARY KEY) WITHOUT ROWID;
 )sql",
+    R"sql(
+CREATE TABLE queue_counter(       -- one row, which every change of the queue has for itself
+  id INTEGER PRIMARY KEY,
+  number INTEGER NOT NULL,        -- each the last that was given
+  version INTEGER NOT NULL,
+  decision INTEGER NOT NULL);
+INSERT INTO queue_counter(id, number, version, decision) VALUES (0, 0, 0, 0);
+CREATE TABLE queue_job(
+  number INTEGER PRIMARY KEY,
+  user_name TEXT NOT NULL,
+  name TEXT NOT NULL,
+  pool TEXT NOT NULL,
+  priority REAL NOT NULL,
+  submitted INTEGER NOT NULL,
+  after_jobs TEXT NOT NULL,       -- their numbers, with commas between
+  request_bytes INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  attempt INTEGER NOT NULL DEFAULT 0,
+  host TEXT NOT NULL DEFAULT '',
+  place TEXT NOT NULL DEFAULT '',
+  run TEXT NOT NULL DEFAULT '',
+  outcome TEXT NOT NULL DEFAULT '',
+  reason TEXT NOT NULL DEFAULT '',
+  notes TEXT NOT NULL DEFAULT '',
+  started INTEGER NOT NULL DEFAULT 0,
+  ended INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL);
+CREATE INDEX queue_job_by_state ON queue_job(state, number);
+CREATE INDEX queue_job_by_version ON queue_job(version);
+CREATE TABLE queue_text(          -- long, and never changed: a change of the job does not write it again
+  job INTEGER PRIMARY KEY REFERENCES queue_job(number) ON DELETE CASCADE,
+  request TEXT NOT NULL,
+  environment TEXT NOT NULL);
+CREATE TABLE queue_submission(
+  token TEXT PRIMARY KEY,
+  first INTEGER NOT NULL,         -- number of its first job
+  jobs INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE queue_decision(
+  id INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  job INTEGER NOT NULL,
+  host TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  expected TEXT NOT NULL);
+CREATE INDEX queue_decision_by_job ON queue_decision(job, id);
+CREATE TABLE queue_profile(
+  fingerprint TEXT PRIMARY KEY,
+  profile TEXT NOT NULL,
+  kept INTEGER NOT NULL);
+CREATE INDEX queue_profile_by_kept ON queue_profile(kept);
+)sql",
 };
 
 Result<std::int64_t> pragma(SqliteDatabase& database, const char* sql) {

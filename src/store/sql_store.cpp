@@ -15,6 +15,7 @@
 #include "store/model_rows.hpp"
 #include "store/points.hpp"
 #include "store/purge.hpp"
+#include "store/queue_rows.hpp"
 #include "store/run_rows.hpp"
 #include "store/timestamp.hpp"
 #include "store/transactions.hpp"
@@ -39,7 +40,8 @@ class SqlStore final : public Store {
   explicit SqlStore(SqlStoreParts parts)
       : parts_(std::move(parts)),
         transactions_(*parts_.writers, parts_.readers.get()),
-        claims_(make_claims(transactions_)) {}
+        claims_(make_claims(transactions_)),
+        queue_(make_queue(transactions_)) {}
 
   Result<std::string> create(const NewRun& run) override {
     Result<std::string> id = new_run_id(run.id);
@@ -197,6 +199,7 @@ class SqlStore final : public Store {
   }
 
   Claims& claims() override { return *claims_; }
+  Queue& queue() override { return *queue_; }
   Result<std::size_t> purge() override;
   Result<fs::path> artifacts(std::string_view run) override;
   Result<std::vector<File>> files(std::string_view run) override;
@@ -248,6 +251,7 @@ class SqlStore final : public Store {
   SqlStoreParts parts_;
   Transactions transactions_;
   std::unique_ptr<Claims> claims_;
+  std::unique_ptr<Queue> queue_;
 };
 
 Result<std::size_t> SqlStore::purge() {

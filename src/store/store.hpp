@@ -14,6 +14,7 @@
 #include "store/claim.hpp"
 #include "store/experiment.hpp"
 #include "store/model.hpp"
+#include "store/queue.hpp"
 #include "store/run.hpp"
 
 namespace plimsoll::store {
@@ -137,6 +138,8 @@ class Store {
 
   /// Who holds what of those that share the store; as long as the store is there.
   [[nodiscard]] virtual Claims& claims() = 0;
+  /// The jobs of those that share the store; as long as the store is there.
+  [[nodiscard]] virtual Queue& queue() = 0;
 
   /// Marks it; `purge` removes marked runs, experiments and models for good, with their artifacts, and gives
   /// their space back. Where that ends halfway, or files cannot be removed, the next one does the rest.

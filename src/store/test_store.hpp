@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "store/sqlite.hpp"
 #include "store/store.hpp"
 #include "store/test_postgres.hpp"
 
@@ -56,6 +57,22 @@ class EveryStore : public StoreTest, public testing::WithParamInterface<Backend>
     location_ = server_->address();
     store_ = reopened();
     ASSERT_NE(store_, nullptr);
+  }
+
+  /// Does `sql` to the database, past the store.
+  void execute(const std::string& sql) {
+    constexpr std::chrono::minutes kPatient(5);
+    Status done;
+    if (GetParam() == Backend::sqlite) {
+      const Result<std::unique_ptr<SqliteDatabase>> database = SqliteDatabase::open(path_, kPatient);
+      ASSERT_TRUE(database);
+      done = (*database)->execute(sql);
+    } else {
+      const Result<std::unique_ptr<PostgresDatabase>> database = PostgresDatabase::open(location_, kPatient);
+      ASSERT_TRUE(database);
+      done = (*database)->execute(sql);
+    }
+    ASSERT_TRUE(done) << done.error().text();
   }
 
   PostgresServer* server_ = nullptr;
