@@ -20,4 +20,11 @@ std::optional<QueueState> parse_queue_state(std::string_view name) {
   return static_cast<QueueState>(found - kQueueStates.begin());
 }
 
+Result<QueueNumbers> Queue::submit(std::span<const NewQueueJob> jobs, std::string_view token) {
+  const QueueSubmission one{jobs, token};
+  Result<std::vector<Result<QueueNumbers>>> answers = submit_all({&one, 1});
+  if (!answers) return std::unexpected(std::move(answers).error());
+  return std::move(answers->front());
+}
+
 }  // namespace plimsoll::store

@@ -35,6 +35,13 @@ struct NewQueueJob {
   QueueState state = QueueState::waiting;  ///< or held
 };
 
+/// What one client submits at once.
+struct QueueSubmission {
+  std::span<const NewQueueJob> jobs;
+  std::string_view token;
+};
+using QueueNumbers = std::vector<std::int64_t>;
+
 struct QueueJob {
   std::int64_t number = 0;  ///< 1, 2, 3… in the order of submission
   std::string user = {};
@@ -116,8 +123,12 @@ class Queue {
 
   /// All or nothing; their numbers, in the same order. The same token (1 to 250 characters) again gives the
   /// same numbers and adds nothing: who lost the answer repeats.
-  [[nodiscard]] virtual Result<std::vector<std::int64_t>> submit(std::span<const NewQueueJob> jobs,
-                                                                 std::string_view token) = 0;
+  [[nodiscard]] Result<QueueNumbers> submit(std::span<const NewQueueJob> jobs, std::string_view token);
+  /// The same for several, in one transaction: a disk that takes milliseconds to flush does so once for all
+  /// of them. Each is all or nothing by itself, so that one that is refused is in nobody's way; an error of
+  /// the whole is the store's.
+  [[nodiscard]] virtual Result<std::vector<Result<QueueNumbers>>> submit_all(
+      std::span<const QueueSubmission> submissions) = 0;
   /// In the order of numbers, or of versions where newer_than is given. Fewer than `limit` may come where
   /// requests are long (64 MiB at a time): the end is an empty answer.
   [[nodiscard]] virtual Result<std::vector<QueueJob>> jobs(const QueueSearch& search) = 0;

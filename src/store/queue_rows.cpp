@@ -80,11 +80,15 @@ class SqlQueue final : public Queue {
  public:
   explicit SqlQueue(Transactions transactions) : transactions_(transactions) {}
 
-  Result<std::vector<std::int64_t>> submit(std::span<const NewQueueJob> jobs,
-                                           std::string_view token) override {
-    PLIMSOLL_TRY(check_submission(jobs, token));
-    return transactions_.write_for<std::vector<std::int64_t>>(
-        [&](Database& database) { return insert_jobs(database, jobs, token); });
+  Result<std::vector<Result<QueueNumbers>>> submit_all(
+      std::span<const QueueSubmission> submissions) override {
+    // Before the queue is locked: that takes long for many jobs.
+    std::vector<Status> checked;
+    checked.reserve(submissions.size());
+    for (const QueueSubmission& submission : submissions)
+      checked.push_back(check_submission(submission.jobs, submission.token));
+    return transactions_.write_for<std::vector<Result<QueueNumbers>>>(
+        [&](Database& database) { return insert_submissions(database, submissions, checked); });
   }
 
   Result<std::vector<QueueJob>> jobs(const QueueSearch& search) override {

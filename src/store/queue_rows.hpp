@@ -30,10 +30,10 @@ struct QueueCounter {
 [[nodiscard]] std::vector<std::int64_t> numbers_from(std::string_view text);
 [[nodiscard]] Error no_such_job(std::int64_t number);
 
-/// Each within a transaction, for what was checked (queue_checks.hpp).
-[[nodiscard]] Result<std::vector<std::int64_t>> insert_jobs(Database& database,
-                                                            std::span<const NewQueueJob> jobs,
-                                                            std::string_view token);
+/// Each within a transaction, for what was checked (queue_checks.hpp). `checked`: of each submission whether
+/// it is good; the others are answered with what is wrong.
+[[nodiscard]] Result<std::vector<Result<QueueNumbers>>> insert_submissions(
+    Database& database, std::span<const QueueSubmission> submissions, std::span<const Status> checked);
 [[nodiscard]] Result<bool> change_jobs(Database& database, std::span<const QueueChange> changes,
                                        std::span<const QueueDecision> decisions,
                                        const std::optional<Claim>& held);

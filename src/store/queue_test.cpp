@@ -58,6 +58,30 @@ TEST_P(QueueContract, GivesTheSameNumbersForTheSameToken) {
   EXPECT_FALSE(queue().submit({}, "none"));
 }
 
+TEST_P(QueueContract, TakesSeveralSubmissionsEachForItself) {
+  submit({job("earlier")}, "t0");
+  const std::vector<NewQueueJob> one = {job("a")}, two = {job("b"), job("c", {-1})}, wrong = {job("", {-7})},
+                                 missing = {job("d"), job("e", {99})};
+  const std::vector<QueueSubmission> all = {{one, "t1"}, {wrong, "t2"}, {missing, "t3"}, {two, "t4"},
+                                            {one, "t1"}, {{}, "t5"},    {one, "t4"},     {one, "t6"}};
+  for (int time = 0; time < 2; ++time) {
+    const Result<std::vector<Result<Numbers>>> answers = queue().submit_all(all);
+    ASSERT_TRUE(answers) << answers.error().text();
+    ASSERT_EQ(answers->size(), all.size());
+    EXPECT_EQ(answers->at(0), (Numbers{2}));
+    EXPECT_EQ(answers->at(1).error().kind, Error::Kind::bad_input);
+    EXPECT_EQ(answers->at(2).error().kind, Error::Kind::not_found);
+    EXPECT_EQ(answers->at(3), (Numbers{3, 4}));
+    EXPECT_EQ(answers->at(4), (Numbers{2})) << "repeated at once";
+    EXPECT_FALSE(answers->at(5));
+    EXPECT_FALSE(answers->at(6)) << "another's token";
+    EXPECT_EQ(answers->at(7), (Numbers{5}));
+    EXPECT_EQ(jobs().size(), 5U);
+    EXPECT_EQ(queue().version(), 5);
+  }
+  EXPECT_EQ(QueueTest::one(4).after, (Numbers{3}));
+}
+
 TEST_P(QueueContract, NamesJobsOfTheSameSubmissionByTheirPlace) {
   submit({job("earlier")}, "a");
   const Numbers made = submit({job("first", {-3}), job("second", {1, -1}), job("third")}, "b");
