@@ -6,9 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/units.hpp"
+#include "run/attempt.hpp"
 #include "run/lease.hpp"
 #include "run/session.hpp"
 
@@ -38,8 +41,9 @@ struct Saved {
 /// thread, by one at a time for each file.
 class AttemptFolder {
  public:
-  /// The folder, not locked yet: opened while this process may still enter it.
-  [[nodiscard]] static Result<AttemptFolder> open(const std::filesystem::path& folder);
+  /// The folder, not locked yet: opened while this process may still come there. It has to be the owner's
+  /// alone.
+  [[nodiscard]] static Result<AttemptFolder> open(const std::filesystem::path& folder, uid_t owner);
   /// exists_already where another holds it, where the attempt has begun or ended once, or is undone: no
   /// attempt is begun twice. A daemon that only looks holds it for a moment, which is waited for.
   [[nodiscard]] Status lock(std::chrono::milliseconds patience = std::chrono::seconds(2));
@@ -57,6 +61,13 @@ class AttemptFolder {
   FileDescriptor folder_;
   FileDescriptor lock_;
   std::filesystem::path path_;
+};
+
+/// What a supervisor has in hand that tries a job for the queue.
+struct HeldAttempt {
+  Attempt attempt;
+  AttemptFolder folder;
+  BootClock clock = BootClock::of_machine();
 };
 
 /// What a folder tells a daemon.

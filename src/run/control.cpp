@@ -68,7 +68,8 @@ struct Control::State {
   std::mutex mutex;
   News news;
   std::string to_all;  // told, not yet given to the connections
-  std::string kept;    // for those who come later
+  // For those who come later, in this order; what has a key is replaced where it stands.
+  std::vector<std::pair<std::string, std::string>> kept;
   std::optional<Clock::time_point> end_by;
 
   // The thread's own.
@@ -91,7 +92,7 @@ struct Control::State {
         line_of({{"type", "hello"}, {"version", 1}, {"supervisor", self ? self->text() : std::string()}});
     const std::scoped_lock lock(mutex);
     give_out();  // so that the newcomer is not told twice what is kept
-    connection.output += kept;
+    for (const auto& [key, line] : kept) connection.output += line;
     connections.push_back(std::move(connection));
   }
 
@@ -263,7 +264,21 @@ void Control::tell(const job::Json& message, bool kept) {
   {
     const std::scoped_lock lock(state_->mutex);
     state_->to_all += line;
-    if (kept) state_->kept += line;
+    if (kept) state_->kept.emplace_back(std::string(), line);
+  }
+  notify(state_->wake_event);
+}
+
+void Control::tell_newest(const std::string& key, const job::Json& message) {
+  const std::string line = line_of(message);
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->to_all += line;
+    const auto before = std::ranges::find(state_->kept, key, &std::pair<std::string, std::string>::first);
+    if (before != state_->kept.end())
+      before->second = line;
+    else
+      state_->kept.emplace_back(key, line);
   }
   notify(state_->wake_event);
 }

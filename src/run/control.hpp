@@ -42,6 +42,8 @@ class Control {
 
   /// To everybody there. `kept`: also to those who come later.
   void tell(const job::Json& message, bool kept = false);
+  /// To everybody there, and to those who come later in place of what was told under this key before.
+  void tell_newest(const std::string& key, const job::Json& message);
   [[nodiscard]] int descriptor() const;  ///< readable when there are news
   [[nodiscard]] News take();
 

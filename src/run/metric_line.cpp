@@ -13,6 +13,7 @@ namespace plimsoll::running {
 namespace {
 
 constexpr std::size_t kLongestStatement = 16384;
+constexpr std::size_t kLongestSaved = 4096;
 
 std::string_view take_word(std::string_view& text) {
   const auto begin = text.find_first_not_of(" \t");
@@ -105,7 +106,8 @@ Result<Statement> parse_statement(std::string_view text) {
     if (path.empty() || path.size() > 4096) return fail("'artifact' wants a path");
     return ArtifactLine{std::string(path)};
   }
-  return fail("'{}' is not metric, epoch, param or artifact", printable(verb.substr(0, 60)));
+  if (verb == "saved") return SavedLine{std::string(trimmed(text).substr(0, kLongestSaved))};
+  return fail("'{}' is not metric, epoch, param, artifact or saved", printable(verb.substr(0, 60)));
 }
 
 std::optional<Statement> statement_in(std::string_view line) {

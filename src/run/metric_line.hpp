@@ -35,7 +35,12 @@ struct ArtifactLine {
   std::string path;
   friend bool operator==(const ArtifactLine&, const ArtifactLine&) = default;
 };
-using Statement = std::variant<MetricLine, EpochLine, ParamLine, ArtifactLine>;
+/// `saved step 400`: from there on it could go on if it were ended now.
+struct SavedLine {
+  std::string text;
+  friend bool operator==(const SavedLine&, const SavedLine&) = default;
+};
+using Statement = std::variant<MetricLine, EpochLine, ParamLine, ArtifactLine, SavedLine>;
 
 inline constexpr std::string_view kStatementPrefix = "plimsoll: ";
 inline constexpr std::size_t kLongestMetricName = 250;  // MLflow's limit

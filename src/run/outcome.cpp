@@ -34,6 +34,41 @@ constexpr std::array<std::string_view, 8> kOutOfMemoryMarks = {
     "OOM when allocating tensor",
 };
 
+// What CUDA and frameworks print of a fault, which ends the process's context, and under MPS its neighbours'
+// as well: CUDA's words, its names in the two interfaces, and the kernel's.
+constexpr std::array<std::string_view, 26> kGpuFaultMarks = {
+    "illegal memory access",
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "cudaErrorIllegalAddress",
+    "device-side assert",
+    "CUDA_ERROR_ASSERT",
+    "cudaErrorAssert",
+    "unspecified launch failure",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "cudaErrorLaunchFailure",
+    "misaligned address",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "an illegal instruction was encountered",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_INVALID_PC",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "uncorrectable ECC error",
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "remote procedural call between the MPS server and the MPS client failed",
+    "CUDA_ERROR_MPS_RPC_FAILURE",
+    "cudaErrorMpsRpcFailure",
+    "the MPS client has been terminated by the server",
+    "CUDA_ERROR_MPS_CLIENT_TERMINATED",
+    "cudaErrorMpsClientTerminated",
+    "the MPS server is not ready to accept new MPS client requests",
+    "CUDA_ERROR_MPS_SERVER_NOT_READY",
+    "NVRM: Xid",
+};
+
+bool tells_of_gpu_fault(std::string_view tail) {
+  return std::ranges::any_of(kGpuFaultMarks, [&](std::string_view mark) { return tail.contains(mark); });
+}
+
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -130,9 +165,10 @@ Ending judge(const Evidence& evidence) {
     return {Outcome::killed_for_memory,
             "the kernel killed it: the memory of its cgroup, or of the machine, ran out"};
   if (evidence.mps_daemon_ended)
-    return {Outcome::failed, with_lines(end_in_words(evidence) + "; the MPS daemon had ended before", tail)};
+    return {Outcome::failed, with_lines(end_in_words(evidence) + "; the MPS daemon had ended before", tail),
+            true};
   if (evidence.signal == SIGINT) return {Outcome::interrupted, with_lines(end_in_words(evidence), tail)};
-  return {Outcome::failed, with_lines(end_in_words(evidence), tail)};
+  return {Outcome::failed, with_lines(end_in_words(evidence), tail), tells_of_gpu_fault(tail)};
 }
 
 }  // namespace plimsoll::running

@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "run/attempt_folder.hpp"
 #include "run/inventory.hpp"
 #include "run/promises.hpp"
 #include "run/summary.hpp"
@@ -66,6 +67,7 @@ void Preparation::begin(const std::vector<std::size_t>& jobs, bool retry, std::s
     if (!of.devices.empty())
       launch.variables.emplace_back("CUDA_VISIBLE_DEVICES", device_list(launch.devices));
     launch.mode = daemon_ ? "mps" : jobs.size() > 1 ? "naive" : "alone";
+    if (setting_.options.attempt) launch.mode = setting_.options.attempt->attempt.shared_as;
     if (!retry) {
       candidate->awaited = std::move(awaited[index]);
       candidate->starts = now + std::chrono::ceil<Clock::duration>(
@@ -254,6 +256,15 @@ void Preparation::find_limits(const Asking& candidate) {
 
 void Preparation::find_room(const Asking& candidate, Clock::time_point now) {
   if (!candidate->launch.need || candidate->launch.devices.empty()) {
+    candidate->stage = Stage::record;
+    return;
+  }
+  if (setting_.options.attempt) {
+    // The queue has looked, and reckons with those beside it; others are to know what it was given.
+    if (const Status noted = note_promise(setting_.directory,
+                                          promise_of(candidate->launch, waiting_name(candidate->launch.job)));
+        !noted)
+      setting_.say(noted.error().text());
     candidate->stage = Stage::record;
     return;
   }

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "run/watch.hpp"
 
 namespace plimsoll::running {
+
+struct HeldAttempt;  // run/attempt_folder.hpp
+struct Saved;
 
 struct SessionOptions {
   std::string store = {};  ///< as store::open takes it
@@ -26,6 +30,9 @@ struct SessionOptions {
   std::vector<std::string> recorded_variables = {};
   /// More for the environment of a run's command; empty: nothing more.
   std::function<Variables(const std::string& run)> variables_of = {};
+  /// The queue tries a job once, and has admitted it; none: somebody runs it. Shared with what writes its
+  /// files beside the loop, and may hang.
+  std::shared_ptr<const HeldAttempt> attempt = {};
   std::string program = "/proc/self/exe";  ///< that answers `cuda-facts` and `estimate`
 };
 
@@ -53,9 +60,11 @@ struct Progress {
   std::optional<double> at = {};           ///< when that came, in seconds since 1970
   std::optional<std::int64_t> epoch = {};  ///< the last that has ended
   std::optional<Bytes> gpu_bytes = {};     ///< that it holds now on the GPU where it holds most
-  std::optional<double> sm_activity = {};  ///< its own part of it, 0 to 1
-  std::optional<double> dram_activity = {};  ///< of the whole GPU
-  std::optional<double> gpu_watts = {};      ///< of the whole GPU
+  std::optional<double> sm_activity = {};  ///< of that GPU, its own part, 0 to 1
+  // Of that whole GPU:
+  std::optional<double> gpu_sm_activity = {};
+  std::optional<double> gpu_dram_activity = {};
+  std::optional<double> gpu_watts = {};
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
@@ -65,6 +74,8 @@ struct Listener {
   std::function<void(const std::string&)> warn = {};  ///< one that must not be left out
   std::function<void(std::size_t job, const std::string& run)> started = {};
   std::function<void(const Ended&)> ended = {};
+  std::function<void(const std::string& run, const Saved&)> saved = {};  ///< of an attempt, as the next
+  std::function<void(const Progress&)> progress = {};                    ///< at most every half second
 };
 
 struct SessionResult {

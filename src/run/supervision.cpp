@@ -83,13 +83,15 @@ SessionOptions read_options(const Fields& fields) {
 Json order_json(const Order& order) {
   Json jobs = Json::array();
   for (const JobSpec& job : order.jobs) jobs.push_back(job_json(job));
-  return {{"type", "order"},
+  Json out{{"type", "order"},
           {"version", kVersion},
           {"jobs", std::move(jobs)},
           {"options", options_json(order.options)},
           {"mlflow_uri", job::text_json(order.mlflow_uri)},
           {"no_mlflow", order.no_mlflow},
           {"quiet", order.quiet}};
+  if (order.attempt) out["attempt"] = attempt_json(*order.attempt);
+  return out;
 }
 
 Result<Order> read_order(const Json& message) {
@@ -108,6 +110,13 @@ Result<Order> read_order(const Json& message) {
   }
   if (error) return std::unexpected(*std::move(error));
   if (order.jobs.empty()) return fail("an order without jobs");
+  if (fields.has("attempt")) {
+    Result<Attempt> attempt = read_attempt(fields.value("attempt"));
+    if (!attempt) return std::unexpected(std::move(attempt).error().within("order"));
+    order.attempt = *std::move(attempt);
+    if (order.jobs.size() != 1 || order.options.retry_out_of_memory)
+      return fail("an attempt is of one job, which is not tried again by its supervisor");
+  }
   return order;
 }
 
@@ -123,6 +132,9 @@ Json ended_json(const Ended& ended) {
            {"retried", ended.retried},
            {"metrics_lost", ended.metrics_lost}};
   if (ended.unkept) out["unkept"] = error_json(*ended.unkept);
+  if (ended.stopped) out["stopped"] = name(*ended.stopped);
+  if (ended.gpu_fault) out["gpu_fault"] = true;
+  if (ended.peak_gpu_bytes) out["peak_gpu_bytes"] = ended.peak_gpu_bytes->count();
   return out;
 }
 
@@ -141,8 +153,41 @@ Result<Ended> read_ended(const Json& message) {
   ended.retried = fields.flag("retried");
   ended.metrics_lost = fields.natural("metrics_lost");
   if (fields.has("unkept")) ended.unkept = read_error(fields.value("unkept"));
+  if (fields.has("stopped")) ended.stopped = fields.choice<StopCause>("stopped", stop_cause_named);
+  ended.gpu_fault = fields.has("gpu_fault") && fields.flag("gpu_fault");
+  if (fields.has("peak_gpu_bytes")) ended.peak_gpu_bytes = Bytes(fields.whole("peak_gpu_bytes"));
   if (error) return std::unexpected(*std::move(error));
   return ended;
+}
+
+Json progress_json(const Progress& progress) {
+  Json out{{"type", "progress"}, {"run", progress.run}};
+  if (progress.step) out["step"] = *progress.step;
+  if (progress.at) out["at"] = *progress.at;
+  if (progress.epoch) out["epoch"] = *progress.epoch;
+  if (progress.gpu_bytes) out["gpu_bytes"] = progress.gpu_bytes->count();
+  if (progress.sm_activity) out["sm_activity"] = *progress.sm_activity;
+  if (progress.gpu_sm_activity) out["gpu_sm_activity"] = *progress.gpu_sm_activity;
+  if (progress.gpu_dram_activity) out["gpu_dram_activity"] = *progress.gpu_dram_activity;
+  if (progress.gpu_watts) out["gpu_watts"] = *progress.gpu_watts;
+  return out;
+}
+
+Result<Progress> read_progress(const Json& message) {
+  std::optional<Error> error;
+  const Fields fields(message, "progress", error);
+  Progress out;
+  out.run = fields.text("run");
+  out.step = fields.whole_if_any("step");
+  out.at = fields.not_negative_if_any("at");
+  out.epoch = fields.whole_if_any("epoch");
+  if (fields.has("gpu_bytes")) out.gpu_bytes = Bytes(fields.whole("gpu_bytes"));
+  out.sm_activity = fields.not_negative_if_any("sm_activity");
+  out.gpu_sm_activity = fields.not_negative_if_any("gpu_sm_activity");
+  out.gpu_dram_activity = fields.not_negative_if_any("gpu_dram_activity");
+  out.gpu_watts = fields.not_negative_if_any("gpu_watts");
+  if (error) return std::unexpected(*std::move(error));
+  return out;
 }
 
 Json error_json(const Error& error) {

@@ -15,11 +15,14 @@
 
 #include "base/own_children.hpp"
 #include "base/text.hpp"
+#include "run/attempt_keeping.hpp"
 #include "run/errands.hpp"
+#include "run/gpu_use.hpp"
 #include "run/preparation.hpp"
 #include "run/recorder.hpp"
 #include "run/recover.hpp"
 #include "run/supervised_group.hpp"
+#include "run/supervisor_client.hpp"
 #include "run/turns.hpp"
 #include "store/timestamp.hpp"
 
@@ -32,6 +35,7 @@ using std::chrono::milliseconds;
 // After a command's start: what takes less seldom needs its packages' versions.
 constexpr milliseconds kAskPython{1500};
 constexpr milliseconds kSayWhatHangs{5000};
+constexpr std::size_t kMostFrames = 6000;  // kept while the store does not answer
 constexpr milliseconds kHurried{2000};  // for what only takes a moment
 
 /// What a record cannot do without.
@@ -88,7 +92,14 @@ class Supervisor {
                       .directory = directory.path(),
                       .say = [this](const std::string& line) { say(line); },
                       .add_later = [this](const Record& record,
-                                          const Provenance& found) { add_later(record, found); }}) {}
+                                          const Provenance& found) { add_later(record, found); }}) {
+    if (options.attempt)
+      attempt_.emplace(AttemptKeeping::Setting{.held = options.attempt,
+                                               .errands = errands_,
+                                               .listener = listener,
+                                               .grace = options.watch.grace,
+                                               .warn = [this](const std::string& line) { warn(line); }});
+  }
 
   Result<SessionResult> run() {
     open();
@@ -167,7 +178,9 @@ class Supervisor {
       for (const ChosenDevice& device : devices)
         if (device.number && std::ranges::find(sampler.devices, *device.number) == sampler.devices.end())
           sampler.devices.push_back(*device.number);
-    sampling_ = std::make_shared<telemetry::SamplingThread>(telemetry::Sampler(sampler), options_.rate);
+    sampling_ = std::make_shared<telemetry::SamplingThread>(
+        telemetry::Sampler(sampler), options_.rate, kMostFrames,
+        [use = use_](const auto& frame, const auto& series) { use->see(frame, series); });
     recorder_ = std::make_shared<Recorder>(std::move(recorder_store_), sampling_.get());
     SupervisedGroup group;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -200,7 +213,8 @@ class Supervisor {
               .outcome = refused.outcome,
               .reason = std::move(refused.reason),
               .exit_code = 3});
-    for (Preparation::Prepared& prepared : preparation_.take_prepared()) start(std::move(prepared));
+    for (Preparation::Prepared& prepared : preparation_.take_prepared()) note_and_start(std::move(prepared));
+    if (beginning_ > 0) return;
     if (preparation_.is_empty()) predict();
     if (group_->running.empty() && preparation_.is_empty()) end_group();
   }
@@ -254,6 +268,40 @@ class Supervisor {
                     });
     }
     if (!group_->daemon_leaves) group_.reset();
+  }
+
+  /// An attempt's command is started once it is on the disk that it begins.
+  void note_and_start(Preparation::Prepared prepared) {
+    if (!attempt_) return start(std::move(prepared));
+    ++beginning_;
+    const auto self = ProcessIdentity::of(::getpid());
+    Began began{.run = prepared.record.id,
+                .socket = directory_.path() / kControlSocket,
+                .supervisor = self ? self->text() : std::string()};
+    auto waiting = std::make_shared<Preparation::Prepared>(std::move(prepared));
+    attempt_->begin(std::move(began), [this, waiting](const Status& noted) {
+      --beginning_;
+      if (stopping_)
+        leave_out(*waiting, {.outcome = Outcome::interrupted,
+                             .reason = "it was ended before its command started",
+                             .stopped = StopCause::interrupted});
+      else if (!noted)
+        leave_out(*waiting,
+                  {.outcome = Outcome::refused, .reason = noted.error().text(), .exit_code = 3});
+      else
+        start(std::move(*waiting));
+    });
+  }
+
+  /// Has a record, and is not started.
+  void leave_out(const Preparation::Prepared& prepared, Ended ended) {
+    preparation_.note_ended(prepared.launch, prepared.record);
+    ended.job = prepared.launch.job;
+    ended.run = prepared.record.id;
+    const int number = ++last_number_;
+    recorder_->begin(number, ended.run, {});
+    recorder_->finish(number, end_of(ended), {}, milliseconds(0));
+    not_started_.emplace(number, std::move(ended));
   }
 
   void start(Preparation::Prepared prepared) {
@@ -313,6 +361,11 @@ class Supervisor {
   }
 
   void report(Ended ended) {
+    if (!attempt_) return tell(std::move(ended));
+    attempt_->tell_end(std::move(ended), [this](Ended written) { tell(std::move(written)); });
+  }
+
+  void tell(Ended ended) {
     if (listener_.ended) listener_.ended(ended);
     result_.ended.push_back(std::move(ended));
   }
@@ -407,6 +460,7 @@ class Supervisor {
     const auto now = Clock::now();
     const bool next_is_due = !group_ && !pending_.empty() && !stopping_;
     auto until = next_is_due ? now : now + milliseconds(10'000);
+    if (attempt_) until = std::min(until, attempt_->next());
     if (group_) {
       until = preparation_.next(until);
       if (group_->daemon && !group_->daemon_ended)
@@ -462,7 +516,10 @@ class Supervisor {
           say(fmt::format("the command has ended, but a process that it started ({}) runs on and is watched",
                           orphan));
       }
-      if (over) end(number, running, now);
+      if (over)
+        end(number, running, now);
+      else if (attempt_)
+        attempt_->look_after(*running.watch, *use_, now);
     }
   }
 
@@ -477,7 +534,10 @@ class Supervisor {
                 .exit_code = evidence.exit_code,
                 .signal = evidence.signal,
                 .elapsed = Seconds(std::chrono::duration<double>(now - running.started).count()),
-                .retried = running.launch.retry};
+                .retried = running.launch.retry,
+                .stopped = evidence.stopped,
+                .gpu_fault = ending.gpu_fault,
+                .peak_gpu_bytes = use_->peak(number)};
     sampling_->forget(number);
     // The sampler reads a run that it is to forget once more; that frame is part of the record.
     recorder_->finish(number, end_of(ended), rest_of(watch),
@@ -498,6 +558,7 @@ class Supervisor {
                       count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
                       count == 1 ? "" : "the first: ", watch.first_unreadable()));
     preparation_.note_ended(running.launch, running.record);
+    if (attempt_) attempt_->note_end(*running.watch, *use_, ended);
     running.ended = std::move(ended);
     running.ended_at = now;
   }
@@ -540,6 +601,7 @@ class Supervisor {
 
   void close(Supervised running) {
     Ended ended = *std::move(running.ended);
+    ended.peak_gpu_bytes = use_->peak(running.watch->place().number);  // with its last sample
     unanswered_ = unanswered_ || !running.is_recorded;
     if (!running.is_recorded)
       ended.unkept = Error{"the store does not answer",
@@ -654,6 +716,7 @@ class Supervisor {
       error_.collect(interests);
       wait_on(interests, milliseconds(1000));
     }
+    if (attempt_) attempt_->tell_rest();
     result_.interrupted = stopping_;
     if (!sampling_) return;
     result_.sampler_cpu_seconds = sampling_->cost().cpu_seconds;
@@ -700,6 +763,10 @@ class Supervisor {
   std::shared_ptr<Recorder> recorder_;
   std::deque<SupervisedGroup> pending_;
   std::optional<SupervisedGroup> group_;
+  std::optional<AttemptKeeping> attempt_;
+  // The sampler's thread may outlive this object, where it hangs in a driver.
+  std::shared_ptr<GpuUse> use_ = std::make_shared<GpuUse>();
+  int beginning_ = 0;  // jobs of which it is being noted that they begin
   std::map<int, Ended> not_started_;  // their records are being closed
   std::optional<Error> failure_;
   int last_number_ = 0;

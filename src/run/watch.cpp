@@ -166,11 +166,17 @@ std::uint64_t Watch::take_statement(const Statement& statement, const store::Des
     if (params_.size() < kMostStatements) params_.try_emplace(param->name, masked_text(param->value));
   } else if (const auto* artifact = std::get_if<ArtifactLine>(&statement)) {
     if (artifacts_.size() < kMostStatements) artifacts_.push_back(artifact->path);
+  } else if (const auto* saved = std::get_if<SavedLine>(&statement)) {
+    saved_ = saved->text;
   }
   return 0;
 }
 
 std::uint64_t Watch::take_metric(const MetricLine& line, const store::Description& description) {
+  if (line.step && *line.step >= 0 && (!reached_.step || *line.step > *reached_.step)) {
+    reached_.step = *line.step;
+    reached_.at = store::now();
+  }
   // What comes by the socket is held back by the reader instead; output is not ours to hold back.
   if (&description == &kFromOutput && recorder_.congested()) {
     ++metrics_dropped_;
@@ -184,6 +190,7 @@ std::uint64_t Watch::take_metric(const MetricLine& line, const store::Descriptio
 }
 
 void Watch::see_epoch(std::int64_t epoch) {
+  if (epoch >= 0) reached_.epoch = std::max(epoch, reached_.epoch.value_or(0));
   if (recorder_.congested()) {
     ++metrics_dropped_;
     return;
@@ -296,6 +303,10 @@ void Watch::stop(StopCause cause, int signal, Clock::time_point now) {
   child_.signal_group(signal);
   for (const ProcessIdentity& process : processes_with(mark(), child_.pid())) ::kill(process.pid, signal);
   if (!kill_at_) kill_at_ = now + options_.grace;
+}
+
+void Watch::hasten(Clock::time_point kill_at) {
+  if (stopped_) kill_at_ = std::min(kill_at, kill_at_.value_or(kill_at));
 }
 
 void Watch::pass_signal(int signal) {

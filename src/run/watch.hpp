@@ -76,6 +76,8 @@ class Watch {
   /// Passes a signal on; what ends programs makes the outcome `interrupted`.
   void pass_signal(int signal);
   void stop(StopCause cause, int signal, Clock::time_point now);
+  /// One that was stopped is killed by then at the latest.
+  void hasten(Clock::time_point kill_at);
   void kill();
   void note_daemon_ended() { daemon_ended_ = true; }
 
@@ -86,6 +88,16 @@ class Watch {
   [[nodiscard]] bool viewers_are_served() const;
   /// The one who was shown the output has gone.
   void show_nobody() { place_.output = place_.error = nullptr; }
+
+  /// How far its metrics say that it has come.
+  struct Reached {
+    std::optional<std::int64_t> step = {};  ///< the largest
+    store::Time at = 0;                     ///< when that came
+    std::optional<std::int64_t> epoch = {};
+  };
+  [[nodiscard]] const Reached& reached() const { return reached_; }
+  /// What it last said that it has saved, since the last call.
+  [[nodiscard]] std::optional<std::string> take_saved() { return std::exchange(saved_, {}); }
 
   /// After the end.
   [[nodiscard]] Evidence evidence() const;
@@ -160,6 +172,8 @@ class Watch {
   std::uint64_t metrics_unreadable_ = 0;
   std::string first_unreadable_;
   std::int64_t last_step_ = 0;
+  Reached reached_;
+  std::optional<std::string> saved_;
   std::int64_t kernel_kills_before_ = 0;
 };
 

@@ -34,8 +34,9 @@ double thread_seconds() {
 }  // namespace
 
 struct SamplingThread::State {
-  State(Sampler given, double rate, std::size_t most)
+  State(Sampler given, double rate, std::size_t most, Seen told)
       : sampler(std::move(given)),
+        seen(std::move(told)),
         period(std::chrono::duration_cast<Clock::duration>(
             std::chrono::duration<double>(1 / std::clamp(rate, kLowestRate, kHighestRate)))),
         capacity(std::max<std::size_t>(most, 1)) {}
@@ -50,6 +51,7 @@ struct SamplingThread::State {
 
   // The thread's own.
   Sampler sampler;
+  Seen seen;
   std::size_t series_told = 0;
 
   std::mutex keeping;
@@ -97,6 +99,7 @@ void SamplingThread::State::read_frame(bool late, bool last) {
     const std::lock_guard lock(keeping);
     for (; series_told < known.size(); ++series_told) new_series.push_back(known[series_told]);
   }
+  if (seen) seen(frame, known);
   keep(std::move(frame), late);
   ++frames_read;
   cpu_seconds = thread_seconds();
@@ -133,8 +136,8 @@ void SamplingThread::State::run() {
   }
 }
 
-SamplingThread::SamplingThread(Sampler sampler, double rate, std::size_t capacity)
-    : state_(std::make_unique<State>(std::move(sampler), rate, capacity)) {
+SamplingThread::SamplingThread(Sampler sampler, double rate, std::size_t capacity, Seen seen)
+    : state_(std::make_unique<State>(std::move(sampler), rate, capacity, std::move(seen))) {
   {
     const SignalsHeldBack held;
     state_->thread = std::thread([state = state_.get()] { state->run(); });

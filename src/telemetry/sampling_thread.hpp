@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,12 @@ class SamplingThread {
     double cpu_seconds = 0;  ///< of the thread
   };
 
+  /// By the thread itself, of each frame as it is read, with all series so far: for what must not wait until
+  /// frames are taken. Holds up the sampling.
+  using Seen = std::function<void(const Frame&, const std::vector<Series>&)>;
+
   /// `capacity`: frames kept while nobody takes them.
-  SamplingThread(Sampler sampler, double rate, std::size_t capacity = 6000);
+  SamplingThread(Sampler sampler, double rate, std::size_t capacity = 6000, Seen seen = {});
   ~SamplingThread();  ///< stops and joins
   SamplingThread(const SamplingThread&) = delete;
   SamplingThread& operator=(const SamplingThread&) = delete;

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -15,6 +16,7 @@
 #include "interruption.hpp"
 #include "live_forward.hpp"
 #include "private_server.hpp"
+#include "run/attempt_folder.hpp"
 #include "run/job_json.hpp"
 #include "run/services.hpp"
 #include "run/supervision.hpp"
@@ -80,6 +82,15 @@ running::Listener listener_of(running::Control& control, const Order& order) {
         true);
   };
   listener.ended = [&control](const Ended& ended) { control.tell(running::ended_json(ended), true); };
+  listener.saved = [&control](const std::string& run, const running::Saved& saved) {
+    control.tell_newest("saved " + run, {{"type", "saved"},
+                                         {"run", run},
+                                         {"text", job::text_json(saved.text)},
+                                         {"at", saved.at.value()}});
+  };
+  listener.progress = [&control](const running::Progress& progress) {
+    control.tell_newest("progress " + progress.run, running::progress_json(progress));
+  };
   return listener;
 }
 
@@ -125,6 +136,27 @@ Result<running::SessionResult> carry_out(const Order& order, const running::List
   return result;
 }
 
+/// Becomes whom the queue wants it to be, before anything else is done or started, and takes the attempt.
+Result<std::shared_ptr<const running::HeldAttempt>> take(const running::Attempt& attempt, int caller) {
+  if (attempt.user) {
+    // What a daemon of root's has open is not the user's.
+    const auto keep = static_cast<unsigned>(caller);
+    ::close_range(STDERR_FILENO + 1, keep - 1, 0);
+    ::close_range(keep + 1, ~0U, 0);
+  }
+  // The folders above may be such that only the daemon comes there.
+  Result<running::AttemptFolder> folder =
+      running::AttemptFolder::open(attempt.folder, attempt.user ? attempt.user->user : ::geteuid());
+  if (!folder) return std::unexpected(std::move(folder).error());
+  if (attempt.user) PLIMSOLL_TRY(running::become(*attempt.user));
+  if (attempt.environment) PLIMSOLL_TRY(running::replace_environment(*attempt.environment));
+  ::umask(attempt.umask);
+  if (::chdir("/") != 0) return fail("cannot leave the daemon's directory");
+  PLIMSOLL_TRY(folder->lock());
+  return std::make_shared<const running::HeldAttempt>(
+      running::HeldAttempt{.attempt = attempt, .folder = *std::move(folder)});
+}
+
 Result<int> supervise() {
   std::signal(SIGPIPE, SIG_IGN);
   FileDescriptor caller(::fcntl(running::kCallerDescriptor, F_DUPFD_CLOEXEC, running::kCallerDescriptor + 1));
@@ -135,8 +167,13 @@ Result<int> supervise() {
         caller.get(), running::line_of({{"type", "failed"}, {"error", running::error_json(error)}})));
     return 0;
   };
-  const Result<Order> order = receive_order(caller.get());
+  Result<Order> order = receive_order(caller.get());
   if (!order) return refuse(order.error());
+  if (order->attempt) {
+    auto attempt = take(*order->attempt, caller.get());
+    if (!attempt) return refuse(attempt.error());
+    order->options.attempt = *std::move(attempt);
+  }
   Result<running::SignalSource> signals = running::SignalSource::open(true);
   if (!signals) return refuse(signals.error());
   const auto base = running::RuntimeDirectory::base();
