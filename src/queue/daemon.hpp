@@ -17,7 +17,8 @@ struct QueuePlace {
   std::filesystem::path runtime;  ///< short: the socket, MPS's pipes
   [[nodiscard]] std::filesystem::path socket() const { return runtime / "queue.sock"; }
 };
-/// PLIMSOLL_QUEUE names both; else this user's own, by the machine's name; `everybody`: root's, for all users.
+/// PLIMSOLL_QUEUE names both; else this user's own, by the machine's name; `everybody`: root's, for all
+/// users.
 [[nodiscard]] Result<QueuePlace> queue_place(bool everybody);
 /// Where clients look, in this order.
 [[nodiscard]] std::vector<std::filesystem::path> queue_sockets();
@@ -44,6 +45,7 @@ struct DaemonOptions {
 };
 
 /// Runs until somebody ends it: jobs go on then. The exit code.
-[[nodiscard]] Result<int> run_daemon(const DaemonOptions& options, Oracle& oracle, running::SignalSource signals);
+[[nodiscard]] Result<int> run_daemon(const DaemonOptions& options, Oracle& oracle,
+                                     running::SignalSource signals);
 
 }  // namespace plimsoll::queue

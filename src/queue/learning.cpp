@@ -50,21 +50,22 @@ std::optional<Profile> read_profile(std::string_view text) {
   return out;
 }
 
-void Lesson::note(const Progress& progress) {
-  if (progress.memory) peak_ = std::max(peak_.value_or(Bytes()), *progress.memory);
+void Lesson::note(const running::Progress& progress, double now) {
+  if (progress.gpu_bytes) peak_ = std::max(peak_.value_or(Bytes()), *progress.gpu_bytes);
   if (alone_ && first_) {
-    if (progress.sms) {
-      sms_ += *progress.sms;
-      bandwidth_ += progress.bandwidth.value_or(0);
+    if (progress.gpu_sm_activity) {
+      sms_ += *progress.gpu_sm_activity;
+      bandwidth_ += progress.gpu_dram_activity.value_or(0);
       ++readings_;
     }
-    if (progress.watts) {
-      watts_ += *progress.watts;
+    if (progress.gpu_watts) {
+      watts_ += *progress.gpu_watts;
       ++power_readings_;
     }
   }
-  if (!progress.step || (last_ && *progress.step <= last_->step)) return;
-  const Point point{progress.at, *progress.step};
+  const auto step = progress.step ? std::optional(static_cast<double>(*progress.step)) : std::nullopt;
+  if (!step || (last_ && *step <= last_->step)) return;
+  const Point point{progress.at.value_or(now), *step};
   if (!first_) first_ = point;
   last_ = point;
   recent_.push_back(point);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "run/session.hpp"
 
 namespace plimsoll::queue {
 
@@ -23,19 +24,12 @@ struct Profile {
 [[nodiscard]] std::string profile_text(const Profile& profile);
 [[nodiscard]] std::optional<Profile> read_profile(std::string_view text);
 
-/// What a supervisor tells of a run now and then.
-struct Progress {
-  double at = 0;  ///< s, when it was told or of the step itself
-  std::optional<double> step = {};
-  std::optional<Bytes> memory = {};
-  std::optional<double> sms = {}, bandwidth = {}, watts = {};
-};
-
 /// Watches one attempt, and says at its end, or before, what was learned.
 class Lesson {
  public:
   explicit Lesson(double started, double first_step = 0) : started_(started), counted_from_(first_step) {}
-  void note(const Progress& progress);
+  /// What its supervisor tells, at a time of the clock that `started` is of: seconds since 1970.
+  void note(const running::Progress& progress, double now);
   /// Somebody else has come to its GPU, or the last of them has gone.
   void note_company(double at, bool alone);
 

@@ -17,8 +17,8 @@ struct Belief {
   std::optional<double> seconds = {};           ///< alone, from its first step to its last
   std::optional<double> startup = {};           ///< s
   std::optional<double> steps_per_second = {};  ///< alone
-  bool is_known = false;                        ///< by a model, a profile or what it states; else it is learned
-  std::string source = {};                      ///< "resnet50 and its last run"
+  bool is_known = false;    ///< by a model, a profile or what it states; else it is learned
+  std::string source = {};  ///< "resnet50 and its last run"
 };
 
 /// Tells what jobs take and what groups of them do, by `estimate`, `beside` and what was learned. Used by one
@@ -27,7 +27,8 @@ class Oracle {
  public:
   virtual ~Oracle() = default;
   /// `need`: as it was raised since. Fails where what the job says of itself makes no sense.
-  [[nodiscard]] virtual Result<Belief> belief(const JobRequest& request, const std::optional<Profile>& profile,
+  [[nodiscard]] virtual Result<Belief> belief(const JobRequest& request,
+                                              const std::optional<Profile>& profile,
                                               const std::optional<Bytes>& need) = 0;
   /// Of those whose belief was told, by their keys, in their order.
   [[nodiscard]] virtual plan::schedule::GroupRates together(std::span<const std::string> keys,

@@ -23,21 +23,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSurvival = "survival";
 constexpr std::size_t kLargestNote = std::size_t{4} << 20;
 
-/// Refuses a directory that somebody else made or may write in: sockets and daemons live there.
-Status make_private(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return std::unexpected(Error{fmt::format("cannot make it: {}", std::generic_category().message(errno)),
-                                 path.string(), "Set XDG_RUNTIME_DIR to a directory of yours.",
-                                 Error::Kind::machine_lacks});
-  struct stat facts{};
-  if (::lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
-      (facts.st_mode & 077U) != 0)
-    return std::unexpected(Error{"is not a directory of yours alone", path.string(),
-                                 "Remove it, or set XDG_RUNTIME_DIR to another place.",
-                                 Error::Kind::machine_lacks});
-  return {};
-}
-
 /// Whether nobody else can put another directory in the place of one that is made in it. `sudo` may leave
 /// XDG_RUNTIME_DIR as it was: another user's.
 bool is_safe_above(const char* path) {
@@ -121,6 +106,20 @@ void clean_directory(const fs::path& directory, Cleaned& cleaned) {
 }
 
 }  // namespace
+
+Status make_private(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+    return std::unexpected(Error{fmt::format("cannot make it: {}", std::generic_category().message(errno)),
+                                 path.string(), "Set XDG_RUNTIME_DIR to a directory of yours.",
+                                 Error::Kind::machine_lacks});
+  struct stat facts{};
+  if (::lstat(path.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
+      (facts.st_mode & 077U) != 0)
+    return std::unexpected(Error{"is not a directory of yours alone", path.string(),
+                                 "Remove it, or set XDG_RUNTIME_DIR to another place.",
+                                 Error::Kind::machine_lacks});
+  return {};
+}
 
 Result<fs::path> RuntimeDirectory::base() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");

@@ -39,6 +39,9 @@ class RuntimeDirectory {
   std::filesystem::path path_;  // empty after a move
 };
 
+/// Makes a directory that only this user may enter; refuses one that somebody else made or may write in.
+[[nodiscard]] Status make_private(const std::filesystem::path& path);
+
 /// The runs that were noted in a directory.
 [[nodiscard]] std::vector<std::string> noted_runs(const std::filesystem::path& directory);
 

@@ -30,4 +30,10 @@ const GroupRates& Rates::of(std::span<const std::uint32_t> kinds, std::size_t se
   return known_.emplace(key_, ask_(kinds, setup)).first->second;
 }
 
+void Rates::set(std::span<const std::uint32_t> kinds, std::size_t setup, GroupRates measured) {
+  key_.assign(1, static_cast<std::uint32_t>(setup));
+  key_.insert(key_.end(), kinds.begin(), kinds.end());
+  known_.insert_or_assign(key_, std::move(measured));
+}
+
 }  // namespace plimsoll::plan::schedule

@@ -33,6 +33,8 @@ class Rates {
   explicit Rates(Ask ask) : ask_(std::move(ask)) {}
   /// Lives as long as the Rates do.
   [[nodiscard]] const GroupRates& of(std::span<const std::uint32_t> kinds, std::size_t setup);
+  /// What was measured, in place of what was told.
+  void set(std::span<const std::uint32_t> kinds, std::size_t setup, GroupRates measured);
   [[nodiscard]] std::size_t known() const { return known_.size(); }
 
  private:

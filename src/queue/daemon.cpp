@@ -1,0 +1,432 @@
+#include "queue/daemon.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <fmt/format.h>
+
+#include "base/own_children.hpp"
+#include "base/process.hpp"
+#include "base/text.hpp"
+#include "queue/daemon_state.hpp"
+#include "run/lease.hpp"
+#include "run/provenance.hpp"
+#include "store/timestamp.hpp"
+
+namespace plimsoll::queue {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds kRefresh{1000};
+constexpr milliseconds kLookAtMachine{2000};
+constexpr milliseconds kWatch{1000};
+constexpr milliseconds kLongestWait{500};
+
+milliseconds part_of(Seconds lease, double part) {
+  return milliseconds(static_cast<std::int64_t>(1000 * lease.value() * part));
+}
+
+}  // namespace
+
+PlanningRoom::PlanningRoom(Oracle& told_by)
+    : oracle(told_by),
+      setups{{.way = share::Way::exclusive}, {.way = share::Way::naive}, {.way = share::Way::mps}},
+      rates([this](std::span<const std::uint32_t> kinds, std::size_t setup) {
+        std::vector<std::string> named;
+        for (const std::uint32_t kind : kinds) named.push_back(keys[kind]);
+        return oracle.together(named, setups[setup]);
+      }) {}
+
+Daemon::Daemon(const DaemonOptions& options, Oracle& oracle, running::SignalSource signals, Door door)
+    : options_(options),
+      signals_(std::move(signals)),
+      door_(std::move(door)),
+      planning_(std::make_shared<PlanningRoom>(oracle)) {}
+
+Daemon::~Daemon() = default;
+
+void Daemon::say(const std::string& line) const {
+  if (options_.say) options_.say(line);
+}
+
+Result<int> Daemon::run() {
+  open();
+  while (!failure_ && !(stopping_ && (!ending_all_ || live_.empty()))) {
+    serve();
+    if (opened_) tend();
+  }
+  if (failure_) return std::unexpected(*std::move(failure_));
+  return exit_code_;
+}
+
+void Daemon::open() {
+  errands_.send("nvml", "asking the driver for the GPUs", [this]() -> running::Errands::Then {
+    auto opened = nvml::open();
+    std::shared_ptr<nvml::Library> nvml;
+    if (opened) nvml = *std::move(opened);
+    const running::Host host = running::look_at_host(nvml.get());
+    const std::string why = opened ? std::string() : opened.error().text();
+    return [this, nvml, host, why] {
+      if (host.gpus.empty()) {
+        failure_ =
+            Error{fmt::format("there is no GPU for a queue to share{}{}", why.empty() ? "" : ": ", why),
+                  {},
+                  {},
+                  Error::Kind::machine_lacks};
+        return;
+      }
+      open_machine(nvml, host);
+    };
+  });
+  errands_.send(kStoreLane, "opening the store", [this, where = options_.store]() -> running::Errands::Then {
+    auto opened = std::make_shared<Result<std::unique_ptr<store::Store>>>(store::open(where));
+    return [this, opened] {
+      if (!*opened) {
+        failure_ = opened->error();
+        return;
+      }
+      std::shared_ptr<store::Store> store = *std::move(*opened);
+      // Only where others can take the jobs must an attempt end with its lease.
+      leased_ = store->location().starts_with("postgres");
+      ledger_ = std::make_unique<Ledger>(std::move(store), errands_, options_.pool);
+      renew_claim();
+    };
+  });
+}
+
+void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host host) {
+  nvml_ = std::move(nvml);
+  host_ = std::move(host);
+  auto chosen =
+      options_.devices.empty()
+          ? Result<std::vector<running::ChosenDevice>>(running::visible_devices(nvml_.get(), std::nullopt))
+          : running::choose_devices(nvml_.get(), options_.devices);
+  if (!chosen) {
+    failure_ = std::move(chosen).error();
+    return;
+  }
+  const bool has_mps = find_program("nvidia-cuda-mps-control").has_value();
+  const QueueSharing sharing = options_.sharing != QueueSharing::automatic ? options_.sharing
+                               : options_.policy == "exclusive"            ? QueueSharing::exclusive
+                               : options_.policy == "naive" || !has_mps    ? QueueSharing::naive
+                                                                           : QueueSharing::mps;
+  std::vector<unsigned> numbers;
+  for (const running::ChosenDevice& device : *chosen) {
+    QueueGpu gpu{.device = device};
+    gpu.number = device.number  ? device.number
+                 : device.slice ? std::optional(device.slice->parent)
+                                : std::nullopt;
+    gpu.name = device.slice    ? fmt::format("slice {}:{}", device.slice->parent, device.slice->number)
+               : device.number ? fmt::format("GPU {}", *device.number)
+                               : device.uuid;
+    gpu.total = device.total.value_or(Bytes());
+    gpu.setup = sharing == QueueSharing::exclusive ? kExclusiveSetup
+                : sharing == QueueSharing::naive   ? kNaiveSetup
+                                                   : kMpsSetup;
+    if (gpu.setup == kMpsSetup)
+      gpu.mps =
+          std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / device.uuid.substr(0, 12), device);
+    if (device.number) numbers.push_back(*device.number);
+    gpu.changed = Clock::now();
+    gpus_.push_back(std::move(gpu));
+  }
+  activity_ = std::make_unique<RecentActivity>(nvml_.get(), numbers);
+  idle_since_ = Clock::now();
+  tend_mps();
+  look_at_machine();
+  opened_ = ledger_ && claim_;
+}
+
+bool Daemon::may_act() const {
+  return claim_ && Clock::now() < claim_until_ && !gpus_.empty() && ledger_ && ledger_->is_loaded();
+}
+
+bool Daemon::is_idle() {
+  return live_.empty() && std::ranges::none_of(ledger_->jobs(), [](const auto& entry) {
+           return entry.second.row.state == store::QueueState::waiting || entry.second.busy;
+         });
+}
+
+/// One wait for whatever comes first, and what follows from it.
+void Daemon::serve() {
+  running::Interests interests;
+  interests.push_back({signals_.descriptor(), POLLIN, [this] { take_signals(); }});
+  interests.push_back({errands_.descriptor(), POLLIN, [this] { errands_.deliver(); }});
+  door_.collect(interests);
+  for (auto& [number, attempt] : live_)
+    if (attempt.client && attempt.client->is_open())
+      interests.push_back({attempt.client->descriptor(), POLLIN, [this, number = number] {
+                             if (const auto found = live_.find(number); found != live_.end())
+                               hear(found->second);
+                           }});
+  std::vector<pollfd> descriptors;
+  descriptors.reserve(interests.size());
+  for (const running::Interest& interest : interests)
+    descriptors.push_back({interest.descriptor, interest.events, 0});
+  ::poll(descriptors.data(), descriptors.size(), static_cast<int>(kLongestWait.count()));
+  for (std::size_t i = 0; i < descriptors.size(); ++i)
+    if (descriptors[i].revents != 0) interests[i].act();
+  take_requests();
+}
+
+void Daemon::tend() {
+  const auto now = Clock::now();
+  if (now >= renew_at_) renew_claim();
+  if (now >= refresh_at_) refresh();
+  if (now >= look_at_) look_at_machine();
+  if (now >= judge_at_) judge_other_hosts();
+  for (auto& [number, attempt] : live_)
+    if (attempt.stage == LiveAttempt::Stage::unwatched && !attempt.looking && now >= attempt.look_again)
+      look_at(attempt);
+  settle_ends();
+  tend_mps();
+  if (now >= watch_at_) {
+    watch_at_ = now + kWatch;
+    watch_speeds();
+    if (options_.policy == "carma") dirty_ = true;  // what it looks at changes by itself
+  }
+  proceed_with_moves();
+  if (!may_act() || stopping_) return;
+  find_beliefs();
+  plan();
+  forecast_when_asked();
+  if (!is_idle()) idle_since_ = now;
+  if (options_.ends_when_idle && now - idle_since_ > part_of(*options_.ends_when_idle, 1)) {
+    say("nothing is left to do");
+    stopping_ = true;
+  }
+}
+
+void Daemon::take_signals() {
+  for (const int signal : signals_.take()) {
+    if (signal == SIGCHLD) {
+      static_cast<void>(reap_strangers());
+      continue;
+    }
+    if (signal == SIGUSR1 && options_.ends_when_idle) {
+      time_is_up_ = true;
+      say("the allocation's time is nearly up: what can save is saved, and waits for another");
+      for (auto& [number, attempt] : live_) begin_move(number, "the allocation's time is nearly up");
+      continue;
+    }
+    if (signal != SIGTERM && signal != SIGINT && signal != SIGHUP) continue;
+    stopping_ = true;
+    if (!options_.ends_when_idle || ending_all_) {
+      say(live_.empty()
+              ? "it ends"
+              : fmt::format("it ends; {} job{} on", live_.size(), live_.size() == 1 ? " goes" : "s go"));
+      ending_all_ = false;
+      continue;
+    }
+    // Somebody ended the allocation, and so all that is inside: nothing of it is run again.
+    ending_all_ = true;
+    for (auto& [number, attempt] : live_) {
+      if (LedgerJob* job = ledger_->find(number); job != nullptr && !time_is_up_) job->notes.cancelled = true;
+      ask_to_stop(attempt);
+    }
+  }
+}
+
+// The store
+
+void Daemon::renew_claim() {
+  if (renewing_ || !ledger_) return;
+  renewing_ = true;
+  renew_at_ = Clock::now() + part_of(options_.lease, 0.25);
+  const auto lease = part_of(options_.lease, 1);
+  store::ClaimWish wish{
+      .name = "queue/" + options_.host, .holder = options_.place.home.string(), .lease = lease};
+  wish.holder = fmt::format("{} {}", running::ProcessSpace::here().machine_id, options_.place.home.string())
+                    .substr(0, 250);
+  errands_.send(kStoreLane, "renewing the queue's lease",
+                [this, store = ledger_->store(), wish]() -> running::Errands::Then {
+                  const Seconds asked_at = running::BootClock::of_machine().now();
+                  auto answer = store->claims().take(wish);
+                  return [this, answer = std::move(answer), asked_at] { take_claim(answer, asked_at); };
+                });
+}
+
+void Daemon::take_claim(const Result<store::ClaimAnswer>& answer, Seconds asked_at) {
+  renewing_ = false;
+  if (!answer) {
+    if (!claim_) say(fmt::format("the store does not answer: {}", answer.error().text()));
+    return;
+  }
+  if (!answer->held) {
+    if (claim_ || claim_until_ == Clock::time_point())
+      say(fmt::format("another daemon holds the queue of {}: {}", options_.host, answer->claim.holder));
+    if (!opened_)
+      failure_ = Error{fmt::format("another daemon holds the queue of {}", options_.host),
+                       {},
+                       "Give this one another name by --host, or end the other.",
+                       Error::Kind::unavailable};
+    claim_.reset();
+    return;
+  }
+  claim_ = answer->claim;
+  // By this machine's clock, from when it was asked: earlier than the store's own end.
+  const Seconds now = running::BootClock::of_machine().now();
+  const double left = options_.lease.value() - (now.value() - asked_at.value());
+  claim_until_ = Clock::now() + milliseconds(static_cast<std::int64_t>(1000 * std::max(0.0, left)));
+  if (leased_) write_leases(Seconds(asked_at.value() + options_.lease.value()));
+  opened_ = !gpus_.empty();
+}
+
+void Daemon::write_leases(Seconds until) {
+  std::vector<std::filesystem::path> folders;
+  for (const auto& [number, attempt] : live_)
+    if (attempt.stage != LiveAttempt::Stage::ended) folders.push_back(attempt.folder);
+  if (folders.empty()) return;
+  errands_.send("leases", "writing leases", [this, folders, until]() -> running::Errands::Then {
+    const running::Lease lease{.boot = running::BootClock::of_machine().boot(), .until = until};
+    std::string wrong;
+    for (const std::filesystem::path& folder : folders)
+      if (const Status written = running::write_lease(folder, lease); !written)
+        wrong = written.error().text();
+    return [this, wrong] {
+      if (!wrong.empty()) say("a lease cannot be written: " + wrong);
+    };
+  });
+}
+
+void Daemon::refresh() {
+  refresh_at_ = Clock::now() + kRefresh;
+  ledger_->refresh([this](bool answered) {
+    if (!answered) return;
+    for (auto& [number, job] : ledger_->jobs()) {
+      const bool ours = job.row.host == options_.host;
+      const bool goes_on =
+          job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running;
+      if (ours && goes_on && !job.busy && !live_.contains(number)) adopt(job);
+    }
+    dirty_ = true;
+  });
+}
+
+/// Jobs that are on machines whose daemons are gone: their supervisors have ended them before their leases
+/// were over.
+void Daemon::judge_other_hosts() {
+  judge_at_ = Clock::now() + part_of(options_.lease, 0.25);
+  if (judging_ || !may_act()) return;
+  std::set<std::string> hosts;
+  for (const auto& [number, job] : ledger_->jobs())
+    if (!job.row.host.empty() && job.row.host != options_.host &&
+        (job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running))
+      hosts.insert(job.row.host);
+  if (hosts.empty()) return;
+  judging_ = true;
+  errands_.send(
+      kStoreLane, "asking who holds the queues of other machines",
+      [this, store = ledger_->store(), hosts]() -> running::Errands::Then {
+        std::set<std::string> gone;
+        for (const std::string& host : hosts) {
+          const auto claim = store->claims().held("queue/" + host);
+          if (claim && (!*claim || (*claim)->expired)) gone.insert(host);
+        }
+        return [this, gone] {
+          judging_ = false;
+          std::vector<std::int64_t> numbers;
+          for (const auto& [number, job] : ledger_->jobs())
+            if (gone.contains(job.row.host) && !job.busy &&
+                (job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running))
+              numbers.push_back(number);
+          for (const std::int64_t number : numbers) {
+            LedgerJob& job = *ledger_->find(number);
+            AttemptEnd end{.began = true};
+            end.saved = job.notes.saved;
+            const NextStep next = next_step(job.request, job.notes, end);
+            store::QueueChange change{
+                .state = next.again ? store::QueueState::waiting : store::QueueState::ended,
+                .notes = notes_text(next.notes)};
+            if (!next.again) {
+              change.outcome = next.outcome;
+              change.reason = fmt::format("its machine {} is gone; {}", job.row.host, next.reason);
+              change.ended = store::now();
+            }
+            ledger_->change(number, std::move(change),
+                            {.host = options_.host,
+                             .kind = next.again ? "again" : "end",
+                             .reason = fmt::format("its machine {} is gone; {}", job.row.host, next.reason)},
+                            claim_, [this](Ledger::Done) { dirty_ = true; });
+          }
+        };
+      });
+}
+
+// The machine
+
+void Daemon::look_at_machine() {
+  look_at_ = Clock::now() + kLookAtMachine;
+  if (looking_ || gpus_.empty()) return;
+  looking_ = true;
+  std::vector<running::KnownRun> known;
+  for (const auto& [number, attempt] : live_)
+    if (!attempt.run.empty()) known.push_back({attempt.run, 0});
+  errands_.send("nvml", "asking the driver who uses the GPUs",
+                [this, nvml = nvml_, known]() -> running::Errands::Then {
+                  const running::Host host = running::look_at_host(nvml.get(), known);
+                  return [this, host, known] {
+                    looking_ = false;
+                    host_ = host;
+                    std::set<std::string> ours;
+                    for (const running::KnownRun& run : known) ours.insert(run.id);
+                    for (QueueGpu& gpu : gpus_) {
+                      const bool used = !on(gpu.device.uuid).empty();
+                      const auto look = [&](const std::optional<nvml::Memory>& memory,
+                                            const std::vector<running::Occupant>& occupants) {
+                        if (!memory) return;
+                        Bytes theirs = memory->used - memory->reserved.value_or(Bytes());
+                        bool told = true;
+                        for (const running::Occupant& occupant : occupants) {
+                          if (!ours.contains(occupant.run)) continue;
+                          if (!occupant.used) told = false;
+                          theirs = theirs - occupant.used.value_or(Bytes());
+                        }
+                        // Where the driver does not tell whose memory it is, what others hold was seen when
+                        // nobody of the queue was there.
+                        if (!used || (told && host.pids_are_known)) gpu.others = std::max(Bytes(), theirs);
+                        if (gpu.total == Bytes()) gpu.total = memory->total;
+                      };
+                      for (const running::Gpu& of : host.gpus) {
+                        if (of.uuid == gpu.device.uuid) look(of.memory, of.occupants);
+                        for (const running::MigSlice& slice : of.slices)
+                          if (slice.uuid == gpu.device.uuid) look(slice.memory, slice.occupants);
+                      }
+                    }
+                  };
+                });
+}
+
+QueueGpu* Daemon::gpu_of(const std::string& uuid) {
+  const auto found =
+      std::ranges::find_if(gpus_, [&](const QueueGpu& gpu) { return gpu.device.uuid == uuid; });
+  return found == gpus_.end() ? nullptr : &*found;
+}
+
+std::vector<LiveAttempt*> Daemon::on(const std::string& uuid) {
+  std::vector<LiveAttempt*> out;
+  for (auto& [number, attempt] : live_)
+    if (attempt.stage != LiveAttempt::Stage::ended &&
+        std::ranges::find(attempt.devices, uuid) != attempt.devices.end())
+      out.push_back(&attempt);
+  return out;
+}
+
+Result<int> run_daemon(const DaemonOptions& options, Oracle& oracle, running::SignalSource signals) {
+  // One daemon for one home; the lock goes with the process, however it ends.
+  const auto lock = running::FileLock::of_file(options.place.home / "daemon.lock", milliseconds(0));
+  if (!lock)
+    return std::unexpected(Error{"a daemon of this queue runs already", options.place.home.string(),
+                                 "`plimsoll queue` shows what it does.", Error::Kind::exists_already});
+  auto door = Door::open(options.place.socket(), options.everybody);
+  PLIMSOLL_TRY(door);
+  Daemon daemon(options, oracle, std::move(signals), *std::move(door));
+  auto code = daemon.run();
+  std::error_code ignored;
+  std::filesystem::remove(options.place.socket(), ignored);
+  return code;
+}
+
+}  // namespace plimsoll::queue

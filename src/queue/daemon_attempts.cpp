@@ -1,0 +1,462 @@
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "queue/daemon_state.hpp"
+#include "run/attempt_folder.hpp"
+#include "run/lease.hpp"
+#include "run/supervision.hpp"
+#include "store/timestamp.hpp"
+
+namespace plimsoll::queue {
+namespace {
+
+using Stage = LiveAttempt::Stage;
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+constexpr milliseconds kLookAgain{250};
+// Clients of an MPS daemon that fall together tell it one after the other.
+constexpr milliseconds kFallTogether{4000};
+constexpr std::size_t kMostEnvironment = std::size_t{8} << 20;
+constexpr double kStragglers = 30;  // s
+
+/// All of a run's processes, ended and gone: nobody watches them any more.
+bool end_stragglers(const std::string& run) {
+  if (run.empty()) return true;
+  const std::string mark = fmt::format("{}={}", running::kRunVariable, run);
+  const auto until = Clock::now() + milliseconds(static_cast<int>(1000 * kStragglers));
+  for (auto left = running::processes_with(mark); !left.empty(); left = running::processes_with(mark)) {
+    if (Clock::now() > until) return false;
+    for (const running::ProcessIdentity& process : left) ::kill(process.pid, SIGKILL);
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return true;
+}
+
+Result<running::Variables> read_environment(const std::string& text) {
+  const auto document = job::parse_within(text, kMostEnvironment, 4);
+  PLIMSOLL_TRY(document);
+  if (!document->is_array()) return fail("its environment is no list");
+  running::Variables out;
+  for (const job::Json& pair : *document) {
+    auto name = pair.is_array() && pair.size() == 2 ? job::text_of(pair[0]) : std::nullopt;
+    auto value = name ? job::text_of(pair[1]) : std::nullopt;
+    if (!value) return fail("its environment has something that is no pair");
+    out.emplace_back(*std::move(name), *std::move(value));
+  }
+  return out;
+}
+
+Result<running::Attempt::User> user_numbered(const std::string& text) {
+  const auto number = static_cast<uid_t>(std::strtoul(text.c_str(), nullptr, 10));
+  std::array<char, 16384> buffer;  // filled by getpwuid_r
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(number, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
+    return fail("there is no user {}", text);
+  running::Attempt::User out{.user = number, .group = entry.pw_gid};
+  int count = 256;
+  std::vector<gid_t> groups(static_cast<std::size_t>(count));
+  if (::getgrouplist(entry.pw_name, entry.pw_gid, groups.data(), &count) < 0)
+    return fail("user {} has too many groups", text);
+  groups.resize(static_cast<std::size_t>(count));
+  out.groups = std::move(groups);
+  return out;
+}
+
+fs::path folder_of(const fs::path& home, const store::QueueJob& row) {
+  return home / "attempts" / fmt::format("{}.{}", row.number, row.attempt);
+}
+
+Status make_folder(const fs::path& folder, const std::optional<running::Attempt::User>& user) {
+  std::error_code failed;
+  fs::create_directories(folder.parent_path(), failed);
+  if (user) ::chmod(folder.parent_path().c_str(), 0711);
+  if (failed || ::mkdir(folder.c_str(), 0700) != 0 ||
+      (user && ::chown(folder.c_str(), user->user, user->group) != 0))
+    return std::unexpected(
+        Error{"cannot make the folder of an attempt", folder.string(), {}, Error::Kind::machine_lacks});
+  return {};
+}
+
+}  // namespace
+
+/// The store is told first: who is in its state `starting` may have a command anywhere.
+void Daemon::start(std::int64_t number, const Chosen& chosen) {
+  LedgerJob& job = *ledger_->find(number);
+  AttemptPlace place{.speed = chosen.speed};
+  const auto found = beliefs_.find(job.belief_key());
+  if (found != beliefs_.end()) place.given = found->second.kind.memory.value_or(Bytes());
+  // What a prediction may be off by, among several, before somebody has been slower than promised.
+  constexpr double kOff = 0.3;
+  place.low = chosen.speed * (1 - kOff);
+  std::string names;
+  std::size_t setup = kExclusiveSetup;
+  for (const std::size_t index : chosen.places) {
+    const QueueGpu& gpu = gpus_[index];
+    place.devices.push_back(gpu.device.uuid);
+    names += (names.empty() ? "" : ", ") + gpu.name;
+    setup = gpu.setup;
+  }
+  const bool alone = job.request.alone || job.notes.alone || job.request.gpus > 1 || setup == kExclusiveSetup;
+  place.sharing = alone ? "alone" : setup == kNaiveSetup ? "naive" : "mps";
+  LiveAttempt attempt{
+      .job = number, .devices = place.devices, .sharing = place.sharing, .given = place.given};
+  attempt.speed = place.speed;
+  attempt.low = place.low;
+  attempt.since = Clock::now();
+  attempt.saved = job.notes.saved;
+  live_.insert_or_assign(number, std::move(attempt));
+  job::Json others = job::Json::array();
+  for (const auto& [other, speed] : chosen.others) others.push_back({{"job", other}, {"speed", speed}});
+  store::QueueChange change{.state = store::QueueState::starting,
+                            .attempt = job.row.attempt + 1,
+                            .host = options_.host,
+                            .place = place_text(place),
+                            .run = "",
+                            .started = store::now()};
+  store::QueueDecision decision{
+      .host = options_.host, .kind = "start", .reason = fmt::format("on {}: {}", names, chosen.reason)};
+  decision.expected = job::dump({{"speed", chosen.speed}, {"combined", chosen.combined}, {"others", others}});
+  ledger_->change(number, std::move(change), std::move(decision), claim_, [this, number](Ledger::Done done) {
+    if (done == Ledger::Done::yes) {
+      errands_.send(kStoreLane, "reading a job's environment",
+                    [this, number, store = ledger_->store()]() -> running::Errands::Then {
+                      auto text = store->queue().environment(number);
+                      return [this, number, text = std::move(text)] {
+                        if (!live_.contains(number)) return;
+                        if (text) return launch(number, *text);
+                        live_.erase(number);  // the row says `starting`: it is found again, and undone
+                      };
+                    });
+      return;
+    }
+    // Where nobody knows whether it was done, the row tells when the store answers again.
+    live_.erase(number);
+    dirty_ = true;
+  });
+}
+
+void Daemon::launch(std::int64_t number, const std::string& environment) {
+  LedgerJob* const job = ledger_->find(number);
+  LiveAttempt& attempt = live_.at(number);
+  if (job == nullptr) {
+    live_.erase(number);
+    return;
+  }
+  attempt.folder = folder_of(options_.place.home, job->row);
+  const auto refuse = [&](const std::string& why) {
+    AttemptEnd end;
+    end.ended = running::Ended{.outcome = running::Outcome::failed, .reason = why};
+    end_attempt(attempt, std::move(end));
+  };
+  std::optional<running::Attempt::User> user;
+  if (options_.everybody) {
+    auto found = user_numbered(job->row.user);
+    if (!found) return refuse(found.error().text());
+    user = *std::move(found);
+  }
+  auto variables = read_environment(environment);
+  if (!variables) return refuse(variables.error().text());
+  if (const Status made = make_folder(attempt.folder, user); !made) return refuse(made.error().text());
+  if (leased_) {
+    const auto left = std::chrono::duration<double>(claim_until_ - Clock::now()).count();
+    const running::BootClock clock = running::BootClock::of_machine();
+    static_cast<void>(running::write_lease(
+        attempt.folder, {.boot = clock.boot(), .until = Seconds(clock.now().value() + left)}));
+  }
+  running::Order order;
+  running::JobSpec spec = job->request.job;
+  spec.devices = attempt.devices;
+  if (attempt.given > Bytes()) spec.need = attempt.given;
+  spec.estimate = {};  // the queue has asked
+  spec.tags.emplace_back("plimsoll.queue.job", fmt::format("{}", number));
+  spec.tags.emplace_back("plimsoll.queue.attempt", fmt::format("{}", job->row.attempt));
+  if (attempt.sharing == "mps")
+    if (const QueueGpu* gpu = gpu_of(attempt.devices.front()); gpu != nullptr && gpu->mps) {
+      // A client gets no more than it was admitted with, so that nobody else runs out of memory by it.
+      const std::optional<Bytes> limit =
+          attempt.given > Bytes() ? std::optional(attempt.given) : std::nullopt;
+      for (auto& variable : gpu->mps->place().client_variables(spec.mps_percentage, limit))
+        spec.environment.push_back(std::move(variable));
+      // Who answers requests comes before who trains.
+      const auto belief = beliefs_.find(job->belief_key());
+      const bool serves = belief != beliefs_.end() && belief->second.kind.serves;
+      spec.environment.emplace_back("CUDA_MPS_CLIENT_PRIORITY", serves ? "0" : "1");
+    }
+  order.jobs = {std::move(spec)};
+  order.options.program = options_.program;
+  order.quiet = true;
+  order.attempt = running::Attempt{.folder = attempt.folder,
+                                   .leased = leased_ && !job->request.runs_on,
+                                   .lease_patience = options_.lease,
+                                   .user = std::move(user),
+                                   .environment = *std::move(variables),
+                                   .umask = static_cast<mode_t>(job->request.umask),
+                                   .shared_as = attempt.sharing};
+  auto client = running::SupervisorClient::launch(order);
+  if (!client) return refuse(client.error().text());
+  attempt.client.emplace(*std::move(client));
+  attempt.since = Clock::now();
+  attempt.lesson.emplace(unix_now());
+  note_company(attempt.devices);
+}
+
+/// Of an earlier daemon of this machine, or of this one after the store was away.
+void Daemon::adopt(LedgerJob& job) {
+  const AttemptPlace place = read_place(job.row.place);
+  LiveAttempt attempt{.job = job.row.number,
+                      .folder = folder_of(options_.place.home, job.row),
+                      .devices = place.devices,
+                      .sharing = place.sharing,
+                      .given = place.given,
+                      .stage = Stage::unwatched,
+                      .run = job.row.run};
+  attempt.speed = place.speed;
+  attempt.low = place.low;
+  attempt.since = Clock::now();
+  attempt.saved = job.notes.saved;
+  live_.insert_or_assign(job.row.number, std::move(attempt));
+  note_company(place.devices);
+}
+
+/// What its folder tells, beside the loop; what nobody watches any more is ended first.
+void Daemon::look_at(LiveAttempt& attempt) {
+  attempt.looking = true;
+  errands_.send("attempts", "looking at an attempt's folder",
+                [this, number = attempt.job, folder = attempt.folder]() -> running::Errands::Then {
+                  std::error_code ignored;
+                  if (!fs::exists(folder, ignored) && !ignored)
+                    return [this, number] { take_facts(number, {.supervised = false, .undone = true}); };
+                  auto facts =
+                      std::make_shared<Result<running::AttemptFacts>>(running::look_at_attempt(folder));
+                  if (*facts && !(*facts)->supervised && !(*facts)->began && !(*facts)->undone) {
+                    const auto undone = running::undo_attempt(folder);
+                    if (undone && *undone)
+                      (*facts)->undone = true;
+                    else
+                      *facts = running::look_at_attempt(folder);
+                  }
+                  if (*facts && !(*facts)->supervised && (*facts)->began && !(*facts)->ended &&
+                      !end_stragglers((*facts)->began->run))
+                    *facts = std::unexpected(Error{"processes of it do not end"});
+                  return [this, number, facts] {
+                    const auto found = live_.find(number);
+                    if (found == live_.end()) return;
+                    found->second.looking = false;
+                    found->second.look_again = Clock::now() + kLookAgain;
+                    if (*facts) take_facts(number, **facts);
+                  };
+                });
+}
+
+void Daemon::take_facts(std::int64_t number, const running::AttemptFacts& facts) {
+  const auto found = live_.find(number);
+  if (found == live_.end()) return;
+  LiveAttempt& attempt = found->second;
+  attempt.looking = false;
+  if (attempt.stage != Stage::unwatched) return;
+  if (facts.saved) {
+    attempt.saved = true;
+    attempt.saved_text = facts.saved->text;
+  }
+  if (facts.began) attempt.run = facts.began->run;
+  if (facts.supervised) {
+    if (!facts.began) return;  // it is on its way
+    auto client = running::SupervisorClient::connect(facts.began->socket);
+    if (!client) return;
+    attempt.client.emplace(*std::move(client));
+    attempt.stage = Stage::running;
+    if (!attempt.lesson) attempt.lesson.emplace(unix_now());
+    return;
+  }
+  AttemptEnd end{.began = facts.began.has_value(), .ended = facts.ended};
+  if (!end.began && facts.ended) end.began = true;
+  end_attempt(attempt, std::move(end));
+}
+
+void Daemon::hear(LiveAttempt& attempt) {
+  const std::int64_t number = attempt.job;
+  for (const job::Json& message : attempt.client->receive()) {
+    take_message(attempt, message);
+    if (!live_.contains(number) || attempt.stage == Stage::ended) break;
+  }
+  if (!live_.contains(number) || !attempt.client || attempt.client->is_open()) return;
+  // Its child is waited for beside the loop: it may have to write its last.
+  auto client = std::make_shared<running::SupervisorClient>(*std::move(attempt.client));
+  attempt.client.reset();
+  errands_.send(fmt::format("supervisor {}", number), "waiting for a supervisor's end",
+                [client]() -> running::Errands::Then {
+                  client->wait();
+                  return {};
+                });
+  if (attempt.stage == Stage::ended) return;
+  attempt.stage = Stage::unwatched;
+  attempt.look_again = Clock::now();
+}
+
+void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
+  const std::string type = running::type_of(message);
+  const std::int64_t number = attempt.job;
+  LedgerJob* const job = ledger_->find(number);
+  if (type == "started") {
+    attempt.stage = Stage::running;
+    attempt.run = message.value("run", "");
+    if (job != nullptr && job->row.state == store::QueueState::starting)
+      ledger_->change(number,
+                      {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
+                      claim_, [this, number](Ledger::Done) {
+                        if (LedgerJob* later = ledger_->find(number);
+                            later != nullptr && later->notes.cancelled && live_.contains(number))
+                          ask_to_stop(live_.at(number));
+                      });
+  } else if (type == "progress") {
+    const auto progress = running::read_progress(message);
+    if (!progress) return;
+    attempt.progress = *progress;
+    if (attempt.lesson) attempt.lesson->note(*progress, unix_now());
+  } else if (type == "saved") {
+    attempt.saved = true;
+    attempt.saved_text = message.value("text", "");
+  } else if (type == "ended") {
+    auto ended = running::read_ended(message);
+    if (!ended) return;
+    AttemptEnd end;
+    end.ended = *std::move(ended);
+    end_attempt(attempt, std::move(end));
+  } else if (type == "failed") {
+    const auto error = message.find("error");
+    const Error why = error == message.end() ? Error{"it could not be started"} : running::read_error(*error);
+    AttemptEnd end;
+    end.ended = running::Ended{.outcome = running::Outcome::failed, .reason = why.text()};
+    end_attempt(attempt, std::move(end));
+  }
+}
+
+void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
+  if (attempt.stage == Stage::ended) return;
+  attempt.stage = Stage::ended;
+  end.saved = attempt.saved;
+  end.given = attempt.given > Bytes() ? std::optional(attempt.given) : std::nullopt;
+  if (attempt.lesson) end.seen = attempt.lesson->peak();
+  if (end.ended) {
+    end.gpu_fault = end.ended->gpu_fault;
+    end.lease_ended = end.ended->stopped == running::StopCause::lease;
+    if (end.ended->peak_gpu_bytes)
+      end.seen = std::max(end.seen.value_or(Bytes()), *end.ended->peak_gpu_bytes);
+  }
+  attempt.fell = Clock::now();
+  attempt.end = std::move(end);
+  for (const std::string& device : attempt.devices)
+    if (QueueGpu* gpu = gpu_of(device)) gpu->changed = Clock::now();
+  note_company(attempt.devices);
+}
+
+/// Those that fell by a fault under MPS wait a moment for who falls with them; the others are concluded at
+/// once.
+void Daemon::settle_ends() {
+  const auto now = Clock::now();
+  std::vector<std::int64_t> over;
+  for (auto& [number, attempt] : live_) {
+    if (attempt.stage != Stage::ended || !attempt.end) continue;
+    if (attempt.end->gpu_fault && attempt.sharing == "mps") {
+      if (now < attempt.fell + kFallTogether) continue;
+      bool newest = true;
+      for (auto& [other, beside] : live_) {
+        if (other == number || !beside.end || !beside.end->gpu_fault || beside.devices != attempt.devices)
+          continue;
+        attempt.end->others_fell = beside.end->others_fell = true;
+        newest = newest && beside.since <= attempt.since;
+      }
+      // Where the daemon itself was killed, it was nobody's fault.
+      QueueGpu* const gpu = gpu_of(attempt.devices.front());
+      const bool daemon_fell =
+          gpu != nullptr && gpu->mps && (!gpu->mps->lives() || gpu->mps_fell + kFallTogether > attempt.fell);
+      attempt.end->newest_of_those = attempt.end->others_fell && newest && !daemon_fell;
+      if (daemon_fell) attempt.end->others_fell = true;
+    }
+    over.push_back(number);
+  }
+  for (const std::int64_t number : over) conclude(number);
+}
+
+void Daemon::conclude(std::int64_t number) {
+  LiveAttempt& attempt = live_.at(number);
+  LedgerJob* const job = ledger_->find(number);
+  if (job == nullptr) {  // somebody else has concluded it
+    live_.erase(number);
+    return;
+  }
+  if (job->busy || attempt.looking) return;
+  attempt.looking = true;
+  const bool finished = attempt.end->ended && attempt.end->ended->outcome == running::Outcome::finished;
+  learn(*job, attempt, finished);
+  const NextStep next = next_step(job->request, job->notes, *attempt.end);
+  store::QueueChange change{.state = next.again ? store::QueueState::waiting : store::QueueState::ended,
+                            .run = attempt.run,
+                            .notes = notes_text(next.notes)};
+  if (!next.again) {
+    change.outcome = next.outcome;
+    change.reason = next.reason;
+    change.ended = store::now();
+  }
+  store::QueueDecision decision{.host = options_.host,
+                                .kind = next.again ? "again" : "end",
+                                .reason = next.reason.empty() ? next.outcome : next.reason};
+  ledger_->change(number, std::move(change), std::move(decision), claim_, [this, number](Ledger::Done done) {
+    const auto found = live_.find(number);
+    if (found == live_.end()) return;
+    found->second.looking = false;
+    const LedgerJob* const now = ledger_->find(number);
+    const bool over = now == nullptr || now->row.state == store::QueueState::waiting ||
+                      now->row.state == store::QueueState::held;
+    if (done != Ledger::Done::yes && !over) return;  // tried again
+    std::error_code ignored;
+    if (!found->second.folder.empty()) fs::remove_all(found->second.folder, ignored);
+    live_.erase(found);
+    dirty_ = true;
+  });
+}
+
+void Daemon::learn(const LedgerJob& job, const LiveAttempt& attempt, bool finished) {
+  if (!attempt.lesson) return;
+  const std::string print = fingerprint_of(job.request);
+  Profile& known = profiles_[print];
+  Profile learned = attempt.lesson->learned(known, finished);
+  if (!attempt.run.empty() && learned.steps_per_second != known.steps_per_second) learned.run = attempt.run;
+  if (attempt.end && attempt.end->seen)
+    learned.peak = std::max(learned.peak.value_or(Bytes()), *attempt.end->seen);
+  if (learned == known) return;
+  known = learned;
+  std::erase_if(beliefs_, [&](const auto& entry) { return entry.first.starts_with(print); });
+  errands_.send(kStoreLane, "keeping what was learned",
+                [store = ledger_->store(), print, text = profile_text(learned)]() -> running::Errands::Then {
+                  static_cast<void>(store->queue().keep_profile(print, text));
+                  return {};
+                });
+}
+
+void Daemon::note_company(const std::vector<std::string>& devices) {
+  for (const std::string& device : devices) {
+    const std::vector<LiveAttempt*> there = on(device);
+    for (LiveAttempt* attempt : there)
+      if (attempt->lesson) attempt->lesson->note_company(unix_now(), there.size() == 1);
+    if (QueueGpu* gpu = gpu_of(device)) gpu->changed = Clock::now();
+  }
+}
+
+void Daemon::ask_to_stop(LiveAttempt& attempt) {
+  if (!attempt.client || attempt.run.empty()) return;  // when it has started
+  attempt.stop_asked = true;
+  attempt.client->send({{"type", "stop"}, {"run", attempt.run}});
+}
+
+}  // namespace plimsoll::queue

@@ -1,0 +1,439 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "queue/daemon_state.hpp"
+#include "run/supervision.hpp"
+#include "store/timestamp.hpp"
+
+namespace plimsoll::queue {
+namespace {
+
+using job::Json;
+using store::QueueState;
+
+constexpr std::size_t kMostListed = 10'000;
+constexpr std::size_t kMostEnded = 200;
+constexpr std::size_t kMostDecisions = 1000;
+
+std::vector<std::int64_t> numbers_of(const Json& message) {
+  std::vector<std::int64_t> out;
+  const auto found = message.find("numbers");
+  if (found == message.end() || !found->is_array()) return out;
+  for (const Json& item : *found)
+    if (const auto number = job::whole_of(item)) out.push_back(*number);
+  return out;
+}
+
+/// Of a submission: what is to be kept of each of its jobs.
+Result<std::vector<store::NewQueueJob>> jobs_of(const Json& message, uid_t user, const std::string& pool) {
+  std::optional<Error> error;
+  const job::Fields fields(message, "submission", error);
+  const std::string environment = job::dump(fields.value("environment"));
+  std::vector<store::NewQueueJob> out;
+  for (const Json& item : fields.list("jobs")) {
+    if (error) break;
+    const job::Fields job(item, "submission", error);
+    const Json& request = job.value("request");
+    if (error) break;
+    auto read = read_request(request);
+    PLIMSOLL_TRY(read);
+    store::NewQueueJob one{.user = fmt::format("{}", user), .name = read->job.name, .pool = pool};
+    one.request = job::dump(request_json(*read));
+    one.environment = environment;
+    if (job.has("priority")) one.priority = job.real("priority");
+    if (job.has("after")) one.after = job.wholes("after");
+    if (job.has("held") && job.flag("held")) one.state = QueueState::held;
+    out.push_back(std::move(one));
+  }
+  if (error) return std::unexpected(*std::move(error));
+  if (out.empty()) return fail("a submission without jobs");
+  return out;
+}
+
+}  // namespace
+
+bool Daemon::may_touch(const LedgerJob& job, uid_t user) const {
+  return user == 0 || job.row.user == fmt::format("{}", user);
+}
+
+void Daemon::take_requests() {
+  for (const Asked& asked : door_.take()) obey(asked);
+}
+
+void Daemon::obey(const Asked& asked) {
+  const std::string type = running::type_of(asked.message);
+  if (type == "stop") {
+    if (asked.user != ::geteuid() && asked.user != 0)
+      return door_.answer(asked.client, failure_json(Error{"the daemon is another user's"}));
+    stopping_ = true;
+    return door_.answer(asked.client, {{"type", "stopping"}, {"running", live_.size()}});
+  }
+  if (!ledger_ || !ledger_->is_loaded())
+    return door_.answer(
+        asked.client,
+        failure_json({"the queue is not open yet", {}, "Try again in a moment.", Error::Kind::unavailable}));
+  if (type == "submit") return submit(asked);
+  if (type == "dry") return submit_dry(asked);
+  if (type == "list") return list(asked);
+  if (type == "cancel" || type == "hold" || type == "release" || type == "move" || type == "priority")
+    return change_jobs(asked);
+  if (type == "decisions") return decisions(asked);
+  door_.answer(asked.client, failure_json(Error{fmt::format("the queue does not know {}", quote(type))}));
+}
+
+void Daemon::submit(const Asked& asked) {
+  auto jobs = jobs_of(asked.message, asked.user, options_.pool);
+  if (!jobs) return door_.answer(asked.client, failure_json(jobs.error()));
+  const auto token = asked.message.find("token");
+  if (token == asked.message.end() || !token->is_string())
+    return door_.answer(asked.client, failure_json(Error{"a submission without a token"}));
+  errands_.send(kStoreLane, "keeping a submission",
+                [this, client = asked.client, jobs = *std::move(jobs), token = token->get<std::string>(),
+                 store = ledger_->store()]() -> running::Errands::Then {
+                  auto numbers = store->queue().submit(jobs, token);
+                  return [this, client, numbers = std::move(numbers)] {
+                    if (!numbers) return door_.answer(client, failure_json(numbers.error()));
+                    door_.answer(client, {{"type", "submitted"}, {"numbers", *numbers}});
+                    refresh_at_ = {};
+                  };
+                });
+}
+
+/// Where, when, beside whom, and what it costs the others: the future with it and without.
+void Daemon::submit_dry(const Asked& asked) {
+  auto jobs = jobs_of(asked.message, asked.user, options_.pool);
+  if (!jobs) return door_.answer(asked.client, failure_json(jobs.error()));
+  std::vector<JobRequest> requests;
+  for (const store::NewQueueJob& job : *jobs)
+    if (auto request = read_request(Json::parse(job.request, nullptr, false)))
+      requests.push_back(*std::move(request));
+  auto question = std::make_shared<Question>(question_now());
+  std::vector<std::string> keys(kinds_.size());
+  for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
+  const std::string user = options_.everybody ? fmt::format("{}", asked.user) : std::string();
+  const double arrival =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  struct Found {
+    Json answer = {};
+  };
+  errands_.send("plan", "looking ahead with a job more",
+                [this, client = asked.client, question, requests, keys, user, arrival, profiles = profiles_,
+                 room = planning_]() mutable -> running::Errands::Then {
+                  room->keys = keys;
+                  const auto before = forecast(*question, room->rates);
+                  std::int64_t number = 0;
+                  std::string wrong;
+                  Json mine = Json::array();
+                  std::vector<Belief> beliefs;
+                  for (const JobRequest& request : requests) {
+                    const auto profile = profiles.find(fingerprint_of(request));
+                    auto belief = room->oracle.belief(
+                        request, profile == profiles.end() ? std::nullopt : std::optional(profile->second),
+                        std::nullopt);
+                    if (!belief) {
+                      wrong = belief.error().text();
+                      break;
+                    }
+                    auto known = std::ranges::find(room->keys, belief->key);
+                    const auto kind = static_cast<std::size_t>(known - room->keys.begin());
+                    if (known == room->keys.end()) {
+                      room->keys.push_back(belief->key);
+                      question->kinds.push_back(belief->kind);
+                    }
+                    question->waiting.push_back({.number = --number,
+                                                 .kind = kind,
+                                                 .seconds = belief->seconds.value_or(3600),
+                                                 .startup = belief->startup.value_or(0),
+                                                 .arrival = arrival,
+                                                 .gpus = request.gpus,
+                                                 .alone = request.alone,
+                                                 .user = user});
+                    beliefs.push_back(*std::move(belief));
+                  }
+                  Json answer{{"type", "expected"}};
+                  if (wrong.empty()) {
+                    const Answer now = decide(*question, room->rates);
+                    const auto after = forecast(*question, room->rates);
+                    for (std::int64_t i = -1; i >= number; --i) {
+                      const Belief& belief = beliefs[static_cast<std::size_t>(-i - 1)];
+                      Json one{{"source", belief.source}};
+                      if (belief.kind.memory) one["memory_bytes"] = belief.kind.memory->count();
+                      if (belief.seconds) one["alone_seconds"] = *belief.seconds;
+                      if (const auto expected = after.find(i);
+                          expected != after.end() && expected->second.known) {
+                        one["start_seconds"] = expected->second.start;
+                        one["end_seconds"] = expected->second.end;
+                      }
+                      for (const Chosen& chosen : now.starts)
+                        if (chosen.number == i) {
+                          one["place"] = question->places[chosen.places.front()].name;
+                          one["speed"] = chosen.speed;
+                          one["reason"] = chosen.reason;
+                          Json beside = Json::array();
+                          for (const auto& [other, speed] : chosen.others)
+                            if (other > 0) beside.push_back({{"job", other}, {"speed", speed}});
+                          one["beside"] = beside;
+                        }
+                      if (const auto why = now.waits.find(i); why != now.waits.end())
+                        one["waits"] = why->second;
+                      mine.push_back(std::move(one));
+                    }
+                    answer["jobs"] = mine;
+                    Json others = Json::array();
+                    for (const auto& [other, expected] : after)
+                      if (const auto was = before.find(other);
+                          was != before.end() && other > 0 && expected.known && was->second.known)
+                        others.push_back({{"job", other},
+                                          {"end_seconds", expected.end},
+                                          {"later_seconds", expected.end - was->second.end}});
+                    answer["others"] = others;
+                  }
+                  return [this, client, answer = std::move(answer), wrong] {
+                    door_.answer(client, wrong.empty() ? answer : failure_json(Error{wrong}));
+                  };
+                });
+}
+
+Json Daemon::job_json(LedgerJob& job, uid_t user) {
+  const store::QueueJob& row = job.row;
+  Json out{{"number", row.number},
+           {"user", row.user},
+           {"name", job::text_json(row.name)},
+           {"state", store::queue_state_name(row.state)},
+           {"priority", row.priority},
+           {"submitted", static_cast<double>(row.submitted) * 1e-6},
+           {"attempt", row.attempt}};
+  if (!row.host.empty()) out["host"] = row.host;
+  if (row.started > 0) out["started"] = static_cast<double>(row.started) * 1e-6;
+  if (row.ended > 0) out["ended"] = static_cast<double>(row.ended) * 1e-6;
+  if (!row.outcome.empty()) out["outcome"] = row.outcome;
+  if (!row.after.empty()) out["after"] = row.after;
+  const AttemptPlace place = read_place(row.place);
+  const bool goes_on = row.state == QueueState::starting || row.state == QueueState::running;
+  if (goes_on && !place.devices.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& device : place.devices) {
+      const QueueGpu* gpu = row.host == options_.host ? gpu_of(device) : nullptr;
+      names.push_back(gpu != nullptr ? gpu->name : device);
+    }
+    out["places"] = names;
+    out["sharing"] = place.sharing;
+    out["promised_speed"] = place.speed;
+  }
+  if (const auto expected = expected_.find(row.number);
+      expected != expected_.end() && expected->second.known) {
+    if (!goes_on) out["starts_in_seconds"] = expected->second.start;
+    out["ends_in_seconds"] = expected->second.end;
+  }
+  if (row.state == QueueState::waiting || row.state == QueueState::held)
+    if (const auto why = waits_.find(row.number); why != waits_.end())
+      out["waits_because"] = job::text_json(why->second);
+  // What another user runs is nobody's business, nor is how it went.
+  if (!may_touch(job, user)) return out;
+  out["command"] = job::texts_json(job.request.job.command);
+  out["directory"] = job::text_json(job.request.job.directory.string());
+  if (!row.run.empty()) out["run"] = row.run;
+  if (!row.reason.empty()) out["reason"] = job::text_json(row.reason);
+  if (const auto live = live_.find(row.number); live != live_.end()) {
+    const LiveAttempt& attempt = live->second;
+    if (!attempt.run.empty()) out["run"] = attempt.run;
+    if (attempt.progress) {
+      if (attempt.progress->step) out["step"] = *attempt.progress->step;
+      if (attempt.progress->gpu_bytes) out["gpu_bytes"] = attempt.progress->gpu_bytes->count();
+    }
+    if (attempt.saves_by) out["moving"] = attempt.moves_because;
+  }
+  if (job.notes.moves > 0) out["moves"] = job.notes.moves;
+  if (job.notes.out_of_memory > 0) out["out_of_memory"] = job.notes.out_of_memory;
+  return out;
+}
+
+Json Daemon::status_json() {
+  Json gpus = Json::array();
+  for (QueueGpu& gpu : gpus_) {
+    Json jobs = Json::array();
+    for (const LiveAttempt* attempt : on(gpu.device.uuid)) jobs.push_back(attempt->job);
+    Json one{{"name", gpu.name},
+             {"uuid", gpu.device.uuid},
+             {"device", gpu.device.name},
+             {"sharing", gpu.setup == kMpsSetup     ? "mps"
+                         : gpu.setup == kNaiveSetup ? "naive"
+                                                    : "exclusive"},
+             {"total_bytes", gpu.total.count()},
+             {"others_bytes", gpu.others.count()},
+             {"jobs", jobs}};
+    if (!gpu.trouble.empty()) one["trouble"] = gpu.trouble;
+    gpus.push_back(std::move(one));
+  }
+  return {{"host", options_.host},
+          {"policy", options_.policy},
+          {"store", ledger_->store()->location()},
+          {"gpus", gpus},
+          {"holds_lease", may_act()}};
+}
+
+void Daemon::list(const Asked& asked) {
+  forecast_wanted_ = true;
+  const std::vector<std::int64_t> numbers = numbers_of(asked.message);
+  const bool all = asked.message.value("all", false);
+  Json jobs = Json::array();
+  std::size_t left_out = 0;
+  std::set<std::int64_t> missing(numbers.begin(), numbers.end());
+  for (auto& [number, job] : ledger_->jobs()) {
+    if (!numbers.empty() && missing.erase(number) == 0) continue;
+    if (jobs.size() >= kMostListed) {
+      ++left_out;
+      continue;
+    }
+    jobs.push_back(job_json(job, asked.user));
+  }
+  Json answer{{"type", "jobs"}, {"queue", status_json()}, {"jobs", jobs}, {"left_out", left_out}};
+  if (!all && missing.empty()) return door_.answer(asked.client, answer);
+  // Those that have ended are in the store alone.
+  store::QueueSearch search{
+      .states = {QueueState::ended}, .numbers = {missing.begin(), missing.end()}, .limit = kMostEnded};
+  search.pool = options_.pool;
+  errands_.send(kStoreLane, "asking for jobs that have ended",
+                [this, client = asked.client, user = asked.user, search, answer = std::move(answer),
+                 store = ledger_->store()]() mutable -> running::Errands::Then {
+                  auto rows = store->queue().jobs(search);
+                  return [this, client, user, answer = std::move(answer), rows = std::move(rows)]() mutable {
+                    if (!rows) return door_.answer(client, failure_json(rows.error()));
+                    for (store::QueueJob& row : *rows) {
+                      LedgerJob job{.row = std::move(row)};
+                      if (auto request = read_request(Json::parse(job.row.request, nullptr, false)))
+                        job.request = *std::move(request);
+                      job.notes = read_notes(job.row.notes).value_or(JobNotes());
+                      answer["jobs"].push_back(job_json(job, user));
+                    }
+                    door_.answer(client, answer);
+                  };
+                });
+}
+
+/// Each is answered for itself; the answer comes when all are done.
+void Daemon::change_jobs(const Asked& asked) {
+  const std::string type = running::type_of(asked.message);
+  struct Pending {
+    std::size_t left = 0;
+    Json done = Json::array(), refused = Json::array();
+  };
+  auto pending = std::make_shared<Pending>();
+  const auto finish = [this, pending, client = asked.client] {
+    if (pending->left == 0)
+      door_.answer(client, {{"type", "changed"}, {"numbers", pending->done}, {"refused", pending->refused}});
+  };
+  const auto refuse = [&](std::int64_t number, const std::string& why) {
+    pending->refused.push_back({{"number", number}, {"why", why}});
+  };
+  const std::vector<std::int64_t> numbers = numbers_of(asked.message);
+  pending->left = 1;  // until all have been looked at
+  for (const std::int64_t number : numbers) {
+    LedgerJob* const job = ledger_->find(number);
+    if (job == nullptr) {
+      refuse(number, "there is no such job that waits or runs");
+      continue;
+    }
+    if (!may_touch(*job, asked.user)) {
+      refuse(number, "it is another user's");
+      continue;
+    }
+    if (job->busy) {
+      refuse(number, "it is just being changed; try again");
+      continue;
+    }
+    const QueueState state = job->row.state;
+    const bool goes_on = state == QueueState::starting || state == QueueState::running;
+    store::QueueChange change;
+    store::QueueDecision decision{
+        .host = options_.host, .kind = type, .reason = fmt::format("user {} asked for it", asked.user)};
+    std::function<void()> after;
+    if (type == "cancel" && goes_on) {
+      JobNotes notes = job->notes;
+      notes.cancelled = true;
+      change.notes = notes_text(notes);
+      after = [this, number] {
+        if (const auto found = live_.find(number); found != live_.end()) ask_to_stop(found->second);
+      };
+    } else if (type == "cancel") {
+      change = {.state = QueueState::ended,
+                .outcome = "cancelled",
+                .reason = decision.reason,
+                .ended = store::now()};
+    } else if (type == "hold" && state == QueueState::waiting) {
+      change.state = QueueState::held;
+    } else if (type == "release" && state == QueueState::held) {
+      change.state = QueueState::waiting;
+    } else if (type == "priority" && asked.message.contains("priority") &&
+               asked.message["priority"].is_number()) {
+      change.priority = asked.message["priority"].get<double>();
+    } else if (type == "move" && state == QueueState::running) {
+      if (!job->request.save) {
+        refuse(number, "it never said how it saves (--save SIGNAL), and is not stopped without");
+        continue;
+      }
+      begin_move(number, decision.reason);
+      pending->done.push_back(number);
+      continue;
+    } else {
+      refuse(number, fmt::format("it is {}", store::queue_state_name(state)));
+      continue;
+    }
+    ++pending->left;
+    ledger_->change(number, std::move(change), std::move(decision), claim_,
+                    [this, number, pending, finish, after](Ledger::Done done) {
+                      --pending->left;
+                      if (done == Ledger::Done::yes) {
+                        pending->done.push_back(number);
+                        if (after) after();
+                      } else {
+                        pending->refused.push_back(
+                            {{"number", number},
+                             {"why", done == Ledger::Done::no ? "it has changed meanwhile; try again"
+                                                              : "the store does not answer"}});
+                      }
+                      dirty_ = true;
+                      finish();
+                    });
+  }
+  --pending->left;
+  finish();
+}
+
+void Daemon::decisions(const Asked& asked) {
+  const std::vector<std::int64_t> numbers = numbers_of(asked.message);
+  const std::optional<std::int64_t> number = numbers.empty() ? std::nullopt : std::optional(numbers.front());
+  if (!number && asked.user != 0 && asked.user != ::geteuid())
+    return door_.answer(asked.client, failure_json(Error{"of which job?"}));
+  errands_.send(kStoreLane, "asking for decisions",
+                [this, client = asked.client, user = asked.user, number,
+                 store = ledger_->store()]() -> running::Errands::Then {
+                  bool allowed = !number || user == 0 || user == ::geteuid();
+                  if (!allowed)
+                    if (const auto rows = store->queue().jobs({.numbers = {*number}, .with_request = false});
+                        rows && !rows->empty())
+                      allowed = rows->front().user == fmt::format("{}", user);
+                  auto found = store->queue().decisions(number, 0, kMostDecisions);
+                  return [this, client, allowed, found = std::move(found)] {
+                    if (!allowed) return door_.answer(client, failure_json(Error{"it is another user's"}));
+                    if (!found) return door_.answer(client, failure_json(found.error()));
+                    Json list = Json::array();
+                    for (const store::QueueDecision& decision : *found) {
+                      Json one{{"at", static_cast<double>(decision.at) * 1e-6},
+                               {"job", decision.job},
+                               {"host", decision.host},
+                               {"kind", decision.kind},
+                               {"reason", job::text_json(decision.reason)}};
+                      if (!decision.expected.empty())
+                        one["expected"] = Json::parse(decision.expected, nullptr, false);
+                      list.push_back(std::move(one));
+                    }
+                    door_.answer(client, {{"type", "decisions"}, {"decisions", list}});
+                  };
+                });
+}
+
+}  // namespace plimsoll::queue

@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "queue/daemon_state.hpp"
+
+namespace plimsoll::queue {
+namespace {
+
+using std::chrono::milliseconds;
+using store::QueueState;
+
+constexpr std::size_t kBeliefsAtOnce = 200;
+constexpr double kAgeing = 600;          // s of waiting that count as one of priority
+constexpr double kStarving = 1800;       // s after which a place is kept for who finds none
+constexpr double kHurry = 1.5;           // of its length, before its deadline, from which a job hurries
+constexpr double kUnknownLength = 3600;  // s
+constexpr std::size_t kMostForecast = 3000;
+constexpr milliseconds kForecastEvery{2000};
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+/// What is believed of jobs is asked for once for each kind of them: profiles in the store's lane, then the
+/// oracle.
+void Daemon::find_beliefs() {
+  if (believing_) return;
+  struct Wanted {
+    std::string key, print;
+    JobRequest request;
+    std::optional<Bytes> need;
+  };
+  std::vector<Wanted> wanted;
+  std::set<std::string> keys;
+  for (const auto& [number, job] : ledger_->jobs()) {
+    if (!job.fault.empty() || wanted.size() >= kBeliefsAtOnce) continue;
+    std::string key = job.belief_key();
+    if (beliefs_.contains(key) || wrong_.contains(number) || !keys.insert(key).second) continue;
+    wanted.push_back({std::move(key), fingerprint_of(job.request), job.request, job.notes.need});
+  }
+  if (wanted.empty()) return;
+  believing_ = true;
+  errands_.send(kStoreLane, "asking for what was learned",
+                [this, wanted, store = ledger_->store()]() -> running::Errands::Then {
+                  std::vector<std::string> prints;
+                  for (const Wanted& one : wanted) prints.push_back(one.print);
+                  auto known = store->queue().profiles(prints);
+                  if (!known) return [this] { believing_ = false; };
+                  return [this, wanted, known = *std::move(known)] {
+                    std::map<std::string, Profile> profiles = profiles_;
+                    for (const auto& [print, text] : known)
+                      if (auto profile = read_profile(text); profile && !profiles.contains(print))
+                        profiles.emplace(print, *profile);
+                    for (const auto& [print, profile] : profiles) profiles_.try_emplace(print, profile);
+                    errands_.send("plan", "estimating jobs",
+                                  [this, wanted, profiles, room = planning_]() -> running::Errands::Then {
+                                    std::map<std::string, Result<Belief>> found;
+                                    for (const Wanted& one : wanted) {
+                                      const auto profile = profiles.find(one.print);
+                                      found.emplace(one.key,
+                                                    room->oracle.belief(one.request,
+                                                                        profile == profiles.end()
+                                                                            ? std::nullopt
+                                                                            : std::optional(profile->second),
+                                                                        one.need));
+                                    }
+                                    return [this, found = std::move(found)] {
+                                      believing_ = false;
+                                      dirty_ = true;
+                                      for (const auto& [key, belief] : found) {
+                                        if (belief) {
+                                          beliefs_.insert_or_assign(key, *belief);
+                                          continue;
+                                        }
+                                        // One that says nonsense of itself is still a command: it is learned
+                                        // like one that says nothing.
+                                        Belief unknown;
+                                        unknown.key = key;
+                                        unknown.source = belief.error().text();
+                                        beliefs_.insert_or_assign(key, unknown);
+                                      }
+                                    };
+                                  });
+                  };
+                });
+}
+
+std::size_t Daemon::kind_of(const Belief& belief) {
+  const auto [found, is_new] = kind_by_key_.emplace(belief.key, kinds_.size());
+  if (!is_new) return found->second;
+  kinds_.push_back(belief.kind);
+  return found->second;
+}
+
+std::string Daemon::not_ready(const LedgerJob& job) const {
+  if (job.row.state == QueueState::held) return "it is held: `plimsoll release` lets it go on";
+  for (const std::int64_t before : job.row.after)
+    if (!ledger_->has_ended(before)) return fmt::format("it waits for job {}", before);
+  if (options_.most_per_user > 0) {
+    std::size_t running = 0;
+    for (const auto& [number, attempt] : live_)
+      if (const LedgerJob* other = ledger_->find(number); other != nullptr && other->row.user == job.row.user)
+        ++running;
+    if (running >= options_.most_per_user)
+      return fmt::format("{} of its user run already, as many as may", running);
+  }
+  return {};
+}
+
+/// Who has waited for long comes before who has just come, whatever would gain more; deadlines come before
+/// both.
+double Daemon::rank_of(const LedgerJob& job) const {
+  const double now = unix_now();
+  const double waited = std::max(0.0, now - static_cast<double>(job.row.submitted) * 1e-6);
+  double rank = job.row.priority + std::floor(waited / kAgeing);
+  if (job.request.deadline) {
+    const auto belief = beliefs_.find(job.belief_key());
+    const double length =
+        belief != beliefs_.end() ? belief->second.seconds.value_or(kUnknownLength) : kUnknownLength;
+    if (*job.request.deadline - now < kHurry * length && *job.request.deadline > now) rank += 1000;
+  }
+  return rank;
+}
+
+/// A job that has found no place for long gets one kept: nobody else comes there until it has started.
+void Daemon::keep_place_for_starving(Question& question) const {
+  const double now = unix_now();
+  const WaitingNow* starving = nullptr;
+  for (const WaitingNow& waiting : question.waiting)
+    if (now - waiting.arrival > kStarving && waits_.contains(waiting.number) &&
+        (starving == nullptr || waiting.rank > starving->rank))
+      starving = &waiting;
+  if (starving == nullptr) return;
+  const auto& memory = question.kinds[starving->kind].memory;
+  int kept = 0;
+  for (std::size_t i = 0; i < question.places.size() && kept < starving->gpus; ++i) {
+    PlaceNow& place = question.places[i];
+    if (memory && *memory > place.memory) continue;
+    const bool used = std::ranges::any_of(question.running, [&](const RunningNow& running) {
+      return std::ranges::find(running.places, i) != running.places.end();
+    });
+    ++kept;
+    if (used && place.closed.empty())
+      place.closed = fmt::format("it is kept for job {}, which has waited for long", starving->number);
+  }
+}
+
+Question Daemon::question_now() {
+  Question out{.now = seconds_between(Clock::time_point(), Clock::now()),
+               .policy = options_.policy,
+               .setups = planning_->setups};
+  std::map<std::string, std::size_t> place_of;
+  for (QueueGpu& gpu : gpus_) {
+    PlaceNow place{.name = gpu.name,
+                   .device = gpu.device.uuid,
+                   .setup = gpu.setup,
+                   .memory = std::max(Bytes(), gpu.total - gpu.others)};
+    if (gpu.setup == kMpsSetup && !gpu.mps_answers)
+      place.closed = gpu.trouble.empty() ? "its MPS daemon is starting" : gpu.trouble;
+    place_of.emplace(gpu.device.uuid, out.places.size());
+    out.places.push_back(std::move(place));
+  }
+  for (const auto& [number, attempt] : live_) {
+    if (attempt.stage == LiveAttempt::Stage::ended && !attempt.end) continue;
+    const LedgerJob* job = ledger_->find(number);
+    if (job == nullptr) continue;
+    RunningNow running{.number = number, .alone = attempt.sharing == "alone", .user = job->row.user};
+    for (const std::string& device : attempt.devices)
+      if (const auto found = place_of.find(device); found != place_of.end())
+        running.places.push_back(found->second);
+    if (running.places.empty()) continue;
+    const auto belief = beliefs_.find(job->belief_key());
+    Belief unknown;
+    unknown.key = "job " + std::to_string(number);
+    const Belief& believed = belief == beliefs_.end() ? unknown : belief->second;
+    running.kind = kind_of(believed);
+    const double length = believed.seconds.value_or(kUnknownLength);
+    const double whole = believed.steps_per_second ? length * *believed.steps_per_second : 0;
+    const auto done = attempt.lesson ? attempt.lesson->steps_done() : std::nullopt;
+    const double passed = seconds_between(attempt.since, Clock::now());
+    running.startup = done ? 0 : std::max(0.0, believed.startup.value_or(0) - passed);
+    running.left =
+        done && whole > 0
+            ? std::max(0.5, (whole - *done) / *believed.steps_per_second)
+            : std::max(0.5, length - std::max(0.0, passed - believed.startup.value_or(0)) * attempt.speed);
+    // What nobody knew is learned undisturbed: nobody comes beside it for its first seconds of work.
+    if (!believed.is_known && !(attempt.lesson && attempt.lesson->is_learned()) && passed < 60)
+      for (const std::size_t place : running.places)
+        if (out.places[place].closed.empty())
+          out.places[place].closed = fmt::format("job {} is being learned", number);
+    out.running.push_back(std::move(running));
+  }
+  for (auto& [number, job] : ledger_->jobs()) {
+    if (job.row.state != QueueState::waiting && job.row.state != QueueState::held) continue;
+    if (live_.contains(number)) continue;
+    std::string why = !job.fault.empty() ? job.fault : not_ready(job);
+    const auto belief = beliefs_.find(job.belief_key());
+    if (why.empty() && belief == beliefs_.end()) why = "it is being estimated";
+    if (!why.empty() || job.busy) {
+      waits_[number] = why;
+      continue;
+    }
+    WaitingNow waiting{.number = number,
+                       .kind = kind_of(belief->second),
+                       .seconds = belief->second.seconds.value_or(kUnknownLength),
+                       .startup = belief->second.startup.value_or(0),
+                       .rank = rank_of(job),
+                       .arrival = static_cast<double>(job.row.submitted) * 1e-6,
+                       .deadline = {},
+                       .gpus = job.request.gpus,
+                       .alone = job.request.alone || job.notes.alone,
+                       .user = options_.everybody ? job.row.user : std::string(),
+                       .may_be_saved = job.request.save.has_value()};
+    out.waiting.push_back(std::move(waiting));
+  }
+  out.kinds = kinds_;
+  keep_place_for_starving(out);
+  if (activity_) {
+    activity_->refresh();
+    std::vector<plan::schedule::View::Activity> seen;
+    for (const QueueGpu& gpu : gpus_) {
+      plan::schedule::View::Activity activity =
+          gpu.number ? activity_->of(*gpu.number) : plan::schedule::View::Activity();
+      // A gate looks at what was measured: nothing of a newcomer is, before its window is over.
+      constexpr double kWindow = 5;
+      if (options_.policy == "carma" && seconds_between(gpu.changed, Clock::now()) < kWindow &&
+          !on(gpu.device.uuid).empty())
+        activity = {.sms = 1, .occupancy = 1, .bandwidth = 1};
+      seen.push_back(activity);
+    }
+    out.activity = [seen](std::size_t place) { return seen[place]; };
+  }
+  return out;
+}
+
+void Daemon::plan() {
+  if (!dirty_ || planning_now_ || time_is_up_) return;
+  dirty_ = false;
+  auto question = std::make_shared<Question>(question_now());
+  if (question->waiting.empty()) return;
+  planning_now_ = true;
+  std::vector<std::string> keys(kinds_.size());
+  for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
+  errands_.send("plan", "deciding what starts",
+                [this, question, keys, room = planning_]() -> running::Errands::Then {
+                  room->keys = keys;
+                  auto answer = std::make_shared<Answer>(decide(*question, room->rates));
+                  return [this, answer] {
+                    planning_now_ = false;
+                    take_answer(*answer);
+                  };
+                });
+}
+
+void Daemon::take_answer(const Answer& answer) {
+  for (const auto& [number, why] : answer.waits) waits_[number] = why;
+  if (!may_act() || stopping_) return;
+  for (const Chosen& chosen : answer.starts) {
+    const LedgerJob* job = ledger_->find(chosen.number);
+    if (job == nullptr || job->busy || job->row.state != QueueState::waiting || live_.contains(chosen.number))
+      continue;
+    waits_.erase(chosen.number);
+    start(chosen.number, chosen);
+  }
+}
+
+void Daemon::forecast_when_asked() {
+  const auto now = Clock::now();
+  if (!forecast_wanted_ || forecasting_ || now < forecast_at_) return;
+  forecast_wanted_ = false;
+  forecast_at_ = now + kForecastEvery;
+  auto question = std::make_shared<Question>(question_now());
+  if (question->running.size() + question->waiting.size() > kMostForecast) return;
+  forecasting_ = true;
+  std::vector<std::string> keys(kinds_.size());
+  for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
+  errands_.send(
+      "plan", "looking ahead", [this, question, keys, room = planning_]() -> running::Errands::Then {
+        room->keys = keys;
+        auto expected = std::make_shared<std::map<std::int64_t, Expected>>(forecast(*question, room->rates));
+        return [this, expected] {
+          forecasting_ = false;
+          expected_ = std::move(*expected);
+        };
+      });
+}
+
+}  // namespace plimsoll::queue

@@ -1,0 +1,150 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "queue/activity.hpp"
+#include "queue/daemon.hpp"
+#include "queue/decide.hpp"
+#include "queue/ledger.hpp"
+#include "queue/live_attempt.hpp"
+#include "queue/mps_keeper.hpp"
+#include "queue/talk.hpp"
+#include "run/file_lock.hpp"
+#include "run/inventory.hpp"
+
+namespace plimsoll::queue {
+
+/// Kinds of jobs and what groups of them do; used in the planning lane alone.
+struct PlanningRoom {
+  explicit PlanningRoom(Oracle& told_by);
+  Oracle& oracle;
+  std::vector<std::string> keys = {};  ///< by kind
+  std::vector<plan::schedule::Setup> setups;
+  plan::schedule::Rates rates;
+};
+inline constexpr std::size_t kExclusiveSetup = 0, kNaiveSetup = 1, kMpsSetup = 2;
+
+/// A GPU, or a slice of one, that the queue may use.
+struct QueueGpu {
+  running::ChosenDevice device = {};
+  std::optional<unsigned> number = {};  ///< of the GPU, or of the one that it is a slice of
+  std::string name = {};                ///< "GPU 0"
+  std::size_t setup = kExclusiveSetup;
+  Bytes total = {};
+  Bytes others = {};  ///< what processes hold that are not the queue's
+  std::unique_ptr<MpsKeeper> mps = {};
+  bool mps_answers = false;
+  std::string trouble = {};
+  Clock::time_point changed = {};   ///< when somebody last came or went
+  Clock::time_point mps_fell = {};  ///< when its MPS daemon was last found to have ended
+  bool mps_asked = false;
+};
+
+/// The daemon: one loop that owns all of this. What may take long is an errand.
+class Daemon {
+ public:
+  Daemon(const DaemonOptions& options, Oracle& oracle, running::SignalSource signals, Door door);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  [[nodiscard]] Result<int> run();
+
+ private:
+  // daemon.cpp: the loop, the store, the lease
+  void open();
+  void open_machine(std::shared_ptr<nvml::Library> nvml, running::Host host);
+  void serve();
+  void tend();
+  void take_signals();
+  void renew_claim();
+  void take_claim(const Result<store::ClaimAnswer>& answer, Seconds asked_at);
+  void write_leases(Seconds until);
+  void refresh();
+  void judge_other_hosts();
+  [[nodiscard]] bool may_act() const;
+  [[nodiscard]] bool is_idle();
+  void say(const std::string& line) const;
+  void look_at_machine();
+
+  // daemon_planning.cpp: what is believed, what starts
+  void find_beliefs();
+  void plan();
+  void take_answer(const Answer& answer);
+  [[nodiscard]] Question question_now();
+  [[nodiscard]] std::string not_ready(const LedgerJob& job) const;
+  [[nodiscard]] std::size_t kind_of(const Belief& belief);
+  [[nodiscard]] double rank_of(const LedgerJob& job) const;
+  void keep_place_for_starving(Question& question) const;
+  void forecast_when_asked();
+
+  // daemon_attempts.cpp: from a start to an end
+  void start(std::int64_t number, const Chosen& chosen);
+  void launch(std::int64_t number, const std::string& environment);
+  void adopt(LedgerJob& job);
+  void look_at(LiveAttempt& attempt);
+  void hear(LiveAttempt& attempt);
+  void take_message(LiveAttempt& attempt, const job::Json& message);
+  void take_facts(std::int64_t number, const running::AttemptFacts& facts);
+  void end_attempt(LiveAttempt& attempt, AttemptEnd end);
+  void settle_ends();
+  void conclude(std::int64_t number);
+  void learn(const LedgerJob& job, const LiveAttempt& attempt, bool finished);
+  void note_company(const std::vector<std::string>& devices);
+  void ask_to_stop(LiveAttempt& attempt);
+  [[nodiscard]] QueueGpu* gpu_of(const std::string& uuid);
+  [[nodiscard]] std::vector<LiveAttempt*> on(const std::string& uuid);
+
+  // daemon_watching.cpp: promised and measured
+  void watch_speeds();
+  void begin_move(std::int64_t number, const std::string& reason);
+  void proceed_with_moves();
+  void tend_mps();
+
+  // daemon_clients.cpp: what is asked
+  void take_requests();
+  void obey(const Asked& asked);
+  void submit(const Asked& asked);
+  void submit_dry(const Asked& asked);
+  void list(const Asked& asked);
+  void change_jobs(const Asked& asked);
+  void decisions(const Asked& asked);
+  [[nodiscard]] job::Json status_json();
+  [[nodiscard]] job::Json job_json(LedgerJob& job, uid_t user);
+  [[nodiscard]] bool may_touch(const LedgerJob& job, uid_t user) const;
+
+  const DaemonOptions& options_;
+  running::SignalSource signals_;
+  Door door_;
+  std::shared_ptr<PlanningRoom> planning_;
+  running::Errands errands_;
+  std::shared_ptr<nvml::Library> nvml_;
+  running::Host host_;
+  std::unique_ptr<RecentActivity> activity_;
+  std::vector<QueueGpu> gpus_;
+  std::unique_ptr<Ledger> ledger_;
+  std::map<std::int64_t, LiveAttempt> live_;
+  std::map<std::string, Belief> beliefs_;      ///< by fingerprint and raised need
+  std::map<std::string, Profile> profiles_;    ///< by fingerprint
+  std::map<std::int64_t, std::string> wrong_;  ///< jobs that make no sense, and why
+  std::vector<plan::schedule::Kind> kinds_;    ///< as the planning room has their keys
+  std::map<std::string, std::size_t> kind_by_key_;
+  std::map<std::int64_t, std::string> waits_;  ///< why, by number
+  std::map<std::int64_t, Expected> expected_;
+  Clock::time_point forecast_at_ = {};
+  std::optional<store::Claim> claim_;
+  Clock::time_point renew_at_ = {}, refresh_at_ = {}, look_at_ = {}, judge_at_ = {}, watch_at_ = {},
+                    claim_until_ = {};
+  Clock::time_point idle_since_ = {};
+  bool opened_ = false, dirty_ = true, planning_now_ = false, believing_ = false, forecasting_ = false,
+       forecast_wanted_ = false;
+  bool stopping_ = false, ending_all_ = false, time_is_up_ = false, renewing_ = false, looking_ = false,
+       judging_ = false;
+  bool leased_ = false;
+  std::optional<Error> failure_;
+  int exit_code_ = 0;
+};
+
+}  // namespace plimsoll::queue

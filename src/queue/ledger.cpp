@@ -1,0 +1,143 @@
+#include "queue/ledger.hpp"
+
+#include <algorithm>
+
+namespace plimsoll::queue {
+namespace {
+
+using store::QueueState;
+
+constexpr std::size_t kAtOnce = 2000;
+
+/// All that has not ended, page by page.
+Result<std::vector<store::QueueJob>> all_open(store::Queue& queue, const std::string& pool) {
+  std::vector<store::QueueJob> out;
+  store::QueueSearch search{
+      .states = {QueueState::waiting, QueueState::held, QueueState::starting, QueueState::running},
+      .limit = kAtOnce};
+  search.pool = pool;
+  while (true) {
+    auto page = queue.jobs(search);
+    PLIMSOLL_TRY(page);
+    if (page->empty()) return out;
+    search.above = page->back().number;
+    std::ranges::move(*page, std::back_inserter(out));
+  }
+}
+
+struct Loaded {
+  std::int64_t version = 0;
+  std::vector<store::QueueJob> rows = {};
+};
+
+Result<Loaded> load(store::Queue& queue, const std::string& pool) {
+  const auto version = queue.version();
+  PLIMSOLL_TRY(version);
+  auto rows = all_open(queue, pool);
+  PLIMSOLL_TRY(rows);
+  return Loaded{*version, *std::move(rows)};
+}
+
+Result<Loaded> load_newer(store::Queue& queue, const std::string& pool, std::int64_t version) {
+  Loaded out{.version = version};
+  store::QueueSearch search{.newer_than = version, .limit = kAtOnce};
+  search.pool = pool;
+  while (true) {
+    auto page = queue.jobs(search);
+    PLIMSOLL_TRY(page);
+    if (page->empty()) return out;
+    out.version = search.newer_than = page->back().version;
+    std::ranges::move(*page, std::back_inserter(out.rows));
+  }
+}
+
+}  // namespace
+
+std::string LedgerJob::belief_key() const {
+  return fingerprint_of(request) + notes_text({.need = notes.need});
+}
+
+LedgerJob* Ledger::find(std::int64_t number) {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+void Ledger::refresh(std::function<void(bool)> then) {
+  if (refreshing_) return;
+  refreshing_ = true;
+  errands_.send(kStoreLane, "asking the store for the queue's jobs",
+                [this, store = store_, pool = pool_, version = version_, loaded = loaded_,
+                 then = std::move(then)]() -> running::Errands::Then {
+                  auto found = std::make_shared<Result<Loaded>>(
+                      loaded ? load_newer(store->queue(), pool, version) : load(store->queue(), pool));
+                  return [this, found, then] {
+                    refreshing_ = false;
+                    if (*found) {
+                      loaded_ = true;
+                      version_ = (*found)->version;
+                      take(std::move((*found)->rows));
+                    }
+                    if (then) then(found->has_value());
+                  };
+                });
+}
+
+void Ledger::take(std::vector<store::QueueJob> rows) {
+  for (store::QueueJob& row : rows) {
+    const auto known = jobs_.find(row.number);
+    if (known != jobs_.end() && (known->second.busy || known->second.row.version >= row.version)) continue;
+    if (row.state == QueueState::ended) {
+      if (known != jobs_.end()) jobs_.erase(known);
+      continue;
+    }
+    LedgerJob job;
+    if (known != jobs_.end() && !row.request.empty() && known->second.row.request == row.request) {
+      job = std::move(known->second);
+    } else {
+      const auto document = job::parse_within(row.request, std::size_t{16} << 20, 64);
+      auto request =
+          document ? read_request(*document) : Result<JobRequest>(std::unexpected(document.error()));
+      if (request)
+        job.request = *std::move(request);
+      else
+        job.fault = request.error().text();
+    }
+    job.notes = read_notes(row.notes).value_or(JobNotes());
+    job.row = std::move(row);
+    jobs_.insert_or_assign(job.row.number, std::move(job));
+  }
+}
+
+void Ledger::change(std::int64_t number, store::QueueChange change, store::QueueDecision decision,
+                    const std::optional<store::Claim>& claim, Then then) {
+  LedgerJob* const job = find(number);
+  if (job == nullptr || job->busy) return then(Done::no);
+  job->busy = true;
+  change.number = number;
+  change.version = job->row.version;
+  decision.job = number;
+  struct Answer {
+    Done done = Done::unknown;
+    std::optional<store::QueueJob> row = {};
+  };
+  errands_.send(kStoreLane, "changing a job of the queue",
+                [this, store = store_, change = std::move(change), decision = std::move(decision), claim,
+                 number, then = std::move(then)]() -> running::Errands::Then {
+                  Answer answer;
+                  std::vector<store::QueueDecision> decisions;
+                  if (!decision.kind.empty()) decisions.push_back(decision);
+                  const auto done = store->queue().change({&change, 1}, decisions, claim);
+                  if (done) answer.done = *done ? Done::yes : Done::no;
+                  // What it is now, whoever did it: an answer may have been lost on its way.
+                  if (auto rows = store->queue().jobs({.numbers = {number}}); rows && !rows->empty())
+                    answer.row = std::move(rows->front());
+                  return [this, number, answer = std::move(answer), then] {
+                    LedgerJob* const changed = find(number);
+                    if (changed != nullptr) changed->busy = false;
+                    if (changed != nullptr && answer.row) take({*answer.row});
+                    then(answer.done);
+                  };
+                });
+}
+
+}  // namespace plimsoll::queue

@@ -1,0 +1,69 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queue/next_step.hpp"
+#include "queue/request.hpp"
+#include "run/errands.hpp"
+#include "store/store.hpp"
+
+namespace plimsoll::queue {
+
+/// A job as the store has it, read.
+struct LedgerJob {
+  store::QueueJob row = {};
+  JobRequest request = {};
+  JobNotes notes = {};
+  std::string fault = {};  ///< why its request cannot be read
+  bool busy = false;       ///< a change of it is on its way
+
+  /// By which what is believed of it is kept: equal for jobs that do the same with the same need.
+  [[nodiscard]] std::string belief_key() const;
+};
+
+/// The jobs that have not ended, as the store last told. All that is asked of the store is done in a lane
+/// beside the loop; what is answered comes back in the loop. A store that is away is asked again.
+class Ledger {
+ public:
+  enum class Done { yes, no, unknown };  ///< no: another was quicker; unknown: the store does not answer
+  using Then = std::function<void(Done)>;
+
+  Ledger(std::shared_ptr<store::Store> store, running::Errands& errands, std::string pool)
+      : store_(std::move(store)), errands_(errands), pool_(std::move(pool)) {}
+
+  /// Asks for what is new. `then` is called when it is in, with whether the store answered.
+  void refresh(std::function<void(bool answered)> then);
+  [[nodiscard]] bool is_refreshing() const { return refreshing_; }
+  [[nodiscard]] bool is_loaded() const { return loaded_; }
+
+  [[nodiscard]] std::map<std::int64_t, LedgerJob>& jobs() { return jobs_; }
+  [[nodiscard]] LedgerJob* find(std::int64_t number);
+  /// Whether a job that another waits for has ended: those that are not here have.
+  [[nodiscard]] bool has_ended(std::int64_t number) const { return !jobs_.contains(number); }
+
+  /// Changes one job, with the decision that says why; its version is filled in.
+  void change(std::int64_t number, store::QueueChange change, store::QueueDecision decision,
+              const std::optional<store::Claim>& claim, Then then);
+  /// Anything else that is asked of the store.
+  [[nodiscard]] const std::shared_ptr<store::Store>& store() const { return store_; }
+  [[nodiscard]] running::Errands& errands() { return errands_; }
+
+ private:
+  void take(std::vector<store::QueueJob> rows);
+
+  std::shared_ptr<store::Store> store_;
+  running::Errands& errands_;
+  std::string pool_;
+  std::map<std::int64_t, LedgerJob> jobs_;
+  std::int64_t version_ = 0;
+  bool loaded_ = false, refreshing_ = false;
+};
+
+/// The lane in which all is asked of the store.
+inline constexpr std::string_view kStoreLane = "store";
+
+}  // namespace plimsoll::queue

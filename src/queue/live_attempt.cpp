@@ -1,0 +1,33 @@
+#include "queue/live_attempt.hpp"
+
+#include "job/fields.hpp"
+
+namespace plimsoll::queue {
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string place_text(const AttemptPlace& place) {
+  return job::dump({{"devices", job::texts_json(place.devices)},
+                    {"sharing", place.sharing},
+                    {"given_bytes", place.given.count()},
+                    {"speed", place.speed},
+                    {"low_speed", place.low}});
+}
+
+AttemptPlace read_place(std::string_view text) {
+  AttemptPlace out;
+  const auto document = job::parse_within(text, std::size_t{64} << 10, 4);
+  if (!document || !document->is_object()) return out;
+  std::optional<Error> error;
+  const job::Fields fields(*document, "place", error);
+  out.devices = fields.texts("devices");
+  out.sharing = fields.text("sharing");
+  out.given = Bytes(fields.whole("given_bytes"));
+  out.speed = fields.not_negative("speed");
+  out.low = fields.not_negative("low_speed");
+  return error ? AttemptPlace() : out;
+}
+
+}  // namespace plimsoll::queue

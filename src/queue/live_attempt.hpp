@@ -1,0 +1,66 @@
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "queue/learning.hpp"
+#include "queue/next_step.hpp"
+#include "run/attempt_folder.hpp"
+#include "run/supervisor_client.hpp"
+
+namespace plimsoll::queue {
+
+using Clock = std::chrono::steady_clock;
+
+/// An attempt that goes on on this machine, as its daemon sees it.
+struct LiveAttempt {
+  /// What is on its way with it.
+  enum class Stage {
+    launching,  ///< its supervisor is on its way
+    running,    ///< its command was started
+    unwatched,  ///< its supervisor does not talk: what its folder tells is being found out
+    ended,      ///< it is over, and the store is to be told
+  };
+  std::int64_t job = 0;
+  std::filesystem::path folder = {};
+  std::vector<std::string> devices = {};  ///< UUIDs
+  std::string sharing = {};               ///< alone, naive, mps
+  Bytes given = {};                       ///< memory that it was admitted with
+  double speed = 1, low = 0;              ///< that was promised, against alone
+
+  Stage stage = Stage::launching;
+  std::optional<running::SupervisorClient> client = {};
+  std::string run = {};
+  Clock::time_point since = {};  ///< its start, or when it was found again
+  std::optional<Lesson> lesson = {};
+  bool saved = false;
+  std::string saved_text = {};
+  std::optional<running::Progress> progress = {};
+
+  /// It was asked to save, so that it can be moved; by then it must have answered.
+  std::optional<Clock::time_point> saves_by = {};
+  std::string moves_because = {};
+  bool stop_asked = false;
+  bool looking = false;  ///< an errand is under way for it
+  Clock::time_point look_again = {};
+  std::optional<AttemptEnd> end = {};
+  Clock::time_point fell = {};  ///< when it ended by a fault on a shared GPU; others may follow
+};
+
+/// Seconds since 1970.
+[[nodiscard]] double unix_now();
+
+/// The text of JSON that the store keeps of where an attempt is.
+struct AttemptPlace {
+  std::vector<std::string> devices = {};
+  std::string sharing = {};
+  Bytes given = {};
+  double speed = 1, low = 0;
+};
+[[nodiscard]] std::string place_text(const AttemptPlace& place);
+[[nodiscard]] AttemptPlace read_place(std::string_view text);
+
+}  // namespace plimsoll::queue
