@@ -32,6 +32,12 @@ constexpr Command kCommands[] = {
     {"run", add_run},
     {"attach", add_attach},
     {"stop", add_stop},
+    {"submit", add_submit},
+    {"queue", add_queue},
+    {"cancel", add_cancel},
+    {"hold", add_hold},
+    {"release", add_release},
+    {"move", add_move},
     {"runs", add_runs},
     {"store", add_store},
     {"import-mlflow", add_import_mlflow},
@@ -92,7 +98,7 @@ Error unknown_command(const CommandLine& app, std::string_view word) {
 int split_off_command(int argc, char** argv, Invocation& invocation) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const auto mark = std::ranges::find(words, std::string_view("--"));
-  const auto takes_command = [](std::string_view word) { return word == "run" || word == "complete-words"; };
+  const auto takes_command = [](std::string_view word) { return word == "run" || word == "submit" || word == "complete-words"; };
   if (mark == words.end() || std::find_if(words.begin(), mark, takes_command) == mark) return argc;
   invocation.command.emplace(mark + 1, words.end());
   return static_cast<int>(mark - words.begin());

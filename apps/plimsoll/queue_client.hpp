@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "job/fields.hpp"
+
+namespace plimsoll {
+
+/// Asks the queue's daemon: this user's own, else root's for all users. Says what to do where none runs.
+[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message);
+
+/// "3", "5-8": numbers of jobs, as people write them.
+[[nodiscard]] Result<std::vector<std::int64_t>> job_numbers(const std::vector<std::string>& words);
+
+/// "1.5 s", "3 min", "2 h 10 min".
+[[nodiscard]] std::string duration_text(double seconds);
+
+}  // namespace plimsoll

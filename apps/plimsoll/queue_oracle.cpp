@@ -1,0 +1,177 @@
+#include "queue_oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "plan_rates.hpp"
+#include "share/beside.hpp"
+#include "sharing_figures_file.hpp"
+
+namespace plimsoll {
+namespace {
+
+namespace schedule = plan::schedule;
+using queue::Belief;
+
+// Beyond what was seen or estimated: a context that grows, libraries that are loaded late.
+constexpr double kMemorySlack = 1.1;
+constexpr Bytes kMemoryMore = 512 * kMiB;
+
+Bytes with_slack(Bytes bytes) {
+  return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * kMemorySlack)) + kMemoryMore;
+}
+
+class DeviceOracle final : public queue::Oracle {
+ public:
+  DeviceOracle(EstimateTarget target, share::SharingFigures figures)
+      : target_(std::move(target)), figures_(std::move(figures)) {}
+
+  Result<Belief> belief(const queue::JobRequest& request, const std::optional<queue::Profile>& profile,
+                        const std::optional<Bytes>& need) override {
+    Belief out;
+    out.key =
+        fmt::format("{}|{}|{}|{}", request.known.empty() ? queue::fingerprint_of(request) : request.known,
+                    profile ? queue::profile_text(*profile) : "", request.keep, need ? need->count() : 0);
+    Known known{.keep = request.keep};
+    if (!request.known.empty()) {
+      auto described = describe(request, profile);
+      PLIMSOLL_TRY(described);
+      out.kind = described->kinds.front();
+      known.workload = described->workloads.front();
+      known.limit = described->limits.front();
+      known.within = described->within.front();
+      if (described->jobs.front().seconds > 0) out.seconds = described->jobs.front().seconds;
+      if (known.workload) out.steps_per_second = 1 / std::max(known.workload->step.value(), 1e-9);
+      out.is_known = true;
+      out.source = known.workload ? known.workload->name : "what it says";
+    } else {
+      out.kind = {.name = request.job.name, .share = 1, .memory = {}, .activity = 1};
+    }
+    if (profile) add_profile(*profile, known, out);
+    if (request.job.need) out.kind.memory = *request.job.need;
+    if (need) out.kind.memory = std::max(*need, out.kind.memory.value_or(Bytes()));
+    known.kind = out.kind;
+    known_.insert_or_assign(out.key, std::move(known));
+    return out;
+  }
+
+  schedule::GroupRates together(std::span<const std::string> keys, const schedule::Setup& setup) override {
+    std::vector<const Known*> members;
+    static const Known kUnknown;
+    for (const std::string& key : keys) {
+      const auto found = known_.find(key);
+      members.push_back(found == known_.end() ? &kUnknown : &found->second);
+    }
+    schedule::GroupRates out = told(members, setup);
+    for (std::size_t i = 0; i < members.size(); ++i)
+      out.allowed = out.allowed && (members.size() == 1 || out.speeds[i] >= members[i]->keep);
+    return out;
+  }
+
+  double idle_watts() const override { return share::idle_watts(target_.device()); }
+
+ private:
+  struct Known {
+    schedule::Kind kind = {};
+    std::optional<share::Workload> workload = {};
+    std::optional<double> limit = {};
+    double within = 0.99;
+    double keep = 0;
+  };
+
+  Result<PlanQuestion> describe(const queue::JobRequest& request,
+                                const std::optional<queue::Profile>& profile) const {
+    // A job of the queue need not say how long it is: then it is learned.
+    job::Json described = job::Json::parse(request.known, nullptr, false);
+    if (!described.contains("steps") && !described.contains("seconds") && !described.contains("epochs") &&
+        !described.contains("rate"))
+      described["seconds"] = profile && profile->seconds ? *profile->seconds : 0;
+    described["name"] = "job";
+    auto read = read_plan_jobs(job::dump(job::Json::array({described})), "");
+    if (!read) return std::unexpected(read.error().front());
+    PlanJobRequest& job = read->front();
+    if (job.workload && profile && profile->steps_per_second && !job.workload->alone && !job.serves()) {
+      share::Alone alone{.steps_per_second = *profile->steps_per_second};
+      alone.sms = profile->sms;
+      alone.bandwidth = profile->bandwidth;
+      alone.watts = profile->watts;
+      job.workload->alone = alone;
+    }
+    return plan_question(*read, target_);
+  }
+
+  static void add_profile(const queue::Profile& profile, const Known& known, Belief& out) {
+    if (profile.peak && *profile.peak > Bytes()) out.kind.memory = with_slack(*profile.peak);
+    out.startup = profile.startup;
+    if (!known.workload && profile.sms) {
+      out.kind.activity = *profile.sms;
+      out.kind.share = std::clamp(*profile.sms, 0.01, 1.0);
+      out.kind.bandwidth = profile.bandwidth.value_or(out.kind.bandwidth);
+    }
+    if (profile.steps_per_second) out.steps_per_second = profile.steps_per_second;
+    if (!out.seconds && profile.seconds) out.seconds = profile.seconds;
+    out.is_known = out.is_known || (profile.peak && profile.sms);
+    out.source += out.source.empty() ? "its last run" : " and its last run";
+  }
+
+  [[nodiscard]] schedule::GroupRates told(const std::vector<const Known*>& members,
+                                          const schedule::Setup& setup) const {
+    const bool modelled =
+        std::ranges::all_of(members, [](const Known* one) { return one->workload.has_value(); });
+    if (!modelled) return stated(members, setup);
+    std::vector<const share::Workload*> workloads;
+    for (const Known* one : members) workloads.push_back(&*one->workload);
+    share::Sharing sharing{.way = setup.way == share::Way::exclusive ? share::Way::naive : setup.way};
+    constexpr double kEnough = 0.05;
+    constexpr std::size_t kRequests = 250;
+    const auto found = share::beside(workloads, target_.device(), sharing, figures_,
+                                     {.enough = kEnough, .requests = kRequests});
+    schedule::GroupRates out;
+    out.speeds.assign(members.size(), 0);
+    out.allowed = found.has_value();
+    if (!found) return out;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const share::Member& member = found->members[i];
+      out.speeds[i] = members[i]->kind.serves ? 1 : member.speed;
+      if (!members[i]->limit) continue;
+      const bool meets = member.latency && !member.latency->saturated &&
+                         (members[i]->within > 0.5 ? member.latency->p99 : member.latency->median).value() <=
+                             *members[i]->limit;
+      out.allowed = out.allowed && meets;
+    }
+    out.watts = found->watts ? found->watts->value() : 0;
+    return out;
+  }
+
+  /// Of those of whom a model says nothing: each has its share of the GPU, as far as there is enough.
+  [[nodiscard]] static schedule::GroupRates stated(const std::vector<const Known*>& members,
+                                                   const schedule::Setup& setup) {
+    double share = 0;
+    for (const Known* one : members) share += one->kind.share;
+    constexpr double kTurns = 0.95;  // of two that keep a GPU busy and take turns, together
+    const double cost = setup.way == share::Way::naive && members.size() > 1 && share > 1 ? kTurns : 1;
+    schedule::GroupRates out;
+    out.speeds.assign(members.size(), cost / std::max(1.0, share));
+    return out;
+  }
+
+  EstimateTarget target_;
+  share::SharingFigures figures_;
+  std::map<std::string, Known> known_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<queue::Oracle>> queue_oracle(const std::string& device, const std::string& calibration,
+                                                    const std::string& figures) {
+  auto targets = estimate_targets({device}, calibration);
+  PLIMSOLL_TRY(targets);
+  const auto sharing = sharing_figures_of(targets->front().device(), figures);
+  PLIMSOLL_TRY(sharing);
+  return std::unique_ptr<queue::Oracle>(
+      std::make_unique<DeviceOracle>(std::move(targets->front()), *sharing));
+}
+
+}  // namespace plimsoll
