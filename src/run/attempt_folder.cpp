@@ -117,8 +117,7 @@ Result<std::optional<Value>> read_document(int folder, const fs::path& path, con
   if (!text) return std::unexpected(std::move(text).error());
   if (!*text) return std::nullopt;
   Result<Json> message = job::parse_within(**text, kLargestFile, kMostLevels);
-  Result<Value> value =
-      message ? read(*message) : Result<Value>(std::unexpected(std::move(message).error()));
+  Result<Value> value = message ? read(*message) : Result<Value>(std::unexpected(std::move(message).error()));
   if (!value) return std::unexpected(std::move(value).error().within((path / name).string()));
   return std::optional<Value>(*std::move(value));
 }

@@ -132,7 +132,9 @@ TEST_F(AttemptFolderTest, LinksAreNotFollowed) {
 }
 
 TEST_F(AttemptFolderTest, NothingButPlainFilesOfTheirSizeAreRead) {
-  { ASSERT_TRUE(held()); }
+  {
+    ASSERT_TRUE(held());
+  }
   ASSERT_EQ(::mkfifo((folder_ / "ended").c_str(), 0600), 0);  // nobody writes into it
   EXPECT_FALSE(look_at_attempt(folder_));
   fs::remove(folder_ / "ended");

@@ -83,17 +83,16 @@ void AttemptKeeping::look_at_lease(Clock::time_point now) {
 /// The newest only, one after the other: a command may say it a million times.
 void AttemptKeeping::write_saved() {
   saving_ = true;
-  setting_.errands.send(
-      kLane, "noting what the command has saved",
-      [this, held = setting_.held, saved = *std::exchange(saved_, {})]() -> Errands::Then {
-        const Status written = held->folder.write(saved);
-        return [this, written, saved] {
-          saving_ = false;
-          warn_of(written);
-          if (setting_.listener.saved) setting_.listener.saved(run_, saved);
-          if (saved_) write_saved();
-        };
-      });
+  setting_.errands.send(kLane, "noting what the command has saved",
+                        [this, held = setting_.held, saved = *std::exchange(saved_, {})]() -> Errands::Then {
+                          const Status written = held->folder.write(saved);
+                          return [this, written, saved] {
+                            saving_ = false;
+                            warn_of(written);
+                            if (setting_.listener.saved) setting_.listener.saved(run_, saved);
+                            if (saved_) write_saved();
+                          };
+                        });
 }
 
 void AttemptKeeping::tell_progress(const Watch& watch, const GpuUse& use, Clock::time_point now, bool last) {

@@ -51,6 +51,24 @@ class ControlTest : public testing::Test {
   std::filesystem::path path_;
 };
 
+TEST_F(ControlTest, OfWhatIsReplacedWhoComesLaterIsToldTheNewest) {
+  const auto control = start();
+  control->tell({{"type", "started"}}, true);
+  control->tell_newest("progress a", {{"type", "progress"}, {"step", 1}});
+  control->tell_newest("progress b", {{"type", "other"}});
+  control->tell_newest("progress a", {{"type", "progress"}, {"step", 2}});
+  control->tell({{"type", "ended"}}, true);
+  auto client = SupervisorClient::connect(path_);
+  ASSERT_TRUE(client);
+  std::vector<std::string> told;
+  while (told.size() < 5 && client->is_open())
+    for (const job::Json& message : client->wait_and_receive())
+      told.push_back(type_of(message) + message.value("step", job::Json("")).dump());
+  EXPECT_THAT(told,
+              testing::ElementsAre(testing::StartsWith("hello"), testing::StartsWith("started"), "progress2",
+                                   testing::StartsWith("other"), testing::StartsWith("ended")));
+}
+
 TEST_F(ControlTest, WhoComesLaterIsToldWhatIsKept) {
   const auto control = start();
   auto first = SupervisorClient::connect(path_);

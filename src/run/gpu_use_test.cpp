@@ -12,15 +12,12 @@ Series of(std::string name, std::optional<int> run, std::optional<unsigned> gpu)
 }
 
 TEST(GpuUse, KeepsTheNewestAndTheMost) {
-  const std::vector<Series> series{of("system/run/gpu/0/memory", 1, 0),
-                                   of("system/run/gpu/1/memory", 1, 1),
-                                   of("system/run/gpu/1/sm_activity", 1, 1),
-                                   of("system/gpu/1/sm_activity", {}, 1),
-                                   of("system/gpu/1/dram_activity", {}, 1),
-                                   of("system/gpu/1/power", {}, 1),
-                                   of("system/gpu/1/mig/3/sm_activity", {}, 1),
-                                   of("system/run/memory", 1, {}),
-                                   of("system/run/gpu/1/memory", 2, 1)};
+  const std::vector<Series> series{
+      of("system/run/gpu/0/memory", 1, 0),         of("system/run/gpu/1/memory", 1, 1),
+      of("system/run/gpu/1/sm_activity", 1, 1),    of("system/gpu/1/sm_activity", {}, 1),
+      of("system/gpu/1/dram_activity", {}, 1),     of("system/gpu/1/power", {}, 1),
+      of("system/gpu/1/mig/3/sm_activity", {}, 1), of("system/run/memory", 1, {}),
+      of("system/run/gpu/1/memory", 2, 1)};
   GpuUse use;
   use.see({.time = 1, .values = {{0, 10}, {1, 90}, {8, 500}}}, series);
   use.see({.time = 2, .values = {{1, 70}, {2, 0.25}, {3, 0.5}, {4, 0.125}, {5, 300}, {6, 1}, {7, 1e9}}},

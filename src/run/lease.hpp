@@ -13,7 +13,7 @@ namespace plimsoll::running {
 /// A clock that counts while the machine sleeps and that nobody sets, and which start of the machine it
 /// counts from. Tests put theirs in place.
 struct BootClock {
-  std::function<Seconds()> now = {};        ///< CLOCK_BOOTTIME
+  std::function<Seconds()> now = {};       ///< CLOCK_BOOTTIME
   std::function<std::string()> boot = {};  ///< the kernel's boot_id; empty where it cannot be read
   [[nodiscard]] static BootClock of_machine(const std::filesystem::path& root = "/");
 };

@@ -20,6 +20,9 @@ TEST(MetricLine, IsPickedFromALineOfOutput) {
   EXPECT_EQ(statement_in("plimsoll: param lr a value with spaces "),
             Statement(ParamLine{"lr", "a value with spaces"}));
   EXPECT_EQ(statement_in("plimsoll: artifact out/model 1.pt"), Statement(ArtifactLine{"out/model 1.pt"}));
+  EXPECT_EQ(statement_in("plimsoll: saved step 400\r"), Statement(SavedLine{"step 400"}));
+  EXPECT_EQ(statement_in("plimsoll: saved"), Statement(SavedLine{""}));
+  EXPECT_EQ(statement_in("plimsoll: savedstep 400"), std::nullopt);
 }
 
 TEST(MetricLine, KeepsWhatTrainingsReallyPrint) {

@@ -47,7 +47,8 @@ struct Evidence {
 struct Ending {
   Outcome outcome = Outcome::finished;
   std::string reason = {};  ///< the last lines that say why; empty where it finished
-  bool gpu_fault = false;   ///< it failed, and its output tells of a fault on the GPU, its own or a neighbour's
+  bool gpu_fault =
+      false;  ///< it failed, and its output tells of a fault on the GPU, its own or a neighbour's
 };
 
 /// By evidence rather than by exit code alone. A command that finds no GPU memory, catches that and ends well

@@ -55,7 +55,8 @@ TEST(Outcome, AFaultOnTheGpuIsToldBesideTheFailure) {
        {"RuntimeError: CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be "
         "asynchronously reported at some other API call\n",
         "torch.AcceleratorError: CUDA error: unspecified launch failure\n",
-        "../aten/src/ATen/native/cuda/Indexing.cu:1284: indexSelectLargeIndex: block: [0,0,0], thread: [0,0,0] "
+        "../aten/src/ATen/native/cuda/Indexing.cu:1284: indexSelectLargeIndex: block: [0,0,0], thread: "
+        "[0,0,0] "
         "Assertion `srcIndex < srcSelectDimSize` failed.\nRuntimeError: CUDA error: device-side assert "
         "triggered\n",
         "RuntimeError: CUDA error: the remote procedural call between the MPS server and the MPS client "

@@ -190,6 +190,10 @@ std::vector<std::string> surviving_runs(const fs::path& base) {
   return out;
 }
 
+std::size_t end_processes_of(std::string_view run) {
+  return end_processes(processes_with(fmt::format("{}={}", kRunVariable, run)));
+}
+
 Cleaned clean_up(const fs::path& base) {
   Cleaned cleaned;
   const FileDescriptor lock(::open((base / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

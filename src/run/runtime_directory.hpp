@@ -62,6 +62,10 @@ struct Cleaned {
 /// nothing of one that lives, and no process but those noted or carrying a noted run's mark.
 [[nodiscard]] Cleaned clean_up(const std::filesystem::path& base);
 
+/// Ends what still runs of a run whose supervisor is gone, politely, then, a second later, firmly; how many
+/// processes that were.
+[[nodiscard]] std::size_t end_processes_of(std::string_view run);
+
 /// The mark in the environment of every process of a run.
 inline constexpr std::string_view kRunVariable = "PLIMSOLL_RUN_ID";
 

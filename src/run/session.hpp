@@ -45,9 +45,9 @@ struct Ended {
   int exit_code = 0;
   int signal = 0;
   Seconds elapsed = {};
-  bool retried = false;              ///< ran out of memory the first time; this is the second
-  std::optional<Error> unkept = {};  ///< the store did not take the end of the record
-  std::uint64_t metrics_lost = 0;    ///< of the command, that never came into the store
+  bool retried = false;                      ///< ran out of memory the first time; this is the second
+  std::optional<Error> unkept = {};          ///< the store did not take the end of the record
+  std::uint64_t metrics_lost = 0;            ///< of the command, that never came into the store
   std::optional<StopCause> stopped = {};     ///< Plimsoll ended it, and why
   bool gpu_fault = false;                    ///< its last lines tell of a fault on the GPU
   std::optional<Bytes> peak_gpu_bytes = {};  ///< the most that it held on one GPU, as sampled

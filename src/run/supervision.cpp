@@ -84,12 +84,12 @@ Json order_json(const Order& order) {
   Json jobs = Json::array();
   for (const JobSpec& job : order.jobs) jobs.push_back(job_json(job));
   Json out{{"type", "order"},
-          {"version", kVersion},
-          {"jobs", std::move(jobs)},
-          {"options", options_json(order.options)},
-          {"mlflow_uri", job::text_json(order.mlflow_uri)},
-          {"no_mlflow", order.no_mlflow},
-          {"quiet", order.quiet}};
+           {"version", kVersion},
+           {"jobs", std::move(jobs)},
+           {"options", options_json(order.options)},
+           {"mlflow_uri", job::text_json(order.mlflow_uri)},
+           {"no_mlflow", order.no_mlflow},
+           {"quiet", order.quiet}};
   if (order.attempt) out["attempt"] = attempt_json(*order.attempt);
   return out;
 }

@@ -44,13 +44,33 @@ TEST(Supervision, AnEndComesOverWhole) {
               .exit_code = 1,
               .elapsed = Seconds(2.25),
               .retried = true,
-              .metrics_lost = 5};
+              .metrics_lost = 5,
+              .stopped = StopCause::lease,
+              .gpu_fault = true,
+              .peak_gpu_bytes = Bytes(1 << 30)};
   ended.unkept = Error{"full", "disk", "make room", Error::Kind::unavailable};
   const auto read = read_ended(ended_json(ended));
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(ended_json(*read), ended_json(ended));
   EXPECT_EQ(read->unkept->kind, Error::Kind::unavailable);
   EXPECT_EQ(read->reason, ended.reason);
+}
+
+TEST(Supervision, ProgressComesOverWhole) {
+  for (const Progress& progress : {Progress{.run = "a"}, Progress{.run = "b",
+                                                                  .step = 7,
+                                                                  .at = 1.5e9,
+                                                                  .epoch = 2,
+                                                                  .gpu_bytes = Bytes(5),
+                                                                  .sm_activity = 0.5,
+                                                                  .gpu_sm_activity = 0.75,
+                                                                  .gpu_dram_activity = 0.25,
+                                                                  .gpu_watts = 300}}) {
+    const auto read = read_progress(progress_json(progress));
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(*read, progress);
+  }
+  EXPECT_FALSE(read_progress({{"type", "progress"}, {"run", "a"}, {"gpu_watts", -1}}));
 }
 
 TEST(Supervision, WhatIsNoMessageIsRefused) {

@@ -36,7 +36,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kAskPython{1500};
 constexpr milliseconds kSayWhatHangs{5000};
 constexpr std::size_t kMostFrames = 6000;  // kept while the store does not answer
-constexpr milliseconds kHurried{2000};  // for what only takes a moment
+constexpr milliseconds kHurried{2000};     // for what only takes a moment
 
 /// What a record cannot do without.
 store::Change end_of(const Ended& ended) {
@@ -286,8 +286,7 @@ class Supervisor {
                              .reason = "it was ended before its command started",
                              .stopped = StopCause::interrupted});
       else if (!noted)
-        leave_out(*waiting,
-                  {.outcome = Outcome::refused, .reason = noted.error().text(), .exit_code = 3});
+        leave_out(*waiting, {.outcome = Outcome::refused, .reason = noted.error().text(), .exit_code = 3});
       else
         start(std::move(*waiting));
     });
@@ -766,7 +765,7 @@ class Supervisor {
   std::optional<AttemptKeeping> attempt_;
   // The sampler's thread may outlive this object, where it hangs in a driver.
   std::shared_ptr<GpuUse> use_ = std::make_shared<GpuUse>();
-  int beginning_ = 0;  // jobs of which it is being noted that they begin
+  int beginning_ = 0;                 // jobs of which it is being noted that they begin
   std::map<int, Ended> not_started_;  // their records are being closed
   std::optional<Error> failure_;
   int last_number_ = 0;

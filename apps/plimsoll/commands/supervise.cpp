@@ -83,10 +83,9 @@ running::Listener listener_of(running::Control& control, const Order& order) {
   };
   listener.ended = [&control](const Ended& ended) { control.tell(running::ended_json(ended), true); };
   listener.saved = [&control](const std::string& run, const running::Saved& saved) {
-    control.tell_newest("saved " + run, {{"type", "saved"},
-                                         {"run", run},
-                                         {"text", job::text_json(saved.text)},
-                                         {"at", saved.at.value()}});
+    control.tell_newest(
+        "saved " + run,
+        {{"type", "saved"}, {"run", run}, {"text", job::text_json(saved.text)}, {"at", saved.at.value()}});
   };
   listener.progress = [&control](const running::Progress& progress) {
     control.tell_newest("progress " + progress.run, running::progress_json(progress));
