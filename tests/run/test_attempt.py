@@ -416,6 +416,9 @@ def test_it_becomes_the_jobs_user():
     try:
         place.folder = place.home
         place.environment = {"PATH": os.environ["PATH"], "OF_THE_DAEMON": "secret", "PLIMSOLL_STORE": ""}
+        runtime = place.home / "runtime"
+        runtime.mkdir(mode=0o700)
+        os.chown(runtime, OWNER, OWNER)
         # A daemon's folders are closed to the user, but for the attempt's own.
         state = place.root / "state"
         state.mkdir(mode=0o700)
@@ -426,6 +429,7 @@ def test_it_becomes_the_jobs_user():
         secret = os.open(place.root / "secret", os.O_RDWR | os.O_CREAT, 0o600)
         attempt.start([place.python, "-c", BECOMES], leaked=[secret], user={"user": OWNER, "group": OWNER, "groups": [OWNER, 64003]},
                       umask=0o27, environment=[["PATH", os.environ["PATH"]], ["HOME", str(place.home)],
+                                               ["XDG_RUNTIME_DIR", str(runtime)],
                                                ["PLIMSOLL_NVML_LIBRARY", "/nonexistent"]])
         ended = attempt.client.await_message("ended")
         assert ended["outcome"] == "finished", ended
@@ -442,6 +446,7 @@ def test_it_becomes_the_jobs_user():
         assert os.stat(place.home / "given").st_uid == OWNER
         # Its record is in that user's own store, its files are that user's.
         assert os.stat(place.home / ".local/share/plimsoll/plimsoll.db").st_uid == OWNER
+        assert os.stat(runtime / "plimsoll").st_uid == OWNER
         assert {os.stat(folder / name).st_uid for name in ("lock", "began", "ended")} == {OWNER}
         attempt.remove()
     finally:
