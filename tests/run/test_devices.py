@@ -1,59 +1,16 @@
 """GPUs that are made up (tests/fixtures/fake_nvml.cpp), and an MPS daemon that is a script."""
 import json
 import os
-import pathlib
 import signal
-import stat
-import time
 
 import pytest
 from conftest import is_alive, wait_for
-
-FIXTURES = pathlib.Path(__file__).parent.parent / "fixtures"
-
-# What nvidia-cuda-mps-control does as far as Plimsoll sees it: -f stays, starts a server; commands come by its input.
-CONTROL = r"""#!/usr/bin/env python3
-import os, signal, socket, subprocess, sys, time
-pipe = os.environ["CUDA_MPS_PIPE_DIRECTORY"]
-path = pipe + "/control"
-if sys.argv[1:] == ["-f"]:
-    server = subprocess.Popen(["sleep", "600"])
-    open(os.environ["MPS_PIDS"], "a").write(f"{os.getpid()} {server.pid}\n")
-    listener = socket.socket(socket.AF_UNIX); listener.bind(path); listener.listen()
-    while True:
-        connection, _ = listener.accept()
-        command = connection.recv(1000).decode().strip()
-        if command == "quit": server.kill(); connection.close(); os.unlink(path); sys.exit(0)
-        answer = {"get_default_active_thread_percentage": "100.0", "get_server_list": str(server.pid),
-                  "ps": "PID ID SERVER"}.get(command, "")
-        connection.sendall(answer.encode() + b"\n"); connection.close()
-client = socket.socket(socket.AF_UNIX)
-try: client.connect(path)
-except OSError: print("Cannot find MPS control daemon process", file=sys.stderr); sys.exit(1)
-client.sendall(sys.stdin.readline().encode()); print(client.recv(1000).decode().strip())
-"""
+from fake_gpus import CONTROL, FIXTURES, describe, give_gpus  # noqa: F401
 
 
 @pytest.fixture
 def gpus(machine):
-    description = machine.folder / "gpus.txt"
-    description.write_text((FIXTURES / "two_gpus.txt").read_text())
-    control = machine.folder / "bin" / "nvidia-cuda-mps-control"
-    control.parent.mkdir()
-    control.write_text(CONTROL)
-    control.chmod(control.stat().st_mode | stat.S_IXUSR)
-    machine.environment.update(PLIMSOLL_NVML_LIBRARY=os.environ["PLIMSOLL_FAKE_NVML_LIBRARY"],
-                               PLIMSOLL_FAKE_NVML=str(description), MPS_PIDS=str(machine.folder / "mps_pids"),
-                               PATH=f"{control.parent}:{os.environ['PATH']}")
-    machine.description = description
-    return machine
-
-
-def describe(machine, text):
-    """At once: a description that is read while it is written is none."""
-    new = machine.folder / "gpus.new"
-    new.write_text(text)
-    new.replace(machine.description)
+    return give_gpus(machine, (FIXTURES / "two_gpus.txt").read_text())
 
 
 def daemons(machine):
