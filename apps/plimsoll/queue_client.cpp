@@ -22,9 +22,9 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 }  // namespace
 
-Result<job::Json> ask_queue(const job::Json& message) {
+Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience) {
   for (const std::filesystem::path& socket : queue::queue_sockets()) {
-    auto answer = queue::ask(socket, message);
+    auto answer = queue::ask(socket, message, patience);
     if (answer || answer.error().kind != Error::Kind::not_found) return answer;
   }
   return std::unexpected(Error{

@@ -1,14 +1,17 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "job/fields.hpp"
 
 namespace plimsoll {
 
 /// Asks the queue's daemon: this user's own, else root's for all users. Says what to do where none runs.
-[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message);
+[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message,
+                                            std::optional<Seconds> patience = {});
 
 /// "3", "5-8": numbers of jobs, as people write them.
 [[nodiscard]] Result<std::vector<std::int64_t>> job_numbers(const std::vector<std::string>& words);

@@ -103,7 +103,12 @@ class DeviceOracle final : public queue::Oracle {
   }
 
   static void add_profile(const queue::Profile& profile, const Known& known, Belief& out) {
-    if (profile.peak && *profile.peak > Bytes()) out.kind.memory = with_slack(*profile.peak);
+    // What a run took that came to its end is believed before an estimate; of one that goes on only where it took
+    // more.
+    if (profile.peak && *profile.peak > Bytes()) {
+      const Bytes seen = with_slack(*profile.peak);
+      out.kind.memory = profile.steps ? seen : std::max(seen, out.kind.memory.value_or(Bytes()));
+    }
     out.startup = profile.startup;
     if (!known.workload && profile.sms) {
       out.kind.activity = *profile.sms;

@@ -161,9 +161,13 @@ std::string expected_text(const Told& answer, const report::TextStyle& style) {
       out += fmt::format("starts   at once on {}: {}\n", text_at(job, "place"), text_at(job, "reason"));
     else if (const std::string why = text_at(job, "waits"); !why.empty())
       out += fmt::format("waits    {}\n", why);
-    if (const auto end = number_at(job, "end_seconds"))
-      out += fmt::format("expected to start in {} and to end in {}\n",
-                         duration_text(number_at(job, "start_seconds").value_or(0)), duration_text(*end));
+    const auto start = number_at(job, "start_seconds"), end = number_at(job, "end_seconds");
+    if (start && end)
+      out += fmt::format("expected to start in {} and to end in {}\n", duration_text(*start), duration_text(*end));
+    else if (start)
+      out += fmt::format("expected to start in {}; nobody knows how long it takes\n", duration_text(*start));
+    else
+      out += "nobody knows when it starts: something runs before it whose length is unknown\n";
     if (const auto beside = job.find("beside"); beside != job.end())
       for (const Told& other : *beside)
         out += fmt::format("beside   job {}, which is left {:.2f} of its speed alone\n",

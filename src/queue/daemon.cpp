@@ -191,7 +191,6 @@ void Daemon::tend() {
   if (!may_act() || stopping_) return;
   find_beliefs();
   plan();
-  forecast_when_asked();
   if (!is_idle()) idle_since_ = now;
   if (options_.ends_when_idle && now - idle_since_ > part_of(*options_.ends_when_idle, 1)) {
     say("nothing is left to do");

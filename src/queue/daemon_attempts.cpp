@@ -72,6 +72,12 @@ Result<running::Attempt::User> user_numbered(const std::string& text) {
   return out;
 }
 
+/// Of a supervisor's message; it is the job's user's, and may say anything.
+std::string told_text(const job::Json& message, const char* key) {
+  const auto found = message.find(key);
+  return found == message.end() ? std::string() : job::text_of(*found).value_or("");
+}
+
 fs::path folder_of(const fs::path& home, const store::QueueJob& row) {
   return home / "attempts" / fmt::format("{}.{}", row.number, row.attempt);
 }
@@ -276,6 +282,8 @@ void Daemon::take_facts(std::int64_t number, const running::AttemptFacts& facts)
     attempt.client.emplace(*std::move(client));
     attempt.stage = Stage::running;
     if (!attempt.lesson) attempt.lesson.emplace(unix_now());
+    if (const LedgerJob* job = ledger_->find(number); job != nullptr && job->notes.cancelled)
+      ask_to_stop(attempt);
     return;
   }
   AttemptEnd end{.began = facts.began.has_value(), .ended = facts.ended};
@@ -309,7 +317,7 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
   LedgerJob* const job = ledger_->find(number);
   if (type == "started") {
     attempt.stage = Stage::running;
-    attempt.run = message.value("run", "");
+    attempt.run = told_text(message, "run");
     if (job != nullptr && job->row.state == store::QueueState::starting)
       ledger_->change(number,
                       {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
@@ -322,10 +330,16 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
     const auto progress = running::read_progress(message);
     if (!progress) return;
     attempt.progress = *progress;
-    if (attempt.lesson) attempt.lesson->note(*progress, unix_now());
+    if (!attempt.lesson) return;
+    attempt.lesson->note(*progress, unix_now());
+    // Others of its kind, and newcomers beside it, need not wait for its end.
+    if (attempt.is_learned || !attempt.lesson->is_learned() || job == nullptr) return;
+    attempt.is_learned = true;
+    learn(*job, attempt, false);
+    dirty_ = true;
   } else if (type == "saved") {
     attempt.saved = true;
-    attempt.saved_text = message.value("text", "");
+    attempt.saved_text = told_text(message, "text");
   } else if (type == "ended") {
     auto ended = running::read_ended(message);
     if (!ended) return;

@@ -113,7 +113,7 @@ void Daemon::submit_dry(const Asked& asked) {
   auto question = std::make_shared<Question>(question_now());
   std::vector<std::string> keys(kinds_.size());
   for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
-  const std::string user = options_.everybody ? fmt::format("{}", asked.user) : std::string();
+  const std::string user = fmt::format("{}", asked.user);
   const double arrival =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   struct Found {
@@ -145,7 +145,8 @@ void Daemon::submit_dry(const Asked& asked) {
                     }
                     question->waiting.push_back({.number = --number,
                                                  .kind = kind,
-                                                 .seconds = belief->seconds.value_or(3600),
+                                                 .seconds = belief->seconds.value_or(kUnknownLength),
+                                                 .is_known = belief->seconds.has_value(),
                                                  .startup = belief->startup.value_or(0),
                                                  .arrival = arrival,
                                                  .gpus = request.gpus,
@@ -162,10 +163,9 @@ void Daemon::submit_dry(const Asked& asked) {
                       Json one{{"source", belief.source}};
                       if (belief.kind.memory) one["memory_bytes"] = belief.kind.memory->count();
                       if (belief.seconds) one["alone_seconds"] = *belief.seconds;
-                      if (const auto expected = after.find(i);
-                          expected != after.end() && expected->second.known) {
-                        one["start_seconds"] = expected->second.start;
-                        one["end_seconds"] = expected->second.end;
+                      if (const auto expected = after.find(i); expected != after.end()) {
+                        if (expected->second.starts) one["start_seconds"] = expected->second.start;
+                        if (expected->second.ends) one["end_seconds"] = expected->second.end;
                       }
                       for (const Chosen& chosen : now.starts)
                         if (chosen.number == i) {
@@ -185,7 +185,7 @@ void Daemon::submit_dry(const Asked& asked) {
                     Json others = Json::array();
                     for (const auto& [other, expected] : after)
                       if (const auto was = before.find(other);
-                          was != before.end() && other > 0 && expected.known && was->second.known)
+                          was != before.end() && other > 0 && expected.ends && was->second.ends)
                         others.push_back({{"job", other},
                                           {"end_seconds", expected.end},
                                           {"later_seconds", expected.end - was->second.end}});
@@ -223,10 +223,9 @@ Json Daemon::job_json(LedgerJob& job, uid_t user) {
     out["sharing"] = place.sharing;
     out["promised_speed"] = place.speed;
   }
-  if (const auto expected = expected_.find(row.number);
-      expected != expected_.end() && expected->second.known) {
-    if (!goes_on) out["starts_in_seconds"] = expected->second.start;
-    out["ends_in_seconds"] = expected->second.end;
+  if (const auto expected = expected_.find(row.number); expected != expected_.end()) {
+    if (!goes_on && expected->second.starts) out["starts_in_seconds"] = expected->second.start;
+    if (expected->second.ends) out["ends_in_seconds"] = expected->second.end;
   }
   if (row.state == QueueState::waiting || row.state == QueueState::held)
     if (const auto why = waits_.find(row.number); why != waits_.end())
@@ -276,9 +275,17 @@ Json Daemon::status_json() {
 }
 
 void Daemon::list(const Asked& asked) {
-  forecast_wanted_ = true;
-  const std::vector<std::int64_t> numbers = numbers_of(asked.message);
-  const bool all = asked.message.value("all", false);
+  std::optional<Error> error;
+  const job::Fields fields(asked.message, "list", error);
+  const bool all = fields.has("all") && fields.flag("all");
+  const bool quick = fields.has("quick") && fields.flag("quick");
+  if (error) return door_.answer(asked.client, failure_json(*error));
+  auto tell = [this, asked, numbers = numbers_of(asked.message), all] { tell_jobs(asked, numbers, all); };
+  if (quick) return tell();
+  with_forecast(std::move(tell));
+}
+
+void Daemon::tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numbers, bool all) {
   Json jobs = Json::array();
   std::size_t left_out = 0;
   std::set<std::int64_t> missing(numbers.begin(), numbers.end());

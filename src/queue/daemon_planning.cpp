@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "queue/daemon_state.hpp"
+#include "queue/turns.hpp"
 
 namespace plimsoll::queue {
 namespace {
@@ -15,7 +16,6 @@ constexpr std::size_t kBeliefsAtOnce = 200;
 constexpr double kAgeing = 600;          // s of waiting that count as one of priority
 constexpr double kStarving = 1800;       // s after which a place is kept for who finds none
 constexpr double kHurry = 1.5;           // of its length, before its deadline, from which a job hurries
-constexpr double kUnknownLength = 3600;  // s
 constexpr std::size_t kMostForecast = 3000;
 constexpr milliseconds kForecastEvery{2000};
 
@@ -100,14 +100,6 @@ std::string Daemon::not_ready(const LedgerJob& job) const {
   if (job.row.state == QueueState::held) return "it is held: `plimsoll release` lets it go on";
   for (const std::int64_t before : job.row.after)
     if (!ledger_->has_ended(before)) return fmt::format("it waits for job {}", before);
-  if (options_.most_per_user > 0) {
-    std::size_t running = 0;
-    for (const auto& [number, attempt] : live_)
-      if (const LedgerJob* other = ledger_->find(number); other != nullptr && other->row.user == job.row.user)
-        ++running;
-    if (running >= options_.most_per_user)
-      return fmt::format("{} of its user run already, as many as may", running);
-  }
   return {};
 }
 
@@ -178,6 +170,7 @@ Question Daemon::question_now() {
     unknown.key = "job " + std::to_string(number);
     const Belief& believed = belief == beliefs_.end() ? unknown : belief->second;
     running.kind = kind_of(believed);
+    running.is_known = believed.seconds.has_value();
     const double length = believed.seconds.value_or(kUnknownLength);
     const double whole = believed.steps_per_second ? length * *believed.steps_per_second : 0;
     const auto done = attempt.lesson ? attempt.lesson->steps_done() : std::nullopt;
@@ -207,17 +200,21 @@ Question Daemon::question_now() {
     WaitingNow waiting{.number = number,
                        .kind = kind_of(belief->second),
                        .seconds = belief->second.seconds.value_or(kUnknownLength),
+                       .is_known = belief->second.seconds.has_value(),
                        .startup = belief->second.startup.value_or(0),
                        .rank = rank_of(job),
                        .arrival = static_cast<double>(job.row.submitted) * 1e-6,
                        .deadline = {},
                        .gpus = job.request.gpus,
                        .alone = job.request.alone || job.notes.alone,
-                       .user = options_.everybody ? job.row.user : std::string(),
+                       .user = job.row.user,
                        .may_be_saved = job.request.save.has_value()};
     out.waiting.push_back(std::move(waiting));
   }
   out.kinds = kinds_;
+  if (options_.everybody) take_turns(out.waiting, out.running);
+  for (auto& [number, why] : keep_to_limit(out.waiting, out.running, options_.most_per_user))
+    waits_[number] = why;
   keep_place_for_starving(out);
   if (activity_) {
     activity_->refresh();
@@ -268,14 +265,22 @@ void Daemon::take_answer(const Answer& answer) {
   }
 }
 
-void Daemon::forecast_when_asked() {
+/// Calls `then` once `expected_` is of the last seconds. Of very many jobs nothing is foretold.
+void Daemon::with_forecast(std::function<void()> then) {
   const auto now = Clock::now();
-  if (!forecast_wanted_ || forecasting_ || now < forecast_at_) return;
-  forecast_wanted_ = false;
+  if (forecasting_) {
+    after_forecast_.push_back(std::move(then));
+    return;
+  }
+  if (now < forecast_at_ || !may_act()) return then();
   forecast_at_ = now + kForecastEvery;
   auto question = std::make_shared<Question>(question_now());
-  if (question->running.size() + question->waiting.size() > kMostForecast) return;
+  if (question->running.size() + question->waiting.size() > kMostForecast) {
+    expected_.clear();
+    return then();
+  }
   forecasting_ = true;
+  after_forecast_.push_back(std::move(then));
   std::vector<std::string> keys(kinds_.size());
   for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
   errands_.send(
@@ -285,6 +290,7 @@ void Daemon::forecast_when_asked() {
         return [this, expected] {
           forecasting_ = false;
           expected_ = std::move(*expected);
+          for (const std::function<void()>& one : std::exchange(after_forecast_, {})) one();
         };
       });
 }

@@ -78,7 +78,7 @@ class Daemon {
   [[nodiscard]] std::size_t kind_of(const Belief& belief);
   [[nodiscard]] double rank_of(const LedgerJob& job) const;
   void keep_place_for_starving(Question& question) const;
-  void forecast_when_asked();
+  void with_forecast(std::function<void()> then);
 
   // daemon_attempts.cpp: from a start to an end
   void start(std::int64_t number, const Chosen& chosen);
@@ -109,6 +109,7 @@ class Daemon {
   void submit(const Asked& asked);
   void submit_dry(const Asked& asked);
   void list(const Asked& asked);
+  void tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numbers, bool all);
   void change_jobs(const Asked& asked);
   void decisions(const Asked& asked);
   [[nodiscard]] job::Json status_json();
@@ -138,8 +139,8 @@ class Daemon {
   Clock::time_point renew_at_ = {}, refresh_at_ = {}, look_at_ = {}, judge_at_ = {}, watch_at_ = {},
                     claim_until_ = {};
   Clock::time_point idle_since_ = {};
-  bool opened_ = false, dirty_ = true, planning_now_ = false, believing_ = false, forecasting_ = false,
-       forecast_wanted_ = false;
+  bool opened_ = false, dirty_ = true, planning_now_ = false, believing_ = false, forecasting_ = false;
+  std::vector<std::function<void()>> after_forecast_;
   bool stopping_ = false, ending_all_ = false, time_is_up_ = false, renewing_ = false, looking_ = false,
        judging_ = false;
   bool leased_ = false;

@@ -1,6 +1,7 @@
 #include "queue/decide.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -232,14 +233,24 @@ std::map<std::int64_t, Expected> forecast(const Question& question, schedule::Ra
   const Instance instance = instance_of(question);
   FromNow policy(question, policy_of(question, instance));
   const schedule::Outcome outcome = schedule::simulate(instance, rates, {rates}, policy);
+  const std::size_t first = question.running.size();
+  const auto length_is_known = [&](std::size_t i) {
+    return i < first ? question.running[i].is_known : question.waiting[i - first].is_known;
+  };
+  // Who waits longer than the first of unknown length has run may start at any time.
+  double guessed_from = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < outcome.jobs.size(); ++i)
+    if (!length_is_known(i) && !outcome.jobs[i].places.empty())
+      guessed_from = std::min(guessed_from, outcome.jobs[i].start);
   std::map<std::int64_t, Expected> out;
   for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
-    const std::size_t first = question.running.size();
     const std::int64_t number = i < first ? question.running[i].number : question.waiting[i - first].number;
     const schedule::Ran& ran = outcome.jobs[i];
+    const bool starts = !ran.places.empty() && ran.start <= guessed_from;
     out.emplace(number, Expected{.start = ran.start,
                                  .end = ran.end,
-                                 .known = !ran.places.empty() && instance.jobs[i].seconds > 0});
+                                 .starts = starts,
+                                 .ends = starts && length_is_known(i)});
   }
   return out;
 }

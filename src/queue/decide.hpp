@@ -24,6 +24,7 @@ struct RunningNow {
   std::size_t kind = 0;
   std::vector<std::size_t> places = {};
   double left = 0;     ///< s of it alone, that are expected
+  bool is_known = true;  ///< whether that is more than a guess
   double startup = 0;  ///< s until it computes, that are expected
   bool alone = false;
   std::string user = {};
@@ -33,7 +34,8 @@ struct RunningNow {
 struct WaitingNow {
   std::int64_t number = 0;
   std::size_t kind = 0;
-  double seconds = 0;  ///< alone
+  double seconds = 0;    ///< alone
+  bool is_known = true;  ///< whether that is more than a guess
   double startup = 0;
   double rank = 0;     ///< who has more comes first: priority and age
   double arrival = 0;  ///< s
@@ -78,7 +80,8 @@ struct Answer {
 /// When a job is expected to start and end.
 struct Expected {
   double start = 0, end = 0;  ///< s from now; of a service the end of all
-  bool known = true;          ///< false: it finds no place, or nobody knows how long something takes
+  bool starts = true;  ///< false: it finds no place, or waits while something runs whose length nobody knows
+  bool ends = true;    ///< false: also where nobody knows how long it takes itself
 };
 /// The future as the policy would have it, by number: those that run and those that wait. Pure.
 [[nodiscard]] std::map<std::int64_t, Expected> forecast(const Question& question,

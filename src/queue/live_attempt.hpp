@@ -36,6 +36,7 @@ struct LiveAttempt {
   std::string run = {};
   Clock::time_point since = {};  ///< its start, or when it was found again
   std::optional<Lesson> lesson = {};
+  bool is_learned = false;  ///< what its lesson told at first was noted
   bool saved = false;
   std::string saved_text = {};
   std::optional<running::Progress> progress = {};

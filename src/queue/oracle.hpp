@@ -21,6 +21,9 @@ struct Belief {
   std::string source = {};  ///< "resnet50 and its last run"
 };
 
+/// Of a job of which nobody knows how long it takes: for deciding alone, never told.
+inline constexpr double kUnknownLength = 3600;  // s
+
 /// Tells what jobs take and what groups of them do, by `estimate`, `beside` and what was learned. Used by one
 /// thread.
 class Oracle {

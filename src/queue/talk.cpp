@@ -14,8 +14,8 @@
 namespace plimsoll::queue {
 namespace {
 
-constexpr std::size_t kMostClients = 256;
-constexpr std::size_t kMostUnread = std::size_t{512} << 20;
+constexpr std::size_t kMostClients = 512, kMostOfOneUser = 64;
+constexpr std::size_t kMostUnread = std::size_t{64} << 20;
 constexpr std::size_t kAtOnce = std::size_t{64} << 10;
 
 }  // namespace
@@ -51,7 +51,8 @@ void Door::accept_all() {
     socklen_t length = sizeof peer;
     if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) continue;
     if (!everybody_ && peer.uid != ::geteuid() && peer.uid != 0) continue;
-    if (clients_.size() >= kMostClients) continue;
+    const auto of_user = std::ranges::count(clients_, peer.uid, &Client::user);
+    if (clients_.size() >= kMostClients || of_user >= static_cast<std::ptrdiff_t>(kMostOfOneUser)) continue;
     clients_.push_back({.number = ++last_, .user = peer.uid, .group = peer.gid, .socket = std::move(socket)});
   }
 }
@@ -78,7 +79,10 @@ void Door::receive(Client& client) {
     asked_.push_back({client.number, client.user, client.group, *std::move(message)});
   }
   client.input.erase(0, begin);
-  if (client.input.size() > kLongestRequest) client.gone = true;
+  std::size_t of_user = 0;
+  for (const Client& one : clients_)
+    if (one.user == client.user) of_user += one.input.size();
+  if (of_user > kLongestRequest) client.gone = true;
 }
 
 void Door::send(Client& client) {
@@ -100,9 +104,16 @@ void Door::answer(std::int64_t number, const job::Json& message) {
   if (!client->gone) send(*client);
 }
 
-Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message) {
+Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message,
+                      std::optional<Seconds> patience) {
   const auto connected = running::connect_to(socket);
   PLIMSOLL_TRY(connected);
+  if (patience) {
+    const auto whole = static_cast<time_t>(patience->value());
+    const timeval limit{.tv_sec = whole,
+                        .tv_usec = static_cast<suseconds_t>((patience->value() - static_cast<double>(whole)) * 1e6)};
+    ::setsockopt(connected->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
   PLIMSOLL_TRY(running::send_all(connected->get(), running::line_of(message)));
   std::string text;
   std::array<char, kAtOnce> bytes;  // filled by recv

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,13 +10,15 @@
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/units.hpp"
 #include "job/fields.hpp"
 #include "run/interest.hpp"
 
 namespace plimsoll::queue {
 
-/// Nothing that a client says is longer: a hundred thousand jobs of some kilobytes each would be.
-inline constexpr std::size_t kLongestRequest = std::size_t{256} << 20;
+/// Nothing that a user says at once is longer: a hundred thousand jobs of half a kilobyte each, and their
+/// environment.
+inline constexpr std::size_t kLongestRequest = std::size_t{64} << 20;
 
 /// Something that a client asks for, and who it is, as the kernel says.
 struct Asked {
@@ -59,8 +62,9 @@ class Door {
   std::vector<Asked> asked_;
 };
 
-/// Asks a daemon one thing, and waits for its answer. not_found where nobody listens.
-[[nodiscard]] Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message);
+/// Asks a daemon one thing, and waits for its answer, as long as `patience` says. not_found where nobody listens.
+[[nodiscard]] Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message,
+                                    std::optional<Seconds> patience = {});
 
 [[nodiscard]] job::Json failure_json(const Error& error);
 

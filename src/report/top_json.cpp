@@ -100,6 +100,17 @@ Json top_json(const TopView& view) {
     out["runs"] = Json();
     out["no_runs"] = printable(view.no_runs);
   }
+  if (view.queue) {
+    Json next = Json::array();
+    for (const TopJob& job : view.queue->next)
+      next.push_back({{"number", job.number}, {"name", printable(job.name)}, {"waits_because", printable(job.why)}});
+    out["queue"] = {{"running", view.queue->running},
+                    {"waiting", view.queue->waiting},
+                    {"held", view.queue->held},
+                    {"next", std::move(next)}};
+  } else {
+    out["queue"] = Json();
+  }
   return out;
 }
 

@@ -120,6 +120,7 @@ class Screen {
   void gpu(const TopGpu& gpu);
   void processes(const TopGpu& gpu, std::size_t most);
   void runs(const TopView& view, std::size_t most);
+  void queue(const TopQueue& queue);
   void line(const Line& line) { lines_.push_back(line.rendered(screen_)); }
   [[nodiscard]] std::vector<std::string> take() { return std::move(lines_); }
   [[nodiscard]] std::size_t size() const { return lines_.size(); }
@@ -280,6 +281,18 @@ void Screen::runs(const TopView& view, std::size_t most) {
     line(Line().add(fmt::format("  {} more", view.runs.size() - shown), Tone::quiet));
 }
 
+void Screen::queue(const TopQueue& queue) {
+  std::string held = queue.held > 0 ? fmt::format(", {} held", queue.held) : std::string();
+  line(Line()
+           .add("Queue", Tone::strong)
+           .add(fmt::format("  {} running, {} waiting{}", queue.running, queue.waiting, held), Tone::quiet));
+  constexpr std::size_t kShown = 3;
+  for (const TopJob& job : std::span(queue.next).first(std::min(kShown, queue.next.size())))
+    line(Line()
+             .add(fmt::format("  {:<8}{}", job.number, printable(job.name, 256)))
+             .add(job.why.empty() ? "" : "  " + printable(job.why, 256), Tone::quiet));
+}
+
 /// Lines for the processes of each GPU: all of them, or as even as can be, none left unused.
 std::vector<std::size_t> dealt(const std::vector<TopGpu>& gpus, std::size_t lines) {
   std::vector<std::size_t> out(gpus.size(), 0);
@@ -308,6 +321,7 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
     fixed.gpu(gpu);
     processes += gpu.processes.size();
   }
+  if (view.queue) fixed.queue(*view.queue);
   const std::size_t runs = view.runs.empty() ? 1 : view.runs.size() + 1;
   const std::size_t height =
       screen.height ? static_cast<std::size_t>(std::max(*screen.height, 1)) : fixed.size() + processes + runs;
@@ -323,6 +337,7 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
     out.gpu(view.gpus[i]);
     out.processes(view.gpus[i], for_processes[i]);
   }
+  if (view.queue) out.queue(*view.queue);
   out.runs(view, for_runs);
   std::vector<std::string> lines = out.take();
   if (lines.size() > height) lines.resize(height);

@@ -51,6 +51,18 @@ struct TopRun {
   std::optional<Joules> energy = {};
 };
 
+/// A job of the queue that has not started.
+struct TopJob {
+  std::int64_t number = 0;
+  std::string name = {};
+  std::string why = {};  ///< it waits
+};
+/// The machine's queue, where one answers.
+struct TopQueue {
+  std::size_t running = 0, waiting = 0, held = 0;
+  std::vector<TopJob> next = {};  ///< some of those that wait
+};
+
 struct TopHost {
   std::string name = {};
   unsigned cores = 0;
@@ -71,6 +83,7 @@ struct TopView {
   std::vector<TopGpu> gpus = {};
   std::vector<TopRun> runs = {};
   std::string no_runs = {};  ///< why the runs are not known; empty where they are
+  std::optional<TopQueue> queue = {};
   bool paused = false;
 };
 

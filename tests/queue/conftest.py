@@ -83,7 +83,7 @@ class Queue(Machine):
         def answers():
             assert self.daemon.poll() is None, self.said()
             try:
-                return self.ask({"type": "list"})["type"] == "jobs"
+                return self.ask({"type": "list", "quick": True})["type"] == "jobs"
             except OSError:
                 return False
         wait_for(answers)
@@ -141,7 +141,7 @@ class Queue(Machine):
         return wait_for(pid)
 
     def jobs(self, *numbers, all=True):
-        answer = self.ask({"type": "list", "all": all, "numbers": list(numbers)})
+        answer = self.ask({"type": "list", "all": all, "numbers": list(numbers), "quick": True})
         assert answer["type"] == "jobs", answer
         return {job["number"]: job for job in answer["jobs"]}
 

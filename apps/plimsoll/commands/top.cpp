@@ -8,6 +8,7 @@
 #include "full_screen.hpp"
 #include "json_output.hpp"
 #include "nvml/library.hpp"
+#include "queue_client.hpp"
 #include "report/top_view.hpp"
 #include "store/store.hpp"
 #include "telemetry/sampling_thread.hpp"
@@ -59,6 +60,26 @@ class RunningRuns {
   std::unique_ptr<store::Store> store_;
 };
 
+/// What the machine's queue has to do; nothing where none answers at once.
+std::optional<report::TopQueue> queue_now() {
+  constexpr std::size_t kNext = 20;
+  const auto answer = ask_queue({{"type", "list"}, {"quick", true}}, Seconds(1));
+  if (!answer) return std::nullopt;
+  report::TopQueue out;
+  for (const job::Json& job : (*answer)["jobs"]) {
+    const std::string state = job.value("state", "");
+    if (state == "held") ++out.held;
+    if (state == "running" || state == "starting") ++out.running;
+    if (state != "waiting") continue;
+    ++out.waiting;
+    if (out.next.size() < kNext)
+      out.next.push_back({.number = job.value("number", std::int64_t{0}),
+                          .name = job.value("name", ""),
+                          .why = job.value("waits_because", "")});
+  }
+  return out;
+}
+
 /// Sampling, and all that is shown of it.
 class Watch {
  public:
@@ -71,6 +92,7 @@ class Watch {
     figures_.add(thread_.take());
     report::TopView out = figures_.view();
     runs_.put_into(out);
+    out.queue = queue_now();
     return out;
   }
 
