@@ -259,42 +259,83 @@ Result<std::vector<JobRequest>> multiplied(const JobRequest& one, const SubmitOp
   return more;
 }
 
-/// The jobs of a file, as `plimsoll plan` takes it. What the options say holds for all of them.
-Result<Message> jobs_in(const SubmitOptions& options) {
-  const auto text = read_file(options.file, kLargestFile);
+/// What a file says of a job to the queue alone.
+constexpr std::array kQueueKeys{"alone", "keep", "rerun"};
+
+/// The document of a file, with what `plimsoll plan` would miss and the queue learns: how long jobs take.
+Result<Message> document_of(const std::string& file) {
+  const auto text = read_file(file, kLargestFile);
   PLIMSOLL_TRY(text);
-  const auto requests = read_plan_jobs(*text, options.file);
-  if (!requests) return std::unexpected(all_told(requests.error(), options.file, "submitted"));
   std::string json = *text;
-  if (options.file.ends_with(".toml")) {
+  if (file.ends_with(".toml")) {
     auto converted = running::toml_as_json(*text);
-    PLIMSOLL_TRY(converted);
+    if (!converted) return std::unexpected(Error(converted.error()).within(file));
     json = *std::move(converted);
   }
   Message document = Message::parse(json, nullptr, false);
-  if (document.is_object()) document = Message(document["job"]);
+  if (document.is_object() && document.contains("job")) document = Message(document["job"]);
+  return document;
+}
+
+/// As `plimsoll plan` may read it.
+Message for_plan(Message document) {
+  if (!document.is_array()) return document;
+  for (Message& job : document) {
+    if (!job.is_object()) continue;
+    for (const char* key : kQueueKeys) job.erase(key);
+    if (!job.contains("steps") && !job.contains("seconds") && !job.contains("epochs") && !job.contains("rate"))
+      job["seconds"] = 0;
+  }
+  return document;
+}
+
+/// One job of a file. What the options say holds for all of them.
+Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest& planned, const Message& told) {
+  auto request = request_of(options);
+  PLIMSOLL_TRY(request);
+  const auto wrong = [&](std::string what) {
+    return std::unexpected(Error{std::move(what), options.file + ": " + printable(planned.job.name)});
+  };
+  if (planned.command.empty()) return wrong("has no command, and cannot be run");
+  if (!planned.job.apart.empty()) return wrong("is apart from others, which only a plan can promise");
+  request->job.command = planned.command;
+  request->job.name = planned.job.name;
+  if (planned.need) request->job.need = *planned.need;
+  request->gpus = planned.job.gpus;
+  if (planned.job.deadline) request->deadline = static_cast<double>(store::now()) * 1e-6 + *planned.job.deadline;
+  if (const auto save = told.find("save"); save != told.end()) {
+    request->save = queue::signal_named(job::text_of(*save).value_or(""));
+    if (!request->save) return wrong("saves on no signal: SIGUSR1, SIGUSR2, SIGHUP, SIGINT or SIGTERM");
+  }
+  std::optional<Error> error;
+  const job::Fields fields(told, "", error);
+  if (fields.has("alone")) request->alone = fields.flag("alone");
+  if (fields.has("rerun")) request->rerun = fields.flag("rerun");
+  if (fields.has("keep")) request->keep = fields.not_negative("keep");
+  if (error) return wrong(error->text());
+  Message known = told;
+  for (const char* key : {"name", "command", "after", "apart", "arrival", "arrival_s", "priority", "deadline", "gpus",
+                          "user", "save", "need", "interruptible", "kind"})
+    known.erase(key);
+  for (const char* key : kQueueKeys) known.erase(key);
+  if (planned.serves()) known["kind"] = "service";
+  request->known = known.empty() ? std::string() : job::dump(known);
+  return request;
+}
+
+/// The jobs of a file, as `plimsoll plan` takes it.
+Result<Message> jobs_in(const SubmitOptions& options) {
+  const auto document = document_of(options.file);
+  PLIMSOLL_TRY(document);
+  const auto requests = read_plan_jobs(for_plan(*document).dump(-1, ' ', false, Message::error_handler_t::replace), "");
+  if (!requests) return std::unexpected(all_told(requests.error(), options.file, "submitted"));
   Message out = Message::array();
   for (std::size_t i = 0; i < requests->size(); ++i) {
     const PlanJobRequest& planned = (*requests)[i];
-    auto request = request_of(options);
+    const auto request = request_in(options, planned, (*document)[i]);
     PLIMSOLL_TRY(request);
-    if (planned.command.empty())
-      return std::unexpected(
-          Error{"has no command, and cannot be run", options.file + ": " + planned.job.name});
-    request->job.command = planned.command;
-    request->job.name = planned.job.name;
-    if (planned.need) request->job.need = *planned.need;
-    request->gpus = planned.job.gpus;
-    Message known = document[i];
-    if (known.contains("save") && known["save"].is_string())
-      request->save = queue::signal_named(known["save"].get<std::string>());
-    for (const char* key : {"name", "command", "after", "apart", "arrival", "arrival_s", "priority",
-                            "deadline", "gpus", "user", "save", "need", "interruptible", "kind"})
-      known.erase(key);
-    if (planned.serves()) known["kind"] = "service";
-    request->known = known.empty() ? std::string() : job::dump(known);
     Message one{{"request", queue::request_json(*request)},
-             {"priority", planned.job.priority + options.priority}};
+                {"priority", planned.job.priority + options.priority}};
     Message after = Message::array();
     for (const std::size_t before : planned.job.after)
       after.push_back(-static_cast<std::int64_t>(before) - 1);

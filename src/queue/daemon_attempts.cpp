@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "queue/daemon_state.hpp"
+#include "queue/submitted.hpp"
 #include "run/attempt_folder.hpp"
 #include "run/lease.hpp"
 #include "run/supervision.hpp"
@@ -25,7 +26,6 @@ namespace fs = std::filesystem;
 constexpr milliseconds kLookAgain{250};
 // Clients of an MPS daemon that fall together tell it one after the other.
 constexpr milliseconds kFallTogether{4000};
-constexpr std::size_t kMostEnvironment = std::size_t{8} << 20;
 constexpr double kStragglers = 30;  // s
 
 /// All of a run's processes, ended and gone: nobody watches them any more.
@@ -39,20 +39,6 @@ bool end_stragglers(const std::string& run) {
     std::this_thread::sleep_for(milliseconds(20));
   }
   return true;
-}
-
-Result<running::Variables> read_environment(const std::string& text) {
-  const auto document = job::parse_within(text, kMostEnvironment, 4);
-  PLIMSOLL_TRY(document);
-  if (!document->is_array()) return fail("its environment is no list");
-  running::Variables out;
-  for (const job::Json& pair : *document) {
-    auto name = pair.is_array() && pair.size() == 2 ? job::text_of(pair[0]) : std::nullopt;
-    auto value = name ? job::text_of(pair[1]) : std::nullopt;
-    if (!value) return fail("its environment has something that is no pair");
-    out.emplace_back(*std::move(name), *std::move(value));
-  }
-  return out;
 }
 
 Result<running::Attempt::User> user_numbered(const std::string& text) {

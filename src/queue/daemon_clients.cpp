@@ -5,6 +5,7 @@
 
 #include "base/printable.hpp"
 #include "queue/daemon_state.hpp"
+#include "queue/submitted.hpp"
 #include "run/supervision.hpp"
 #include "store/timestamp.hpp"
 
@@ -17,6 +18,8 @@ using store::QueueState;
 constexpr std::size_t kMostListed = 10'000;
 constexpr std::size_t kMostEnded = 200;
 constexpr std::size_t kMostDecisions = 1000;
+constexpr std::size_t kMostOfOneUser = 200'000;
+constexpr std::size_t kMostDry = 1000;
 
 std::vector<std::int64_t> numbers_of(const Json& message) {
   std::vector<std::int64_t> out;
@@ -24,32 +27,6 @@ std::vector<std::int64_t> numbers_of(const Json& message) {
   if (found == message.end() || !found->is_array()) return out;
   for (const Json& item : *found)
     if (const auto number = job::whole_of(item)) out.push_back(*number);
-  return out;
-}
-
-/// Of a submission: what is to be kept of each of its jobs.
-Result<std::vector<store::NewQueueJob>> jobs_of(const Json& message, uid_t user, const std::string& pool) {
-  std::optional<Error> error;
-  const job::Fields fields(message, "submission", error);
-  const std::string environment = job::dump(fields.value("environment"));
-  std::vector<store::NewQueueJob> out;
-  for (const Json& item : fields.list("jobs")) {
-    if (error) break;
-    const job::Fields job(item, "submission", error);
-    const Json& request = job.value("request");
-    if (error) break;
-    auto read = read_request(request);
-    PLIMSOLL_TRY(read);
-    store::NewQueueJob one{.user = fmt::format("{}", user), .name = read->job.name, .pool = pool};
-    one.request = job::dump(request_json(*read));
-    one.environment = environment;
-    if (job.has("priority")) one.priority = job.real("priority");
-    if (job.has("after")) one.after = job.wholes("after");
-    if (job.has("held") && job.flag("held")) one.state = QueueState::held;
-    out.push_back(std::move(one));
-  }
-  if (error) return std::unexpected(*std::move(error));
-  if (out.empty()) return fail("a submission without jobs");
   return out;
 }
 
@@ -85,15 +62,21 @@ void Daemon::obey(const Asked& asked) {
 }
 
 void Daemon::submit(const Asked& asked) {
-  auto jobs = jobs_of(asked.message, asked.user, options_.pool);
-  if (!jobs) return door_.answer(asked.client, failure_json(jobs.error()));
-  const auto token = asked.message.find("token");
-  if (token == asked.message.end() || !token->is_string())
-    return door_.answer(asked.client, failure_json(Error{"a submission without a token"}));
+  auto submitted = read_submitted(asked.message, asked.user, options_.pool, true);
+  if (!submitted) return door_.answer(asked.client, failure_json(submitted.error()));
+  const std::string user = fmt::format("{}", asked.user);
+  const auto waiting = std::ranges::count_if(
+      ledger_->jobs(), [&](const auto& entry) { return entry.second.row.user == user; });
+  if (static_cast<std::size_t>(waiting) + submitted->jobs.size() > kMostOfOneUser)
+    return door_.answer(asked.client,
+                        failure_json({fmt::format("{} jobs of yours are in the queue, and it takes {}", waiting,
+                                                  kMostOfOneUser),
+                                      {},
+                                      "Submit these when some have ended."}));
   errands_.send(kStoreLane, "keeping a submission",
-                [this, client = asked.client, jobs = *std::move(jobs), token = token->get<std::string>(),
+                [this, client = asked.client, submitted = *std::move(submitted),
                  store = ledger_->store()]() -> running::Errands::Then {
-                  auto numbers = store->queue().submit(jobs, token);
+                  auto numbers = store->queue().submit(submitted.jobs, submitted.token);
                   return [this, client, numbers = std::move(numbers)] {
                     if (!numbers) return door_.answer(client, failure_json(numbers.error()));
                     door_.answer(client, {{"type", "submitted"}, {"numbers", *numbers}});
@@ -104,10 +87,13 @@ void Daemon::submit(const Asked& asked) {
 
 /// Where, when, beside whom, and what it costs the others: the future with it and without.
 void Daemon::submit_dry(const Asked& asked) {
-  auto jobs = jobs_of(asked.message, asked.user, options_.pool);
-  if (!jobs) return door_.answer(asked.client, failure_json(jobs.error()));
+  const auto submitted = read_submitted(asked.message, asked.user, options_.pool, false);
+  if (!submitted) return door_.answer(asked.client, failure_json(submitted.error()));
+  if (submitted->jobs.size() > kMostDry)
+    return door_.answer(asked.client,
+                        failure_json(Error{fmt::format("at most {} jobs are tried at once", kMostDry)}));
   std::vector<JobRequest> requests;
-  for (const store::NewQueueJob& job : *jobs)
+  for (const store::NewQueueJob& job : submitted->jobs)
     if (auto request = read_request(Json::parse(job.request, nullptr, false)))
       requests.push_back(*std::move(request));
   auto question = std::make_shared<Question>(question_now());
