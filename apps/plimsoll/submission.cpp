@@ -356,6 +356,8 @@ Result<Message> submission(const SubmitOptions& options, bool dry) {
   const auto after = job_numbers(options.after);
   if (!after) return std::unexpected(Error(after.error()).within("--after"));
   if (!options.file.empty()) {
+    if (options.array > 0 || !options.sweeps.empty())
+      return std::unexpected(Error{"multiplies a command; a file tells its jobs one by one", "--array, --sweep"});
     auto jobs = jobs_in(options);
     PLIMSOLL_TRY(jobs);
     out["jobs"] = *std::move(jobs);

@@ -183,7 +183,8 @@ void Daemon::submit_dry(const Asked& asked) {
                 });
 }
 
-Json Daemon::job_json(LedgerJob& job, uid_t user) {
+/// `whole`: with all that was asked for it.
+Json Daemon::job_json(LedgerJob& job, uid_t user, bool whole) {
   const store::QueueJob& row = job.row;
   Json out{{"number", row.number},
            {"user", row.user},
@@ -220,6 +221,7 @@ Json Daemon::job_json(LedgerJob& job, uid_t user) {
   if (!may_touch(job, user)) return out;
   out["command"] = job::texts_json(job.request.job.command);
   out["directory"] = job::text_json(job.request.job.directory.string());
+  if (whole) out["request"] = request_json(job.request);
   if (!row.run.empty()) out["run"] = row.run;
   if (!row.reason.empty()) out["reason"] = job::text_json(row.reason);
   if (const auto live = live_.find(row.number); live != live_.end()) {
@@ -281,7 +283,7 @@ void Daemon::tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numb
       ++left_out;
       continue;
     }
-    jobs.push_back(job_json(job, asked.user));
+    jobs.push_back(job_json(job, asked.user, !numbers.empty()));
   }
   Json answer{{"type", "jobs"}, {"queue", status_json()}, {"jobs", jobs}, {"left_out", left_out}};
   if (!all && missing.empty()) return door_.answer(asked.client, answer);
@@ -290,17 +292,18 @@ void Daemon::tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numb
       .states = {QueueState::ended}, .numbers = {missing.begin(), missing.end()}, .limit = kMostEnded};
   search.pool = options_.pool;
   errands_.send(kStoreLane, "asking for jobs that have ended",
-                [this, client = asked.client, user = asked.user, search, answer = std::move(answer),
-                 store = ledger_->store()]() mutable -> running::Errands::Then {
+                [this, client = asked.client, user = asked.user, whole = !numbers.empty(), search,
+                 answer = std::move(answer), store = ledger_->store()]() mutable -> running::Errands::Then {
                   auto rows = store->queue().jobs(search);
-                  return [this, client, user, answer = std::move(answer), rows = std::move(rows)]() mutable {
+                  return [this, client, user, whole, answer = std::move(answer),
+                          rows = std::move(rows)]() mutable {
                     if (!rows) return door_.answer(client, failure_json(rows.error()));
                     for (store::QueueJob& row : *rows) {
                       LedgerJob job{.row = std::move(row)};
                       if (auto request = read_request(Json::parse(job.row.request, nullptr, false)))
                         job.request = *std::move(request);
                       job.notes = read_notes(job.row.notes).value_or(JobNotes());
-                      answer["jobs"].push_back(job_json(job, user));
+                      answer["jobs"].push_back(job_json(job, user, whole));
                     }
                     door_.answer(client, answer);
                   };

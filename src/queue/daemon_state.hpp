@@ -113,7 +113,7 @@ class Daemon {
   void change_jobs(const Asked& asked);
   void decisions(const Asked& asked);
   [[nodiscard]] job::Json status_json();
-  [[nodiscard]] job::Json job_json(LedgerJob& job, uid_t user);
+  [[nodiscard]] job::Json job_json(LedgerJob& job, uid_t user, bool whole);
   [[nodiscard]] bool may_touch(const LedgerJob& job, uid_t user) const;
 
   const DaemonOptions& options_;

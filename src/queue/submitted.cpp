@@ -38,7 +38,7 @@ Result<store::NewQueueJob> read_one(const Json& item) {
   if (error) return std::unexpected(*std::move(error));
   auto request = read_request(object);
   PLIMSOLL_TRY(request);
-  store::NewQueueJob out{.name = request->job.name, .request = job::dump(request_json(*request))};
+  store::NewQueueJob out{.user = {}, .name = request->job.name, .request = job::dump(request_json(*request))};
   if (fields.has("priority")) out.priority = fields.real("priority");
   if (!std::isfinite(out.priority) || std::abs(out.priority) > kHighestPriority)
     fields.complain("priority", "is from -1e6 to 1e6");

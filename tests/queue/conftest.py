@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,11 @@ class Queue(Machine):
 
     def decisions(self, number):
         return self.ask({"type": "decisions", "numbers": [number]})["decisions"]
+
+    def profiles(self):
+        """What it has learned, of every command."""
+        with sqlite3.connect(f"file:{self.environment['PLIMSOLL_STORE']}?mode=ro", uri=True) as store:
+            return [json.loads(text) for text, in store.execute("SELECT profile FROM queue_profile")]
 
     def wait_job(self, number, condition):
         """The job as the queue tells it, once that holds."""
