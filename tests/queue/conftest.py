@@ -55,8 +55,8 @@ class Gpus:
 
 
 class Queue(Machine):
-    def __init__(self, folder, gpus=1, home=None, store=None):
-        super().__init__(folder)
+    def __init__(self, folder, gpus=1, home=None, store=None, binary=BINARY):
+        super().__init__(folder, binary)
         # Its socket stands there: short.
         self.home = pathlib.Path(home or tempfile.mkdtemp(prefix="plq"))
         self.environment["PLIMSOLL_QUEUE"] = str(self.home)
@@ -174,6 +174,14 @@ class Queue(Machine):
         job = self.wait_state(number, "ended")
         assert job["outcome"] == outcome, (job, self.decisions(number), self.said())
         return job
+
+    def stop_jobs(self):
+        """Those of other users, too, whose supervisors are not in this one's runtime directory."""
+        if self.daemons and self.daemon.poll() is None:
+            going_on = [number for number, job in self.jobs().items() if job["state"] != "ended"]
+            self.ask({"type": "cancel", "numbers": going_on})
+            for number in going_on:
+                self.wait_state(number, "ended")
 
     def remove(self):
         """All that it started is ended."""
