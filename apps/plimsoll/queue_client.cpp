@@ -28,7 +28,7 @@ Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> pat
     if (answer || answer.error().kind != Error::Kind::not_found) return answer;
   }
   return std::unexpected(Error{
-      "no queue runs on this machine", {}, "Start one: plimsoll queue start", Error::Kind::unavailable});
+      std::string(kNoQueue), {}, "Start one: plimsoll queue start", Error::Kind::unavailable});
 }
 
 Result<std::vector<std::int64_t>> job_numbers(const std::vector<std::string>& words) {

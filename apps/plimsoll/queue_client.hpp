@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -8,6 +9,9 @@
 #include "job/fields.hpp"
 
 namespace plimsoll {
+
+/// What ask_queue() says where nobody listens.
+inline constexpr std::string_view kNoQueue = "no queue runs on this machine";
 
 /// Asks the queue's daemon: this user's own, else root's for all users. Says what to do where none runs.
 [[nodiscard]] Result<job::Json> ask_queue(const job::Json& message,

@@ -14,6 +14,8 @@ namespace plimsoll {
 /// Starts a process by `start`, which gives its number or -1, and notes it as one that is waited for by
 /// number.
 [[nodiscard]] pid_t start_own_child(const std::function<pid_t()>& start);
+/// Whether waiting for it would come back at once.
+[[nodiscard]] bool own_child_has_ended(pid_t pid);
 /// Waits for its end, and gives its number back; its status, as waitpid says it.
 [[nodiscard]] int wait_for_own_child(pid_t pid);
 

@@ -140,7 +140,8 @@ void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host hos
 }
 
 bool Daemon::may_act() const {
-  return claim_ && Clock::now() < claim_until_ && !gpus_.empty() && ledger_ && ledger_->is_loaded();
+  return claim_ && running::BootClock::of_machine().now() < claim_until_ && !gpus_.empty() && ledger_ &&
+         ledger_->is_loaded();
 }
 
 bool Daemon::is_idle() {
@@ -180,7 +181,9 @@ void Daemon::tend() {
   for (auto& [number, attempt] : live_)
     if (attempt.stage == LiveAttempt::Stage::unwatched && !attempt.looking && now >= attempt.look_again)
       look_at(attempt);
+  follow_up();
   settle_ends();
+  std::erase_if(parting_, [](running::SupervisorClient& client) { return client.leave(); });
   tend_mps();
   if (now >= watch_at_) {
     watch_at_ = now + kWatch;
@@ -189,8 +192,10 @@ void Daemon::tend() {
   }
   proceed_with_moves();
   if (!may_act() || stopping_) return;
+  // Time itself changes who comes first, and what is still being learned.
+  if (now >= plan_again_) dirty_ = true;
   find_beliefs();
-  plan();
+  if (now >= rests_until_) plan();
   if (!is_idle()) idle_since_ = now;
   if (options_.ends_when_idle && now - idle_since_ > part_of(*options_.ends_when_idle, 1)) {
     say("nothing is left to do");
@@ -230,17 +235,18 @@ void Daemon::take_signals() {
 
 // The store
 
+store::ClaimWish Daemon::claim_wish(const std::string& host) const {
+  const std::string holder =
+      fmt::format("{} {}", running::ProcessSpace::here().machine_id, options_.place.home.string());
+  return {.name = "queue/" + host, .holder = holder.substr(0, 250), .lease = part_of(options_.lease, 1)};
+}
+
 void Daemon::renew_claim() {
   if (renewing_ || !ledger_) return;
   renewing_ = true;
   renew_at_ = Clock::now() + part_of(options_.lease, 0.25);
-  const auto lease = part_of(options_.lease, 1);
-  store::ClaimWish wish{
-      .name = "queue/" + options_.host, .holder = options_.place.home.string(), .lease = lease};
-  wish.holder = fmt::format("{} {}", running::ProcessSpace::here().machine_id, options_.place.home.string())
-                    .substr(0, 250);
   errands_.send(kStoreLane, "renewing the queue's lease",
-                [this, store = ledger_->store(), wish]() -> running::Errands::Then {
+                [this, store = ledger_->store(), wish = claim_wish(options_.host)]() -> running::Errands::Then {
                   const Seconds asked_at = running::BootClock::of_machine().now();
                   auto answer = store->claims().take(wish);
                   return [this, answer = std::move(answer), asked_at] { take_claim(answer, asked_at); };
@@ -254,7 +260,7 @@ void Daemon::take_claim(const Result<store::ClaimAnswer>& answer, Seconds asked_
     return;
   }
   if (!answer->held) {
-    if (claim_ || claim_until_ == Clock::time_point())
+    if (claim_ || claim_until_ == Seconds())
       say(fmt::format("another daemon holds the queue of {}: {}", options_.host, answer->claim.holder));
     if (!opened_)
       failure_ = Error{fmt::format("another daemon holds the queue of {}", options_.host),
@@ -266,17 +272,17 @@ void Daemon::take_claim(const Result<store::ClaimAnswer>& answer, Seconds asked_
   }
   claim_ = answer->claim;
   // By this machine's clock, from when it was asked: earlier than the store's own end.
-  const Seconds now = running::BootClock::of_machine().now();
-  const double left = options_.lease.value() - (now.value() - asked_at.value());
-  claim_until_ = Clock::now() + milliseconds(static_cast<std::int64_t>(1000 * std::max(0.0, left)));
-  if (leased_) write_leases(Seconds(asked_at.value() + options_.lease.value()));
+  claim_until_ = asked_at + options_.lease;
+  if (leased_) write_leases(claim_until_);
   opened_ = !gpus_.empty();
 }
 
 void Daemon::write_leases(Seconds until) {
   std::vector<std::filesystem::path> folders;
   for (const auto& [number, attempt] : live_)
-    if (attempt.stage != LiveAttempt::Stage::ended) folders.push_back(attempt.folder);
+    if (attempt.stage != LiveAttempt::Stage::ended && !attempt.folder.empty() &&
+        !has_moved_on(ledger_->find(number), attempt))
+      folders.push_back(attempt.folder);
   if (folders.empty()) return;
   errands_.send("leases", "writing leases", [this, folders, until]() -> running::Errands::Then {
     const running::Lease lease{.boot = running::BootClock::of_machine().boot(), .until = until};
@@ -292,66 +298,104 @@ void Daemon::write_leases(Seconds until) {
 
 void Daemon::refresh() {
   refresh_at_ = Clock::now() + kRefresh;
-  ledger_->refresh([this](bool answered) {
-    if (!answered) return;
+  ledger_->refresh([this](bool news) {
+    dirty_ = dirty_ || news;
+    if (!ledger_->is_loaded()) return;
     for (auto& [number, job] : ledger_->jobs()) {
       const bool ours = job.row.host == options_.host;
       const bool goes_on =
           job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running;
       if (ours && goes_on && !job.busy && !live_.contains(number)) adopt(job);
     }
-    dirty_ = true;
+    if (news) std::erase_if(waits_, [&](const auto& entry) { return ledger_->has_ended(entry.first); });
   });
 }
 
-/// Jobs that are on machines whose daemons are gone: their supervisors have ended them before their leases
-/// were over.
+/// Jobs on machines whose daemons are gone. Whether one is, is judged by this machine's own clock: a lease that
+/// nobody has renewed for as long as it lasts. Then it is taken, so that the other, should it come back, renews
+/// nothing: by then its supervisors have ended what they ran.
 void Daemon::judge_other_hosts() {
   judge_at_ = Clock::now() + part_of(options_.lease, 0.25);
   if (judging_ || !may_act()) return;
   std::set<std::string> hosts;
   for (const auto& [number, job] : ledger_->jobs())
-    if (!job.row.host.empty() && job.row.host != options_.host &&
-        (job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running))
-      hosts.insert(job.row.host);
+    if (is_elsewhere(job)) hosts.insert(job.row.host);
+  std::erase_if(other_hosts_, [&](const auto& entry) { return !hosts.contains(entry.first); });
   if (hosts.empty()) return;
   judging_ = true;
-  errands_.send(
-      kStoreLane, "asking who holds the queues of other machines",
-      [this, store = ledger_->store(), hosts]() -> running::Errands::Then {
-        std::set<std::string> gone;
-        for (const std::string& host : hosts) {
-          const auto claim = store->claims().held("queue/" + host);
-          if (claim && (!*claim || (*claim)->expired)) gone.insert(host);
-        }
-        return [this, gone] {
-          judging_ = false;
-          std::vector<std::int64_t> numbers;
-          for (const auto& [number, job] : ledger_->jobs())
-            if (gone.contains(job.row.host) && !job.busy &&
-                (job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running))
-              numbers.push_back(number);
-          for (const std::int64_t number : numbers) {
-            LedgerJob& job = *ledger_->find(number);
-            AttemptEnd end{.began = true};
-            end.saved = job.notes.saved;
-            const NextStep next = next_step(job.request, job.notes, end);
-            store::QueueChange change{
-                .state = next.again ? store::QueueState::waiting : store::QueueState::ended,
-                .notes = notes_text(next.notes)};
-            if (!next.again) {
-              change.outcome = next.outcome;
-              change.reason = fmt::format("its machine {} is gone; {}", job.row.host, next.reason);
-              change.ended = store::now();
-            }
-            ledger_->change(number, std::move(change),
-                            {.host = options_.host,
-                             .kind = next.again ? "again" : "end",
-                             .reason = fmt::format("its machine {} is gone; {}", job.row.host, next.reason)},
-                            claim_, [this](Ledger::Done) { dirty_ = true; });
-          }
-        };
-      });
+  errands_.send(kStoreLane, "asking who holds the queues of other machines",
+                [this, store = ledger_->store(), hosts]() -> running::Errands::Then {
+                  const Seconds asked_at = running::BootClock::of_machine().now();
+                  std::map<std::string, std::optional<store::Claim>> found;
+                  for (const std::string& host : hosts)
+                    if (auto claim = store->claims().held("queue/" + host)) found.emplace(host, *std::move(claim));
+                  return [this, found = std::move(found), asked_at] {
+                    judging_ = false;
+                    for (const auto& [host, claim] : found) judge(host, claim, asked_at);
+                  };
+                });
+}
+
+bool Daemon::is_elsewhere(const LedgerJob& job) const {
+  const bool goes_on =
+      job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running;
+  return goes_on && !job.row.host.empty() && job.row.host != options_.host;
+}
+
+void Daemon::judge(const std::string& host, const std::optional<store::Claim>& claim, Seconds asked_at) {
+  const OtherHost seen{.term = claim ? claim->term : 0, .until = claim ? claim->until : 0, .since = asked_at};
+  const auto [known, is_new] = other_hosts_.try_emplace(host, seen);
+  if (known->second.term != seen.term || known->second.until != seen.until) known->second = seen;
+  if (claim && !claim->expired) return;
+  Seconds longest;
+  for (const auto& [number, job] : ledger_->jobs())
+    if (is_elsewhere(job) && job.row.host == host) longest = std::max(longest, read_place(job.row.place).lease);
+  if (longest <= Seconds() || asked_at < known->second.since + longest) return;
+  errands_.send(kStoreLane, "taking over from another machine",
+                [this, store = ledger_->store(), host, wish = claim_wish(host)]() -> running::Errands::Then {
+                  auto answer = store->claims().take(wish);
+                  return [this, host, answer = std::move(answer)] {
+                    if (answer && answer->held) take_over(host, answer->claim);
+                  };
+                });
+}
+
+void Daemon::take_over(const std::string& host, const store::Claim& claim) {
+  other_hosts_.erase(host);
+  say(fmt::format("machine {} is gone; its jobs are taken over", host));
+  std::vector<std::int64_t> numbers;
+  for (const auto& [number, job] : ledger_->jobs())
+    // What has no lease may still run there: only its own daemon can tell.
+    if (is_elsewhere(job) && job.row.host == host && !job.busy && read_place(job.row.place).lease > Seconds())
+      numbers.push_back(number);
+  const auto left = std::make_shared<std::size_t>(numbers.size() + 1);
+  const auto release = [this, left, claim] {
+    if (--*left > 0) return;
+    errands_.send(kStoreLane, "giving another machine's queue back",
+                  [store = ledger_->store(), claim]() -> running::Errands::Then {
+                    static_cast<void>(store->claims().release(claim));
+                    return {};
+                  });
+  };
+  for (const std::int64_t number : numbers) {
+    const LedgerJob& job = *ledger_->find(number);
+    const NextStep next = next_step(job.request, job.notes, {.saved = job.notes.saved});
+    const std::string reason = fmt::format("its machine {} is gone; {}", host, next.reason);
+    store::QueueChange change{.state = next.again ? store::QueueState::waiting : store::QueueState::ended,
+                              .notes = notes_text(next.notes)};
+    if (!next.again) {
+      change.outcome = next.outcome;
+      change.reason = reason;
+      change.ended = store::now();
+    }
+    ledger_->change(number, std::move(change),
+                    {.host = options_.host, .kind = next.again ? "again" : "end", .reason = reason}, claim,
+                    [this, release](Ledger::Done) {
+                      dirty_ = true;
+                      release();
+                    });
+  }
+  release();
 }
 
 // The machine

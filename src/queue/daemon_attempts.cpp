@@ -24,18 +24,31 @@ using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
 constexpr milliseconds kLookAgain{250};
+constexpr milliseconds kRestOfJob{1000};  // doubled with each time that its supervisor refused
+constexpr milliseconds kRest{2000};
 // Clients of an MPS daemon that fall together tell it one after the other.
 constexpr milliseconds kFallTogether{4000};
 constexpr double kStragglers = 30;  // s
 
+/// Processes of a run. Its number is what the folder's owner wrote there: only that user's are meant.
+std::vector<pid_t> processes_of(const std::string& run, uid_t owner) {
+  std::vector<pid_t> out;
+  for (const auto& process : running::processes_with(fmt::format("{}={}", running::kRunVariable, run))) {
+    struct stat facts{};
+    if (::stat(fmt::format("/proc/{}", process.pid).c_str(), &facts) == 0 && facts.st_uid == owner)
+      out.push_back(process.pid);
+  }
+  return out;
+}
+
 /// All of a run's processes, ended and gone: nobody watches them any more.
-bool end_stragglers(const std::string& run) {
-  if (run.empty()) return true;
-  const std::string mark = fmt::format("{}={}", running::kRunVariable, run);
+bool end_stragglers(const std::string& run, const fs::path& folder) {
+  struct stat facts{};
+  if (run.empty() || ::stat(folder.c_str(), &facts) != 0) return true;
   const auto until = Clock::now() + milliseconds(static_cast<int>(1000 * kStragglers));
-  for (auto left = running::processes_with(mark); !left.empty(); left = running::processes_with(mark)) {
+  for (auto left = processes_of(run, facts.st_uid); !left.empty(); left = processes_of(run, facts.st_uid)) {
     if (Clock::now() > until) return false;
-    for (const running::ProcessIdentity& process : left) ::kill(process.pid, SIGKILL);
+    for (const pid_t process : left) ::kill(process, SIGKILL);
     std::this_thread::sleep_for(milliseconds(20));
   }
   return true;
@@ -81,11 +94,20 @@ Status make_folder(const fs::path& folder, const std::optional<running::Attempt:
 
 }  // namespace
 
+/// Nothing is started for a moment: where something of the machine, or the store, is in the way, all jobs
+/// would be tried for nothing.
+void Daemon::rest(const std::string& why) {
+  rests_until_ = Clock::now() + kRest;
+  rests_because_ = why;
+  dirty_ = true;
+}
+
 /// The store is told first: who is in its state `starting` may have a command anywhere.
 void Daemon::start(std::int64_t number, const Chosen& chosen) {
   LedgerJob& job = *ledger_->find(number);
+  resting_.erase(number);
   AttemptPlace place{.speed = chosen.speed};
-  const auto found = beliefs_.find(job.belief_key());
+  const auto found = beliefs_.find(job.belief_key);
   if (found != beliefs_.end()) place.given = found->second.kind.memory.value_or(Bytes());
   // What a prediction may be off by, among several, before somebody has been slower than promised.
   constexpr double kOff = 0.3;
@@ -100,8 +122,13 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
   }
   const bool alone = job.request.alone || job.notes.alone || job.request.gpus > 1 || setup == kExclusiveSetup;
   place.sharing = alone ? "alone" : setup == kNaiveSetup ? "naive" : "mps";
-  LiveAttempt attempt{
-      .job = number, .devices = place.devices, .sharing = place.sharing, .given = place.given};
+  place.home = options_.place.home.string();
+  if (leased_ && !job.request.runs_on) place.lease = options_.lease;
+  LiveAttempt attempt{.job = number,
+                      .attempt = job.row.attempt + 1,
+                      .devices = place.devices,
+                      .sharing = place.sharing,
+                      .given = place.given};
   attempt.speed = place.speed;
   attempt.low = place.low;
   attempt.since = Clock::now();
@@ -133,6 +160,7 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
     }
     // Where nobody knows whether it was done, the row tells when the store answers again.
     live_.erase(number);
+    if (done == Ledger::Done::unknown) rest("the store does not answer");
     dirty_ = true;
   });
 }
@@ -144,12 +172,19 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
     live_.erase(number);
     return;
   }
-  attempt.folder = folder_of(options_.place.home, job->row);
   const auto refuse = [&](const std::string& why) {
     AttemptEnd end;
     end.ended = running::Ended{.outcome = running::Outcome::failed, .reason = why};
     end_attempt(attempt, std::move(end));
   };
+  // A full disk, or too many processes: that is no job's fault, and no job's end.
+  const auto give_up = [&](const Error& error) {
+    say(fmt::format("job {} cannot be started: {}", number, error.text()));
+    rest(error.text());
+    end_attempt(attempt, {.began = false});
+  };
+  if (!is_ours(*job, attempt)) return static_cast<void>(live_.erase(number));
+  attempt.folder = folder_of(options_.place.home, job->row);
   std::optional<running::Attempt::User> user;
   if (options_.everybody) {
     auto found = user_numbered(job->row.user);
@@ -158,12 +193,12 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
   }
   auto variables = read_environment(environment);
   if (!variables) return refuse(variables.error().text());
-  if (const Status made = make_folder(attempt.folder, user); !made) return refuse(made.error().text());
+  if (const Status made = make_folder(attempt.folder, user); !made) return give_up(made.error());
   if (leased_) {
-    const auto left = std::chrono::duration<double>(claim_until_ - Clock::now()).count();
-    const running::BootClock clock = running::BootClock::of_machine();
-    static_cast<void>(running::write_lease(
-        attempt.folder, {.boot = clock.boot(), .until = Seconds(clock.now().value() + left)}));
+    // Without it the supervisor would count its patience from its own start, which is later.
+    const running::Lease lease{.boot = running::BootClock::of_machine().boot(), .until = claim_until_};
+    if (const Status written = running::write_lease(attempt.folder, lease); !written)
+      return give_up(written.error());
   }
   running::Order order;
   running::JobSpec spec = job->request.job;
@@ -180,7 +215,7 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
       for (auto& variable : gpu->mps->place().client_variables(spec.mps_percentage, limit))
         spec.environment.push_back(std::move(variable));
       // Who answers requests comes before who trains.
-      const auto belief = beliefs_.find(job->belief_key());
+      const auto belief = beliefs_.find(job->belief_key);
       const bool serves = belief != beliefs_.end() && belief->second.kind.serves;
       spec.environment.emplace_back("CUDA_MPS_CLIENT_PRIORITY", serves ? "0" : "1");
     }
@@ -195,7 +230,12 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
                                    .umask = static_cast<mode_t>(job->request.umask),
                                    .shared_as = attempt.sharing};
   auto client = running::SupervisorClient::launch(order);
-  if (!client) return refuse(client.error().text());
+  if (!client) {
+    // Nobody knows how far it has come: its folder tells.
+    rest(client.error().text());
+    attempt.stage = Stage::unwatched;
+    return;
+  }
   attempt.client.emplace(*std::move(client));
   attempt.since = Clock::now();
   attempt.lesson.emplace(unix_now());
@@ -206,7 +246,8 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
 void Daemon::adopt(LedgerJob& job) {
   const AttemptPlace place = read_place(job.row.place);
   LiveAttempt attempt{.job = job.row.number,
-                      .folder = folder_of(options_.place.home, job.row),
+                      .attempt = job.row.attempt,
+                      .folder = folder_of(place.home.empty() ? options_.place.home : fs::path(place.home), job.row),
                       .devices = place.devices,
                       .sharing = place.sharing,
                       .given = place.given,
@@ -224,10 +265,15 @@ void Daemon::adopt(LedgerJob& job) {
 void Daemon::look_at(LiveAttempt& attempt) {
   attempt.looking = true;
   errands_.send("attempts", "looking at an attempt's folder",
-                [this, number = attempt.job, folder = attempt.folder]() -> running::Errands::Then {
+                [this, number = attempt.job, folder = attempt.folder,
+                 is_own = is_own(attempt.folder)]() -> running::Errands::Then {
                   std::error_code ignored;
+                  // A daemon makes the folder before all else, and takes it away when the store knows the end.
+                  // Of one that had another home nobody knows.
                   if (!fs::exists(folder, ignored) && !ignored)
-                    return [this, number] { take_facts(number, {.supervised = false, .undone = true}); };
+                    return [this, number, is_own] {
+                      take_facts(number, {.undone = is_own}, !is_own);
+                    };
                   auto facts =
                       std::make_shared<Result<running::AttemptFacts>>(running::look_at_attempt(folder));
                   if (*facts && !(*facts)->supervised && !(*facts)->began && !(*facts)->undone) {
@@ -238,19 +284,19 @@ void Daemon::look_at(LiveAttempt& attempt) {
                       *facts = running::look_at_attempt(folder);
                   }
                   if (*facts && !(*facts)->supervised && (*facts)->began && !(*facts)->ended &&
-                      !end_stragglers((*facts)->began->run))
+                      !end_stragglers((*facts)->began->run, folder))
                     *facts = std::unexpected(Error{"processes of it do not end"});
                   return [this, number, facts] {
                     const auto found = live_.find(number);
                     if (found == live_.end()) return;
                     found->second.looking = false;
                     found->second.look_again = Clock::now() + kLookAgain;
-                    if (*facts) take_facts(number, **facts);
+                    if (*facts) take_facts(number, **facts, false);
                   };
                 });
 }
 
-void Daemon::take_facts(std::int64_t number, const running::AttemptFacts& facts) {
+void Daemon::take_facts(std::int64_t number, const running::AttemptFacts& facts, bool is_lost) {
   const auto found = live_.find(number);
   if (found == live_.end()) return;
   LiveAttempt& attempt = found->second;
@@ -268,13 +314,9 @@ void Daemon::take_facts(std::int64_t number, const running::AttemptFacts& facts)
     attempt.client.emplace(*std::move(client));
     attempt.stage = Stage::running;
     if (!attempt.lesson) attempt.lesson.emplace(unix_now());
-    if (const LedgerJob* job = ledger_->find(number); job != nullptr && job->notes.cancelled)
-      ask_to_stop(attempt);
     return;
   }
-  AttemptEnd end{.began = facts.began.has_value(), .ended = facts.ended};
-  if (!end.began && facts.ended) end.began = true;
-  end_attempt(attempt, std::move(end));
+  end_attempt(attempt, {.began = is_lost || facts.began || facts.ended, .ended = facts.ended});
 }
 
 void Daemon::hear(LiveAttempt& attempt) {
@@ -284,17 +326,16 @@ void Daemon::hear(LiveAttempt& attempt) {
     if (!live_.contains(number) || attempt.stage == Stage::ended) break;
   }
   if (!live_.contains(number) || !attempt.client || attempt.client->is_open()) return;
-  // Its child is waited for beside the loop: it may have to write its last.
-  auto client = std::make_shared<running::SupervisorClient>(*std::move(attempt.client));
-  attempt.client.reset();
-  errands_.send(fmt::format("supervisor {}", number), "waiting for a supervisor's end",
-                [client]() -> running::Errands::Then {
-                  client->wait();
-                  return {};
-                });
+  part_from(attempt);
   if (attempt.stage == Stage::ended) return;
   attempt.stage = Stage::unwatched;
   attempt.look_again = Clock::now();
+}
+
+/// A supervisor that has told all may still have to write its last; its process is waited for meanwhile.
+void Daemon::part_from(LiveAttempt& attempt) {
+  if (attempt.client) parting_.push_back(*std::move(attempt.client));
+  attempt.client.reset();
 }
 
 void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
@@ -304,14 +345,6 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
   if (type == "started") {
     attempt.stage = Stage::running;
     attempt.run = told_text(message, "run");
-    if (job != nullptr && job->row.state == store::QueueState::starting)
-      ledger_->change(number,
-                      {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
-                      claim_, [this, number](Ledger::Done) {
-                        if (LedgerJob* later = ledger_->find(number);
-                            later != nullptr && later->notes.cancelled && live_.contains(number))
-                          ask_to_stop(live_.at(number));
-                      });
   } else if (type == "progress") {
     const auto progress = running::read_progress(message);
     if (!progress) return;
@@ -335,15 +368,80 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
   } else if (type == "failed") {
     const auto error = message.find("error");
     const Error why = error == message.end() ? Error{"it could not be started"} : running::read_error(*error);
-    AttemptEnd end;
-    end.ended = running::Ended{.outcome = running::Outcome::failed, .reason = why.text()};
-    end_attempt(attempt, std::move(end));
+    end_attempt(attempt, {.began = false, .refused = why.text()});
   }
+}
+
+/// What was decided of those that run, here or by another daemon, and what the store is to know of them.
+void Daemon::follow_up() {
+  const auto now = Clock::now();
+  for (auto& [number, attempt] : live_) {
+    LedgerJob* const job = ledger_->find(number);
+    const bool runs = attempt.stage == Stage::running && attempt.client;
+    if (has_moved_on(job, attempt)) {
+      if (runs && !attempt.stop_asked) ask_to_stop(attempt);
+      continue;
+    }
+    if (!runs || job == nullptr || job->busy || !is_ours(*job, attempt)) continue;
+    const bool leaves = job->notes.cancelled || (job->notes.moving && !attempt.saves_by);
+    if (leaves && !attempt.stop_asked) ask_to_stop(attempt);
+    if (job->row.state != store::QueueState::starting || !may_act() || now < attempt.look_again) continue;
+    attempt.look_again = now + kLookAgain;
+    ledger_->change(number,
+                      {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
+                      claim_, [this](Ledger::Done done) {
+                        if (done == Ledger::Done::unknown) rest("the store does not answer");
+                      });
+  }
+}
+
+/// The row is of this attempt, and says that it goes on.
+bool Daemon::is_ours(const LedgerJob& job, const LiveAttempt& attempt) const {
+  return job.row.host == options_.host && job.row.attempt == attempt.attempt &&
+         (job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running);
+}
+
+/// The store has concluded it: another daemon did, while this one was away.
+bool Daemon::has_moved_on(const LedgerJob* job, const LiveAttempt& attempt) const {
+  if (job == nullptr) return ledger_->is_loaded() && attempt.stage != Stage::launching;
+  if (job->busy || job->row.attempt < attempt.attempt) return false;
+  return !is_ours(*job, attempt);
+}
+
+bool Daemon::is_own(const fs::path& folder) const {
+  return folder.parent_path() == options_.place.home / "attempts";
+}
+
+/// Beside the loop: what is in it is its user's, and may be much.
+void Daemon::remove_folder(const fs::path& folder) {
+  if (folder.empty() || !is_own(folder)) return;
+  errands_.send("removal", "removing an attempt's folder", [folder]() -> running::Errands::Then {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    return {};
+  });
+}
+
+void Daemon::forget(std::int64_t number) {
+  const auto found = live_.find(number);
+  if (found == live_.end()) return;
+  part_from(found->second);
+  remove_folder(found->second.folder);
+  live_.erase(found);
+  if (ledger_->has_ended(number)) {
+    resting_.erase(number);
+    expected_.erase(number);
+  }
+  dirty_ = true;
 }
 
 void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
   if (attempt.stage == Stage::ended) return;
   attempt.stage = Stage::ended;
+  if (end.ended && end.ended->outcome == running::Outcome::refused) {
+    end.began = false;
+    end.refused = end.ended->reason.empty() ? "its supervisor refused" : end.ended->reason;
+  }
   end.saved = attempt.saved;
   end.given = attempt.given > Bytes() ? std::optional(attempt.given) : std::nullopt;
   if (attempt.lesson) end.seen = attempt.lesson->peak();
@@ -366,7 +464,7 @@ void Daemon::settle_ends() {
   const auto now = Clock::now();
   std::vector<std::int64_t> over;
   for (auto& [number, attempt] : live_) {
-    if (attempt.stage != Stage::ended || !attempt.end) continue;
+    if (attempt.stage != Stage::ended || !attempt.end || now < attempt.look_again) continue;
     if (attempt.end->gpu_fault && attempt.sharing == "mps") {
       if (now < attempt.fell + kFallTogether) continue;
       bool newest = true;
@@ -391,15 +489,15 @@ void Daemon::settle_ends() {
 void Daemon::conclude(std::int64_t number) {
   LiveAttempt& attempt = live_.at(number);
   LedgerJob* const job = ledger_->find(number);
-  if (job == nullptr) {  // somebody else has concluded it
-    live_.erase(number);
-    return;
-  }
-  if (job->busy || attempt.looking) return;
+  if (has_moved_on(job, attempt)) return forget(number);
+  attempt.look_again = Clock::now() + kLookAgain;
+  if (job == nullptr || job->busy || attempt.looking || !is_ours(*job, attempt)) return;
   attempt.looking = true;
   const bool finished = attempt.end->ended && attempt.end->ended->outcome == running::Outcome::finished;
   learn(*job, attempt, finished);
   const NextStep next = next_step(job->request, job->notes, *attempt.end);
+  if (next.again && next.notes.unstarted > 0)
+    resting_[number] = Clock::now() + kRestOfJob * (1 << std::min(next.notes.unstarted, 10));
   store::QueueChange change{.state = next.again ? store::QueueState::waiting : store::QueueState::ended,
                             .run = attempt.run,
                             .notes = notes_text(next.notes)};
@@ -415,20 +513,15 @@ void Daemon::conclude(std::int64_t number) {
     const auto found = live_.find(number);
     if (found == live_.end()) return;
     found->second.looking = false;
-    const LedgerJob* const now = ledger_->find(number);
-    const bool over = now == nullptr || now->row.state == store::QueueState::waiting ||
-                      now->row.state == store::QueueState::held;
-    if (done != Ledger::Done::yes && !over) return;  // tried again
-    std::error_code ignored;
-    if (!found->second.folder.empty()) fs::remove_all(found->second.folder, ignored);
-    live_.erase(found);
-    dirty_ = true;
+    found->second.look_again = Clock::now() + kLookAgain;
+    if (done == Ledger::Done::unknown) rest("the store does not answer");
+    if (done == Ledger::Done::yes || has_moved_on(ledger_->find(number), found->second)) forget(number);
   });
 }
 
 void Daemon::learn(const LedgerJob& job, const LiveAttempt& attempt, bool finished) {
   if (!attempt.lesson) return;
-  const std::string print = fingerprint_of(job.request);
+  const std::string& print = job.print;
   Profile& known = profiles_[print];
   Profile learned = attempt.lesson->learned(known, finished);
   if (!attempt.run.empty() && learned.steps_per_second != known.steps_per_second) learned.run = attempt.run;

@@ -61,10 +61,15 @@ void Daemon::obey(const Asked& asked) {
   door_.answer(asked.client, failure_json(Error{fmt::format("the queue does not know {}", quote(type))}));
 }
 
+/// Root may give a user's own daemon jobs: they are that user's.
+uid_t Daemon::owner_for(const Asked& asked) const {
+  return options_.everybody ? asked.user : ::geteuid();
+}
+
 void Daemon::submit(const Asked& asked) {
-  auto submitted = read_submitted(asked.message, asked.user, options_.pool, true);
+  auto submitted = read_submitted(asked.message, owner_for(asked), options_.pool, true);
   if (!submitted) return door_.answer(asked.client, failure_json(submitted.error()));
-  const std::string user = fmt::format("{}", asked.user);
+  const std::string user = fmt::format("{}", owner_for(asked));
   const auto waiting = std::ranges::count_if(
       ledger_->jobs(), [&](const auto& entry) { return entry.second.row.user == user; });
   if (static_cast<std::size_t>(waiting) + submitted->jobs.size() > kMostOfOneUser)
@@ -73,21 +78,41 @@ void Daemon::submit(const Asked& asked) {
                                                   kMostOfOneUser),
                                       {},
                                       "Submit these when some have ended."}));
-  errands_.send(kStoreLane, "keeping a submission",
-                [this, client = asked.client, submitted = *std::move(submitted),
-                 store = ledger_->store()]() -> running::Errands::Then {
-                  auto numbers = store->queue().submit(submitted.jobs, submitted.token);
-                  return [this, client, numbers = std::move(numbers)] {
-                    if (!numbers) return door_.answer(client, failure_json(numbers.error()));
-                    door_.answer(client, {{"type", "submitted"}, {"numbers", *numbers}});
+  submissions_.push_back({asked.client, *std::move(submitted)});
+  keep_submissions();
+}
+
+/// All that have come while the store was busy with those before: a disk flushes once for them.
+void Daemon::keep_submissions() {
+  if (submitting_ || submissions_.empty()) return;
+  submitting_ = true;
+  auto taken = std::make_shared<std::vector<Arrived>>(std::exchange(submissions_, {}));
+  errands_.send(kStoreLane, "keeping submissions",
+                [this, taken, store = ledger_->store()]() -> running::Errands::Then {
+                  std::vector<store::QueueSubmission> all;
+                  for (const Arrived& one : *taken)
+                    all.push_back({one.submitted.jobs, one.submitted.token});
+                  auto answers = store->queue().submit_all(all);
+                  return [this, taken, answers = std::move(answers)] {
+                    submitting_ = false;
+                    for (std::size_t i = 0; i < taken->size(); ++i) {
+                      const Error* const wrong = !answers         ? &answers.error()
+                                                 : !(*answers)[i] ? &(*answers)[i].error()
+                                                                  : nullptr;
+                      door_.answer((*taken)[i].client,
+                                   wrong != nullptr
+                                       ? failure_json(*wrong)
+                                       : Json{{"type", "submitted"}, {"numbers", *(*answers)[i]}});
+                    }
                     refresh_at_ = {};
+                    keep_submissions();
                   };
                 });
 }
 
 /// Where, when, beside whom, and what it costs the others: the future with it and without.
 void Daemon::submit_dry(const Asked& asked) {
-  const auto submitted = read_submitted(asked.message, asked.user, options_.pool, false);
+  const auto submitted = read_submitted(asked.message, owner_for(asked), options_.pool, false);
   if (!submitted) return door_.answer(asked.client, failure_json(submitted.error()));
   if (submitted->jobs.size() > kMostDry)
     return door_.answer(asked.client,
@@ -255,11 +280,13 @@ Json Daemon::status_json() {
     if (!gpu.trouble.empty()) one["trouble"] = gpu.trouble;
     gpus.push_back(std::move(one));
   }
-  return {{"host", options_.host},
-          {"policy", options_.policy},
-          {"store", ledger_->store()->location()},
-          {"gpus", gpus},
-          {"holds_lease", may_act()}};
+  Json out{{"host", options_.host},
+           {"policy", options_.policy},
+           {"store", ledger_->store()->location()},
+           {"gpus", gpus},
+           {"holds_lease", may_act()}};
+  if (Clock::now() < rests_until_) out["trouble"] = job::text_json(rests_because_);
+  return out;
 }
 
 void Daemon::list(const Asked& asked) {

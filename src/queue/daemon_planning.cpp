@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "queue/daemon_state.hpp"
 #include "queue/turns.hpp"
@@ -18,6 +19,7 @@ constexpr double kStarving = 1800;       // s after which a place is kept for wh
 constexpr double kHurry = 1.5;           // of its length, before its deadline, from which a job hurries
 constexpr std::size_t kMostForecast = 3000;
 constexpr milliseconds kForecastEvery{2000};
+constexpr milliseconds kPlanAgain{2000};
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -38,9 +40,9 @@ void Daemon::find_beliefs() {
   std::set<std::string> keys;
   for (const auto& [number, job] : ledger_->jobs()) {
     if (!job.fault.empty() || wanted.size() >= kBeliefsAtOnce) continue;
-    std::string key = job.belief_key();
+    std::string key = job.belief_key;
     if (beliefs_.contains(key) || wrong_.contains(number) || !keys.insert(key).second) continue;
-    wanted.push_back({std::move(key), fingerprint_of(job.request), job.request, job.notes.need});
+    wanted.push_back({std::move(key), job.print, job.request, job.notes.need});
   }
   if (wanted.empty()) return;
   believing_ = true;
@@ -97,6 +99,11 @@ std::size_t Daemon::kind_of(const Belief& belief) {
 }
 
 std::string Daemon::not_ready(const LedgerJob& job) const {
+  if (const auto rests = resting_.find(job.row.number);
+      rests != resting_.end() && Clock::now() < rests->second)
+    return "its supervisor refused to start it; it is tried again in a moment";
+  if (!options_.everybody && job.row.user != fmt::format("{}", ::geteuid()))
+    return "it is another user's, and this daemon runs only its own user's jobs";
   if (job.row.state == QueueState::held) return "it is held: `plimsoll release` lets it go on";
   for (const std::int64_t before : job.row.after)
     if (!ledger_->has_ended(before)) return fmt::format("it waits for job {}", before);
@@ -110,7 +117,7 @@ double Daemon::rank_of(const LedgerJob& job) const {
   const double waited = std::max(0.0, now - static_cast<double>(job.row.submitted) * 1e-6);
   double rank = job.row.priority + std::floor(waited / kAgeing);
   if (job.request.deadline) {
-    const auto belief = beliefs_.find(job.belief_key());
+    const auto belief = beliefs_.find(job.belief_key);
     const double length =
         belief != beliefs_.end() ? belief->second.seconds.value_or(kUnknownLength) : kUnknownLength;
     if (*job.request.deadline - now < kHurry * length && *job.request.deadline > now) rank += 1000;
@@ -165,7 +172,7 @@ Question Daemon::question_now() {
       if (const auto found = place_of.find(device); found != place_of.end())
         running.places.push_back(found->second);
     if (running.places.empty()) continue;
-    const auto belief = beliefs_.find(job->belief_key());
+    const auto belief = beliefs_.find(job->belief_key);
     Belief unknown;
     unknown.key = "job " + std::to_string(number);
     const Belief& believed = belief == beliefs_.end() ? unknown : belief->second;
@@ -191,7 +198,7 @@ Question Daemon::question_now() {
     if (job.row.state != QueueState::waiting && job.row.state != QueueState::held) continue;
     if (live_.contains(number)) continue;
     std::string why = !job.fault.empty() ? job.fault : not_ready(job);
-    const auto belief = beliefs_.find(job.belief_key());
+    const auto belief = beliefs_.find(job.belief_key);
     if (why.empty() && belief == beliefs_.end()) why = "it is being estimated";
     if (!why.empty() || job.busy) {
       waits_[number] = why;
@@ -237,6 +244,7 @@ Question Daemon::question_now() {
 void Daemon::plan() {
   if (!dirty_ || planning_now_ || time_is_up_) return;
   dirty_ = false;
+  plan_again_ = Clock::now() + kPlanAgain;
   auto question = std::make_shared<Question>(question_now());
   if (question->waiting.empty()) return;
   planning_now_ = true;

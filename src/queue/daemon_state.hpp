@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +12,7 @@
 #include "queue/ledger.hpp"
 #include "queue/live_attempt.hpp"
 #include "queue/mps_keeper.hpp"
+#include "queue/submitted.hpp"
 #include "queue/talk.hpp"
 #include "run/file_lock.hpp"
 #include "run/inventory.hpp"
@@ -43,6 +45,19 @@ struct QueueGpu {
   bool mps_asked = false;
 };
 
+/// What a client has submitted, on its way to the store.
+struct Arrived {
+  std::int64_t client = 0;
+  Submitted submitted = {};
+};
+
+/// Of another machine whose jobs run: its lease as it was last seen, and since when it has been so.
+struct OtherHost {
+  std::int64_t term = 0;
+  store::Time until = 0;
+  Seconds since = {};
+};
+
 /// The daemon: one loop that owns all of this. What may take long is an errand.
 class Daemon {
  public:
@@ -64,6 +79,10 @@ class Daemon {
   void write_leases(Seconds until);
   void refresh();
   void judge_other_hosts();
+  [[nodiscard]] bool is_elsewhere(const LedgerJob& job) const;
+  void judge(const std::string& host, const std::optional<store::Claim>& claim, Seconds asked_at);
+  void take_over(const std::string& host, const store::Claim& claim);
+  [[nodiscard]] store::ClaimWish claim_wish(const std::string& host) const;
   [[nodiscard]] bool may_act() const;
   [[nodiscard]] bool is_idle();
   void say(const std::string& line) const;
@@ -87,7 +106,15 @@ class Daemon {
   void look_at(LiveAttempt& attempt);
   void hear(LiveAttempt& attempt);
   void take_message(LiveAttempt& attempt, const job::Json& message);
-  void take_facts(std::int64_t number, const running::AttemptFacts& facts);
+  void take_facts(std::int64_t number, const running::AttemptFacts& facts, bool is_lost);
+  void part_from(LiveAttempt& attempt);
+  void follow_up();
+  [[nodiscard]] bool is_ours(const LedgerJob& job, const LiveAttempt& attempt) const;
+  [[nodiscard]] bool has_moved_on(const LedgerJob* job, const LiveAttempt& attempt) const;
+  [[nodiscard]] bool is_own(const std::filesystem::path& folder) const;
+  void remove_folder(const std::filesystem::path& folder);
+  void forget(std::int64_t number);
+  void rest(const std::string& why);
   void end_attempt(LiveAttempt& attempt, AttemptEnd end);
   void settle_ends();
   void conclude(std::int64_t number);
@@ -107,6 +134,8 @@ class Daemon {
   void take_requests();
   void obey(const Asked& asked);
   void submit(const Asked& asked);
+  void keep_submissions();
+  [[nodiscard]] uid_t owner_for(const Asked& asked) const;
   void submit_dry(const Asked& asked);
   void list(const Asked& asked);
   void tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numbers, bool all);
@@ -137,7 +166,15 @@ class Daemon {
   Clock::time_point forecast_at_ = {};
   std::optional<store::Claim> claim_;
   Clock::time_point renew_at_ = {}, refresh_at_ = {}, look_at_ = {}, judge_at_ = {}, watch_at_ = {},
-                    claim_until_ = {};
+                    rests_until_ = {};
+  Seconds claim_until_ = {};  ///< by the clock that counts while the machine sleeps
+  std::string rests_because_ = {};
+  std::map<std::int64_t, Clock::time_point> resting_;  ///< jobs whose supervisors refused
+  std::list<running::SupervisorClient> parting_;
+  std::vector<Arrived> submissions_;  ///< that have come while the store was busy with others
+  bool submitting_ = false;
+  std::map<std::string, OtherHost> other_hosts_;
+  Clock::time_point plan_again_ = {};
   Clock::time_point idle_since_ = {};
   bool opened_ = false, dirty_ = true, planning_now_ = false, believing_ = false, forecasting_ = false;
   std::vector<std::function<void()>> after_forecast_;

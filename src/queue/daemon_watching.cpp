@@ -34,7 +34,7 @@ void Daemon::watch_speeds() {
     for (LiveAttempt* attempt : there) {
       const LedgerJob* job = ledger_->find(attempt->job);
       if (job == nullptr || !attempt->lesson || attempt->stage != Stage::running) break;
-      const auto belief = beliefs_.find(job->belief_key());
+      const auto belief = beliefs_.find(job->belief_key);
       if (belief == beliefs_.end()) break;
       double speed = 1;  // of a service: it answers what it is asked
       if (!belief->second.kind.serves) {

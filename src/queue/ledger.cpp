@@ -1,6 +1,7 @@
 #include "queue/ledger.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace plimsoll::queue {
 namespace {
@@ -53,10 +54,6 @@ Result<Loaded> load_newer(store::Queue& queue, const std::string& pool, std::int
 
 }  // namespace
 
-std::string LedgerJob::belief_key() const {
-  return fingerprint_of(request) + notes_text({.need = notes.need});
-}
-
 LedgerJob* Ledger::find(std::int64_t number) {
   const auto found = jobs_.find(number);
   return found == jobs_.end() ? nullptr : &found->second;
@@ -66,20 +63,30 @@ void Ledger::refresh(std::function<void(bool)> then) {
   if (refreshing_) return;
   refreshing_ = true;
   errands_.send(kStoreLane, "asking the store for the queue's jobs",
-                [this, store = store_, pool = pool_, version = version_, loaded = loaded_,
+                [this, store = store_, pool = pool_, version = version_, loaded = loaded_ && !is_stale_,
                  then = std::move(then)]() -> running::Errands::Then {
                   auto found = std::make_shared<Result<Loaded>>(
                       loaded ? load_newer(store->queue(), pool, version) : load(store->queue(), pool));
                   return [this, found, then] {
                     refreshing_ = false;
+                    bool news = false;
                     if (*found) {
+                      news = !loaded || !(*found)->rows.empty();
+                      if (!loaded) forget_all_but((*found)->rows);
                       loaded_ = true;
+                      is_stale_ = is_stale_ && loaded;
                       version_ = (*found)->version;
                       take(std::move((*found)->rows));
                     }
-                    if (then) then(found->has_value());
+                    if (then) then(news);
                   };
                 });
+}
+
+void Ledger::forget_all_but(const std::vector<store::QueueJob>& rows) {
+  std::set<std::int64_t> open;
+  for (const store::QueueJob& row : rows) open.insert(row.number);
+  std::erase_if(jobs_, [&](const auto& entry) { return !entry.second.busy && !open.contains(entry.first); });
 }
 
 void Ledger::take(std::vector<store::QueueJob> rows) {
@@ -101,8 +108,10 @@ void Ledger::take(std::vector<store::QueueJob> rows) {
         job.request = *std::move(request);
       else
         job.fault = request.error().text();
+      job.print = fingerprint_of(job.request);
     }
     job.notes = read_notes(row.notes).value_or(JobNotes());
+    job.belief_key = job.print + notes_text({.need = job.notes.need});
     job.row = std::move(row);
     jobs_.insert_or_assign(job.row.number, std::move(job));
   }
@@ -134,6 +143,8 @@ void Ledger::change(std::int64_t number, store::QueueChange change, store::Queue
                   return [this, number, answer = std::move(answer), then] {
                     LedgerJob* const changed = find(number);
                     if (changed != nullptr) changed->busy = false;
+                    // What came of it while it was busy was left out: without its row, all is asked for anew.
+                    is_stale_ = is_stale_ || !answer.row;
                     if (changed != nullptr && answer.row) take({*answer.row});
                     then(answer.done);
                   };

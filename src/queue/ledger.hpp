@@ -20,9 +20,9 @@ struct LedgerJob {
   JobNotes notes = {};
   std::string fault = {};  ///< why its request cannot be read
   bool busy = false;       ///< a change of it is on its way
-
+  std::string print = {};  ///< fingerprint_of() its request
   /// By which what is believed of it is kept: equal for jobs that do the same with the same need.
-  [[nodiscard]] std::string belief_key() const;
+  std::string belief_key = {};
 };
 
 /// The jobs that have not ended, as the store last told. All that is asked of the store is done in a lane
@@ -35,8 +35,8 @@ class Ledger {
   Ledger(std::shared_ptr<store::Store> store, running::Errands& errands, std::string pool)
       : store_(std::move(store)), errands_(errands), pool_(std::move(pool)) {}
 
-  /// Asks for what is new. `then` is called when it is in, with whether the store answered.
-  void refresh(std::function<void(bool answered)> then);
+  /// Asks for what is new. `then` is called when the store has answered or failed, with whether there was any.
+  void refresh(std::function<void(bool news)> then);
   [[nodiscard]] bool is_refreshing() const { return refreshing_; }
   [[nodiscard]] bool is_loaded() const { return loaded_; }
 
@@ -54,13 +54,14 @@ class Ledger {
 
  private:
   void take(std::vector<store::QueueJob> rows);
+  void forget_all_but(const std::vector<store::QueueJob>& rows);
 
   std::shared_ptr<store::Store> store_;
   running::Errands& errands_;
   std::string pool_;
   std::map<std::int64_t, LedgerJob> jobs_;
   std::int64_t version_ = 0;
-  bool loaded_ = false, refreshing_ = false;
+  bool loaded_ = false, refreshing_ = false, is_stale_ = false;
 };
 
 /// The lane in which all is asked of the store.

@@ -13,7 +13,9 @@ std::string place_text(const AttemptPlace& place) {
                     {"sharing", place.sharing},
                     {"given_bytes", place.given.count()},
                     {"speed", place.speed},
-                    {"low_speed", place.low}});
+                    {"low_speed", place.low},
+                    {"home", job::text_json(place.home)},
+                    {"lease_seconds", place.lease.value()}});
 }
 
 AttemptPlace read_place(std::string_view text) {
@@ -27,6 +29,8 @@ AttemptPlace read_place(std::string_view text) {
   out.given = Bytes(fields.whole("given_bytes"));
   out.speed = fields.not_negative("speed");
   out.low = fields.not_negative("low_speed");
+  out.home = fields.text("home");
+  out.lease = Seconds(fields.not_negative("lease_seconds"));
   return error ? AttemptPlace() : out;
 }
 

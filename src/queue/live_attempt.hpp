@@ -25,6 +25,7 @@ struct LiveAttempt {
     ended,      ///< it is over, and the store is to be told
   };
   std::int64_t job = 0;
+  std::int64_t attempt = 0;  ///< of the job, as the store counts
   std::filesystem::path folder = {};
   std::vector<std::string> devices = {};  ///< UUIDs
   std::string sharing = {};               ///< alone, naive, mps
@@ -60,6 +61,8 @@ struct AttemptPlace {
   std::string sharing = {};
   Bytes given = {};
   double speed = 1, low = 0;
+  std::string home = {};  ///< of the daemon: the attempt's folder is there
+  Seconds lease = {};     ///< it ends so long after nobody renews it; 0: it goes on
 };
 [[nodiscard]] std::string place_text(const AttemptPlace& place);
 [[nodiscard]] AttemptPlace read_place(std::string_view text);

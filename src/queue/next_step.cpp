@@ -39,6 +39,13 @@ NextStep after_memory(JobNotes notes, const AttemptEnd& end) {
                                              text(known), text(*notes.need), notes.alone ? ", alone" : ""));
 }
 
+NextStep after_no_start(JobNotes notes, const AttemptEnd& end) {
+  if (end.refused.empty()) return again(std::move(notes), "its command was never started");
+  if (++notes.unstarted >= kMostUnstarted)
+    return over(std::move(notes), std::string(running::name(Outcome::refused)), end.refused);
+  return again(std::move(notes), "its command was not started: " + end.refused);
+}
+
 NextStep after_unknown(const JobRequest& request, JobNotes notes, const AttemptEnd& end) {
   if (request.rerun || (request.save && end.saved))
     return again(std::move(notes), request.rerun ? "nobody saw its end, and it may run again"
@@ -56,6 +63,7 @@ std::string notes_text(const JobNotes& notes) {
   if (notes.out_of_memory > 0) out["out_of_memory"] = notes.out_of_memory;
   if (notes.moves > 0) out["moves"] = notes.moves;
   if (notes.neighbours > 0) out["neighbours"] = notes.neighbours;
+  if (notes.unstarted > 0) out["unstarted"] = notes.unstarted;
   if (notes.saved) out["saved"] = true;
   if (notes.cancelled) out["cancelled"] = true;
   if (notes.moving) out["moving"] = true;
@@ -78,6 +86,7 @@ std::optional<JobNotes> read_notes(std::string_view text) {
   out.out_of_memory = count("out_of_memory");
   out.moves = count("moves");
   out.neighbours = count("neighbours");
+  out.unstarted = count("unstarted");
   out.saved = flag("saved");
   out.cancelled = flag("cancelled");
   out.moving = flag("moving");
@@ -88,8 +97,9 @@ std::optional<JobNotes> read_notes(std::string_view text) {
 NextStep next_step(const JobRequest& request, const JobNotes& before, const AttemptEnd& end) {
   JobNotes notes = before;
   notes.saved = notes.saved || end.saved;
-  if (!end.began && !before.cancelled) return again(std::move(notes), "its command was never started");
-  if (!end.began) return over(std::move(notes), "cancelled", "before it started");
+  if (!end.began && before.cancelled) return over(std::move(notes), "cancelled", "before it started");
+  if (!end.began) return after_no_start(std::move(notes), end);
+  notes.unstarted = 0;
   if (!end.ended) {
     if (before.cancelled) return over(std::move(notes), "cancelled", "");
     if (before.moving && notes.saved) {
@@ -112,12 +122,15 @@ NextStep next_step(const JobRequest& request, const JobNotes& before, const Atte
   if (end.others_fell && end.gpu_fault && notes.neighbours < kMostNeighbours) {
     ++notes.neighbours;
     // Nobody can tell whose fault it was. Who came last is suspected, and has nobody beside it from now on: a
-    // fault that comes again is its own.
-    notes.alone = notes.alone || end.newest_of_those;
-    return again(std::move(notes),
-                 end.newest_of_those
-                     ? "a fault on the GPU ended it with its neighbours; it came last, and runs again alone"
-                     : "a fault of a neighbour on the GPU ended it");
+    // fault that comes again is its own. Who fell twice has not, either: one that always comes first would
+    // take the others with it until they may not run again.
+    notes.alone = notes.alone || end.newest_of_those || notes.neighbours >= kNeighboursBeforeAlone;
+    const char* const reason =
+        end.newest_of_those
+            ? "a fault on the GPU ended it with its neighbours; it came last, and runs again alone"
+        : notes.alone ? "a fault on the GPU ended it with its neighbours once more; it runs again alone"
+                      : "a fault of a neighbour on the GPU ended it";
+    return again(std::move(notes), reason);
   }
   return over(std::move(notes), std::string(running::name(ended.outcome)), ended.reason);
 }

@@ -14,6 +14,7 @@ struct JobNotes {
   int out_of_memory = 0;           ///< attempts that ended so
   int moves = 0;
   int neighbours = 0;  ///< attempts that ended with a neighbour's fault
+  int unstarted = 0;   ///< attempts in a row whose supervisors refused to start the command
   bool saved = false;  ///< it said once that it did
   bool cancelled = false;
   bool moving = false;  ///< it is being saved and stopped, to run elsewhere
@@ -26,6 +27,7 @@ struct JobNotes {
 /// How an attempt ended, as far as anybody knows.
 struct AttemptEnd {
   bool began = true;                         ///< its command was started
+  std::string refused = {};                  ///< it was not, for this reason of the job's own
   std::optional<running::Ended> ended = {};  ///< nothing: nobody saw its end
   std::optional<Bytes> seen = {};            ///< the most memory that it was seen to take
   std::optional<Bytes> given = {};           ///< that it was admitted with
@@ -49,6 +51,10 @@ struct NextStep {
 inline constexpr int kMostOutOfMemory = 2;
 /// How often a neighbour's fault is.
 inline constexpr int kMostNeighbours = 5;
+/// After so many of those it runs alone: whose fault it was shows then, and the innocent are rid of it.
+inline constexpr int kNeighboursBeforeAlone = 2;
+/// How often a supervisor may refuse to start its command.
+inline constexpr int kMostUnstarted = 5;
 
 /// A final end stays one. An attempt that ended by memory, by a move or by a neighbour's fault is none,
 /// within limits; one whose end nobody saw is run again only where the job allows that, or has saved.

@@ -108,6 +108,9 @@ Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& mess
                       std::optional<Seconds> patience) {
   const auto connected = running::connect_to(socket);
   PLIMSOLL_TRY(connected);
+  // Whoever listens there learns what is submitted, the environment too.
+  if (!running::is_of_this_user(connected->get()))
+    return std::unexpected(Error{"who listens there is neither this user nor root", socket.string()});
   if (patience) {
     const auto whole = static_cast<time_t>(patience->value());
     const timeval limit{.tv_sec = whole,

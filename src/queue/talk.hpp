@@ -29,7 +29,8 @@ struct Asked {
 };
 
 /// The daemon's door: JSON objects, one a line, each with a `type`; each is answered by one. Never waits; one
-/// who does not read his answers, or says too much, is left.
+/// who does not read his answers, or says too much, is left. What all clients of one user may hold of it is
+/// bounded, so that no user keeps the others out.
 class Door {
  public:
   /// Listens at `path`. `everybody`: all users of the machine may knock; else this user and root.

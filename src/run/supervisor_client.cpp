@@ -106,7 +106,8 @@ Result<SupervisorClient> SupervisorClient::launch(const Order& order) {
 }
 
 Result<SupervisorClient> SupervisorClient::connect(const std::filesystem::path& socket) {
-  Result<FileDescriptor> connected = connect_to(socket);
+  // The socket of one that runs as another user is whatever that user put there.
+  Result<FileDescriptor> connected = connect_to(socket, Patience::none);
   if (!connected) return std::unexpected(std::move(connected).error());
   return SupervisorClient(*std::move(connected));
 }
@@ -152,6 +153,12 @@ void SupervisorClient::wait() {
   socket_.reset();
   if (pid_ == 0) return;
   static_cast<void>(wait_for_own_child(std::exchange(pid_, 0)));
+}
+
+bool SupervisorClient::leave() {
+  socket_.reset();
+  if (pid_ != 0 && own_child_has_ended(pid_)) wait();
+  return pid_ == 0;
 }
 
 std::vector<FoundSupervisor> find_supervisors(const std::filesystem::path& base) {

@@ -37,6 +37,8 @@ class SupervisorClient {
   void send_signal(int signal);
   /// Waits for the end of one that this process started.
   void wait();
+  /// Leaves it. Whether it has ended, too, where this process started it; to be asked again until it has.
+  [[nodiscard]] bool leave();
 
  private:
   explicit SupervisorClient(FileDescriptor socket, pid_t pid = 0) : socket_(std::move(socket)), pid_(pid) {}

@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -43,13 +44,15 @@ Result<FileDescriptor> listen_at(const std::filesystem::path& path) {
   return listener;
 }
 
-Result<FileDescriptor> connect_to(const std::filesystem::path& path) {
+Result<FileDescriptor> connect_to(const std::filesystem::path& path, Patience patience) {
   const auto address = address_of(path);
   if (!address) return cannot("cannot connect", path, ENAMETOOLONG);
-  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int flags = patience == Patience::none ? SOCK_NONBLOCK : 0;
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
   if (!socket) return cannot("cannot connect", path, errno);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return cannot("cannot connect", path, errno, Error::Kind::not_found);
+  if (flags != 0 && ::fcntl(socket.get(), F_SETFL, 0) != 0) return cannot("cannot connect", path, errno);
   return socket;
 }
 

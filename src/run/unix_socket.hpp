@@ -10,8 +10,11 @@ namespace plimsoll::running {
 
 /// A socket that listens at `path`, for this user alone. Not blocking.
 [[nodiscard]] Result<FileDescriptor> listen_at(const std::filesystem::path& path);
+/// Whether to wait for one who listens, and takes nobody for the moment.
+enum class Patience { endless, none };
 /// A connection to the one that listens there; not_found where nobody does.
-[[nodiscard]] Result<FileDescriptor> connect_to(const std::filesystem::path& path);
+[[nodiscard]] Result<FileDescriptor> connect_to(const std::filesystem::path& path,
+                                                Patience patience = Patience::endless);
 /// Whether the process at the other end belongs to this user or to root, as the kernel says.
 [[nodiscard]] bool is_of_this_user(int socket);
 

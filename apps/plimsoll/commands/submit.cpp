@@ -1,4 +1,6 @@
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -11,10 +13,26 @@
 namespace plimsoll {
 namespace {
 
+/// A daemon that left before it answered may have kept it: it is asked again when it is back, and knows by the
+/// submission's token what it has already.
+Result<job::Json> submit_once(const job::Json& message) {
+  constexpr std::chrono::seconds kComesBack{30};
+  constexpr std::chrono::milliseconds kAskAgain{200};
+  auto answer = ask_queue(message);
+  const bool was_there = answer || answer.error().message != kNoQueue;
+  const auto until = std::chrono::steady_clock::now() + kComesBack;
+  while (!answer && was_there && answer.error().kind == Error::Kind::unavailable &&
+         std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kAskAgain);
+    answer = ask_queue(message);
+  }
+  return answer;
+}
+
 Result<int> submit(const SubmitOptions& options, const report::TextStyle& style) {
   const auto message = submission(options, options.dry_run);
   PLIMSOLL_TRY(message);
-  const auto answer = ask_queue(*message);
+  const auto answer = options.dry_run ? ask_queue(*message) : submit_once(*message);
   PLIMSOLL_TRY(answer);
   if (options.json) {
     nlohmann::ordered_json out = *answer;
