@@ -54,9 +54,9 @@ void Daemon::obey(const Asked& asked) {
         failure_json({"the queue is not open yet", {}, "Try again in a moment.", Error::Kind::unavailable}));
   if (type == "submit") return submit(asked);
   if (type == "dry") return submit_dry(asked);
-  if (type == "list") return list(asked);
+  if (type == "list") return once_known(numbers_of(asked.message), [this, asked] { list(asked); });
   if (type == "cancel" || type == "hold" || type == "release" || type == "move" || type == "priority")
-    return change_jobs(asked);
+    return once_known(numbers_of(asked.message), [this, asked] { change_jobs(asked); });
   if (type == "decisions") return decisions(asked);
   door_.answer(asked.client, failure_json(Error{fmt::format("the queue does not know {}", quote(type))}));
 }
@@ -335,6 +335,13 @@ void Daemon::tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numb
                     door_.answer(client, answer);
                   };
                 });
+}
+
+/// What was submitted a moment ago may not be in the ledger yet: then it is asked for first.
+void Daemon::once_known(const std::vector<std::int64_t>& numbers, std::function<void()> then) {
+  if (std::ranges::all_of(numbers, [&](std::int64_t number) { return ledger_->find(number) != nullptr; }))
+    return then();
+  ledger_->refresh([then = std::move(then)](bool) { then(); });
 }
 
 /// Each is answered for itself; the answer comes when all are done.

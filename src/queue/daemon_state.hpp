@@ -140,6 +140,7 @@ class Daemon {
   void list(const Asked& asked);
   void tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numbers, bool all);
   void change_jobs(const Asked& asked);
+  void once_known(const std::vector<std::int64_t>& numbers, std::function<void()> then);
   void decisions(const Asked& asked);
   [[nodiscard]] job::Json status_json();
   [[nodiscard]] job::Json job_json(LedgerJob& job, uid_t user, bool whole);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace plimsoll::queue {
 namespace {
@@ -60,14 +61,15 @@ LedgerJob* Ledger::find(std::int64_t number) {
 }
 
 void Ledger::refresh(std::function<void(bool)> then) {
+  if (then) after_refresh_.push_back(std::move(then));
   if (refreshing_) return;
   refreshing_ = true;
   errands_.send(kStoreLane, "asking the store for the queue's jobs",
-                [this, store = store_, pool = pool_, version = version_, loaded = loaded_ && !is_stale_,
-                 then = std::move(then)]() -> running::Errands::Then {
+                [this, store = store_, pool = pool_, version = version_,
+                 loaded = loaded_ && !is_stale_]() -> running::Errands::Then {
                   auto found = std::make_shared<Result<Loaded>>(
                       loaded ? load_newer(store->queue(), pool, version) : load(store->queue(), pool));
-                  return [this, found, then] {
+                  return [this, found] {
                     refreshing_ = false;
                     bool news = false;
                     if (*found) {
@@ -78,7 +80,7 @@ void Ledger::refresh(std::function<void(bool)> then) {
                       version_ = (*found)->version;
                       take(std::move((*found)->rows));
                     }
-                    if (then) then(news);
+                    for (const auto& then : std::exchange(after_refresh_, {})) then(news);
                   };
                 });
 }
