@@ -301,7 +301,6 @@ void Daemon::refresh() {
   ledger_->refresh([this](bool news) {
     dirty_ = dirty_ || news;
     if (!ledger_->is_loaded()) return;
-    std::erase_if(waits_, [&](const auto& entry) { return ledger_->find(entry.first) == nullptr; });
     for (auto& [number, job] : ledger_->jobs()) {
       const bool ours = job.row.host == options_.host;
       const bool goes_on =
