@@ -7,9 +7,12 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "hardware/carbon.hpp"
 #include "hardware/catalogue.hpp"
 #include "network/zoo/zoo.hpp"
+#include "queue_client.hpp"
 #include "store/store.hpp"
 
 namespace plimsoll {
@@ -120,6 +123,15 @@ Words runs(std::string location) {
   return out;
 }
 
+/// Numbers of the queue's jobs that wait or run.
+Words queued() {
+  Words out;
+  const auto answer = ask_queue({{"type", "list"}, {"quick", true}}, Seconds(1));
+  if (!answer) return out;
+  for (const job::Json& job : (*answer)["jobs"]) out.push_back(fmt::format("{}", job.value("number", std::int64_t{0})));
+  return out;
+}
+
 /// "RUN" of "[RUN]", "RUN…" and "RUN …".
 std::string_view bare(std::string_view text) {
   const auto begin = text.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -135,6 +147,7 @@ Words values(const CommandLineOption& option, const Place& at, const std::string
   if (kind == "MODEL") return models(begun);
   if (kind == "DEVICE") return devices();
   if (kind == "RUN") return runs(at.store);
+  if (kind == "JOB") return queued();
   if (kind == "COUNTRY") return countries();
   return {};
 }

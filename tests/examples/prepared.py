@@ -23,6 +23,11 @@ name = "sweep"
   name = "first"
   command = ["python", "train.py"]
 '''
+NIGHT = '''[[job]]
+name = "first"
+command = ["python", "train.py"]
+need = "1GiB"
+'''
 
 
 def write(path, text):
@@ -93,6 +98,7 @@ def prepare(folder, program, nvml=None):
     write_weights(work / 'model.safetensors')
     write(work / 'train.py', TRAIN)
     write(work / 'jobs.toml', JOBS)
+    write(work / 'night.toml', NIGHT)
     write(work / 'jobs.csv', 'Experiment,Workload,Command\nvision,sweep,python train.py\n')
     write_mlruns(work / 'mlruns')
     # Nothing of the person's own settings, terminal or language.
@@ -100,6 +106,7 @@ def prepare(folder, program, nvml=None):
                    'XDG_RUNTIME_DIR': str(folder / 'run'),
                    'PLIMSOLL_ENGINE': str(FIXTURES / 'fake_engine.py'),
                    'PLIMSOLL_NVML_LIBRARY': str(nvml or '/nonexistent'),
+                   'PLIMSOLL_QUEUE': str(folder / 'queue'),
                    'PLIMSOLL_FAKE_NVML': str(FIXTURES / 'two_gpus.txt')}
     for name in ('LD_LIBRARY_PATH', 'ASAN_OPTIONS', 'TMPDIR'):
         if name in os.environ:

@@ -19,6 +19,7 @@ NOT_RUN = [
     (r'postgresql://', 'there is no PostgreSQL server'),
     (r'plimsoll probe', 'it computes for minutes; the tests of probe run it with --quick'),
     (r'plimsoll (attach|stop)', 'no run goes on; tests/run/test_supervision.py has some'),
+    (r'plimsoll queue (start|stop)', 'one runs all the while, for the others'),
     (r'bashrc', 'it changes the settings of the shell'),
     (r'completion (fish|zsh)', 'the shell may not be here'),
 ]
@@ -157,6 +158,16 @@ def run(line, environment, work, server):
         problems.append(f'{line}\n  said nothing')
 
 
+def queue_of_examples(environment, work):
+    """A daemon, and twenty jobs, so that those that the examples name are there: 12 has run."""
+    def call(*words):
+        return subprocess.run([program, *words], env=environment, cwd=work, check=True, capture_output=True)
+    call('queue', 'start', '--quiet')
+    call('submit', '--hold', '--array', '20', '--', 'echo', 'something')
+    call('release', '12')
+    call('queue', 'output', '12', '--follow')
+
+
 if source == 'readme':
     examples = of_page(root / 'README.md')
 elif source == 'docs':
@@ -174,6 +185,7 @@ with tempfile.TemporaryDirectory() as folder:
             environment['PLIMSOLL_PYTHON'] = python
     serving = subprocess.Popen([program, 'serve', '--port', '0', '--store', os.path.join(folder, 'server.db'), '--json'], env=environment,
                                stdout=subprocess.PIPE, text=True)
+    queue_of_examples(environment, work)
     try:
         server = re.search(r'http://[^"\s]+', serving.stdout.readline()).group(0).rstrip('/')
         for line in examples:
@@ -181,6 +193,8 @@ with tempfile.TemporaryDirectory() as folder:
     finally:
         serving.send_signal(signal.SIGINT)
         serving.wait(timeout=120)
+        subprocess.run([program, 'cancel', '1-1000'], env=environment, capture_output=True)
+        subprocess.run([program, 'queue', 'stop'], env=environment, check=True, stdout=subprocess.DEVNULL)
 for problem in problems:
     print(problem)
 print(f'{len(examples)} examples, {len(problems)} problems')

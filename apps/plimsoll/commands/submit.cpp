@@ -145,7 +145,7 @@ void add_submit(CommandLine& app, Invocation& invocation) {
       "  plimsoll submit --need 6GiB --save SIGUSR1 --sweep lr=0.1,0.01 -- python train.py --lr {lr}\n"
       "  plimsoll submit --dry-run --estimate 'vgg16 --mode train --batch 32' --steps 900 -- python "
       "train.py\n"
-      "  plimsoll submit jobs.toml\n"
+      "  plimsoll submit night.toml\n"
       "`plimsoll queue` shows what waits, and why.");
   command->callback([options, &invocation] {
     if (invocation.command) options->command = *invocation.command;
