@@ -128,7 +128,8 @@ Words queued() {
   Words out;
   const auto answer = ask_queue({{"type", "list"}, {"quick", true}}, Seconds(1));
   if (!answer) return out;
-  for (const job::Json& job : (*answer)["jobs"]) out.push_back(fmt::format("{}", job.value("number", std::int64_t{0})));
+  for (const job::Json& job : (*answer)["jobs"])
+    out.push_back(fmt::format("{}", job.value("number", std::int64_t{0})));
   return out;
 }
 

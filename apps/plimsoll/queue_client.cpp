@@ -27,8 +27,8 @@ Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> pat
     auto answer = queue::ask(socket, message, patience);
     if (answer || answer.error().kind != Error::Kind::not_found) return answer;
   }
-  return std::unexpected(Error{
-      std::string(kNoQueue), {}, "Start one: plimsoll queue start", Error::Kind::unavailable});
+  return std::unexpected(
+      Error{std::string(kNoQueue), {}, "Start one: plimsoll queue start", Error::Kind::unavailable});
 }
 
 Result<std::vector<std::int64_t>> job_numbers(const std::vector<std::string>& words) {

@@ -14,8 +14,7 @@ namespace plimsoll {
 inline constexpr std::string_view kNoQueue = "no queue runs on this machine";
 
 /// Asks the queue's daemon: this user's own, else root's for all users. Says what to do where none runs.
-[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message,
-                                            std::optional<Seconds> patience = {});
+[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience = {});
 
 /// "3", "5-8": numbers of jobs, as people write them.
 [[nodiscard]] Result<std::vector<std::int64_t>> job_numbers(const std::vector<std::string>& words);

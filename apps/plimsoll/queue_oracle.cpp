@@ -23,6 +23,28 @@ Bytes with_slack(Bytes bytes) {
   return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * kMemorySlack)) + kMemoryMore;
 }
 
+/// So that what a run takes more or less than the one before makes no other kind of it.
+Bytes rounded_up(Bytes bytes) {
+  constexpr std::int64_t kStep = (256 * kMiB).count();
+  return Bytes((bytes.count() + kStep - 1) / kStep * kStep);
+}
+
+/// Equal for those that do the same to a GPU, so far as anybody knows: what was measured of groups of them is
+/// kept by it.
+std::string key_of(const queue::JobRequest& request, const std::optional<queue::Profile>& profile,
+                   const Belief& belief) {
+  const auto tenths = [](const std::optional<double>& value) {
+    return value && *value > 0 ? std::lround(std::log(*value) / std::log(1.1)) : 0;
+  };
+  std::string out =
+      fmt::format("{}|{}|{}", request.known.empty() ? queue::fingerprint_of(request) : request.known,
+                  request.keep, belief.kind.memory ? belief.kind.memory->count() : -1);
+  if (profile)
+    out += fmt::format("|{}|{}|{}", tenths(profile->steps_per_second), tenths(profile->sms),
+                       tenths(profile->bandwidth));
+  return out;
+}
+
 class DeviceOracle final : public queue::Oracle {
  public:
   DeviceOracle(EstimateTarget target, share::SharingFigures figures)
@@ -31,9 +53,6 @@ class DeviceOracle final : public queue::Oracle {
   Result<Belief> belief(const queue::JobRequest& request, const std::optional<queue::Profile>& profile,
                         const std::optional<Bytes>& need) override {
     Belief out;
-    out.key =
-        fmt::format("{}|{}|{}|{}", request.known.empty() ? queue::fingerprint_of(request) : request.known,
-                    profile ? queue::profile_text(*profile) : "", request.keep, need ? need->count() : 0);
     Known known{.keep = request.keep};
     if (!request.known.empty()) {
       auto described = describe(request, profile);
@@ -52,6 +71,8 @@ class DeviceOracle final : public queue::Oracle {
     if (profile) add_profile(*profile, known, out);
     if (request.job.need) out.kind.memory = *request.job.need;
     if (need) out.kind.memory = std::max(*need, out.kind.memory.value_or(Bytes()));
+    if (out.kind.memory) out.kind.memory = rounded_up(*out.kind.memory);
+    out.key = key_of(request, profile, out);
     known.kind = out.kind;
     known_.insert_or_assign(out.key, std::move(known));
     return out;
@@ -103,8 +124,8 @@ class DeviceOracle final : public queue::Oracle {
   }
 
   static void add_profile(const queue::Profile& profile, const Known& known, Belief& out) {
-    // What a run took that came to its end is believed before an estimate; of one that goes on only where it took
-    // more.
+    // What a run took that came to its end is believed before an estimate; of one that goes on only where it
+    // took more.
     if (profile.peak && *profile.peak > Bytes()) {
       const Bytes seen = with_slack(*profile.peak);
       out.kind.memory = profile.steps ? seen : std::max(seen, out.kind.memory.value_or(Bytes()));

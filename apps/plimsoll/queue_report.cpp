@@ -163,7 +163,8 @@ std::string expected_text(const Told& answer, const report::TextStyle& style) {
       out += fmt::format("waits    {}\n", why);
     const auto start = number_at(job, "start_seconds"), end = number_at(job, "end_seconds");
     if (start && end)
-      out += fmt::format("expected to start in {} and to end in {}\n", duration_text(*start), duration_text(*end));
+      out += fmt::format("expected to start in {} and to end in {}\n", duration_text(*start),
+                         duration_text(*end));
     else if (start)
       out += fmt::format("expected to start in {}; nobody knows how long it takes\n", duration_text(*start));
     else

@@ -283,14 +283,16 @@ Message for_plan(Message document) {
   for (Message& job : document) {
     if (!job.is_object()) continue;
     for (const char* key : kQueueKeys) job.erase(key);
-    if (!job.contains("steps") && !job.contains("seconds") && !job.contains("epochs") && !job.contains("rate"))
+    if (!job.contains("steps") && !job.contains("seconds") && !job.contains("epochs") &&
+        !job.contains("rate"))
       job["seconds"] = 0;
   }
   return document;
 }
 
 /// One job of a file. What the options say holds for all of them.
-Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest& planned, const Message& told) {
+Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest& planned,
+                              const Message& told) {
   auto request = request_of(options);
   PLIMSOLL_TRY(request);
   const auto wrong = [&](std::string what) {
@@ -302,7 +304,8 @@ Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest
   request->job.name = planned.job.name;
   if (planned.need) request->job.need = *planned.need;
   request->gpus = planned.job.gpus;
-  if (planned.job.deadline) request->deadline = static_cast<double>(store::now()) * 1e-6 + *planned.job.deadline;
+  if (planned.job.deadline)
+    request->deadline = static_cast<double>(store::now()) * 1e-6 + *planned.job.deadline;
   if (const auto save = told.find("save"); save != told.end()) {
     request->save = queue::signal_named(job::text_of(*save).value_or(""));
     if (!request->save) return wrong("saves on no signal: SIGUSR1, SIGUSR2, SIGHUP, SIGINT or SIGTERM");
@@ -314,8 +317,8 @@ Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest
   if (fields.has("keep")) request->keep = fields.not_negative("keep");
   if (error) return wrong(error->text());
   Message known = told;
-  for (const char* key : {"name", "command", "after", "apart", "arrival", "arrival_s", "priority", "deadline", "gpus",
-                          "user", "save", "need", "interruptible", "kind"})
+  for (const char* key : {"name", "command", "after", "apart", "arrival", "arrival_s", "priority", "deadline",
+                          "gpus", "user", "save", "need", "interruptible", "kind"})
     known.erase(key);
   for (const char* key : kQueueKeys) known.erase(key);
   if (planned.serves()) known["kind"] = "service";
@@ -327,7 +330,8 @@ Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest
 Result<Message> jobs_in(const SubmitOptions& options) {
   const auto document = document_of(options.file);
   PLIMSOLL_TRY(document);
-  const auto requests = read_plan_jobs(for_plan(*document).dump(-1, ' ', false, Message::error_handler_t::replace), "");
+  const auto requests =
+      read_plan_jobs(for_plan(*document).dump(-1, ' ', false, Message::error_handler_t::replace), "");
   if (!requests) return std::unexpected(all_told(requests.error(), options.file, "submitted"));
   Message out = Message::array();
   for (std::size_t i = 0; i < requests->size(); ++i) {
@@ -357,7 +361,8 @@ Result<Message> submission(const SubmitOptions& options, bool dry) {
   if (!after) return std::unexpected(Error(after.error()).within("--after"));
   if (!options.file.empty()) {
     if (options.array > 0 || !options.sweeps.empty())
-      return std::unexpected(Error{"multiplies a command; a file tells its jobs one by one", "--array, --sweep"});
+      return std::unexpected(
+          Error{"multiplies a command; a file tells its jobs one by one", "--array, --sweep"});
     auto jobs = jobs_in(options);
     PLIMSOLL_TRY(jobs);
     out["jobs"] = *std::move(jobs);

@@ -245,12 +245,13 @@ void Daemon::renew_claim() {
   if (renewing_ || !ledger_) return;
   renewing_ = true;
   renew_at_ = Clock::now() + part_of(options_.lease, 0.25);
-  errands_.send(kStoreLane, "renewing the queue's lease",
-                [this, store = ledger_->store(), wish = claim_wish(options_.host)]() -> running::Errands::Then {
-                  const Seconds asked_at = running::BootClock::of_machine().now();
-                  auto answer = store->claims().take(wish);
-                  return [this, answer = std::move(answer), asked_at] { take_claim(answer, asked_at); };
-                });
+  errands_.send(
+      kStoreLane, "renewing the queue's lease",
+      [this, store = ledger_->store(), wish = claim_wish(options_.host)]() -> running::Errands::Then {
+        const Seconds asked_at = running::BootClock::of_machine().now();
+        auto answer = store->claims().take(wish);
+        return [this, answer = std::move(answer), asked_at] { take_claim(answer, asked_at); };
+      });
 }
 
 void Daemon::take_claim(const Result<store::ClaimAnswer>& answer, Seconds asked_at) {
@@ -311,9 +312,9 @@ void Daemon::refresh() {
   });
 }
 
-/// Jobs on machines whose daemons are gone. Whether one is, is judged by this machine's own clock: a lease that
-/// nobody has renewed for as long as it lasts. Then it is taken, so that the other, should it come back, renews
-/// nothing: by then its supervisors have ended what they ran.
+/// Jobs on machines whose daemons are gone. Whether one is, is judged by this machine's own clock: a lease
+/// that nobody has renewed for as long as it lasts. Then it is taken, so that the other, should it come back,
+/// renews nothing: by then its supervisors have ended what they ran.
 void Daemon::judge_other_hosts() {
   judge_at_ = Clock::now() + part_of(options_.lease, 0.25);
   if (judging_ || !may_act()) return;
@@ -328,7 +329,8 @@ void Daemon::judge_other_hosts() {
                   const Seconds asked_at = running::BootClock::of_machine().now();
                   std::map<std::string, std::optional<store::Claim>> found;
                   for (const std::string& host : hosts)
-                    if (auto claim = store->claims().held("queue/" + host)) found.emplace(host, *std::move(claim));
+                    if (auto claim = store->claims().held("queue/" + host))
+                      found.emplace(host, *std::move(claim));
                   return [this, found = std::move(found), asked_at] {
                     judging_ = false;
                     for (const auto& [host, claim] : found) judge(host, claim, asked_at);
@@ -349,7 +351,8 @@ void Daemon::judge(const std::string& host, const std::optional<store::Claim>& c
   if (claim && !claim->expired) return;
   Seconds longest;
   for (const auto& [number, job] : ledger_->jobs())
-    if (is_elsewhere(job) && job.row.host == host) longest = std::max(longest, read_place(job.row.place).lease);
+    if (is_elsewhere(job) && job.row.host == host)
+      longest = std::max(longest, read_place(job.row.place).lease);
   if (longest <= Seconds() || asked_at < known->second.since + longest) return;
   errands_.send(kStoreLane, "taking over from another machine",
                 [this, store = ledger_->store(), host, wish = claim_wish(host)]() -> running::Errands::Then {

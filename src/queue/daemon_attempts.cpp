@@ -245,14 +245,15 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
 /// Of an earlier daemon of this machine, or of this one after the store was away.
 void Daemon::adopt(LedgerJob& job) {
   const AttemptPlace place = read_place(job.row.place);
-  LiveAttempt attempt{.job = job.row.number,
-                      .attempt = job.row.attempt,
-                      .folder = folder_of(place.home.empty() ? options_.place.home : fs::path(place.home), job.row),
-                      .devices = place.devices,
-                      .sharing = place.sharing,
-                      .given = place.given,
-                      .stage = Stage::unwatched,
-                      .run = job.row.run};
+  LiveAttempt attempt{
+      .job = job.row.number,
+      .attempt = job.row.attempt,
+      .folder = folder_of(place.home.empty() ? options_.place.home : fs::path(place.home), job.row),
+      .devices = place.devices,
+      .sharing = place.sharing,
+      .given = place.given,
+      .stage = Stage::unwatched,
+      .run = job.row.run};
   attempt.speed = place.speed;
   attempt.low = place.low;
   attempt.since = Clock::now();
@@ -268,12 +269,10 @@ void Daemon::look_at(LiveAttempt& attempt) {
                 [this, number = attempt.job, folder = attempt.folder,
                  is_own = is_own(attempt.folder)]() -> running::Errands::Then {
                   std::error_code ignored;
-                  // A daemon makes the folder before all else, and takes it away when the store knows the end.
-                  // Of one that had another home nobody knows.
+                  // A daemon makes the folder before all else, and takes it away when the store knows the
+                  // end. Of one that had another home nobody knows.
                   if (!fs::exists(folder, ignored) && !ignored)
-                    return [this, number, is_own] {
-                      take_facts(number, {.undone = is_own}, !is_own);
-                    };
+                    return [this, number, is_own] { take_facts(number, {.undone = is_own}, !is_own); };
                   auto facts =
                       std::make_shared<Result<running::AttemptFacts>>(running::look_at_attempt(folder));
                   if (*facts && !(*facts)->supervised && !(*facts)->began && !(*facts)->undone) {
@@ -388,10 +387,10 @@ void Daemon::follow_up() {
     if (job->row.state != store::QueueState::starting || !may_act() || now < attempt.look_again) continue;
     attempt.look_again = now + kLookAgain;
     ledger_->change(number,
-                      {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
-                      claim_, [this](Ledger::Done done) {
-                        if (done == Ledger::Done::unknown) rest("the store does not answer");
-                      });
+                    {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
+                    claim_, [this](Ledger::Done done) {
+                      if (done == Ledger::Done::unknown) rest("the store does not answer");
+                    });
   }
 }
 

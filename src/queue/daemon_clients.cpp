@@ -73,11 +73,11 @@ void Daemon::submit(const Asked& asked) {
   const auto waiting = std::ranges::count_if(
       ledger_->jobs(), [&](const auto& entry) { return entry.second.row.user == user; });
   if (static_cast<std::size_t>(waiting) + submitted->jobs.size() > kMostOfOneUser)
-    return door_.answer(asked.client,
-                        failure_json({fmt::format("{} jobs of yours are in the queue, and it takes {}", waiting,
-                                                  kMostOfOneUser),
-                                      {},
-                                      "Submit these when some have ended."}));
+    return door_.answer(
+        asked.client, failure_json({fmt::format("{} jobs of yours are in the queue, and it takes {}", waiting,
+                                                kMostOfOneUser),
+                                    {},
+                                    "Submit these when some have ended."}));
   submissions_.push_back({asked.client, *std::move(submitted)});
   keep_submissions();
 }
@@ -87,27 +87,25 @@ void Daemon::keep_submissions() {
   if (submitting_ || submissions_.empty()) return;
   submitting_ = true;
   auto taken = std::make_shared<std::vector<Arrived>>(std::exchange(submissions_, {}));
-  errands_.send(kStoreLane, "keeping submissions",
-                [this, taken, store = ledger_->store()]() -> running::Errands::Then {
-                  std::vector<store::QueueSubmission> all;
-                  for (const Arrived& one : *taken)
-                    all.push_back({one.submitted.jobs, one.submitted.token});
-                  auto answers = store->queue().submit_all(all);
-                  return [this, taken, answers = std::move(answers)] {
-                    submitting_ = false;
-                    for (std::size_t i = 0; i < taken->size(); ++i) {
-                      const Error* const wrong = !answers         ? &answers.error()
-                                                 : !(*answers)[i] ? &(*answers)[i].error()
-                                                                  : nullptr;
-                      door_.answer((*taken)[i].client,
-                                   wrong != nullptr
-                                       ? failure_json(*wrong)
-                                       : Json{{"type", "submitted"}, {"numbers", *(*answers)[i]}});
-                    }
-                    refresh_at_ = {};
-                    keep_submissions();
-                  };
-                });
+  errands_.send(
+      kStoreLane, "keeping submissions", [this, taken, store = ledger_->store()]() -> running::Errands::Then {
+        std::vector<store::QueueSubmission> all;
+        for (const Arrived& one : *taken) all.push_back({one.submitted.jobs, one.submitted.token});
+        auto answers = store->queue().submit_all(all);
+        return [this, taken, answers = std::move(answers)] {
+          submitting_ = false;
+          for (std::size_t i = 0; i < taken->size(); ++i) {
+            const Error* const wrong = !answers         ? &answers.error()
+                                       : !(*answers)[i] ? &(*answers)[i].error()
+                                                        : nullptr;
+            door_.answer((*taken)[i].client, wrong != nullptr
+                                                 ? failure_json(*wrong)
+                                                 : Json{{"type", "submitted"}, {"numbers", *(*answers)[i]}});
+          }
+          refresh_at_ = {};
+          keep_submissions();
+        };
+      });
 }
 
 /// Where, when, beside whom, and what it costs the others: the future with it and without.

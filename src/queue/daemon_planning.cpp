@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 using store::QueueState;
 
 constexpr std::size_t kBeliefsAtOnce = 200;
-constexpr double kAgeing = 600;          // s of waiting that count as one of priority
-constexpr double kStarving = 1800;       // s after which a place is kept for who finds none
-constexpr double kHurry = 1.5;           // of its length, before its deadline, from which a job hurries
+constexpr double kAgeing = 600;     // s of waiting that count as one of priority
+constexpr double kStarving = 1800;  // s after which a place is kept for who finds none
+constexpr double kHurry = 1.5;      // of its length, before its deadline, from which a job hurries
 constexpr std::size_t kMostForecast = 3000;
 constexpr milliseconds kForecastEvery{2000};
 constexpr milliseconds kPlanAgain{2000};

@@ -247,10 +247,9 @@ std::map<std::int64_t, Expected> forecast(const Question& question, schedule::Ra
     const std::int64_t number = i < first ? question.running[i].number : question.waiting[i - first].number;
     const schedule::Ran& ran = outcome.jobs[i];
     const bool starts = !ran.places.empty() && ran.start <= guessed_from;
-    out.emplace(number, Expected{.start = ran.start,
-                                 .end = ran.end,
-                                 .starts = starts,
-                                 .ends = starts && length_is_known(i)});
+    out.emplace(
+        number,
+        Expected{.start = ran.start, .end = ran.end, .starts = starts, .ends = starts && length_is_known(i)});
   }
   return out;
 }

@@ -23,9 +23,9 @@ struct RunningNow {
   std::int64_t number = 0;
   std::size_t kind = 0;
   std::vector<std::size_t> places = {};
-  double left = 0;     ///< s of it alone, that are expected
+  double left = 0;       ///< s of it alone, that are expected
   bool is_known = true;  ///< whether that is more than a guess
-  double startup = 0;  ///< s until it computes, that are expected
+  double startup = 0;    ///< s until it computes, that are expected
   bool alone = false;
   std::string user = {};
 };

@@ -55,7 +55,8 @@ TEST(Decide, SmallOnesShareAndLargeOnesWait) {
 
 TEST(Decide, WhoseNeedNobodyKnowsHasAGpuForItself) {
   Question question = with({kind(0.1, std::nullopt), kind(0.1, kGiB)}, {gpu(kMps)});
-  question.waiting = {{.number = 1, .kind = 0, .seconds = 60, .rank = 1}, {.number = 2, .kind = 1, .seconds = 60}};
+  question.waiting = {{.number = 1, .kind = 0, .seconds = 60, .rank = 1},
+                      {.number = 2, .kind = 1, .seconds = 60}};
   auto rates = rates_of(question.kinds);
   const Answer answer = decide(question, rates);
   ASSERT_EQ(answer.starts.size(), 1);
@@ -153,14 +154,17 @@ Question any_question(std::mt19937& random) {
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   Question out{.setups = kSetups};
   for (int i = 0; i <= up_to(5); ++i) {
-    out.kinds.push_back(kind(0.05 + 0.1 * up_to(10), up_to(4) == 0 ? std::nullopt : std::optional(up_to(120) * kGiB)));
+    out.kinds.push_back(
+        kind(0.05 + 0.1 * up_to(10), up_to(4) == 0 ? std::nullopt : std::optional(up_to(120) * kGiB)));
     out.kinds.back().serves = up_to(9) == 0;
   }
   for (int i = 0; i <= up_to(4); ++i) {
     out.places.push_back(gpu(static_cast<std::size_t>(up_to(2)), (10 + up_to(130)) * kGiB));
     if (up_to(5) == 0) out.places.back().closed = "for a reason";
   }
-  const auto any_kind = [&] { return static_cast<std::size_t>(up_to(static_cast<int>(out.kinds.size()) - 1)); };
+  const auto any_kind = [&] {
+    return static_cast<std::size_t>(up_to(static_cast<int>(out.kinds.size()) - 1));
+  };
   std::int64_t number = 0;
   for (std::size_t place = 0; place < out.places.size(); ++place)
     if (up_to(2) == 0) {
@@ -213,7 +217,8 @@ TEST(Forecast, TellsWhoComesAfterWhom) {
 TEST(Forecast, TellsNothingThatHangsOnAGuess) {
   Question question = with({kind(1, 90 * kGiB)}, {gpu(kMps), gpu(kMps)});
   question.running = {{.number = 1, .places = {0}, .left = 3600, .is_known = false}};
-  question.waiting = {{.number = 2, .seconds = 60}, {.number = 3, .seconds = 60}, {.number = 4, .seconds = 9000}};
+  question.waiting = {
+      {.number = 2, .seconds = 60}, {.number = 3, .seconds = 60}, {.number = 4, .seconds = 9000}};
   auto rates = rates_of(question.kinds);
   const auto expected = forecast(question, rates);
   EXPECT_TRUE(expected.at(1).starts);

@@ -79,7 +79,8 @@ TEST(Profile, ComesBackFromItsText) {
                         .device = "H200"};
   EXPECT_EQ(read_profile(profile_text(profile)), profile);
   EXPECT_EQ(read_profile(profile_text({})), Profile());
-  for (const char* nonsense : {"", "[]", "{\"steps\": -1}", "{\"peak_bytes\": \"x\"}", "{\"sm_activity\": []}"})
+  for (const char* nonsense :
+       {"", "[]", "{\"steps\": -1}", "{\"peak_bytes\": \"x\"}", "{\"sm_activity\": []}"})
     EXPECT_TRUE(!read_profile(nonsense) || read_profile(nonsense) == Profile()) << nonsense;
   EXPECT_FALSE(read_profile("{\"steps\": -1}"));
 }

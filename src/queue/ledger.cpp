@@ -80,7 +80,7 @@ void Ledger::refresh(std::function<void(bool)> then) {
                       version_ = (*found)->version;
                       take(std::move((*found)->rows));
                     }
-                    for (const auto& then : std::exchange(after_refresh_, {})) then(news);
+                    for (const auto& one : std::exchange(after_refresh_, {})) one(news);
                   };
                 });
 }

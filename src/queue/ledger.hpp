@@ -35,8 +35,8 @@ class Ledger {
   Ledger(std::shared_ptr<store::Store> store, running::Errands& errands, std::string pool)
       : store_(std::move(store)), errands_(errands), pool_(std::move(pool)) {}
 
-  /// Asks for what is new, where that is not under way. `then` is called when the store has answered or failed, with
-  /// whether there was any.
+  /// Asks for what is new, where that is not under way. `then` is called when the store has answered or
+  /// failed, with whether there was any.
   void refresh(std::function<void(bool news)> then);
   [[nodiscard]] bool is_refreshing() const { return refreshing_; }
   [[nodiscard]] bool is_loaded() const { return loaded_; }

@@ -53,7 +53,8 @@ TEST(Request, WhatIsNotKnownOrCannotBeIsRefused) {
   EXPECT_THAT(refused("known", Json::array()), HasSubstr("known"));
   EXPECT_THAT(refused("job", 3), testing::Not(testing::IsEmpty()));
   EXPECT_THAT(refused("job", Json{{"command", Json::array()}}), HasSubstr("is empty"));
-  EXPECT_THAT(refused("job", Json{{"command", {"true"}}, {"devices", {"0"}}}), HasSubstr("the queue's to choose"));
+  EXPECT_THAT(refused("job", Json{{"command", {"true"}}, {"devices", {"0"}}}),
+              HasSubstr("the queue's to choose"));
 }
 
 TEST(Request, ItsFingerprintIsOfWhatItDoes) {

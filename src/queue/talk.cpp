@@ -113,8 +113,9 @@ Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& mess
     return std::unexpected(Error{"who listens there is neither this user nor root", socket.string()});
   if (patience) {
     const auto whole = static_cast<time_t>(patience->value());
-    const timeval limit{.tv_sec = whole,
-                        .tv_usec = static_cast<suseconds_t>((patience->value() - static_cast<double>(whole)) * 1e6)};
+    const timeval limit{
+        .tv_sec = whole,
+        .tv_usec = static_cast<suseconds_t>((patience->value() - static_cast<double>(whole)) * 1e6)};
     ::setsockopt(connected->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   }
   PLIMSOLL_TRY(running::send_all(connected->get(), running::line_of(message)));

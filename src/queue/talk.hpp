@@ -63,7 +63,8 @@ class Door {
   std::vector<Asked> asked_;
 };
 
-/// Asks a daemon one thing, and waits for its answer, as long as `patience` says. not_found where nobody listens.
+/// Asks a daemon one thing, and waits for its answer, as long as `patience` says. not_found where nobody
+/// listens.
 [[nodiscard]] Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message,
                                     std::optional<Seconds> patience = {});
 

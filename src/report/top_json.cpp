@@ -103,7 +103,8 @@ Json top_json(const TopView& view) {
   if (view.queue) {
     Json next = Json::array();
     for (const TopJob& job : view.queue->next)
-      next.push_back({{"number", job.number}, {"name", printable(job.name)}, {"waits_because", printable(job.why)}});
+      next.push_back(
+          {{"number", job.number}, {"name", printable(job.name)}, {"waits_because", printable(job.why)}});
     out["queue"] = {{"running", view.queue->running},
                     {"waiting", view.queue->waiting},
                     {"held", view.queue->held},

@@ -134,12 +134,14 @@ TEST(TopView, ShowsTheQueueWhereThereIsOne) {
   TopView view = example();
   EXPECT_THAT(joined(top_lines(view, {.width = 100})), Not(HasSubstr("Queue")));
   EXPECT_TRUE(top_json(view)["queue"].is_null());
-  view.queue = TopQueue{.running = 2,
-                        .waiting = 5,
-                        .held = 1,
-                        .next = {{.number = 12, .name = "sweep", .why = "GPU 0 has 3 GiB left"}, {}, {}, {}, {}}};
+  view.queue =
+      TopQueue{.running = 2,
+               .waiting = 5,
+               .held = 1,
+               .next = {{.number = 12, .name = "sweep", .why = "GPU 0 has 3 GiB left"}, {}, {}, {}, {}}};
   const std::string text = joined(top_lines(view, {.width = 100}));
-  EXPECT_THAT(text, HasSubstr("Queue  2 running, 5 waiting, 1 held\n  12      sweep  GPU 0 has 3 GiB left\n"));
+  EXPECT_THAT(text,
+              HasSubstr("Queue  2 running, 5 waiting, 1 held\n  12      sweep  GPU 0 has 3 GiB left\n"));
   EXPECT_EQ(top_json(view)["queue"]["next"].size(), 5);
   EXPECT_THAT(top_lines(view, {.width = 40, .height = 12}), SizeIs(Le(12U)));
 }

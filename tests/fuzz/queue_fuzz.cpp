@@ -1,5 +1,6 @@
-// Any bytes, taken for a submission to the queue, a job as the store keeps it, and the notes, places, profiles and environments
-// that stand beside it, must be read or refused with a message; what was read comes back equal from what is written.
+// Any bytes, taken for a submission to the queue, a job as the store keeps it, and the notes, places,
+// profiles and environments that stand beside it, must be read or refused with a message; what was read comes
+// back equal from what is written.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

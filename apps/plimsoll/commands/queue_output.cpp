@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <fcntl.h>
 #include <memory>
 #include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,7 +42,8 @@ Result<Followed> look_at(std::int64_t number) {
     return std::unexpected(Error{fmt::format("there is no job {}", number), {}, {}, Error::Kind::not_found});
   const job::Json& job = jobs.front();
   if (!job.contains("command")) return fail("job {} is another user's", number);
-  return Followed{.run = job.value("run", ""), .outcome = job.value("outcome", ""), .state = job.value("state", "")};
+  return Followed{
+      .run = job.value("run", ""), .outcome = job.value("outcome", ""), .state = job.value("state", "")};
 }
 
 /// Hands on what has come to a run's output since the last time.
@@ -106,10 +107,11 @@ Result<int> output(const OutputOptions& options) {
     }
     if (over || !options.follow) {
       if (!file)
-        return std::unexpected(Error{fmt::format("job {} has printed nothing: it has not run", numbers->front()),
-                                     {},
-                                     "--follow waits for it.",
-                                     Error::Kind::not_found});
+        return std::unexpected(
+            Error{fmt::format("job {} has printed nothing: it has not run", numbers->front()),
+                  {},
+                  "--follow waits for it.",
+                  Error::Kind::not_found});
       return !options.follow || job->outcome == "finished" ? 0 : 1;
     }
     std::this_thread::sleep_for(kLookForOutput);
@@ -130,11 +132,13 @@ void add_queue_output(CommandLine& queue, Invocation& invocation) {
   auto options = std::make_shared<OutputOptions>();
   CommandLine* command = queue.add_subcommand("output", "What a job has printed");
   command->add_option("job", options->job, "Number of the job")->required()->option_text("JOB");
-  command->add_flag("-f,--follow", options->follow,
-                    "Wait for more until the job has ended, also over its moves; the exit code is 1 where it failed");
+  command->add_flag(
+      "-f,--follow", options->follow,
+      "Wait for more until the job has ended, also over its moves; the exit code is 1 where it failed");
   command
-      ->add_option("--store", options->store,
-                   "The store that its run is in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
+      ->add_option(
+          "--store", options->store,
+          "The store that its run is in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("STORE");
   command->footer(
       "Examples:\n"

@@ -13,8 +13,8 @@
 namespace plimsoll {
 namespace {
 
-/// A daemon that left before it answered may have kept it: it is asked again when it is back, and knows by the
-/// submission's token what it has already.
+/// A daemon that left before it answered may have kept it: it is asked again when it is back, and knows by
+/// the submission's token what it has already.
 Result<job::Json> submit_once(const job::Json& message) {
   constexpr std::chrono::seconds kComesBack{30};
   constexpr std::chrono::milliseconds kAskAgain{200};
