@@ -69,7 +69,7 @@ void Ledger::refresh(std::function<void(bool)> then) {
                  loaded = loaded_ && !is_stale_]() -> running::Errands::Then {
                   auto found = std::make_shared<Result<Loaded>>(
                       loaded ? load_newer(store->queue(), pool, version) : load(store->queue(), pool));
-                  return [this, found] {
+                  return [this, found, loaded] {
                     refreshing_ = false;
                     bool news = false;
                     if (*found) {
