@@ -52,7 +52,7 @@ std::vector<AllocationRow> read_rows(std::string_view text) {
   return out;
 }
 
-Result<std::string> read_submitted(std::string_view text) {
+Result<std::string> submitted_number(std::string_view text) {
   std::string_view rest = without_blanks(text);
   rest = rest.substr(std::min(rest.find_last_of('\n') + 1, rest.size()));  // a site's plugin may greet first
   const std::string_view id = take_until(rest, ';');

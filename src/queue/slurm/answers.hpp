@@ -24,7 +24,7 @@ struct AllocationRow {
 inline constexpr std::string_view kRowFormat = "%i|%T|%N|%k";
 
 /// Of `sbatch --parsable`: "17", or "17;cluster".
-[[nodiscard]] Result<std::string> read_submitted(std::string_view text);
+[[nodiscard]] Result<std::string> submitted_number(std::string_view text);
 
 /// "1-02:03:04", "2:03:04", "3:04"; nothing for UNLIMITED, INVALID, NOT_SET.
 [[nodiscard]] std::optional<Seconds> read_time(std::string_view text);

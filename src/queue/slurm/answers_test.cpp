@@ -15,11 +15,11 @@ TEST(SlurmAnswers, RowsOfSqueueEndWithAnyComment) {
 }
 
 TEST(SlurmAnswers, NumberOfASubmittedJob) {
-  EXPECT_EQ(*read_submitted("17\n"), "17");
-  EXPECT_EQ(*read_submitted("17;scout\n"), "17");
-  EXPECT_EQ(*read_submitted("welcome to scout\n17\n"), "17");
-  EXPECT_FALSE(read_submitted("Submitted batch job 17"));
-  EXPECT_FALSE(read_submitted(""));
+  EXPECT_EQ(*submitted_number("17\n"), "17");
+  EXPECT_EQ(*submitted_number("17;scout\n"), "17");
+  EXPECT_EQ(*submitted_number("welcome to scout\n17\n"), "17");
+  EXPECT_FALSE(submitted_number("Submitted batch job 17"));
+  EXPECT_FALSE(submitted_number(""));
 }
 
 TEST(SlurmAnswers, TimesOfAllLengths) {

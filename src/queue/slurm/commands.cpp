@@ -72,7 +72,7 @@ Result<Site> look_at_site() {
 Result<std::string> submit(const PoolSetting& setting, const AllocationTerms& terms) {
   const auto text = answer_of(sbatch_words(setting, terms), batch_script(daemon_words(setting, terms)));
   PLIMSOLL_TRY(text);
-  return read_submitted(*text);
+  return submitted_number(*text);
 }
 
 Result<std::vector<AllocationRow>> own_jobs() {
