@@ -498,7 +498,9 @@ void Daemon::conclude(std::int64_t number) {
   attempt.looking = true;
   const bool finished = attempt.end->ended && attempt.end->ended->outcome == running::Outcome::finished;
   learn(*job, attempt, finished);
-  const NextStep next = next_step(job->request, job->notes, *attempt.end);
+  JobNotes notes = job->notes;
+  notes.cancelled = notes.cancelled || cancelled_from_outside_;
+  const NextStep next = next_step(job->request, notes, *attempt.end);
   if (next.again && next.notes.unstarted > 0)
     resting_[number] = Clock::now() + kRestOfJob * (1 << std::min(next.notes.unstarted, 10));
   store::QueueChange change{.state = next.again ? store::QueueState::waiting : store::QueueState::ended,

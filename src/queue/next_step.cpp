@@ -130,7 +130,7 @@ NextStep next_step(const JobRequest& request, const JobNotes& before, const Atte
       ++notes.moves;
       return again(std::move(notes), "the allocation's time was up, and it may run again");
     }
-    return over(std::move(notes), std::string(running::name(ended.outcome)),
+    return over(std::move(notes), std::string(running::name(Outcome::interrupted)),
                 "the allocation's time was up; --save or --rerun at its submission would have let it go on");
   }
   if (ended.outcome == Outcome::cuda_out_of_memory) return after_memory(std::move(notes), end);
