@@ -57,9 +57,9 @@ Result<std::string> log_path() {
 
 Result<slurm::AllocationTerms> terms_of(const SlurmOptions& options) {
   slurm::AllocationTerms out{.most = static_cast<std::size_t>(options.allocations), .log = options.log};
-  for (const auto& [text, option, value] :
-       {std::tuple{&options.notice, "--notice", &out.notice}, std::tuple{&options.idle, "--end-when-idle", &out.idle},
-        std::tuple{&options.lease, "--lease", &out.lease}}) {
+  for (const auto& [text, option, value] : {std::tuple{&options.notice, "--notice", &out.notice},
+                                            std::tuple{&options.idle, "--end-when-idle", &out.idle},
+                                            std::tuple{&options.lease, "--lease", &out.lease}}) {
     const auto read = running::parse_duration(*text);
     if (!read) return std::unexpected(Error(read.error()).within(option));
     *value = *read;
@@ -119,9 +119,10 @@ Result<job::Json> submit_to_slurm(const SlurmOptions& options, const job::Json& 
   // The jobs come first: an allocation that is about to end looks for them once more after it has said so.
   auto asked = slurm::ask_for_allocation(setting, *terms, false);
   if (!asked)
-    return std::unexpected(Error(asked.error()).within(fmt::format(
-        "{} jobs are in the queue, and no allocation could be asked for (`plimsoll submit --slurm` tries again)",
-        submitted.jobs.size())));
+    return std::unexpected(Error(asked.error())
+                               .within(fmt::format("{} jobs are in the queue, and no allocation could be "
+                                                   "asked for (`plimsoll submit --slurm` tries again)",
+                                                   submitted.jobs.size())));
   out["allocations"] = job::Json::array();
   for (const slurm::AllocationRow& row : asked->there) out["allocations"].push_back(row.id);
   if (asked->asked) {
@@ -136,10 +137,10 @@ Result<job::Json> ask_slurm_queue(const std::string& store, const job::Json& mes
   PLIMSOLL_TRY(site);
   auto opened = store::open(store);
   PLIMSOLL_TRY(opened);
-  return slurm::ask_store((*opened)->queue(),
-                          {.user = fmt::format("{}", ::geteuid()),
-                           .pools = slurm::pools_of(site->cluster, user_name())},
-                          message);
+  return slurm::ask_store(
+      (*opened)->queue(),
+      {.user = fmt::format("{}", ::geteuid()), .pools = slurm::pools_of(site->cluster, user_name())},
+      message);
 }
 
 Status move_into_allocation(const SlurmOptions& options, int gpus, queue::DaemonOptions& daemon) {
@@ -154,8 +155,7 @@ Status move_into_allocation(const SlurmOptions& options, int gpus, queue::Daemon
   const auto base = running::RuntimeDirectory::base();
   PLIMSOLL_TRY(base);
   // Nothing of it outlives the allocation; its socket's path must be short.
-  const fs::path place =
-      fmt::format("{}-slurm-{}.{}", base->string(), lent->id.job, lent->id.restart);
+  const fs::path place = fmt::format("{}-slurm-{}.{}", base->string(), lent->id.job, lent->id.restart);
   PLIMSOLL_TRY(running::make_private(place));
   daemon.place = {place, place};
   daemon.host = slurm::host_name(lent->id);

@@ -22,12 +22,14 @@ struct SlurmOptions {
 
 /// Keeps the jobs of a submission in the store, and sees to it that there is an allocation for them. A
 /// message without jobs only sees to that. `dry`: says what would be asked of Slurm.
-[[nodiscard]] Result<job::Json> submit_to_slurm(const SlurmOptions& options, const job::Json& message, bool dry);
+[[nodiscard]] Result<job::Json> submit_to_slurm(const SlurmOptions& options, const job::Json& message,
+                                                bool dry);
 
 /// Asks for this user's jobs on Slurm, by the store.
 [[nodiscard]] Result<job::Json> ask_slurm_queue(const std::string& store, const job::Json& message);
 
 /// A daemon for the allocation that this process runs in.
-[[nodiscard]] Status move_into_allocation(const SlurmOptions& options, int gpus, queue::DaemonOptions& daemon);
+[[nodiscard]] Status move_into_allocation(const SlurmOptions& options, int gpus,
+                                          queue::DaemonOptions& daemon);
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ struct Inside {
 };
 
 struct AllocationNews {
-  std::optional<Seconds> left = {};     ///< of its time; nothing: it has no end, or nobody knows
+  std::optional<Seconds> left = {};    ///< of its time; nothing: it has no end, or nobody knows
   std::vector<std::string> said = {};  ///< what was done, or could not be
 };
 

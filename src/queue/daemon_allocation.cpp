@@ -13,10 +13,10 @@ using std::chrono::milliseconds;
 using store::QueueState;
 
 constexpr milliseconds kTellEvery{1000};
-constexpr milliseconds kAskEvery{20'000};     // for the time that is left
-constexpr milliseconds kWantsAfter{5000};     // that jobs wait, before another allocation is asked for
-constexpr milliseconds kNearItsEnd{10'000};   // of the allocation's time: who ends it then is the scheduler
-constexpr double kMostForUnknown = 0.5;       // of an allocation's whole time
+constexpr milliseconds kAskEvery{20'000};    // for the time that is left
+constexpr milliseconds kWantsAfter{5000};    // that jobs wait, before another allocation is asked for
+constexpr milliseconds kNearItsEnd{10'000};  // of the allocation's time: who ends it then is the scheduler
+constexpr double kMostForUnknown = 0.5;      // of an allocation's whole time
 
 double seconds_of(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -51,7 +51,8 @@ void Daemon::end_jobs_inside() {
   for (auto& [number, attempt] : live_) {
     LedgerJob* const job = ledger_->find(number);
     if (job == nullptr || attempt.stage == LiveAttempt::Stage::ended) continue;
-    if (time_is_up_ && !ending_all_ && !attempt.asked_for_time && attempt.stage == LiveAttempt::Stage::running) {
+    if (time_is_up_ && !ending_all_ && !attempt.asked_for_time &&
+        attempt.stage == LiveAttempt::Stage::running) {
       attempt.asked_for_time = true;
       begin_move(number, "the allocation's time is nearly up");
     }
@@ -144,8 +145,7 @@ void Daemon::attend() {
                     dirty_ = true;
                     if (!news.left) return;
                     if (!whole_time_) whole_time_ = *news.left;
-                    time_ends_ =
-                        now + milliseconds(static_cast<std::int64_t>(1000 * news.left->value()));
+                    time_ends_ = now + milliseconds(static_cast<std::int64_t>(1000 * news.left->value()));
                   };
                 });
 }
@@ -156,7 +156,8 @@ void Daemon::leave_when_done() {
   if (!options_.ends_when_idle || stopping_) return;
   const auto now = Clock::now();
   if (!is_idle()) idle_since_ = now;
-  const bool done = time_is_up_ ? live_.empty() : seconds_of(now - idle_since_) > options_.ends_when_idle->value();
+  const bool done =
+      time_is_up_ ? live_.empty() : seconds_of(now - idle_since_) > options_.ends_when_idle->value();
   if (!done) {
     leaving_.reset();
     looked_again_ = looking_again_ = false;
@@ -170,7 +171,10 @@ void Daemon::leave_when_done() {
   if (!looked_again_) {
     if (looking_again_ || ledger_->is_refreshing()) return;
     looking_again_ = true;
-    ledger_->refresh([this](bool answered) { looked_again_ = answered; looking_again_ = false; });
+    ledger_->refresh([this](bool answered) {
+      looked_again_ = answered;
+      looking_again_ = false;
+    });
     return;
   }
   const std::set<std::int64_t> waiting = waiting_for_an_allocation();

@@ -195,7 +195,7 @@ class Daemon {
   // Of the allocation:
   std::optional<Clock::time_point> time_ends_, wants_since_;
   std::optional<Seconds> whole_time_;
-  std::optional<Inside> told_;                      ///< what the scheduler was told last
+  std::optional<Inside> told_;                     ///< what the scheduler was told last
   std::optional<std::set<std::int64_t>> leaving_;  ///< who waited when it was about to end
   Clock::time_point attend_at_ = {}, ask_at_ = {};
   bool attending_ = false, looking_again_ = false, looked_again_ = false, has_started_any_ = false,

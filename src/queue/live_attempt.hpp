@@ -47,7 +47,7 @@ struct LiveAttempt {
   std::string moves_because = {};
   bool stop_asked = false;
   bool asked_for_time = false;  ///< to save, since the allocation's time is nearly up
-  bool looking = false;  ///< an errand is under way for it
+  bool looking = false;         ///< an errand is under way for it
   Clock::time_point look_again = {};
   std::optional<AttemptEnd> end = {};
   Clock::time_point fell = {};  ///< when it ended by a fault on a shared GPU; others may follow

@@ -58,9 +58,9 @@ SlurmPlace slurm_place(const JobSpec& job, const EnvironmentLookup& variable) {
   out.tags["plimsoll.rank"] = found["SLURM_PROCID"];
   out.tags["plimsoll.ranks"] = printable(ranks.substr(0, kLongest));
   out.is_first = found["SLURM_PROCID"] == "0";
-  out.first = mixed(fmt::format("{}|{}|{}|{}|{}|{}", found["SLURM_CLUSTER_NAME"], found["SLURM_JOB_ID"],
-                                found["SLURM_STEP_ID"], found["SLURM_RESTART_COUNT"], fingerprint(job),
-                                job.name));
+  out.first =
+      mixed(fmt::format("{}|{}|{}|{}|{}|{}", found["SLURM_CLUSTER_NAME"], found["SLURM_JOB_ID"],
+                        found["SLURM_STEP_ID"], found["SLURM_RESTART_COUNT"], fingerprint(job), job.name));
   return out;
 }
 

@@ -23,8 +23,11 @@ TEST(SlurmPlace, IsNoneWithoutSlurm) {
 }
 
 TEST(SlurmPlace, OfABatchScriptIsNoRank) {
-  const SlurmPlace batch = place({{"SLURM_JOB_ID", "7"}, {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"},
-                                  {"SLURM_ARRAY_JOB_ID", "6"}, {"SLURM_ARRAY_TASK_ID", "2"}});
+  const SlurmPlace batch = place({{"SLURM_JOB_ID", "7"},
+                                  {"SLURM_PROCID", "0"},
+                                  {"SLURM_NTASKS", "4"},
+                                  {"SLURM_ARRAY_JOB_ID", "6"},
+                                  {"SLURM_ARRAY_TASK_ID", "2"}});
   EXPECT_EQ(batch.tags.at("plimsoll.slurm.job_id"), "7");
   EXPECT_EQ(batch.tags.at("plimsoll.slurm.array_task_id"), "2");
   EXPECT_FALSE(batch.tags.contains("plimsoll.rank"));
@@ -32,8 +35,11 @@ TEST(SlurmPlace, OfABatchScriptIsNoRank) {
 }
 
 TEST(SlurmPlace, RanksOfAStepKnowTheirFirst) {
-  Environment environment{{"SLURM_CLUSTER_NAME", "scout"}, {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"},
-                          {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}};
+  Environment environment{{"SLURM_CLUSTER_NAME", "scout"},
+                          {"SLURM_JOB_ID", "7"},
+                          {"SLURM_STEP_ID", "0"},
+                          {"SLURM_PROCID", "0"},
+                          {"SLURM_STEP_NUM_TASKS", "2"}};
   const SlurmPlace first = place(environment);
   environment["SLURM_PROCID"] = "1";
   environment["SLURMD_NODENAME"] = "elsewhere";

@@ -159,12 +159,14 @@ def test_a_lost_node_gives_its_jobs_to_another(farm, slurm):
     again = farm.submit("--rerun", *SMALL, "--seconds", 600, "--", *farm.training("again"))["numbers"]
     once = farm.submit(*SMALL, "--seconds", 600, "--", *farm.training("once"))["numbers"]
     farm.wait_running([*again, *once])
-    (_, node, _, _), = slurm.jobs().values()
+    (allocation, (_, node, _, _)), = slurm.jobs().items()
     waits = farm.submit("--hold", *SMALL, "--seconds", 600, "--", *farm.training("waits"))["numbers"]
     slurm.lose(node)
     assert farm.plimsoll("release", "--slurm", *waits).code == 0
-    # Slurm finds that after SlurmdTimeout; an administrator is quicker. It starts the allocation again elsewhere.
+    # Slurm finds that after SlurmdTimeout, and starts the allocation again two minutes later; an administrator is quicker.
     slurm.say("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=lost")
+    wait_for(lambda: slurm.jobs()[allocation][0] == "PENDING")
+    slurm.say("scontrol", "update", f"JobId={allocation}", "StartTime=now")
     farm.wait_ended(once, "unknown")
     jobs = farm.wait_running([*again, *waits])
     assert {jobs[n]["host"].split("@")[1] for n in [*again, *waits]} == set(slurm_server.NODES) - {node}

@@ -172,7 +172,9 @@ void add_queue_start(CommandLine& queue, Invocation& invocation) {
       ->in_range(1, 1024)
       ->option_text("N")
       ->group("");
-  command->add_option("--notice", o.slurm.notice, "Before the end of its time")->option_text("TIME")->group("");
+  command->add_option("--notice", o.slurm.notice, "Before the end of its time")
+      ->option_text("TIME")
+      ->group("");
   command->add_option("--log", o.slurm.log, "What allocations print")->option_text("FILE")->group("");
   command->add_option("--slurm-option", o.slurm.options, "Of sbatch, for another allocation")
       ->allow_extra_args(false)

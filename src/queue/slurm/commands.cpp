@@ -44,11 +44,13 @@ Result<std::string> answer_of(std::vector<std::string> words, std::string input 
   if (done->succeeded()) return done->output;
   std::string said = done->error;
   while (said.ends_with('\n')) said.pop_back();
-  return std::unexpected(Error{fmt::format("{}: {}", done->outcome(), printable(said)), program,
-                               {}, Error::Kind::unavailable});
+  return std::unexpected(
+      Error{fmt::format("{}: {}", done->outcome(), printable(said)), program, {}, Error::Kind::unavailable});
 }
 
-std::string user_number() { return fmt::format("{}", ::geteuid()); }
+std::string user_number() {
+  return fmt::format("{}", ::geteuid());
+}
 
 bool is_alive(const AllocationRow& row) {
   return row.state == "RUNNING" || row.state == "SUSPENDED" || row.state == "STOPPED";

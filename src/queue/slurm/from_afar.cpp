@@ -126,7 +126,8 @@ Status change_one(store::Queue& queue, const Afar& afar, const std::string& word
   for (int attempt = 0; attempt < kMostTries; ++attempt) {
     const auto rows = queue.jobs({.numbers = {number}, .with_request = false});
     PLIMSOLL_TRY(rows);
-    if (rows->empty() || !is_theirs(afar, rows->front())) return fail("there is no such job of yours on Slurm");
+    if (rows->empty() || !is_theirs(afar, rows->front()))
+      return fail("there is no such job of yours on Slurm");
     const auto change = change_of(word, rows->front());
     PLIMSOLL_TRY(change);
     const store::QueueDecision decision{

@@ -5,8 +5,8 @@
 #include "job/fields.hpp"
 #include "store/queue.hpp"
 
-/// Jobs of pools, from a machine where none of their daemons can be asked: by the store, in the words in which
-/// a daemon would answer. Daemons find what was changed within a second or two.
+/// Jobs of pools, from a machine where none of their daemons can be asked: by the store, in the words in
+/// which a daemon would answer. Daemons find what was changed within a second or two.
 namespace plimsoll::queue::slurm {
 
 /// Whose jobs, and of which pools.

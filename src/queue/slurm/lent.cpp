@@ -90,8 +90,7 @@ Result<LentAllocation> read_allocation(Lookup variable) {
   LentAllocation out;
   const auto job = variable("SLURM_JOB_ID");
   if (!job || job->empty())
-    return std::unexpected(Error{"this is no allocation of Slurm: SLURM_JOB_ID is not set",
-                                 "--allocation",
+    return std::unexpected(Error{"this is no allocation of Slurm: SLURM_JOB_ID is not set", "--allocation",
                                  "`plimsoll submit --slurm` asks for one and starts the daemon inside."});
   out.id = {.cluster = variable("SLURM_CLUSTER_NAME").value_or("cluster"),
             .job = *job,

@@ -25,7 +25,8 @@ using Lookup = std::optional<std::string> (*)(const char* name);
 /// Of one GPU: it has `on_node` shards divided among the GPUs of the node.
 [[nodiscard]] double share_of(std::size_t shards, std::int64_t on_node, std::int64_t gpus);
 
-[[nodiscard]] std::shared_ptr<Allocation> lent_allocation(const LentAllocation& lent, const PoolSetting& setting,
+[[nodiscard]] std::shared_ptr<Allocation> lent_allocation(const LentAllocation& lent,
+                                                          const PoolSetting& setting,
                                                           const AllocationTerms& terms);
 
 }  // namespace plimsoll::queue::slurm

@@ -32,7 +32,8 @@ TEST(LentAllocation, IsWhatSlurmTellsItsScript) {
 }
 
 TEST(LentAllocation, OfShardsIsAPartOfAGpu) {
-  const auto part = read({{"SLURM_JOB_ID", "17"}, {"GPU_DEVICE_ORDINAL", "0"}, {"SLURM_SHARDS_ON_NODE", "2"}});
+  const auto part =
+      read({{"SLURM_JOB_ID", "17"}, {"GPU_DEVICE_ORDINAL", "0"}, {"SLURM_SHARDS_ON_NODE", "2"}});
   ASSERT_TRUE(part);
   EXPECT_THAT(part->devices, testing::ElementsAre("0"));
   EXPECT_EQ(share_of(part->shards, 8, 2), 0.5);

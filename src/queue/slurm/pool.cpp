@@ -21,12 +21,13 @@ constexpr std::size_t kLongestJobName = 24;
 constexpr std::size_t kMostOptions = 100;
 
 // What Plimsoll says itself, long and short.
-constexpr std::array<std::string_view, 12> kOurs{"--wrap",  "--array",      "-a",        "--signal",
-                                                 "--job-name", "-J",        "--comment", "--requeue",
+constexpr std::array<std::string_view, 12> kOurs{"--wrap",       "--array",    "-a",          "--signal",
+                                                 "--job-name",   "-J",         "--comment",   "--requeue",
                                                  "--no-requeue", "--parsable", "--open-mode", "--test-only"};
 // By which GPUs are asked for.
-constexpr std::array<std::string_view, 8> kOfGpus{"--gres", "--gpus", "-G", "--gpus-per-node", "--gpus-per-task",
-                                                  "--gpus-per-socket", "--tres-per-task", "--tres-per-node"};
+constexpr std::array<std::string_view, 8> kOfGpus{"--gres",          "--gpus",          "-G",
+                                                  "--gpus-per-node", "--gpus-per-task", "--gpus-per-socket",
+                                                  "--tres-per-task", "--tres-per-node"};
 
 std::string_view name_of(std::string_view option) {
   if (option.starts_with("--")) return option.substr(0, option.find('='));
@@ -67,9 +68,9 @@ Status check_options(const std::vector<std::string>& options) {
       return std::unexpected(Error{fmt::format("{} is no option of sbatch", quote(option)), "--slurm-option",
                                    "for example --slurm-option=--partition=gpu"});
     if (std::ranges::find(kOurs, name_of(option)) != kOurs.end())
-      return std::unexpected(Error{fmt::format("{} is Plimsoll's own to say", quote(std::string(name_of(option)))),
-                                   "--slurm-option",
-                                   "Arrays are `plimsoll submit --array`, names --name."});
+      return std::unexpected(
+          Error{fmt::format("{} is Plimsoll's own to say", quote(std::string(name_of(option)))),
+                "--slurm-option", "Arrays are `plimsoll submit --array`, names --name."});
   }
   return {};
 }
@@ -154,8 +155,9 @@ std::string shown_comment(std::string_view pool, const Inside& inside) {
   const std::string end = inside.waiting > 0 ? fmt::format("; {} wait", inside.waiting) : std::string();
   std::size_t shown = 0;
   for (const auto& [number, name] : inside.running) {
-    const std::string next = fmt::format("{}{}{}{}", shown == 0 ? ": " : ", ", number, name.empty() ? "" : " ",
-                                         name.empty() ? "" : plain(name.substr(0, kLongestJobName)));
+    const std::string next =
+        fmt::format("{}{}{}{}", shown == 0 ? ": " : ", ", number, name.empty() ? "" : " ",
+                    name.empty() ? "" : plain(name.substr(0, kLongestJobName)));
     if (out.size() + next.size() + end.size() > kLongestComment) {
       out += fmt::format(" and {} more", inside.running.size() - shown);
       break;

@@ -15,7 +15,7 @@ namespace plimsoll::queue::slurm {
 struct PoolSetting {
   std::string cluster = {};
   std::string user = {};
-  int gpus = 1;                            ///< of one allocation
+  int gpus = 1;                           ///< of one allocation
   std::vector<std::string> options = {};  ///< of sbatch, as the user gave them
   friend bool operator==(const PoolSetting&, const PoolSetting&) = default;
 };

@@ -27,7 +27,8 @@ TEST(SlurmPool, IsOfOneUserAndOfWhatIsWantedOfSlurm) {
 
 TEST(SlurmPool, OptionsThatPlimsollDecidesAreRefused) {
   EXPECT_TRUE(check_options({"--partition=gpu", "-Agroup", "--gres=shard:2", "--time=1:00"}));
-  for (const char* wrong : {"--array=1-3", "-a1-3", "--wrap=true", "-Jx", "--signal=USR2", "gpu", "-", "--no-requeue"})
+  for (const char* wrong :
+       {"--array=1-3", "-a1-3", "--wrap=true", "-Jx", "--signal=USR2", "gpu", "-", "--no-requeue"})
     EXPECT_FALSE(check_options({wrong})) << wrong;
 }
 
