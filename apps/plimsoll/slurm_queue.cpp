@@ -73,6 +73,21 @@ Result<slurm::AllocationTerms> terms_of(const SlurmOptions& options) {
   return out;
 }
 
+/// Of a session on Slurm in which somebody submits: they say nothing of where the jobs will run.
+job::Json without_slurm(job::Json message) {
+  if (const auto environment = message.find("environment");
+      environment != message.end() && environment->is_array())
+    std::erase_if(environment->get_ref<job::Json::array_t&>(), [](const job::Json& pair) {
+      const auto name = pair.is_array() && !pair.empty() ? job::text_of(pair[0]) : std::nullopt;
+      return name && name->starts_with("SLURM_") && *name != "SLURM_CONF";
+    });
+  return message;
+}
+
+bool offers_gpus(const slurm::Site& site) {
+  return ("," + site.gres_types + ",").contains(",gpu,");
+}
+
 int most_gpus(const std::vector<store::NewQueueJob>& jobs) {
   int out = 1;
   for (const store::NewQueueJob& one : jobs)
@@ -87,6 +102,12 @@ Result<job::Json> submit_to_slurm(const SlurmOptions& options, const job::Json& 
   PLIMSOLL_TRY(slurm::check_options(options.options));
   const auto site = slurm::look_at_site();
   PLIMSOLL_TRY(site);
+  if (!offers_gpus(*site) && !slurm::ask_for_gpus(options.options))
+    return std::unexpected(Error{fmt::format("this Slurm offers no GPUs (GresTypes: {})",
+                                             site->gres_types.empty() ? "none" : site->gres_types),
+                                 {},
+                                 "What holds one here is said by --slurm-option=--gres=…",
+                                 Error::Kind::machine_lacks});
   auto terms = terms_of(options);
   PLIMSOLL_TRY(terms);
   auto log = log_path();
@@ -95,7 +116,7 @@ Result<job::Json> submit_to_slurm(const SlurmOptions& options, const job::Json& 
   slurm::PoolSetting setting{.cluster = site->cluster, .user = user_name(), .options = options.options};
   queue::Submitted submitted;
   if (message.contains("jobs")) {
-    auto read = queue::read_submitted(message, ::geteuid(), "", true);
+    auto read = queue::read_submitted(without_slurm(message), ::geteuid(), "", true);
     PLIMSOLL_TRY(read);
     submitted = *std::move(read);
     setting.gpus = most_gpus(submitted.jobs);

@@ -75,6 +75,12 @@ Status check_options(const std::vector<std::string>& options) {
   return {};
 }
 
+bool ask_for_gpus(const std::vector<std::string>& options) {
+  return std::ranges::any_of(options, [](const std::string& option) {
+    return std::ranges::find(kOfGpus, name_of(option)) != kOfGpus.end();
+  });
+}
+
 std::string pools_of(std::string_view cluster, std::string_view user) {
   return fmt::format("slurm/{}/{}/", plain(cluster), plain(user));
 }
@@ -116,10 +122,7 @@ std::vector<std::string> sbatch_words(const PoolSetting& setting, const Allocati
                                "--output=" + terms.log,
                                "--open-mode=append",
                                "--export=ALL"};
-  const bool has_gpus = std::ranges::any_of(setting.options, [](const std::string& option) {
-    return std::ranges::find(kOfGpus, name_of(option)) != kOfGpus.end();
-  });
-  if (!has_gpus) out.push_back(fmt::format("--gres=gpu:{}", setting.gpus));
+  if (!ask_for_gpus(setting.options)) out.push_back(fmt::format("--gres=gpu:{}", setting.gpus));
   out.insert(out.end(), setting.options.begin(), setting.options.end());
   // A node that fails gives its allocation back to Slurm, which starts it elsewhere; near its end only the
   // daemon is told.

@@ -23,6 +23,9 @@ struct PoolSetting {
 /// Refuses those that decide what Plimsoll decides itself.
 [[nodiscard]] Status check_options(const std::vector<std::string>& options);
 
+/// Whether they say themselves which GPUs, or parts of them, are wanted.
+[[nodiscard]] bool ask_for_gpus(const std::vector<std::string>& options);
+
 /// "slurm/CLUSTER/USER/": the beginning of the names of all pools of a user.
 [[nodiscard]] std::string pools_of(std::string_view cluster, std::string_view user);
 [[nodiscard]] std::string pool_name(const PoolSetting& setting);
