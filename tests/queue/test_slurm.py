@@ -59,7 +59,7 @@ class Farm(Machine):
             jobs = self.jobs()
             return all(condition(jobs[number]) for number in numbers) and jobs
         try:
-            return wait_for(hold)
+            return wait_for(hold, 150)
         except AssertionError:
             raise AssertionError(f"{[self.jobs()[n] for n in numbers]}\n{self.said()}") from None
 

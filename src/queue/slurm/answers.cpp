@@ -81,6 +81,17 @@ std::optional<Seconds> read_time(std::string_view text) {
   return Seconds(static_cast<double>(days * kDay + seconds));
 }
 
+std::optional<Seconds> read_time_left(std::string_view text, double now) {
+  std::string_view rest = without_blanks(text);
+  const std::string_view passed = take_until(rest, '|');
+  const auto left = read_time(passed);
+  double ends = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), ends);
+  // Of one without a limit some versions tell an end, a year from now.
+  if (!left || error != std::errc() || end != rest.data() + rest.size()) return left;
+  return std::min(*left, Seconds(std::max(0.0, ends - now)));
+}
+
 std::optional<std::string> config_value(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     std::string_view line = take_until(text, '\n');

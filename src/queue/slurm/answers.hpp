@@ -29,6 +29,10 @@ inline constexpr std::string_view kRowFormat = "%i|%T|%N|%k";
 /// "1-02:03:04", "2:03:04", "3:04"; nothing for UNLIMITED, INVALID, NOT_SET.
 [[nodiscard]] std::optional<Seconds> read_time(std::string_view text);
 
+/// Of "3:04|1795050145": the limit less what has passed, and when it ends, in seconds since 1970. The earlier
+/// of both is meant: the limit counts in minutes, and the end is by the controller's clock.
+[[nodiscard]] std::optional<Seconds> read_time_left(std::string_view text, double now);
+
 /// The value behind "ClusterName             = scout" of `scontrol show config`.
 [[nodiscard]] std::optional<std::string> config_value(std::string_view text, std::string_view name);
 

@@ -31,6 +31,15 @@ TEST(SlurmAnswers, TimesOfAllLengths) {
     EXPECT_EQ(read_time(none), std::nullopt) << none;
 }
 
+TEST(SlurmAnswers, TimeThatIsLeftIsTheEarlierOfTwoEnds) {
+  EXPECT_EQ(read_time_left("1:00|1000", 960), Seconds(40));
+  EXPECT_EQ(read_time_left("1:00|1000\n", 900), Seconds(60));
+  EXPECT_EQ(read_time_left("1:00|1000", 1100), Seconds(0));
+  EXPECT_EQ(read_time_left("1:00|N/A", 900), Seconds(60));
+  EXPECT_EQ(read_time_left("UNLIMITED|1000", 900), std::nullopt);
+  EXPECT_EQ(read_time_left("", 900), std::nullopt);
+}
+
 TEST(SlurmAnswers, ValuesOfConfigurationsAndJobs) {
   const std::string config =
       "Configuration data as of…\nClusterName             = scout\nGresTypes               = gpu,shard\n";

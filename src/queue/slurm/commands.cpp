@@ -30,6 +30,7 @@ Result<std::string> answer_of(std::vector<std::string> words, std::string input 
     if (formats || (name.starts_with("SLURM_") && name != "SLURM_CONF"))
       options.argv.insert(options.argv.end(), {"-u", std::string(name)});
   }
+  options.argv.emplace_back("SLURM_TIME_FORMAT=%s");  // seconds since 1970, in no zone
   options.argv.insert(options.argv.end(), words.begin(), words.end());
   options.input = std::move(input);
   options.timeout = kPatience;
@@ -85,9 +86,11 @@ Result<std::vector<AllocationRow>> own_jobs() {
 }
 
 Result<std::optional<Seconds>> time_left(const std::string& job) {
-  const auto text = answer_of({"squeue", "--noheader", "--jobs=" + job, "--format=%L"});
+  const auto text = answer_of({"squeue", "--noheader", "--jobs=" + job, "--format=%L|%e"});
   PLIMSOLL_TRY(text);
-  return read_time(*text);
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return read_time_left(*text, now);
 }
 
 Status show(const std::string& job, const std::string& name, const std::string& comment) {
