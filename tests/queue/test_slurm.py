@@ -206,6 +206,20 @@ def test_the_end_of_an_allocations_time(farm, slurm):
     farm.wait_gone()
 
 
+def test_shards_are_a_part_of_a_gpus_memory(farm, slurm):
+    words = ("--slurm-option=--gres=shard:2", "--allocations", 1, "--need", "30GiB", *SMALL[2:], "--seconds", 600, "--")
+    numbers = [farm.submit(*words, *farm.training(name))["numbers"][0] for name in "abc"]
+    # Two of the four shards of a GPU of 140 GiB: two jobs of 30 GiB have room, and a third has not.
+    wait_for(lambda: any("; 2 run: " in row[3] and row[3].endswith("; 1 wait") for row in slurm.jobs().values()))
+    jobs = farm.jobs()
+    assert [jobs[n]["state"] for n in numbers] == ["running", "running", "waiting"]
+    assert {jobs[n]["sharing"] for n in numbers[:2]} == {"naive"}  # no MPS daemon beside strangers
+    farm.let_go(*"abc")
+    jobs = farm.wait_ended(numbers, "finished")
+    assert jobs[numbers[2]]["started"] >= min(jobs[n]["ended"] for n in numbers[:2])
+    farm.wait_gone()
+
+
 def test_runs_of_ones_own_batch_scripts_say_where_they_were(farm, slurm):
     job = slurm.call("sbatch", "--parsable", "--gres=gpu:1", "--ntasks=4", f"--output={farm.folder}/out", "--chdir", farm.folder, "--wrap",
                      f"srun {farm.binary} run --name ranks -- true", environment=farm.environment).stdout.strip()
