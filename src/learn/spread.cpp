@@ -111,8 +111,10 @@ Interval bootstrap(std::span<const double> values, const Statistic& statistic,
   }
   std::ranges::sort(found);
   if (found.front() == found.back()) return {out.value, found.front(), found.back()};
-  const auto below = std::ranges::lower_bound(found, out.value) - found.begin();
-  const auto at_most = std::ranges::upper_bound(found, out.value) - found.begin();
+  // Equal but for rounding, which is another in every order of the same values.
+  const double rounding = 1e-12 * std::abs(out.value);
+  const auto below = std::ranges::lower_bound(found, out.value - rounding) - found.begin();
+  const auto at_most = std::ranges::upper_bound(found, out.value + rounding) - found.begin();
   const auto count = static_cast<double>(found.size());
   // Half of those that equal it lie below. No bias is infinite: at least half a resample is on either side.
   const double share = std::clamp(static_cast<double>(below + at_most) / (2 * count), 0.5 / count, 1 - 0.5 / count);
@@ -134,11 +136,15 @@ std::optional<ReferencePoint> reference_point(std::span<const double> values, st
   const std::size_t kept = sorted.size() - 2 * dropped;
   ReferencePoint out{.mean = mean(std::span(sorted).subspan(dropped, kept)), .deviation = population_deviation(sorted)};
   const double own = static_cast<double>(kept), theirs = static_cast<double>(submitted - 2);
-  if (own + theirs <= 2 || !(out.mean > 0)) return std::nullopt;
-  const double reach = student_quantile(own + theirs - 2, 1 - kLevel) * out.deviation * std::sqrt(1 / own + 1 / theirs);
-  if (!(reach < out.mean)) return std::nullopt;
-  out.least_mean = out.mean - reach;
-  out.most_speed_up = out.mean / out.least_mean;
+  if (!(out.mean > 0)) return std::nullopt;
+  // One run a side has no test, and none faster is taken.
+  const double degrees = own + theirs - 2;
+  const double reach =
+      degrees > 0 ? student_quantile(degrees, 1 - kLevel) * out.deviation * std::sqrt(1 / own + 1 / theirs) : 0;
+  if (reach < out.mean) {
+    out.least_mean = out.mean - reach;
+    out.most_speed_up = out.mean / out.least_mean;
+  }
   return out;
 }
 

@@ -41,7 +41,8 @@ struct ReferencePoint {
   double mean = 0;           ///< olympic
   double deviation = 0;      ///< of all, none dropped, over n
   double least_mean = 0;     ///< a smaller mean of a submission's runs is too good to be the same training
-  double most_speed_up = 1;  ///< mean / least_mean
+  /// mean / least_mean; nothing where the runs are so far apart that no mean is too good.
+  std::optional<double> most_speed_up = {};
 };
 /// A one-sided t-test at 0.05 of a submission's `submitted` runs, of which one is dropped at each end, with the
 /// deviation of the reference. Nothing where too few are left.

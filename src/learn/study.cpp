@@ -83,7 +83,7 @@ Winner winner_of(const SetupStudy& first, const SetupStudy& second, const Compar
   if (!(least_p(first.observations.size(), second.observations.size()) < kLevel)) return Winner::too_few;
   std::optional<double> p;
   if (compared.by_log_rank) {
-    if (compared.log_rank) p = compared.log_rank->p;
+    p = compared.log_rank.p;
   } else if (compared.mann_whitney) {
     p = compared.mann_whitney->p;
   }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "learn/rank_test.hpp"
+#include "learn/ranks.hpp"
 #include "learn/spread.hpp"
 #include "learn/survival.hpp"
 #include "learn/training.hpp"
@@ -80,7 +80,7 @@ struct Comparison {
   std::size_t first = 0, second = 0;  ///< places among the set-ups
   std::optional<RankTest> mann_whitney = {};
   std::optional<Interval> ratio = {};  ///< of the first's times to the second's
-  std::optional<LogRank> log_rank = {};
+  LogRank log_rank = {};
   bool by_log_rank = false;  ///< the winner: where some did not reach it
   Winner winner = Winner::neither;
   /// Runs a side with which the difference that was seen would be found four times in five; nothing where none

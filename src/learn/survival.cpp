@@ -85,7 +85,7 @@ std::optional<Interval> restricted_mean(const std::vector<SurvivalStep>& curve, 
   return Interval{whole, std::max(0.0, whole - half), whole + half};
 }
 
-std::optional<LogRank> log_rank(const std::vector<Observation>& one, const std::vector<Observation>& other) {
+LogRank log_rank(const std::vector<Observation>& one, const std::vector<Observation>& other) {
   const std::vector<Observation> first = in_order(one), second = in_order(other);
   double surplus = 0, variance = 0;
   std::size_t i = 0, j = 0;
@@ -103,8 +103,7 @@ std::optional<LogRank> log_rank(const std::vector<Observation>& one, const std::
     if (risk > 1)
       variance += all * (own_risk / risk) * (1 - own_risk / risk) * (risk - all) / (risk - 1);
   }
-  if (!(variance > 0)) return std::nullopt;
-  const double statistic = surplus * surplus / variance;
+  const double statistic = variance > 0 ? surplus * surplus / variance : 0;
   return LogRank{statistic, chi_squared_above(statistic)};
 }
 

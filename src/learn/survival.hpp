@@ -37,9 +37,8 @@ struct LogRank {
   double statistic = 0;  ///< chi-squared, one degree of freedom
   double p = 1;
 };
-/// Whether two set-ups reach it at the same pace (Mantel, Cancer Chemother. Rep. 50, 1966). Nothing where no
-/// time tells them apart.
-[[nodiscard]] std::optional<LogRank> log_rank(const std::vector<Observation>& one,
-                                              const std::vector<Observation>& other);
+/// Whether two set-ups reach it at the same pace (Mantel, Cancer Chemother. Rep. 50, 1966). No
+/// time that tells them apart is no evidence: p is 1.
+[[nodiscard]] LogRank log_rank(const std::vector<Observation>& one, const std::vector<Observation>& other);
 
 }  // namespace plimsoll::learn

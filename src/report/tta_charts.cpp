@@ -20,20 +20,20 @@ using learn::Evaluation;
 using learn::SetupStudy;
 using learn::SurvivalStep;
 
-constexpr double kWidth = 600, kHeight = 240, kLeft = 58, kRight = 592, kTop = 8, kBottom = 216;
+constexpr double kChartWidth = 600, kChartHeight = 240, kChartLeft = 58, kChartRight = 592, kChartTop = 8, kChartBottom = 216;
 constexpr std::size_t kMostCurves = 200;  ///< more are a blot
 constexpr std::size_t kMostPoints = 300;  ///< of a curve
 
-struct Axis {
+struct LinearAxis {
   double low = 0, high = 1;
   [[nodiscard]] double share(double value) const { return std::clamp((value - low) / (high - low), 0.0, 1.0); }
 };
 
-double across(const Axis& axis, double value) {
-  return kLeft + axis.share(value) * (kRight - kLeft);
+double across(const LinearAxis& axis, double value) {
+  return kChartLeft + axis.share(value) * (kChartRight - kChartLeft);
 }
-double up(const Axis& axis, double value) {
-  return kBottom - axis.share(value) * (kBottom - kTop);
+double up(const LinearAxis& axis, double value) {
+  return kChartBottom - axis.share(value) * (kChartBottom - kChartTop);
 }
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
@@ -41,31 +41,31 @@ std::string text_at(double x, double y, std::string_view anchor, std::string_vie
 }
 
 std::string opened(std::string_view title) {
-  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kWidth, kHeight, escape_html(title));
+  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kChartWidth, kChartHeight, escape_html(title));
 }
 
-std::string clock_axis(const TtaReport& report, const Axis& axis) {
+std::string clock_axis(const TtaReport& report, const LinearAxis& axis) {
   std::string out;
   for (const double share : {0.0, 0.5, 1.0}) {
     const std::string_view anchor = share == 0 ? "start" : share == 1 ? "end" : "middle";
-    out += text_at(kLeft + share * (kRight - kLeft), kHeight - 6, anchor,
+    out += text_at(kChartLeft + share * (kChartRight - kChartLeft), kChartHeight - 6, anchor,
                    clock_text(axis.low + share * (axis.high - axis.low), report.study.clock));
   }
   return out;
 }
 
-std::string value_axis(const Axis& axis) {
+std::string value_axis(const LinearAxis& axis) {
   std::string out;
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double value = axis.low + share * (axis.high - axis.low), y = up(axis, value);
-    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kRight, y, y);
-    out += text_at(kLeft - 6, y + 4, "end", fmt::format("{:.3g}", value));
+    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kChartLeft, kChartRight, y, y);
+    out += text_at(kChartLeft - 6, y + 4, "end", fmt::format("{:.3g}", value));
   }
   return out;
 }
 
-Axis clock_of(const TtaReport& report) {
-  Axis out{0, 0};
+LinearAxis clock_of(const TtaReport& report) {
+  LinearAxis out{0, 0};
   for (const SetupStudy& setup : report.study.setups)
     for (const learn::Observation& one : setup.observations) out.high = std::max(out.high, one.time);
   if (!(out.high > 0)) out.high = 1;
@@ -73,8 +73,8 @@ Axis clock_of(const TtaReport& report) {
 }
 
 /// Where the values of the curves lie, without the first tenth, in which they change most.
-std::optional<Axis> values_of(const TtaReport& report) {
-  Axis out{INFINITY, -INFINITY};
+std::optional<LinearAxis> values_of(const TtaReport& report) {
+  LinearAxis out{INFINITY, -INFINITY};
   const auto take = [&out](double value) {
     if (!std::isfinite(value)) return;
     out.low = std::min(out.low, value);
@@ -89,7 +89,7 @@ std::optional<Axis> values_of(const TtaReport& report) {
   if (!(out.low <= out.high)) return std::nullopt;
   take(report.study.targets.front().value);
   const double room = out.high > out.low ? 0.04 * (out.high - out.low) : 0.5;
-  return Axis{out.low - room, out.high + room};
+  return LinearAxis{out.low - room, out.high + room};
 }
 
 std::string color_of(std::size_t setup) {
@@ -100,10 +100,10 @@ std::string color_of(std::size_t setup) {
 
 std::string learning_curves_svg(const TtaReport& report) {
   if (report.study.targets.empty()) return "";
-  const std::optional<Axis> values = values_of(report);
+  const std::optional<LinearAxis> values = values_of(report);
   if (!values) return "";
   const learn::Target& target = report.study.targets.front();
-  Axis clock = clock_of(report);
+  LinearAxis clock = clock_of(report);
   for (const learn::Setup& setup : report.setups)
     for (const learn::Training& training : setup.trainings) clock.high = std::max(clock.high, training.until);
   std::string out = opened("Learning curves") + value_axis(*values) + clock_axis(report, clock);
@@ -122,12 +122,12 @@ std::string learning_curves_svg(const TtaReport& report) {
                          escape_html(printable(training.name)));
     }
   const double y = up(*values, target.value);
-  out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kLeft, kRight, y, y);
+  out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kChartLeft, kChartRight, y, y);
   return out + "</svg>";
 }
 
 std::string survival_curves_svg(const TtaReport& report) {
-  const Axis clock = clock_of(report), shares{0, 1};
+  const LinearAxis clock = clock_of(report), shares{0, 1};
   std::string out = opened("Share that has not reached the target") + value_axis(shares) + clock_axis(report, clock);
   for (std::size_t i = 0; i < report.study.setups.size(); ++i) {
     std::string path = fmt::format("M{:.1f} {:.1f}", across(clock, 0), up(shares, 1)), above = path, marks;
@@ -152,7 +152,7 @@ std::string survival_curves_svg(const TtaReport& report) {
 }
 
 std::string time_boxes_svg(const TtaReport& report) {
-  Axis clock{INFINITY, 0};
+  LinearAxis clock{INFINITY, 0};
   for (const SetupStudy& setup : report.study.setups)
     for (const learn::Observation& one : setup.observations) {
       clock.low = std::min(clock.low, one.time);
@@ -162,10 +162,10 @@ std::string time_boxes_svg(const TtaReport& report) {
   const double room = clock.high > clock.low ? 0.05 * (clock.high - clock.low) : std::max(1e-9, 0.5 * clock.high);
   clock = {std::max(0.0, clock.low - room), clock.high + room};
   std::string out = opened("Times to the target") + clock_axis(report, clock);
-  const double row = (kBottom - kTop) / static_cast<double>(report.study.setups.size());
+  const double row = (kChartBottom - kChartTop) / static_cast<double>(report.study.setups.size());
   for (std::size_t i = 0; i < report.study.setups.size(); ++i) {
     const SetupStudy& setup = report.study.setups[i];
-    const double middle = kTop + row * (static_cast<double>(i) + 0.5), half = std::min(28.0, row * 0.3);
+    const double middle = kChartTop + row * (static_cast<double>(i) + 0.5), half = std::min(28.0, row * 0.3);
     const std::vector<double> times = learn::times_reached(setup.observations);
     out += fmt::format("<g class=\"{}\">", color_of(i));
     if (!times.empty()) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "learn/forecast.hpp"
 #include "report/tta_report.hpp"
 
 namespace plimsoll::report {
@@ -14,16 +15,28 @@ using learn::Comparison;
 using learn::Interval;
 using learn::SetupStudy;
 
-Json number(const std::optional<double>& value) {
+Json number_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json();
 }
 
 Json interval_json(const std::optional<Interval>& interval) {
   if (!interval) return {};
-  return {{"value", number(interval->value)}, {"low", number(interval->low)}, {"high", number(interval->high)}};
+  return {{"value", number_or_null(interval->value)}, {"low", number_or_null(interval->low)}, {"high", number_or_null(interval->high)}};
 }
 
-Json runs_json(const learn::Setup& setup, const SetupStudy& study) {
+/// Null where the run does not go on, or nothing can be told.
+Json expected_json(const learn::Training& training, const learn::Study& study) {
+  if (!training.goes_on || study.targets.size() != 1 || training.curves.empty()) return {};
+  const auto expected = learn::forecast(training.curves.front(), study.targets.front());
+  if (!expected) return {};
+  return {{"value", expected->value},
+          {"low", expected->low},
+          {"high", expected->high},
+          {"confidence", 0.8},
+          {"continued", expected->continued}};
+}
+
+Json runs_json(const learn::Setup& setup, const SetupStudy& study, const learn::Study& whole) {
   Json out = Json::array();
   for (std::size_t i = 0; i < study.observations.size(); ++i) {
     Json one = {{"time", study.observations[i].time}, {"reached", study.observations[i].reached}};
@@ -31,9 +44,10 @@ Json runs_json(const learn::Setup& setup, const SetupStudy& study) {
       const learn::Training& training = setup.trainings[i];
       one["run"] = printable(training.name);
       one["goes_on"] = training.goes_on;
-      one["joules"] = number(training.joules);
-      one["dollars"] = number(training.dollars);
-      one["carbon_kilograms"] = number(training.kilograms);
+      one["expected"] = expected_json(training, whole);
+      one["joules"] = number_or_null(training.joules);
+      one["dollars"] = number_or_null(training.dollars);
+      one["carbon_kilograms"] = number_or_null(training.kilograms);
     }
     out.push_back(std::move(one));
   }
@@ -53,10 +67,10 @@ Json reference_json(const std::optional<learn::ReferencePoint>& point) {
   return {{"mean", point->mean},
           {"deviation", point->deviation},
           {"least_mean", point->least_mean},
-          {"most_speed_up", point->most_speed_up}};
+          {"most_speed_up", number_or_null(point->most_speed_up)}};
 }
 
-Json setup_json(const learn::Setup& setup, const SetupStudy& study) {
+Json setup_json(const learn::Setup& setup, const SetupStudy& study, const learn::Study& whole) {
   Json out = {{"name", printable(study.name)},
               {"count", study.observations.size()},
               {"reached", study.reached},
@@ -65,22 +79,22 @@ Json setup_json(const learn::Setup& setup, const SetupStudy& study) {
               {"restricted_mean", interval_json(study.restricted_mean)},
               {"horizon", study.horizon},
               {"mean", interval_json(study.mean)},
-              {"deviation", number(study.deviation)},
+              {"deviation", number_or_null(study.deviation)},
               {"variation", interval_json(study.variation)},
-              {"olympic_mean", number(study.olympic)},
+              {"olympic_mean", number_or_null(study.olympic)},
               {"reference", reference_json(study.reference)},
               {"runs_needed", Json::array()},
               {"thresholds", Json::array()},
               {"evaluation_intervals", Json::array()},
-              {"runs", runs_json(setup, study)},
+              {"runs", runs_json(setup, study, whole)},
               {"survival", survival_json(study)}};
   for (const learn::RunsFor& needed : study.runs_needed)
     out["runs_needed"].push_back({{"difference", needed.difference}, {"runs", needed.runs}});
   for (const learn::AtThreshold& at : study.thresholds)
-    out["thresholds"].push_back({{"value", at.value}, {"reached", at.reached}, {"median", number(at.median)}});
+    out["thresholds"].push_back({{"value", at.value}, {"reached", at.reached}, {"median", number_or_null(at.median)}});
   for (const learn::AtInterval& at : study.intervals)
-    out["evaluation_intervals"].push_back({{"every", at.every}, {"interval", number(at.interval)}, {"reached", at.reached},
-                                           {"median", number(at.median)}});
+    out["evaluation_intervals"].push_back({{"every", at.every}, {"interval", number_or_null(at.interval)}, {"reached", at.reached},
+                                           {"median", number_or_null(at.median)}});
   return out;
 }
 
@@ -91,14 +105,12 @@ Json comparison_json(const Comparison& compared) {
               {"by", compared.by_log_rank ? "log-rank" : "mann-whitney"},
               {"ratio", interval_json(compared.ratio)},
               {"mann_whitney", Json()},
-              {"log_rank", Json()},
+              {"log_rank", {{"statistic", compared.log_rank.statistic}, {"p", compared.log_rank.p}}},
               {"runs_needed", compared.runs_needed ? Json(*compared.runs_needed) : Json()}};
   if (compared.mann_whitney)
     out["mann_whitney"] = {{"u", compared.mann_whitney->statistic},
                            {"p", compared.mann_whitney->p},
                            {"exact", compared.mann_whitney->exact}};
-  if (compared.log_rank)
-    out["log_rank"] = {{"statistic", compared.log_rank->statistic}, {"p", compared.log_rank->p}};
   return out;
 }
 
@@ -119,7 +131,7 @@ Json tta_json(const TtaReport& report) {
                               {"direction", target.direction == learn::Direction::at_least ? "at least" : "at most"},
                               {"value", target.value}});
   for (std::size_t i = 0; i < report.study.setups.size(); ++i)
-    out["setups"].push_back(setup_json(report.setups[i], report.study.setups[i]));
+    out["setups"].push_back(setup_json(report.setups[i], report.study.setups[i], report.study));
   for (const Comparison& compared : report.study.comparisons) out["comparisons"].push_back(comparison_json(compared));
   return out;
 }

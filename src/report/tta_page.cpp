@@ -16,17 +16,17 @@ std::string paragraphs(const std::vector<std::string>& lines) {
   return out;
 }
 
-std::string section(std::string_view title, const Table& table) {
+std::string page_section(std::string_view title, const Table& table) {
   if (table.rows.empty()) return "";
   return fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", escape_html(title), table_html(table));
 }
 
-std::string figure(std::string_view title, const std::string& svg) {
+std::string captioned(std::string_view title, const std::string& svg) {
   if (svg.empty()) return "";
   return fmt::format("<figure>\n<figcaption>{}</figcaption>\n{}\n</figure>\n", escape_html(title), svg);
 }
 
-std::string legend(const TtaReport& report) {
+std::string setup_legend(const TtaReport& report) {
   std::string out = "<ul class=\"legend\">";
   for (std::size_t i = 0; i < report.study.setups.size(); ++i)
     out += fmt::format("<li><span class=\"key run-{}\"></span>{}</li>", i % kSheetColors,
@@ -39,18 +39,18 @@ std::string legend(const TtaReport& report) {
 std::string tta_page(const TtaReport& report) {
   const std::string title = tta_title(report);
   std::string out = page_head(title + " – Plimsoll", "run.css");
-  out += fmt::format("<header><h1>{}</h1></header>\n<main>\n", escape_html(title)) + legend(report);
+  out += fmt::format("<header><h1>{}</h1></header>\n<main>\n", escape_html(title)) + setup_legend(report);
   out += table_html(tta_setup_table(report)) + paragraphs(tta_comparisons(report)) + paragraphs(tta_sentences(report));
   out += "<div class=\"charts\">\n";
   const std::string metric =
       report.study.targets.empty() ? "" : fmt::format(": {}", printable(report.study.targets.front().metric));
-  out += figure("Learning curves" + metric, learning_curves_svg(report));
-  out += figure("Share that has not reached it yet (Kaplan–Meier)", survival_curves_svg(report));
-  out += figure("Times: quartiles, median, every run; hollow: not reached", time_boxes_svg(report));
+  out += captioned("Learning curves" + metric, learning_curves_svg(report));
+  out += captioned("Share that has not reached it yet (Kaplan–Meier)", survival_curves_svg(report));
+  out += captioned("Times: quartiles, median, every run; hollow: not reached", time_boxes_svg(report));
   out += "</div>\n";
-  out += section("Runs", tta_run_table(report));
-  out += section("How it moves with the threshold", tta_threshold_table(report));
-  out += section("How it moves with how often it was evaluated", tta_interval_table(report));
+  out += page_section("Runs", tta_run_table(report));
+  out += page_section("How it moves with the threshold", tta_threshold_table(report));
+  out += page_section("How it moves with how often it was evaluated", tta_interval_table(report));
   return out + "</main>\n</body>\n</html>\n";
 }
 

@@ -19,13 +19,13 @@ using learn::Winner;
 
 constexpr std::size_t kMostName = 40;
 
-std::string percent_text(double share) {
+std::string share_text(double share) {
   return fmt::format("{:.3g} %", 100 * share);
 }
 
 std::string percent_interval(const Interval& interval) {
-  if (!interval.low || !interval.high) return percent_text(interval.value);
-  return fmt::format("{} ({:.3g} to {:.3g} %)", percent_text(interval.value), 100 * *interval.low,
+  if (!interval.low || !interval.high) return share_text(interval.value);
+  return fmt::format("{} ({:.3g} to {:.3g} %)", share_text(interval.value), 100 * *interval.low,
                      100 * *interval.high);
 }
 
@@ -45,7 +45,7 @@ std::optional<double> mean_spent(const learn::Setup& setup, std::optional<double
 }
 
 template <class Text>
-std::string or_dash(const std::optional<double>& value, Text&& text) {
+std::string or_unknown(const std::optional<double>& value, Text&& text) {
   return value ? text(*value) : std::string("-");
 }
 
@@ -53,13 +53,13 @@ std::string joules_text(double joules) { return text(Joules(joules)); }
 std::string dollars_text(double dollars) { return text(Money(dollars)); }
 std::string carbon_text(double kilograms) { return si_text(kilograms * 1000, "g"); }
 
-std::string p_text(double p) { return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.2g}", p); }
+std::string chance_text(double p) { return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.2g}", p); }
 
 std::string evidence(const Comparison& compared) {
-  if (compared.by_log_rank && compared.log_rank) return fmt::format("log-rank, {}", p_text(compared.log_rank->p));
+  if (compared.by_log_rank) return fmt::format("log-rank, {}", chance_text(compared.log_rank.p));
   if (!compared.mann_whitney) return "no test can be made";
   return fmt::format("Mann-Whitney, {}, {}", compared.mann_whitney->exact ? "exact" : "normal approximation",
-                     p_text(compared.mann_whitney->p));
+                     chance_text(compared.mann_whitney->p));
 }
 
 std::string needed_text(const Comparison& compared) {
@@ -137,9 +137,9 @@ Table tta_setup_table(const TtaReport& report) {
                           one.variation ? percent_interval(*one.variation) : "-"});
     if (!spent) continue;
     const learn::Setup& setup = report.setups[i];
-    table.rows.back().push_back(or_dash(mean_spent(setup, &learn::Training::joules), joules_text));
-    table.rows.back().push_back(or_dash(mean_spent(setup, &learn::Training::dollars), dollars_text));
-    table.rows.back().push_back(or_dash(mean_spent(setup, &learn::Training::kilograms), carbon_text));
+    table.rows.back().push_back(or_unknown(mean_spent(setup, &learn::Training::joules), joules_text));
+    table.rows.back().push_back(or_unknown(mean_spent(setup, &learn::Training::dollars), dollars_text));
+    table.rows.back().push_back(or_unknown(mean_spent(setup, &learn::Training::kilograms), carbon_text));
   }
   return table;
 }
@@ -160,8 +160,8 @@ Table tta_run_table(const TtaReport& report) {
       const learn::Observation& seen = report.study.setups[i].observations[run];
       table.rows.push_back({setup_name(report, i), printable(training.name, 12), clock_text(seen.time, report.study.clock),
                             seen.reached ? "" : training.goes_on ? "goes on, not yet" : "not reached",
-                            or_dash(training.joules, joules_text), or_dash(training.dollars, dollars_text),
-                            or_dash(training.kilograms, carbon_text)});
+                            or_unknown(training.joules, joules_text), or_unknown(training.dollars, dollars_text),
+                            or_unknown(training.kilograms, carbon_text)});
     }
   return table;
 }
@@ -207,9 +207,9 @@ std::vector<std::string> tta_sentences(const TtaReport& report) {
               clock_text(one.horizon, report.study.clock) + ".";
     if (one.reference)
       line += fmt::format(" As a reference point: mean {:.6g}, deviation {:.6g}, a submission's mean at least {:.6g}, "
-                          "largest speed-up {:.4f}.",
+                          "largest speed-up {}.",
                           one.reference->mean, one.reference->deviation, one.reference->least_mean,
-                          one.reference->most_speed_up);
+                          one.reference->most_speed_up ? fmt::format("{:.4f}", *one.reference->most_speed_up) : "any");
     if (!one.runs_needed.empty()) {
       line += " Runs a side to find a difference";
       for (std::size_t k = 0; k < one.runs_needed.size(); ++k)

@@ -35,8 +35,8 @@ struct TtaOptions {
   bool json = false;
 };
 
-constexpr std::size_t kMostRuns = 10'000;
-constexpr std::size_t kMostCompared = 50;  ///< set-ups
+constexpr std::size_t kMostJudged = 10'000;
+constexpr std::size_t kMostSetupsCompared = 50;  ///< set-ups
 
 /// Runs that belong together, with a name for them.
 using Groups = std::vector<std::pair<std::string, std::vector<store::Run>>>;
@@ -160,7 +160,7 @@ Result<int> judge_file(const TtaOptions& options, const report::TextStyle& style
   Result<learn::StudyFile> file = learn::read_study(*text);
   if (!file) return std::unexpected(std::move(file).error().within(options.from));
   report::TtaReport report{.setups = std::move(file->setups), .study = {}, .options = study_options(options)};
-  const bool compared = report.setups.size() > 1 && report.setups.size() <= kMostCompared;
+  const bool compared = report.setups.size() > 1 && report.setups.size() <= kMostSetupsCompared;
   report.study = learn::study_of(report.setups, file->targets, file->clock, compared, report.options);
   return print(report, options, style);
 }
@@ -194,9 +194,9 @@ Result<int> judge_recorded(const TtaOptions& options, const report::TextStyle& s
     runs = *std::move(named);
   }
   if (!options.filter.empty()) {
-    Result<std::vector<store::Run>> found = (*store)->search({.filter = options.filter, .limit = kMostRuns + 1});
+    Result<std::vector<store::Run>> found = (*store)->search({.filter = options.filter, .limit = kMostJudged + 1});
     if (!found) return std::unexpected(std::move(found).error().within("--filter"));
-    if (found->size() > kMostRuns) return fail("--filter finds more than {} runs", kMostRuns);
+    if (found->size() > kMostJudged) return fail("--filter finds more than {} runs", kMostJudged);
     std::ranges::reverse(*found);
     for (store::Run& run : *found)
       if (std::ranges::none_of(runs, [&](const store::Run& known) { return known.id == run.id; }))
@@ -205,7 +205,7 @@ Result<int> judge_recorded(const TtaOptions& options, const report::TextStyle& s
   if (runs.empty())
     return std::unexpected(Error{"no run fits", {}, "`plimsoll runs --filter …` shows which do.", Error::Kind::not_found});
   Groups groups = grouped(std::move(runs), options.by);
-  if (groups.size() > kMostCompared) return fail("--by {} makes more than {} set-ups", printable(options.by), kMostCompared);
+  if (groups.size() > kMostSetupsCompared) return fail("--by {} makes more than {} set-ups", printable(options.by), kMostSetupsCompared);
   const Result<report::TtaReport> report = report_of(**store, groups, *question, options);
   PLIMSOLL_TRY(report);
   return print(*report, options, style);

@@ -1,4 +1,4 @@
-#include "learn/rank_test.hpp"
+#include "learn/ranks.hpp"
 
 #include <algorithm>
 #include <cmath>
