@@ -39,6 +39,7 @@ constexpr Command kCommands[] = {
     {"release", add_release},
     {"move", add_move},
     {"tta", add_tta},
+    {"advise", add_advise},
     {"runs", add_runs},
     {"store", add_store},
     {"import-mlflow", add_import_mlflow},

@@ -15,6 +15,9 @@ struct Forecast {
   friend bool operator==(const Forecast&, const Forecast&) = default;
 };
 
+/// Of the interval.
+inline constexpr double kForecastConfidence = 0.8;
+
 /// The best value so far is taken to grow with the square root of time, at the pace of the last four fifths; the
 /// error of that, and the interval, are what bench/tta_backtest.py found on trainings of eight set-ups
 /// (docs/tta.md). Nothing where there are fewer than ten evaluations in that time, where nothing became better, or

@@ -32,7 +32,7 @@ Json expected_json(const learn::Training& training, const learn::Study& study) {
   return {{"value", expected->value},
           {"low", expected->low},
           {"high", expected->high},
-          {"confidence", 0.8},
+          {"confidence", learn::kForecastConfidence},
           {"continued", expected->continued}};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "learn/forecast.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -88,6 +89,18 @@ std::string comparison_sentence(const TtaReport& report, const Comparison& compa
                      evidence(compared));
 }
 
+/// What is to be said of a run beside its time.
+std::string state_of(const TtaReport& report, const learn::Training& training, const learn::Observation& seen) {
+  if (seen.reached) return "";
+  if (!training.goes_on) return "not reached";
+  if (report.study.targets.size() != 1 || training.curves.empty()) return "goes on";
+  const auto expected = learn::forecast(training.curves.front(), report.study.targets.front());
+  if (!expected) return "goes on";
+  const Clock clock = report.study.clock;
+  return fmt::format("goes on, expected at {} ({} to {})", clock_text(expected->value, clock),
+                     clock_text(expected->low, clock), clock_text(expected->high, clock));
+}
+
 }  // namespace
 
 std::string clock_text(const std::optional<double>& value, Clock clock) {
@@ -159,7 +172,7 @@ Table tta_run_table(const TtaReport& report) {
       const learn::Training& training = report.setups[i].trainings[run];
       const learn::Observation& seen = report.study.setups[i].observations[run];
       table.rows.push_back({setup_name(report, i), printable(training.name, 12), clock_text(seen.time, report.study.clock),
-                            seen.reached ? "" : training.goes_on ? "goes on, not yet" : "not reached",
+                            state_of(report, training, seen),
                             or_unknown(training.joules, joules_text), or_unknown(training.dollars, dollars_text),
                             or_unknown(training.kilograms, carbon_text)});
     }

@@ -13,6 +13,7 @@
 #include "estimate/cost.hpp"
 #include "hardware/prices.hpp"
 #include "json_output.hpp"
+#include "learn/run_target.hpp"
 #include "learn/study_file.hpp"
 #include "named_runs.hpp"
 #include "quantity.hpp"
@@ -217,6 +218,7 @@ Result<RepeatedCommand> command_of(const TtaOptions& options, std::vector<std::s
   out.job.experiment = options.experiment;
   out.job.devices = options.devices;
   out.job.tags.emplace_back("plimsoll.tta.setup", name);
+  if (options.targets.size() == 1) out.job.tags.emplace_back(learn::kTargetTag, options.targets.front());
   for (const std::string& pattern : options.patterns) {
     if (auto made = running::MetricPattern::make(pattern); !made)
       return std::unexpected(std::move(made).error().within("--metric-pattern"));
@@ -365,9 +367,9 @@ void add_tta(CommandLine& app, Invocation& invocation) {
   command->usage("[OPTIONS] -- COMMAND…")->usage("[OPTIONS] RUN…")->usage("[OPTIONS] --filter FILTER")->usage("--from FILE [OPTIONS]");
   command->footer(
       "Examples:\n"
-      "  plimsoll tta --target accuracy=0.92 --runs 10 -- python train.py --seed {run}\n"
+      "  plimsoll tta --target accuracy=0.92 --runs 5 -- python train.py --seed {run}\n"
       "  plimsoll tta --target accuracy=0.92 --compare 'python train.py --lr 0.2' -- python train.py --lr 0.1\n"
-      "  plimsoll tta --target 'loss<=0.1' --filter \"attributes.experiment_name = 'tta'\" --by lr --html tta.html\n"
+      "  plimsoll tta --target 'loss<=0.1' --filter \"attributes.experiment_name = 'vision'\" --html tta.html\n"
       "  plimsoll tta --from times.json --json");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, invocation.command, output_style(invocation)); };
