@@ -271,12 +271,19 @@ void Screen::runs(const TopView& view, std::size_t most) {
                 Tone::quiet));
   const std::size_t room = most - 1;
   const std::size_t shown = view.runs.size() <= room ? view.runs.size() : std::max<std::size_t>(room, 1) - 1;
-  for (const TopRun& run : std::span(view.runs).first(shown))
+  // Targets have lines of their own where there is room for all of them.
+  const auto targets = static_cast<std::size_t>(
+      std::ranges::count_if(view.runs, [](const TopRun& run) { return run.target.has_value(); }));
+  const bool with_targets = view.runs.size() + targets <= room;
+  for (const TopRun& run : std::span(view.runs).first(shown)) {
     line(Line().add(fmt::format("  {:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", run.id.substr(0, 8),
                                 run.elapsed ? duration(*run.elapsed) : "-",
                                 run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
                                 or_dash(run.gpu_memory), percent_or_dash(run.sm_activity),
                                 or_dash(run.energy), printable(run.name, 256))));
+    if (with_targets && run.target)
+      line(Line().add(fmt::format("          {}", run_target_text(*run.target)), Tone::quiet));
+  }
   if (shown < view.runs.size() && room > 0)
     line(Line().add(fmt::format("  {} more", view.runs.size() - shown), Tone::quiet));
 }
