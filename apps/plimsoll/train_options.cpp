@@ -162,6 +162,7 @@ Status check_sizes(ReadyTraining& ready, const dataset::Dataset& data) {
 }  // namespace
 
 void TrainOptions::add_to(CommandLine& command) {
+  learned.epochs = 10;
   command.add_option("model", model, kModelWords)->required()->option_text("MODEL");
   add_data_options(command, *this);
   add_learning_options(command, *this);

@@ -25,7 +25,7 @@ struct TrainOptions {
   network::Setting setting;
   job::Execution execution;
   job::Learning learning;
-  job::Data learned{.epochs = 10};
+  job::Data learned = {};
   measure::WeightsRequest weights;
   bool normalize = false;
   bool go_on = false;

@@ -89,9 +89,9 @@ Status ByteStream::expect_end() {
   return {};
 }
 
-std::int64_t ByteStream::most_bytes() const {
-  if (gzdirect(state_->file) != 0) return state_->size;
-  return state_->size > INT64_MAX / kMostPacked ? INT64_MAX : state_->size * kMostPacked;
+std::int64_t ByteStream::most_left() const {
+  if (gzdirect(state_->file) != 0) return state_->size - state_->taken;
+  return state_->size > INT64_MAX / kMostPacked ? INT64_MAX : state_->size * kMostPacked - state_->taken;
 }
 
 const std::filesystem::path& ByteStream::path() const {

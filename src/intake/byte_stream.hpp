@@ -22,8 +22,8 @@ class ByteStream {
   [[nodiscard]] Status read(std::span<std::byte> out);
   /// Fails where the file goes on.
   [[nodiscard]] Status expect_end();
-  /// No more than so many bytes can come: gzip packs a byte into no less than a 1032nd.
-  [[nodiscard]] std::int64_t most_bytes() const;
+  /// No more than so many bytes can come yet: gzip packs a byte into no less than a 1032nd.
+  [[nodiscard]] std::int64_t most_left() const;
   [[nodiscard]] const std::filesystem::path& path() const;
 
  private:

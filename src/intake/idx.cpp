@@ -41,7 +41,7 @@ Result<std::vector<std::int64_t>> read_extents(ByteStream& stream) {
     dims.push_back(whole_of(word));
     if (__builtin_mul_overflow(bytes, dims.back(), &bytes)) bytes = INT64_MAX;
   }
-  if (bytes > stream.most_bytes())
+  if (bytes > stream.most_left())
     return bad_idx(stream, fmt::format("is cut off, or no IDX file: it says that it holds {} bytes", dataset::shape_text(dims)));
   return dims;
 }

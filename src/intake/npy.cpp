@@ -115,7 +115,7 @@ Result<Header> read_header(ByteStream& stream) {
   auto bytes = static_cast<std::int64_t>(element->bytes);
   for (const std::int64_t dim : *dims)
     if (__builtin_mul_overflow(bytes, dim, &bytes)) bytes = INT64_MAX;
-  if (bytes > stream.most_bytes())
+  if (bytes > stream.most_left())
     return wrong(stream, fmt::format("is cut off: it says that it holds {}", dataset::shape_text(*dims)));
   return Header{*element, *dims};
 }
