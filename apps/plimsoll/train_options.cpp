@@ -18,29 +18,37 @@ constexpr std::int64_t kBatch = 128;
 constexpr double kMostEpochs = 1e6, kMostRate = 1e6;
 
 void add_data_options(CommandLine& command, TrainOptions& o) {
-  command.add_option("--data", o.data.path, "What to learn from: a folder or a file; see docs/commands/train.md")
+  command
+      .add_option("--data", o.data.path, "What to learn from: a folder or a file; see docs/commands/train.md")
       ->required()
       ->option_text("PATH");
-  command.add_option("--labels", o.data.labels, "Labels of a NumPy or IDX file of examples")->option_text("FILE");
-  command.add_option("--test", o.data.test, "A file of examples to test on; folders are known by their names")
+  command.add_option("--labels", o.data.labels, "Labels of a NumPy or IDX file of examples")
+      ->option_text("FILE");
+  command
+      .add_option("--test", o.data.test, "A file of examples to test on; folders are known by their names")
       ->option_text("FILE");
   command.add_option("--test-labels", o.data.test_labels, "Labels of --test")->option_text("FILE");
   command
-      .add_option("--hold-out", o.hold_out, "Share of the examples to test on, where the data has no others: 0.1")
+      .add_option("--hold-out", o.hold_out,
+                  "Share of the examples to test on, where the data has no others: 0.1")
       ->option_text("SHARE");
   command.add_option("--examples", o.learned.examples, "Learn from so many examples, drawn by the seed")
       ->positive()
       ->option_text("N");
-  command.add_option("--image-size", o.image_size, "Scale and cut images to this size")->option_text("HEIGHTxWIDTH");
+  command.add_option("--image-size", o.image_size, "Scale and cut images to this size")
+      ->option_text("HEIGHTxWIDTH");
   command.add_option("--channels", o.data.images.channels, "Make images grey (1) or coloured (3)")
       ->check([](const std::string& n) { return n == "1" || n == "3" ? "" : "is neither 1 nor 3"; })
       ->option_text("N");
-  command.add_option("--crop", o.learning.augmentation.crop,
-                     "Cut images to learn from out of a margin of so many black pixels, at a place drawn")
+  command
+      .add_option("--crop", o.learning.augmentation.crop,
+                  "Cut images to learn from out of a margin of so many black pixels, at a place drawn")
       ->in_range<std::int64_t>(0, intake::kMostSide)
       ->option_text("PIXELS");
-  command.add_flag("--flip", o.learning.augmentation.flip, "Turn half of the images to learn from, left to right");
-  command.add_flag("--normalize", o.normalize, "By mean and deviation of each channel over the images to learn from");
+  command.add_flag("--flip", o.learning.augmentation.flip,
+                   "Turn half of the images to learn from, left to right");
+  command.add_flag("--normalize", o.normalize,
+                   "By mean and deviation of each channel over the images to learn from");
 }
 
 void add_learning_options(CommandLine& command, TrainOptions& o) {
@@ -51,7 +59,9 @@ void add_learning_options(CommandLine& command, TrainOptions& o) {
   command.add_option("--epochs,-e", o.learned.epochs, "Times to go through the examples (default: 10)")
       ->in_range<std::int64_t>(1, static_cast<std::int64_t>(kMostEpochs))
       ->option_text("N");
-  command.add_option("--lr", o.execution.learning_rate, "Learning rate, the largest of the schedule (default: 0.01)")
+  command
+      .add_option("--lr", o.execution.learning_rate,
+                  "Learning rate, the largest of the schedule (default: 0.01)")
       ->in_range(0.0, kMostRate)
       ->option_text("RATE");
   add_optimizer_option(command, o.setting.optimizer);
@@ -62,17 +72,25 @@ void add_learning_options(CommandLine& command, TrainOptions& o) {
       .add_choice("--schedule", o.learning.schedule.decline, kDeclines,
                   "How the learning rate falls: none (default), step, cosine, one-cycle")
       ->option_text("SCHEDULE");
-  command.add_option("--warm-up", o.learning.schedule.warm_up_epochs, "Epochs in which it grows first; parts of one, too")
+  command
+      .add_option("--warm-up", o.learning.schedule.warm_up_epochs,
+                  "Epochs in which it grows first; parts of one, too")
       ->in_range(0.0, kMostEpochs)
       ->option_text("EPOCHS");
-  command.add_option("--step-epochs", o.learning.schedule.step_epochs, "With --schedule step: every so many (default: 30)")
+  command
+      .add_option("--step-epochs", o.learning.schedule.step_epochs,
+                  "With --schedule step: every so many (default: 30)")
       ->in_range(1e-3, kMostEpochs)
       ->option_text("EPOCHS");
-  command.add_option("--step-factor", o.learning.schedule.step_factor, "With --schedule step: times this (default: 0.1)")
+  command
+      .add_option("--step-factor", o.learning.schedule.step_factor,
+                  "With --schedule step: times this (default: 0.1)")
       ->in_range(0.0, 1.0)
       ->option_text("FACTOR");
   add_loss_option(command, o.setting.loss);
-  command.add_option("--target", o.target, "End with the epoch that reaches it; exit code 1 where none does: accuracy=0.9")
+  command
+      .add_option("--target", o.target,
+                  "End with the epoch that reaches it; exit code 1 where none does: accuracy=0.9")
       ->option_text("METRIC=VALUE");
 }
 
@@ -89,7 +107,9 @@ void add_run_options(CommandLine& command, TrainOptions& o) {
   command.add_option("--freeze", o.setting.frozen, "Do not train parameters whose names begin with this")
       ->delimiter(',')
       ->option_text("PREFIX,…");
-  command.add_option("--seed", o.execution.seed, "Of weights, order, augmentation, Dropout and --hold-out (default: 0)")
+  command
+      .add_option("--seed", o.execution.seed,
+                  "Of weights, order, augmentation, Dropout and --hold-out (default: 0)")
       ->option_text("N");
   command.add_option("--threads", o.execution.threads, "Threads of the CPU (default: 0, all cores)")
       ->in_range<std::int64_t>(0, 65536)
@@ -97,14 +117,19 @@ void add_run_options(CommandLine& command, TrainOptions& o) {
 }
 
 void add_record_options(CommandLine& command, TrainOptions& o) {
-  command.add_option("--save", o.save, "Folder for the trained weights and for saves to go on from")->option_text("FOLDER");
-  command.add_option("--save-every", o.learning.save_every, "Save after so many steps (default: after each epoch)")
+  command.add_option("--save", o.save, "Folder for the trained weights and for saves to go on from")
+      ->option_text("FOLDER");
+  command
+      .add_option("--save-every", o.learning.save_every,
+                  "Save after so many steps (default: after each epoch)")
       ->positive()
       ->option_text("STEPS");
   command.add_flag("--resume", o.go_on, "Go on from the save in --save, where there is one");
   command.add_option("--name,-n", o.name, "Name of the run")->option_text("NAME");
   command.add_option("--experiment", o.experiment, "Experiment to record under")->option_text("NAME");
-  command.add_option("--store", o.store, "The store to record in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
+  command
+      .add_option("--store", o.store,
+                  "The store to record in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
   command.add_flag("--no-track", o.no_track, "Do not record it");
   command.add_flag("--json", o.json, "Print one JSON document at the end");
@@ -118,7 +143,9 @@ Result<double> target_of(const std::string& text) {
     const auto [last, problem] = std::from_chars(text.data() + kAccuracy.size(), end, value);
     if (problem == std::errc() && last == end && value > 0 && value <= 1) return value;
   }
-  return std::unexpected(Error{fmt::format("--target is '{}'", printable(text)), {}, "Write accuracy=0.9: a share above 0, at most 1."});
+  return std::unexpected(Error{fmt::format("--target is '{}'", printable(text)),
+                               {},
+                               "Write accuracy=0.9: a share above 0, at most 1."});
 }
 
 /// The folder is made, and what it holds is looked at: another training's save is not written over unasked.
@@ -130,7 +157,8 @@ Status ready_folder(const TrainOptions& options, job::Learning& learning) {
   std::error_code problem;
   const std::filesystem::path folder = std::filesystem::absolute(options.save, problem);
   std::filesystem::create_directories(folder, problem);
-  if (problem) return std::unexpected(Error{"cannot be made: " + problem.message(), printable(folder.string())});
+  if (problem)
+    return std::unexpected(Error{"cannot be made: " + problem.message(), printable(folder.string())});
   if (!options.go_on && std::filesystem::exists(folder / job::kSaveFile, problem))
     return std::unexpected(Error{"holds a training already", printable(options.save),
                                  "--resume goes on with it; another folder, or an empty one, begins anew."});
@@ -144,7 +172,8 @@ Status check_sizes(ReadyTraining& ready, const dataset::Dataset& data) {
   std::int64_t examples = data.training().count();
   if (data.test()) {
     if (asked.held_out > 0)
-      return std::unexpected(Error{"the data has examples to test on: --hold-out is not for it", {}, "Leave --hold-out out."});
+      return std::unexpected(
+          Error{"the data has examples to test on: --hold-out is not for it", {}, "Leave --hold-out out."});
     ready.test_examples = data.test()->count();
   } else {
     ready.test_examples = std::llround(static_cast<double>(examples) * asked.held_out);
@@ -154,7 +183,8 @@ Status check_sizes(ReadyTraining& ready, const dataset::Dataset& data) {
   ready.classes = data.classes();
   ready.class_names = data.class_names();
   if (ready.job.learning.target_accuracy && ready.test_examples == 0)
-    return std::unexpected(Error{"--target needs examples to test on, and the data has none", {},
+    return std::unexpected(Error{"--target needs examples to test on, and the data has none",
+                                 {},
                                  "--hold-out 0.1 keeps a tenth for that."});
   return {};
 }
@@ -170,8 +200,10 @@ void TrainOptions::add_to(CommandLine& command) {
   add_record_options(command, *this);
 }
 
-Result<ReadyTraining> make_ready(const TrainOptions& options, bool has_gpu, const intake::OnProgress& progress) {
-  Result<std::string> device = engine_device(options.device.empty() ? (has_gpu ? "cuda" : "cpu") : options.device);
+Result<ReadyTraining> make_ready(const TrainOptions& options, bool has_gpu,
+                                 const intake::OnProgress& progress) {
+  Result<std::string> device =
+      engine_device(options.device.empty() ? (has_gpu ? "cuda" : "cpu") : options.device);
   PLIMSOLL_TRY(device);
   job::Learning learning = options.learning;
   learning.framework_weights = true;
@@ -193,8 +225,13 @@ Result<ReadyTraining> make_ready(const TrainOptions& options, bool has_gpu, cons
   setting.mode = network::Mode::train;
   if (setting.loss == network::Loss::none) return fail("--loss none has nothing to learn");
   if (!setting.batch) setting.batch = kBatch;
-  Result<ReadyModel> model = make_ready({options.model, options.binding, {*setting.batch}, setting,
-                                         options.execution.seed, options.weights, {}});
+  Result<ReadyModel> model = make_ready({options.model,
+                                         options.binding,
+                                         {*setting.batch},
+                                         setting,
+                                         options.execution.seed,
+                                         options.weights,
+                                         {}});
   PLIMSOLL_TRY(model);
   const Result<std::filesystem::path> folder = intake::prepared_folder();
   PLIMSOLL_TRY(folder);

@@ -47,8 +47,8 @@ struct ReadyTraining {
   std::vector<std::string> class_names;
 };
 
-/// Prepares the data and checks everything that can be wrong before a step is made. `has_gpu`: what to train on
-/// where nobody says.
+/// Prepares the data and checks everything that can be wrong before a step is made. `has_gpu`: what to train
+/// on where nobody says.
 [[nodiscard]] Result<ReadyTraining> make_ready(const TrainOptions& options, bool has_gpu,
                                                const intake::OnProgress& progress);
 

@@ -29,12 +29,9 @@ nlohmann::ordered_json if_any(const std::optional<double>& value) {
 }
 
 nlohmann::ordered_json epoch_json(const job::Epoch& epoch) {
-  return {{"epoch", epoch.epoch + 1},
-          {"loss", if_any(epoch.loss)},
-          {"accuracy", if_any(epoch.accuracy)},
-          {"test_loss", if_any(epoch.test_loss)},
-          {"seconds", epoch.seconds},
-          {"test_seconds", if_any(epoch.test_seconds)}};
+  return {{"epoch", epoch.epoch + 1},           {"loss", if_any(epoch.loss)},
+          {"accuracy", if_any(epoch.accuracy)}, {"test_loss", if_any(epoch.test_loss)},
+          {"seconds", epoch.seconds},           {"test_seconds", if_any(epoch.test_seconds)}};
 }
 
 }  // namespace
@@ -90,7 +87,8 @@ void TrainRecord::begin() {
   if (!show_) return;
   std::string data = fmt::format("{} examples", training_.examples);
   if (training_.classes) data += fmt::format(" of {} classes", *training_.classes);
-  data += training_.test_examples > 0 ? fmt::format(", tested on {}", training_.test_examples) : ", none to test on";
+  data += training_.test_examples > 0 ? fmt::format(", tested on {}", training_.test_examples)
+                                      : ", none to test on";
   fmt::print("{} learns {}, on {}\n", printable(training_.label), data, job.device);
   std::fflush(stdout);
 }
@@ -127,7 +125,8 @@ void TrainRecord::take(const job::Learned& learned) {
   const auto now = std::chrono::steady_clock::now();
   if (!show_ || now - shown_ < kBetweenLines || learned.losses.empty()) return;
   shown_ = now;
-  fmt::print("  step {}, epoch {}: loss {:.4f}, {:.0f} examples/s\n", step, epoch, learned.losses.back(), examples_per_second_);
+  fmt::print("  step {}, epoch {}: loss {:.4f}, {:.0f} examples/s\n", step, epoch, learned.losses.back(),
+             examples_per_second_);
   std::fflush(stdout);
 }
 
@@ -144,7 +143,8 @@ void TrainRecord::take(const job::Epoch& told) {
     statements_.say(fmt::format("epoch {}", number_of_epoch));
   }
   if (!show_) return;
-  std::string line = fmt::format("epoch {}/{}: loss {:.4f}", number_of_epoch, training_.job.data->epochs, epoch.loss.value_or(0));
+  std::string line = fmt::format("epoch {}/{}: loss {:.4f}", number_of_epoch, training_.job.data->epochs,
+                                 epoch.loss.value_or(0));
   if (epoch.accuracy) line += fmt::format(", accuracy {:.2f} %", 100 * *epoch.accuracy);
   if (epoch.test_loss) line += fmt::format(", test loss {:.4f}", *epoch.test_loss);
   fmt::print("{}, {}\n", line, text(Seconds(epoch.seconds + epoch.test_seconds.value_or(0))));
@@ -167,27 +167,31 @@ void TrainRecord::take(const job::Failure& failure) {
 
 void TrainRecord::take(const job::Unsupported& unsupported) {
   std::vector<std::string> names;
-  for (const auto& item : unsupported.operators) names.push_back(fmt::format("{} ({})", item.op, item.reason));
-  failure_ = Error{fmt::format("the engine cannot execute {}", printable(fmt::format("{}", fmt::join(names, ", ")), 500)),
-                   printable(training_.label)};
+  for (const auto& item : unsupported.operators)
+    names.push_back(fmt::format("{} ({})", item.op, item.reason));
+  failure_ = Error{
+      fmt::format("the engine cannot execute {}", printable(fmt::format("{}", fmt::join(names, ", ")), 500)),
+      printable(training_.label)};
 }
 
 std::optional<bool> TrainRecord::reached() const {
   const auto& target = training_.job.learning.target_accuracy;
   if (!target) return std::nullopt;
-  return std::ranges::any_of(epochs_, [&](const job::Epoch& e) { return e.accuracy && *e.accuracy >= *target; });
+  return std::ranges::any_of(epochs_,
+                             [&](const job::Epoch& e) { return e.accuracy && *e.accuracy >= *target; });
 }
 
 nlohmann::ordered_json TrainRecord::json() const {
   const job::Job& job = training_.job;
-  nlohmann::ordered_json out{{"model", printable(training_.label)},
-                             {"device", job.device},
-                             {"parameters", parameters_},
-                             {"data",
-                              {{"file", printable(job.data->file)},
-                               {"examples", training_.examples},
-                               {"test_examples", training_.test_examples},
-                               {"classes", training_.classes ? nlohmann::ordered_json(*training_.classes) : nullptr}}}};
+  nlohmann::ordered_json out{
+      {"model", printable(training_.label)},
+      {"device", job.device},
+      {"parameters", parameters_},
+      {"data",
+       {{"file", printable(job.data->file)},
+        {"examples", training_.examples},
+        {"test_examples", training_.test_examples},
+        {"classes", training_.classes ? nlohmann::ordered_json(*training_.classes) : nullptr}}}};
   out["went_on_from_step"] = went_on_ ? nlohmann::ordered_json(went_on_->step) : nullptr;
   out["steps"] = steps_;
   out["epochs"] = nlohmann::ordered_json::array();
@@ -195,13 +199,17 @@ nlohmann::ordered_json TrainRecord::json() const {
   std::optional<double> best, last;
   nlohmann::ordered_json target = nullptr;
   if (job.learning.target_accuracy)
-    target = {{"accuracy", *job.learning.target_accuracy}, {"reached", false}, {"epoch", nullptr}, {"seconds", nullptr}};
+    target = {{"accuracy", *job.learning.target_accuracy},
+              {"reached", false},
+              {"epoch", nullptr},
+              {"seconds", nullptr}};
   for (const job::Epoch& epoch : epochs_) {
     out["epochs"].push_back(epoch_json(epoch));
     seconds += epoch.seconds + epoch.test_seconds.value_or(0);
     last = epoch.accuracy;
     if (epoch.accuracy) best = std::max(best.value_or(0), *epoch.accuracy);
-    if (target.is_object() && !target["reached"] && epoch.accuracy && *epoch.accuracy >= *job.learning.target_accuracy) {
+    if (target.is_object() && !target["reached"] && epoch.accuracy &&
+        *epoch.accuracy >= *job.learning.target_accuracy) {
       target["reached"] = true;
       target["epoch"] = epoch.epoch + 1;
       target["seconds"] = seconds;
@@ -218,7 +226,8 @@ std::string TrainRecord::summary() const {
   const auto reached_target = reached();
   std::string out;
   if (reached_target)
-    out += fmt::format("accuracy {} was {}reached\n", *training_.job.learning.target_accuracy, *reached_target ? "" : "not ");
+    out += fmt::format("accuracy {} was {}reached\n", *training_.job.learning.target_accuracy,
+                       *reached_target ? "" : "not ");
   return out;
 }
 

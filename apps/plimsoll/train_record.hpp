@@ -1,6 +1,6 @@
 #pragma once
-#include <cstdint>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace plimsoll {
 
-/// Says what a training does to the Plimsoll that runs and records it ($PLIMSOLL_SOCKET), in the statements of
-/// docs/commands/run.md; to nobody where there is none.
+/// Says what a training does to the Plimsoll that runs and records it ($PLIMSOLL_SOCKET), in the statements
+/// of docs/commands/run.md; to nobody where there is none.
 class Statements {
  public:
   [[nodiscard]] static Statements of_this_process();

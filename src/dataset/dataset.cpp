@@ -19,10 +19,11 @@ using Arrays = std::map<std::string, job::StoredArray>;
 constexpr std::size_t kMostNamesBytes = std::size_t{16} << 20;
 
 Rows rows_of(const job::StoredArray& array, std::span<const std::byte> file) {
-  Rows rows{.type = array.type,
-            .dims = {array.dims.begin() + 1, array.dims.end()},
-            .count = array.dims.front(),
-            .bytes = file.subspan(static_cast<std::size_t>(array.offset), static_cast<std::size_t>(array.bytes))};
+  Rows rows{
+      .type = array.type,
+      .dims = {array.dims.begin() + 1, array.dims.end()},
+      .count = array.dims.front(),
+      .bytes = file.subspan(static_cast<std::size_t>(array.offset), static_cast<std::size_t>(array.bytes))};
   rows.row_bytes = rows.count > 0 ? array.bytes / rows.count : 0;
   return rows;
 }
@@ -33,13 +34,14 @@ Result<Rows> find_rows(const Arrays& arrays, const std::string& name, std::span<
     std::vector<std::string> known;
     for (const auto& [other, array] : arrays)
       if (known.size() < 8) known.push_back(quote(other));
-    return std::unexpected(Error{
-        fmt::format("holds no array {}", quote(name)),
-        {},
-        known.empty() ? "The file is empty."
-                      : fmt::format("It holds {}. Examples are called inputs and labels, those to be tested on "
-                                    "test_inputs and test_labels.",
-                                    fmt::join(known, ", "))});
+    return std::unexpected(
+        Error{fmt::format("holds no array {}", quote(name)),
+              {},
+              known.empty()
+                  ? "The file is empty."
+                  : fmt::format("It holds {}. Examples are called inputs and labels, those to be tested on "
+                                "test_inputs and test_labels.",
+                                fmt::join(known, ", "))});
   }
   if (found->second.dims.empty()) return fail("{} is a single number, not examples", quote(name));
   return rows_of(found->second, file);
@@ -148,10 +150,10 @@ Result<Dataset> Dataset::open(const std::filesystem::path& path, const ArrayName
     Result<Part> test = find_part(*arrays, names.test_inputs, names.test_labels, bytes);
     if (!test) return within(std::move(test).error());
     if (test->inputs.dims != out.training_.inputs.dims || test->inputs.type != out.training_.inputs.type)
-      return within(Error{fmt::format("examples to learn from are {} of {}, those to test on {} of {}",
-                                      shape_text(out.training_.inputs.dims),
-                                      network::name(out.training_.inputs.type),
-                                      shape_text(test->inputs.dims), network::name(test->inputs.type))});
+      return within(
+          Error{fmt::format("examples to learn from are {} of {}, those to test on {} of {}",
+                            shape_text(out.training_.inputs.dims), network::name(out.training_.inputs.type),
+                            shape_text(test->inputs.dims), network::name(test->inputs.type))});
     if (test->labels.dims != out.training_.labels.dims || test->labels.type != out.training_.labels.type)
       return within(Error{"labels to learn from and to test on are of different forms"});
     out.test_ = *std::move(test);

@@ -90,11 +90,8 @@ TEST_F(DatasetFile, KeepsNamesOfClassesAndChannels) {
 class Filling : public testing::Test {
  protected:
   std::vector<float> filled(const Augmentation& augmentation, Random* random = nullptr) {
-    const Rows rows{.type = DataType::uint8,
-                    .dims = {1, 2, 3},
-                    .count = 1,
-                    .row_bytes = 6,
-                    .bytes = bytes_of(pixels_)};
+    const Rows rows{
+        .type = DataType::uint8, .dims = {1, 2, 3}, .count = 1, .row_bytes = 6, .bytes = bytes_of(pixels_)};
     EXPECT_TRUE(check_augmentation(rows, augmentation));
     std::vector<float> out(6);
     fill(out, rows, 0, augmentation, random);
@@ -104,7 +101,8 @@ class Filling : public testing::Test {
 };
 
 TEST_F(Filling, MakesBytesNumbersFromZeroToOne) {
-  EXPECT_THAT(filled({}), testing::Pointwise(testing::FloatNear(1e-6F), {0.0F, 0.2F, 0.4F, 0.6F, 0.8F, 1.0F}));
+  EXPECT_THAT(filled({}),
+              testing::Pointwise(testing::FloatNear(1e-6F), {0.0F, 0.2F, 0.4F, 0.6F, 0.8F, 1.0F}));
 }
 
 TEST_F(Filling, Normalises) {
@@ -128,9 +126,10 @@ TEST_F(Filling, CutsAndTurnsAsDrawn) {
             for (int x = 0; x < 3; ++x) {
               const int from_y = y + down, from_x = (flip ? 2 - x : x) + right;
               const bool inside = from_y >= 0 && from_y < 2 && from_x >= 0 && from_x < 3;
-              wanted.push_back(inside ? static_cast<float>(pixels_[static_cast<std::size_t>(from_y * 3 + from_x)]) *
-                                            (1 / 255.0F)
-                                      : 0.0F);
+              wanted.push_back(
+                  inside ? static_cast<float>(pixels_[static_cast<std::size_t>(from_y * 3 + from_x)]) *
+                               (1 / 255.0F)
+                         : 0.0F);
             }
           if (wanted != out) continue;
           found = true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace plimsoll::dataset {
 namespace {
 
@@ -29,36 +28,42 @@ std::unexpected<Error> other_form(std::span<const std::int64_t> wanted, std::spa
   std::string hint;
   if (wanted.size() == 3 && given.size() == 3) {
     if (wanted[0] != given[0] && (wanted[0] == 1 || wanted[0] == 3))
-      hint = fmt::format("--channels {} makes them so; a network of the zoo takes NAME:channels={}.", wanted[0], given[0]);
+      hint = fmt::format("--channels {} makes them so; a network of the zoo takes NAME:channels={}.",
+                         wanted[0], given[0]);
     else
-      hint = fmt::format("--image-size {}x{} scales them; a network of the zoo takes NAME:input={}.", wanted[1], wanted[2],
-                         shape_text(given));
+      hint = fmt::format("--image-size {}x{} scales them; a network of the zoo takes NAME:input={}.",
+                         wanted[1], wanted[2], shape_text(given));
   }
-  return refuse(fmt::format("the network takes examples of {}, the data holds {}", shape_text(wanted), shape_text(given)),
+  return refuse(fmt::format("the network takes examples of {}, the data holds {}", shape_text(wanted),
+                            shape_text(given)),
                 std::move(hint));
 }
 
 Status check_classes(const Dataset& data, std::span<const std::int64_t> output) {
   const auto classes = data.classes();
   if (!classes)
-    return refuse("cross-entropy needs classes, but the labels are numbers", "--loss mean-square comes near to numbers.");
+    return refuse("cross-entropy needs classes, but the labels are numbers",
+                  "--loss mean-square comes near to numbers.");
   if (output.size() < 2) return refuse("the network's output has no classes to choose from");
   if (output.size() > 2)
     return refuse(fmt::format("the network answers {} for each example, where labels are one class each",
                               shape_text(output.subspan(1))));
   if (*classes > output[1])
-    return refuse(fmt::format("the data has {} classes, the network's head tells {} apart", *classes, output[1]),
-                  fmt::format("Give it a head of {}: of a network of the zoo, NAME:classes={}.", *classes, *classes));
+    return refuse(
+        fmt::format("the data has {} classes, the network's head tells {} apart", *classes, output[1]),
+        fmt::format("Give it a head of {}: of a network of the zoo, NAME:classes={}.", *classes, *classes));
   return {};
 }
 
 Status check_numbers(const Dataset& data, std::span<const std::int64_t> output) {
   const Rows& labels = data.training().labels;
   if (labels.type != DataType::float32)
-    return refuse("mean-square needs numbers to come near to, but the labels are classes", "--loss cross-entropy learns classes.");
+    return refuse("mean-square needs numbers to come near to, but the labels are classes",
+                  "--loss cross-entropy learns classes.");
   const std::span<const std::int64_t> one = output.empty() ? output : output.subspan(1);
   if (!std::ranges::equal(labels.dims, one))
-    return refuse(fmt::format("the network answers {} for each example, the labels are {}", shape_text(one), shape_text(labels.dims)));
+    return refuse(fmt::format("the network answers {} for each example, the labels are {}", shape_text(one),
+                              shape_text(labels.dims)));
   return {};
 }
 
@@ -73,7 +78,8 @@ Result<Ends> check_fit(const network::Network& network, const network::Shapes& s
       ends.input = id;
       ++inputs;
     }
-  if (inputs != 1) return refuse(fmt::format("training takes networks of one input; this one has {}", inputs));
+  if (inputs != 1)
+    return refuse(fmt::format("training takes networks of one input; this one has {}", inputs));
   if (network.main().outputs.empty()) return refuse("the network has no output to learn from");
   ends.output = network.main().outputs.front();
   const auto input = exact_dims(shapes, ends.input);
@@ -83,10 +89,13 @@ Result<Ends> check_fit(const network::Network& network, const network::Shapes& s
   const Rows& rows = data.training().inputs;
   const bool whole = rows.type == DataType::int64;
   if (whole == network::is_float(shapes.type(ends.input)))
-    return refuse(fmt::format("the network takes {}, the data holds {}", network::name(shapes.type(ends.input)), network::name(rows.type)));
-  if (!std::ranges::equal(rows.dims, std::span(*input).subspan(1))) return other_form(std::span(*input).subspan(1), rows.dims);
+    return refuse(fmt::format("the network takes {}, the data holds {}",
+                              network::name(shapes.type(ends.input)), network::name(rows.type)));
+  if (!std::ranges::equal(rows.dims, std::span(*input).subspan(1)))
+    return other_form(std::span(*input).subspan(1), rows.dims);
   if (ends.batch < 1 || examples < ends.batch)
-    return refuse(fmt::format("{} examples to learn from are fewer than a batch of {}", examples, ends.batch), "--batch N asks for less.");
+    return refuse(fmt::format("{} examples to learn from are fewer than a batch of {}", examples, ends.batch),
+                  "--batch N asks for less.");
   const auto output = exact_dims(shapes, ends.output);
   if (!output) return ends;  // found when it runs
   if (loss == network::Loss::cross_entropy) PLIMSOLL_TRY(check_classes(data, *output));

@@ -49,7 +49,8 @@ ExampleBatch Batches::batch(std::int64_t number) const {
       copy_row(part_->inputs, example, batch.inputs, i);
       continue;
     }
-    const std::span<float> out(batch.inputs.data_ptr<float>() + i * numbers, static_cast<std::size_t>(numbers));
+    const std::span<float> out(batch.inputs.data_ptr<float>() + i * numbers,
+                               static_cast<std::size_t>(numbers));
     dataset::Random random(seed_ ^ kAugmentation, static_cast<std::uint64_t>(epoch_.value_or(0)),
                            static_cast<std::uint64_t>(example));
     dataset::fill(out, part_->inputs, example, augmentation_, epoch_ ? &random : nullptr);

@@ -13,7 +13,8 @@ namespace plimsoll::engine {
 /// Inputs and labels of a few examples, on the host.
 struct ExampleBatch {
   at::Tensor inputs, labels;
-  std::int64_t counted = 0;  ///< the first so many; the rest fills up to the size that the routine is made for
+  std::int64_t counted =
+      0;  ///< the first so many; the rest fills up to the size that the routine is made for
 };
 
 /// Examples of a data set in batches of one size.
@@ -22,7 +23,11 @@ class Batches {
   /// `part` outlives it.
   Batches(const dataset::Part& part, std::vector<std::int64_t> examples, std::int64_t size,
           job::Augmentation augmentation, std::uint64_t seed)
-      : part_(&part), examples_(std::move(examples)), size_(size), augmentation_(std::move(augmentation)), seed_(seed) {}
+      : part_(&part),
+        examples_(std::move(examples)),
+        size_(size),
+        augmentation_(std::move(augmentation)),
+        seed_(seed) {}
 
   [[nodiscard]] std::int64_t examples() const { return static_cast<std::int64_t>(examples_.size()); }
   [[nodiscard]] std::int64_t size() const { return size_; }

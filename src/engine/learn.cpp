@@ -60,7 +60,8 @@ class Student {
   }
 
   [[nodiscard]] double learning_rate(std::int64_t step) const {
-    return job::learning_rate_at(job_.learning.schedule, job_.execution.learning_rate, step, steps_per_epoch(), steps());
+    return job::learning_rate_at(job_.learning.schedule, job_.execution.learning_rate, step,
+                                 steps_per_epoch(), steps());
   }
 
   /// One step; while the device computes the next batch is read. The loss stays on the device.
@@ -88,7 +89,8 @@ class Student {
       }
       output = output.to(at::kFloat);
       const at::Tensor labels = labels_on_device(batch).slice(0, 0, batch.counted);
-      loss += loss_of(job_.setting.loss, output, labels).item().toDouble() * static_cast<double>(batch.counted);
+      loss +=
+          loss_of(job_.setting.loss, output, labels).item().toDouble() * static_cast<double>(batch.counted);
       if (classes_) right += output.argmax(1).eq(labels).sum().item().toLong();
     }
     const auto examples = static_cast<double>(test_->examples());
@@ -107,8 +109,8 @@ class Student {
             {"precision", std::string(network::name(job_.setting.precision))},
             {"learning rate", fmt::format("{}", job_.execution.learning_rate)},
             {"weight decay", learning.weight_decay ? fmt::format("{}", *learning.weight_decay) : "its own"},
-            {"schedule", fmt::format("{}, warm-up {}, every {} times {}", job::name(s.decline), s.warm_up_epochs,
-                                     s.step_epochs, s.step_factor)},
+            {"schedule", fmt::format("{}, warm-up {}, every {} times {}", job::name(s.decline),
+                                     s.warm_up_epochs, s.step_epochs, s.step_factor)},
             {"augmentation", text_of(learning.augmentation)},
             {"seed", std::to_string(job_.execution.seed)},
             {"number of epochs", std::to_string(job_.data->epochs)},
@@ -129,23 +131,28 @@ class Student {
     PLIMSOLL_TRY(opened);
     data_ = *std::move(opened);
     dataset::Split parts{.training = all_of(data_.training()), .held_out = {}};
-    if (!data_.test() && data.held_out > 0) parts = dataset::split(data_.training().count(), data.held_out, job_.execution.seed);
+    if (!data_.test() && data.held_out > 0)
+      parts = dataset::split(data_.training().count(), data.held_out, job_.execution.seed);
     if (data.examples > 0)
       parts.training = dataset::some_of(std::move(parts.training), data.examples, job_.execution.seed);
-    const Result<dataset::Ends> ends = dataset::check_fit(job_.network, session_.shapes, data_, job_.setting.loss,
-                                                          std::ssize(parts.training));
+    const Result<dataset::Ends> ends = dataset::check_fit(job_.network, session_.shapes, data_,
+                                                          job_.setting.loss, std::ssize(parts.training));
     PLIMSOLL_TRY(ends);
     PLIMSOLL_TRY(dataset::check_augmentation(data_.training().inputs, job_.learning.augmentation));
     input_ = ends->input;
     input_type_ = scalar_type(session_.shapes.type(input_)).value_or(at::kFloat);
     classes_ = job_.setting.loss == network::Loss::cross_entropy;
-    training_.emplace(data_.training(), std::move(parts.training), ends->batch, job_.learning.augmentation, job_.execution.seed);
+    training_.emplace(data_.training(), std::move(parts.training), ends->batch, job_.learning.augmentation,
+                      job_.execution.seed);
     if (data_.test())
-      test_.emplace(*data_.test(), all_of(*data_.test()), ends->batch, job_.learning.augmentation, job_.execution.seed);
+      test_.emplace(*data_.test(), all_of(*data_.test()), ends->batch, job_.learning.augmentation,
+                    job_.execution.seed);
     else if (!parts.held_out.empty())
-      test_.emplace(data_.training(), std::move(parts.held_out), ends->batch, job_.learning.augmentation, job_.execution.seed);
+      test_.emplace(data_.training(), std::move(parts.held_out), ends->batch, job_.learning.augmentation,
+                    job_.execution.seed);
     if (job_.learning.target_accuracy && (!test_ || !classes_))
-      return std::unexpected(Error{"an accuracy is to be reached, but there is nothing to test on", {},
+      return std::unexpected(Error{"an accuracy is to be reached, but there is nothing to test on",
+                                   {},
                                    "--hold-out 0.1 keeps a tenth of the examples for that."});
     Result<std::unique_ptr<Executor>> tester = other_mode(session_, network::Mode::infer, test_setting_);
     PLIMSOLL_TRY(tester);

@@ -81,18 +81,19 @@ Status check_identity(const job::Fields& fields, const Identity& identity) {
   for (const auto& [name, value] : identity) {
     const auto saved = fields.text_if_any(name);
     if (saved && *saved == value) continue;
-    return std::unexpected(Error{
-        fmt::format("the save is of another training: its {} is {}, here it is {}", name,
-                    saved ? printable(*saved, 60) : "not known", printable(value, 60)),
-        {},
-        "Ask for the same training, or name another folder to save in."});
+    return std::unexpected(
+        Error{fmt::format("the save is of another training: its {} is {}, here it is {}", name,
+                          saved ? printable(*saved, 60) : "not known", printable(value, 60)),
+              {},
+              "Ask for the same training, or name another folder to save in."});
   }
   return {};
 }
 
 Result<Place> read_place(const Arrays& arrays, const Identity& identity) {
   const auto found = arrays.find(std::string(kPlace));
-  if (found == arrays.end() || found->second.scalar_type() != at::kByte) return fail("is no save of a training");
+  if (found == arrays.end() || found->second.scalar_type() != at::kByte)
+    return fail("is no save of a training");
   const std::string_view text(static_cast<const char*>(found->second.data_ptr()), found->second.nbytes());
   const Result<Json> document = job::parse_within(text, kMostPlaceBytes, kPlaceLevels);
   if (!document) return std::unexpected(document.error());
@@ -118,7 +119,8 @@ Result<Place> read_place(const Arrays& arrays, const Identity& identity) {
 /// Contents into a tensor that is there, which keeps its place and how it lies in memory.
 Status restore(const Arrays& arrays, const std::string& key, const at::Tensor& to) {
   const auto found = arrays.find(key);
-  if (found == arrays.end() || found->second.sizes() != to.sizes() || found->second.scalar_type() != to.scalar_type())
+  if (found == arrays.end() || found->second.sizes() != to.sizes() ||
+      found->second.scalar_type() != to.scalar_type())
     return fail("holds no {} of this network's form", quote(key));
   const c10::NoGradGuard no_gradients;
   to.copy_(found->second);
@@ -126,8 +128,8 @@ Status restore(const Arrays& arrays, const std::string& key, const at::Tensor& t
 }
 
 /// What the optimizer keeps; only parameters with gradients have some.
-Status restore_list(const Arrays& arrays, std::string_view name, std::int64_t count, const Optimizer& optimizer,
-                    std::vector<at::Tensor>& out) {
+Status restore_list(const Arrays& arrays, std::string_view name, std::int64_t count,
+                    const Optimizer& optimizer, std::vector<at::Tensor>& out) {
   if (count > std::ssize(optimizer.parameters()))
     return fail("holds the state of {} parameters, not of {}", count, optimizer.parameters().size());
   for (std::int64_t i = 0; i < count; ++i) {
@@ -150,7 +152,8 @@ Result<Progression> bring_back(const Arrays& arrays, Executor& executor, Optimiz
   optimizer.bring_back(std::move(kept));
   const auto generator = arrays.find(std::string(kGenerator));
   if (generator == arrays.end()) return fail("holds no state of the random generator");
-  at::Generator(at::detail::getDefaultCPUGenerator()).set_state(generator->second);  // a handle of the one state
+  at::Generator(at::detail::getDefaultCPUGenerator())
+      .set_state(generator->second);  // a handle of the one state
   const auto on_device = arrays.find(std::string(kDeviceGenerator));
   if (on_device != arrays.end() && !executor.device().is_cpu())
     device_generator(executor.device()).set_state(on_device->second);

@@ -100,7 +100,9 @@ at::Tensor drawn_as_modules(const std::vector<std::int64_t>& dims, at::ScalarTyp
   if (!at::isFloatingType(type)) return at::zeros(dims, at::TensorOptions().dtype(type));
   at::Tensor made = at::empty(dims, at::kFloat);
   switch (weight.kind) {
-    case network::InitialWeight::Kind::uniform: made.uniform_(-weight.spread, weight.spread, generator); break;
+    case network::InitialWeight::Kind::uniform:
+      made.uniform_(-weight.spread, weight.spread, generator);
+      break;
     case network::InitialWeight::Kind::constant: made.fill_(weight.value); break;
     case network::InitialWeight::Kind::normal:
     case network::InitialWeight::Kind::other: made.normal_(0, weight.spread, generator); break;

@@ -16,7 +16,8 @@
 namespace plimsoll::intake {
 namespace {
 
-constexpr std::int64_t kMostPacked = 1032;  // deflate's best: zlib's documentation, "maximum compression factor"
+constexpr std::int64_t kMostPacked =
+    1032;  // deflate's best: zlib's documentation, "maximum compression factor"
 constexpr unsigned kBuffer = 256U << 10;
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
@@ -69,12 +70,13 @@ Status ByteStream::read(std::span<std::byte> out) {
     if (got < 0) {
       int code = 0;
       const char* const why = gzerror(state_->file, &code);
-      return state_->wrong(fmt::format("cannot be read after {} bytes: {}", state_->taken,
-                                       code == Z_ERRNO ? std::generic_category().message(errno) : printable(why)));
+      return state_->wrong(
+          fmt::format("cannot be read after {} bytes: {}", state_->taken,
+                      code == Z_ERRNO ? std::generic_category().message(errno) : printable(why)));
     }
     if (got == 0)
-      return state_->wrong(fmt::format("ends after {} bytes; at least {} more were expected", state_->taken,
-                                       out.size()));
+      return state_->wrong(
+          fmt::format("ends after {} bytes; at least {} more were expected", state_->taken, out.size()));
     state_->taken += got;
     out = out.subspan(static_cast<std::size_t>(got));
   }
@@ -85,7 +87,8 @@ Status ByteStream::expect_end() {
   std::array<std::byte, 1> more{};
   const int got = gzread(state_->file, more.data(), 1);
   if (got < 0) return state_->wrong(fmt::format("is damaged after {} bytes", state_->taken));
-  if (got > 0) return state_->wrong(fmt::format("goes on after the {} bytes that its form says", state_->taken));
+  if (got > 0)
+    return state_->wrong(fmt::format("goes on after the {} bytes that its form says", state_->taken));
   return {};
 }
 

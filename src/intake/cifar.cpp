@@ -59,11 +59,13 @@ Result<Part> open_cifar(const std::vector<std::filesystem::path>& files, int lab
     std::error_code problem;
     const auto size = std::filesystem::file_size(path, problem);
     const auto record = static_cast<std::uintmax_t>(kImageBytes + label_bytes);
-    if (problem) return std::unexpected(Error{"cannot be read: " + problem.message(), printable(path.string())});
+    if (problem)
+      return std::unexpected(Error{"cannot be read: " + problem.message(), printable(path.string())});
     if (size == 0 || size % record != 0)
-      return std::unexpected(Error{
-          fmt::format("is cut off, or not of CIFAR's binary form: {} bytes are not records of {}", size, record),
-          printable(path.string())});
+      return std::unexpected(
+          Error{fmt::format("is cut off, or not of CIFAR's binary form: {} bytes are not records of {}", size,
+                            record),
+                printable(path.string())});
     found.push_back({path, static_cast<std::int64_t>(size / record)});
     part.count += found.back().records;
   }

@@ -33,7 +33,8 @@ Result<std::vector<std::int64_t>> read_extents(ByteStream& stream) {
   if (const int type = std::to_integer<int>(word[2]); type != kBytes)
     return bad_idx(stream, fmt::format("holds values of IDX type {:#04x}; only bytes (0x08) are read", type));
   const auto rank = std::to_integer<std::size_t>(word[3]);
-  if (rank == 0 || rank > kMostIdxRank) return bad_idx(stream, fmt::format("has {} extents, not 1 to {}", rank, kMostIdxRank));
+  if (rank == 0 || rank > kMostIdxRank)
+    return bad_idx(stream, fmt::format("has {} extents, not 1 to {}", rank, kMostIdxRank));
   std::vector<std::int64_t> dims;
   std::int64_t bytes = 1;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -42,7 +43,8 @@ Result<std::vector<std::int64_t>> read_extents(ByteStream& stream) {
     if (__builtin_mul_overflow(bytes, dims.back(), &bytes)) bytes = INT64_MAX;
   }
   if (bytes > stream.most_left())
-    return bad_idx(stream, fmt::format("is cut off, or no IDX file: it says that it holds {} bytes", dataset::shape_text(dims)));
+    return bad_idx(stream, fmt::format("is cut off, or no IDX file: it says that it holds {} bytes",
+                                       dataset::shape_text(dims)));
   return dims;
 }
 
@@ -66,12 +68,17 @@ Result<Part> open_idx(const std::filesystem::path& images, const std::filesystem
   PLIMSOLL_TRY(dims);
   PLIMSOLL_TRY(count);
   if (dims->size() < 3)
-    return bad_idx(*stream, fmt::format("holds {}; images are number x height x width", dataset::shape_text(*dims)));
+    return bad_idx(*stream,
+                   fmt::format("holds {}; images are number x height x width", dataset::shape_text(*dims)));
   if (count->size() != 1)
-    return bad_idx(*classes, fmt::format("holds {}; labels are one row of numbers", dataset::shape_text(*count)));
+    return bad_idx(*classes,
+                   fmt::format("holds {}; labels are one row of numbers", dataset::shape_text(*count)));
   if (count->front() != dims->front())
     return bad_idx(*classes, fmt::format("holds {} labels for {} images", count->front(), dims->front()));
-  Part part{.form = {DataType::uint8, {dims->begin() + 1, dims->end()}}, .count = dims->front(), .inputs = {}, .labels = {}};
+  Part part{.form = {DataType::uint8, {dims->begin() + 1, dims->end()}},
+            .count = dims->front(),
+            .inputs = {},
+            .labels = {}};
   if (part.form.dims.size() == 2) part.form.dims.insert(part.form.dims.begin(), 1);
   std::vector<std::byte> bytes(static_cast<std::size_t>(part.count));
   PLIMSOLL_TRY(classes->read(bytes));

@@ -47,8 +47,18 @@ std::uint8_t rounded(double value) {
 }  // namespace
 
 Result<Picture> read_picture(std::span<const std::byte> file) {
-  if (file.size() > kPng.size() && std::ranges::equal(file.first(kPng.size()), kPng)) return read_png(file);
-  if (file.size() > kJpeg.size() && std::ranges::equal(file.first(kJpeg.size()), kJpeg)) return read_jpeg(file);
+  const bool png = file.size() > kPng.size() && std::ranges::equal(file.first(kPng.size()), kPng);
+  const bool jpeg = file.size() > kJpeg.size() && std::ranges::equal(file.first(kJpeg.size()), kJpeg);
+#ifdef PLIMSOLL_IMAGES
+  if (png) return read_png(file);
+  if (jpeg) return read_jpeg(file);
+#else
+  if (png || jpeg)
+    return std::unexpected(
+        Error{.message = "this program was built to be carried about, without PNG and JPEG",
+              .hint = "Prepare the data with one that was built here (docs/building.md).",
+              .kind = Error::Kind::machine_lacks});
+#endif
   return fail("is neither a PNG nor a JPEG file");
 }
 
@@ -71,7 +81,8 @@ Picture with_channels(Picture picture, std::int64_t channels) {
       values[p] = rounded(0.299 * picture.values[p] + 0.587 * picture.values[pixels + p] +
                           0.114 * picture.values[2 * pixels + p]);
   }
-  return {.channels = channels, .height = picture.height, .width = picture.width, .values = std::move(values)};
+  return {
+      .channels = channels, .height = picture.height, .width = picture.width, .values = std::move(values)};
 }
 
 Picture with_size(const Picture& picture, std::int64_t height, std::int64_t width) {
@@ -92,8 +103,7 @@ Picture with_size(const Picture& picture, std::int64_t height, std::int64_t widt
   };
   for (std::int64_t c = 0; c < picture.channels; ++c) {
     const std::uint8_t* const from = picture.values.data() + c * picture.height * picture.width;
-    for (std::int64_t y = lines.front().first;
-         y < lines.back().first + std::ssize(lines.back().weights); ++y)
+    for (std::int64_t y = lines.front().first; y < lines.back().first + std::ssize(lines.back().weights); ++y)
       for (std::int64_t x = 0; x < width; ++x) {
         const Window& window = columns[static_cast<std::size_t>(x)];
         double sum = 0;

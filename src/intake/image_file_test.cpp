@@ -6,9 +6,8 @@
 #include <fstream>
 
 #include <gmock/gmock.h>
-#include <spng.h>
-
 #include <jpeglib.h>
+#include <spng.h>
 
 #include "base/files.hpp"
 
@@ -99,7 +98,8 @@ TEST(Jpeg, IsReadGreyAndInColours) {
 
 // What is cut off gives an error, or, where only marks behind the last pixel are gone, the whole picture.
 TEST(Pictures, CutOffAnywhereAreErrors) {
-  for (const std::string& file : {png(4, 4, SPNG_COLOR_TYPE_GRAYSCALE, "abcdefghijklmnop"), jpeg(16, true, 9)}) {
+  for (const std::string& file :
+       {png(4, 4, SPNG_COLOR_TYPE_GRAYSCALE, "abcdefghijklmnop"), jpeg(16, true, 9)}) {
     const auto whole = read(file);
     ASSERT_TRUE(whole) << why(whole);
     for (std::size_t size = 0; size < file.size(); ++size) {
@@ -119,7 +119,8 @@ TEST(Pictures, CutOffAnywhereAreErrors) {
 TEST(Pictures, LargerThanAllowedAreRefusedByTheirHeader) {
   std::string file = png(4, 4, SPNG_COLOR_TYPE_GRAYSCALE, "abcdefghijklmnop");
   file[18] = file[22] = 0x40;
-  EXPECT_FALSE(read(file));  // its checksum does not fit either; the library looks at the size first or at that
+  EXPECT_FALSE(
+      read(file));  // its checksum does not fit either; the library looks at the size first or at that
   std::string photo = jpeg(16, true, 9);
   const auto frame = photo.find("\xff\xc0");
   ASSERT_NE(frame, photo.npos);
@@ -139,7 +140,11 @@ TEST(Pictures, AreScaledAsPilScalesThem) {
   Picture ramp{.channels = 1, .height = 4, .width = 4, .values = {}};
   for (int i = 0; i < 16; ++i) ramp.values.push_back(static_cast<std::uint8_t>(i * i));
   EXPECT_THAT(with_size(ramp, 2, 2).values, ElementsAre(21, 35, 105, 139));
-  const std::vector<int> wanted{0, 0, 1, 2, 3, 5, 8, 9, 4, 5, 7, 9, 11, 14, 18, 19, 12, 14, 18, 22, 26, 31, 37, 39, 28, 31, 37, 43, 49, 56, 64, 67, 52, 56, 64, 72, 80, 89, 99, 103, 84, 89, 99, 109, 119, 130, 142, 147, 124, 130, 142, 154, 166, 179, 193, 199, 144, 150, 163, 176, 189, 203, 218, 225};
+  const std::vector<int> wanted{0,   0,   1,   2,   3,   5,   8,   9,   4,   5,   7,   9,   11,
+                                14,  18,  19,  12,  14,  18,  22,  26,  31,  37,  39,  28,  31,
+                                37,  43,  49,  56,  64,  67,  52,  56,  64,  72,  80,  89,  99,
+                                103, 84,  89,  99,  109, 119, 130, 142, 147, 124, 130, 142, 154,
+                                166, 179, 193, 199, 144, 150, 163, 176, 189, 203, 218, 225};
   const Picture larger = with_size(ramp, 8, 8);
   ASSERT_EQ(larger.values.size(), wanted.size());
   // PIL rounds between its two passes: one step of 256 apart at most.

@@ -26,18 +26,23 @@ Result<std::vector<path>> entries_of(const path& folder) {
        !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem)) {
     if (entry->path().filename().native().starts_with('.')) continue;
     out.push_back(entry->path());
-    if (out.size() > kMostFiles) return std::unexpected(Error{"holds too many files", printable(folder.string())});
+    if (out.size() > kMostFiles)
+      return std::unexpected(Error{"holds too many files", printable(folder.string())});
   }
-  if (problem) return std::unexpected(Error{"cannot be listed: " + problem.message(), printable(folder.string())});
+  if (problem)
+    return std::unexpected(Error{"cannot be listed: " + problem.message(), printable(folder.string())});
   std::ranges::sort(out, {}, [](const path& p) { return p.filename().native(); });
   return out;
 }
 
 Result<Picture> picture_in(const path& file, const ImageRequest& request) {
-  const auto within = [&file](Error error) { return std::unexpected(std::move(error).within(printable(file.string()))); };
+  const auto within = [&file](Error error) {
+    return std::unexpected(std::move(error).within(printable(file.string())));
+  };
   const Result<MappedFile> mapped = MappedFile::open(file);
   if (!mapped) return std::unexpected(mapped.error());
-  if (mapped->bytes().size() > kMostFileBytes) return within(Error{"is larger than a picture may be (256 MiB)"});
+  if (mapped->bytes().size() > kMostFileBytes)
+    return within(Error{"is larger than a picture may be (256 MiB)"});
   Result<Picture> picture = read_picture(mapped->bytes());
   if (!picture) return within(std::move(picture).error());
   return as_asked(*std::move(picture), request);
@@ -54,11 +59,12 @@ class PictureRows final : public RowReader {
     PLIMSOLL_TRY(picture);
     const std::vector<std::int64_t> dims{picture->channels, picture->height, picture->width};
     if (dims != dims_)
-      return std::unexpected(
-          Error{fmt::format("is an image of {}, the first one of {}", dataset::shape_text(dims), dataset::shape_text(dims_)),
-                printable(file.string()),
-                dims[0] != dims_[0] ? "--channels 1 or --channels 3 makes them alike."
-                                    : "--image-size HEIGHTxWIDTH scales and cuts all to one size."});
+      return std::unexpected(Error{fmt::format("is an image of {}, the first one of {}",
+                                               dataset::shape_text(dims), dataset::shape_text(dims_)),
+                                   printable(file.string()),
+                                   dims[0] != dims_[0]
+                                       ? "--channels 1 or --channels 3 makes them alike."
+                                       : "--image-size HEIGHTxWIDTH scales and cuts all to one size."});
     std::ranges::copy(std::as_bytes(std::span(picture->values)), row.begin());
     return {};
   }
@@ -82,7 +88,8 @@ Result<std::vector<std::string>> class_folders(const path& folder) {
   return names;
 }
 
-Result<Part> open_image_folder(const path& folder, const std::vector<std::string>& classes, const ImageRequest& images) {
+Result<Part> open_image_folder(const path& folder, const std::vector<std::string>& classes,
+                               const ImageRequest& images) {
   std::vector<path> files;
   std::vector<std::int64_t> labels;
   const Result<std::vector<std::string>> found = class_folders(folder);
@@ -90,12 +97,14 @@ Result<Part> open_image_folder(const path& folder, const std::vector<std::string
   for (const std::string& name : *found) {
     const auto place = std::ranges::find(classes, name);
     if (place == classes.end())
-      return std::unexpected(Error{fmt::format("holds the class {}, which is not among those that are learned", quote(name)),
-                                   printable(folder.string())});
+      return std::unexpected(
+          Error{fmt::format("holds the class {}, which is not among those that are learned", quote(name)),
+                printable(folder.string())});
     const Result<std::vector<path>> entries = entries_of(folder / name);
     PLIMSOLL_TRY(entries);
     const std::size_t before = files.size();
-    std::ranges::copy_if(*entries, std::back_inserter(files), [](const path& p) { return names_picture(p.filename().string()); });
+    std::ranges::copy_if(*entries, std::back_inserter(files),
+                         [](const path& p) { return names_picture(p.filename().string()); });
     if (files.size() == before)
       return std::unexpected(Error{"holds no PNG or JPEG file", printable((folder / name).string())});
     labels.resize(files.size(), place - classes.begin());

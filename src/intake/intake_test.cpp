@@ -95,7 +95,8 @@ TEST_F(Idx, SaysWhatIsWrong) {
   EXPECT_THAT(why(open_idx(put("c", kImages.substr(0, 10)), labels)), HasSubstr("ends after 10 bytes"));
   EXPECT_THAT(why(open_idx(labels, labels)), HasSubstr("images are number x height x width"));
   EXPECT_THAT(why(open_idx(images, images)), HasSubstr("labels are one row of numbers"));
-  EXPECT_THAT(why(open_idx(images, put("d", bytes({0, 0, 8, 1, 0, 0, 0, 1, 7})))), HasSubstr("1 labels for 2 images"));
+  EXPECT_THAT(why(open_idx(images, put("d", bytes({0, 0, 8, 1, 0, 0, 0, 1, 7})))),
+              HasSubstr("1 labels for 2 images"));
   EXPECT_THAT(why(open_idx(put("e", kImages.substr(0, 19)), labels)), HasSubstr("is cut off"));
   Result<Part> longer = open_idx(put("f", kImages + "e"), labels);
   ASSERT_TRUE(longer);
@@ -105,7 +106,8 @@ TEST_F(Idx, SaysWhatIsWrong) {
 // A few bytes that promise an exabyte must not be believed.
 TEST_F(Idx, IsNotBelievedMoreThanItCanHold) {
   const path labels = put("labels", kLabels);
-  const std::string huge = bytes({0, 0, 8, 4, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255});
+  const std::string huge =
+      bytes({0, 0, 8, 4, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255});
   EXPECT_THAT(why(open_idx(put("huge", huge), labels)), HasSubstr("is cut off"));
   EXPECT_THAT(why(open_idx(put_packed("huge.gz", huge), labels)), HasSubstr("is cut off"));
 }
@@ -120,11 +122,14 @@ TEST_F(Idx, DamagedGzipIsFound) {
 
 class Cifar : public Folder {
  protected:
-  static std::string record(const std::string& labels, char value) { return labels + std::string(3072, value); }
+  static std::string record(const std::string& labels, char value) {
+    return labels + std::string(3072, value);
+  }
 };
 
 TEST_F(Cifar, ReadsRecordsOfSeveralFiles) {
-  Result<Part> part = open_cifar({put("1.bin", record("\x03", 'a') + record("\x05", 'b')), put("2.bin", record("\x01", 'c'))}, 1);
+  Result<Part> part = open_cifar(
+      {put("1.bin", record("\x03", 'a') + record("\x05", 'b')), put("2.bin", record("\x01", 'c'))}, 1);
   ASSERT_TRUE(part) << why(part);
   EXPECT_EQ(part->form, (Form{DataType::uint8, {3, 32, 32}}));
   EXPECT_THAT(classes(*part), ElementsAre(3, 5, 1));
@@ -153,7 +158,9 @@ TEST_F(Cifar, OfPartsOfRecordsIsRefused) {
 class Npy : public Folder {
  protected:
   static std::string file(const std::string& header, const std::string& values) {
-    return "\x93NUMPY" + bytes({1, 0, static_cast<int>(header.size() % 256), static_cast<int>(header.size() / 256)}) + header + values;
+    return "\x93NUMPY" +
+           bytes({1, 0, static_cast<int>(header.size() % 256), static_cast<int>(header.size() / 256)}) +
+           header + values;
   }
   static std::string header(const std::string& type, const std::string& shape) {
     return "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
@@ -196,17 +203,22 @@ TEST_F(Npy, GreyImagesGetTheirChannelAndColumnsOfClassesAreRead) {
 
 TEST_F(Npy, SaysWhatIsWrong) {
   const path labels = put("y.npy", file(header("<i8", "(1,)"), raw<std::int64_t>({0})));
-  const auto with = [&](const std::string& contents) { return why(open_npy(put("x.npy", contents), labels)); };
+  const auto with = [&](const std::string& contents) {
+    return why(open_npy(put("x.npy", contents), labels));
+  };
   EXPECT_THAT(with("nothing here"), HasSubstr("not a NumPy file"));
   EXPECT_THAT(with(file(header(">f4", "(1, 2)"), "")), HasSubstr("'>f4'"));
   EXPECT_THAT(with(file(header("<c8", "(1, 2)"), "")), HasSubstr("'<c8'"));
-  EXPECT_THAT(with(file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2)}", "")), HasSubstr("records"));
-  EXPECT_THAT(with(file("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2)}", "")), HasSubstr("Fortran"));
+  EXPECT_THAT(with(file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2)}", "")),
+              HasSubstr("records"));
+  EXPECT_THAT(with(file("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2)}", "")),
+              HasSubstr("Fortran"));
   EXPECT_THAT(with(file(header("<f4", "(1, -2)"), "")), HasSubstr("header that is not NumPy's"));
   EXPECT_THAT(with(file(header("<f4", "(1, 2)"), "1234")), HasSubstr("is cut off"));
   EXPECT_THAT(with(file(header("<f4", "(4611686018427387904, 4)"), "")), HasSubstr("is cut off"));
   EXPECT_THAT(with(file(header("<f4", "(0, 4611686018427387904, 4)"), "")), HasSubstr("too large"));
-  EXPECT_THAT(with(file(header("<f4", "(3,)"), raw<float>({1, 2, 3}))), HasSubstr("rows of more than one number"));
+  EXPECT_THAT(with(file(header("<f4", "(3,)"), raw<float>({1, 2, 3}))),
+              HasSubstr("rows of more than one number"));
   EXPECT_THAT(with(file(header("<f4", "(2, 1)"), raw<float>({1, 2}))), HasSubstr("1 labels for 2 examples"));
 }
 

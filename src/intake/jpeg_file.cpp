@@ -1,3 +1,4 @@
+#ifdef PLIMSOLL_IMAGES  // see cmake/packages.cmake
 #include <csetjmp>
 #include <cstdio>
 
@@ -27,17 +28,20 @@ void leave(j_common_ptr decoder) {
   // NOLINTNEXTLINE(cert-err52-cpp): the library's own way
   std::longjmp(failure->place, 1);
 }
-/// Where a file is cut off or damaged the library fills up with grey and warns. Other warnings are of no account.
+/// Where a file is cut off or damaged the library fills up with grey and warns. Other warnings are of no
+/// account.
 void hear(j_common_ptr decoder, int level) {
   if (level >= 0) return;
   const int code = decoder->err->msg_code;
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the manager is the first member
-  if (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER) reinterpret_cast<Failure*>(decoder->err)->cut_off = true;
+  if (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)
+    reinterpret_cast<Failure*>(decoder->err)->cut_off = true;
 }
 void print_nothing(j_common_ptr) {}
 void count_scans(j_common_ptr decoder) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): libjpeg's own way
-  if (reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number > kMostScans) ERREXIT(decoder, JERR_BAD_PROGRESSION);
+  if (reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number > kMostScans)
+    ERREXIT(decoder, JERR_BAD_PROGRESSION);
 }
 
 /// Ends in `place` on an error: nothing that must be destroyed lives here.
@@ -64,8 +68,8 @@ bool begin(Decoder& decoder, std::span<const std::byte> file) {
 bool unpack(Decoder& decoder, unsigned char* rows) {
   if (setjmp(decoder.failure.place) != 0) return false;  // NOLINT(cert-err52-cpp)
   jpeg_start_decompress(&decoder.state);
-  const std::size_t stride = std::size_t{decoder.state.output_width} *
-                             static_cast<std::size_t>(decoder.state.output_components);
+  const std::size_t stride =
+      std::size_t{decoder.state.output_width} * static_cast<std::size_t>(decoder.state.output_components);
   while (decoder.state.output_scanline < decoder.state.output_height) {
     unsigned char* row = rows + decoder.state.output_scanline * stride;
     jpeg_read_scanlines(&decoder.state, &row, 1);
@@ -93,7 +97,8 @@ Result<Picture> read_jpeg(std::span<const std::byte> file) {
   Picture picture{.channels = decoder.state.out_color_space == JCS_GRAYSCALE ? 1 : 3,
                   .height = decoder.state.image_height,
                   .width = decoder.state.image_width};
-  if (Status right = check_sides(picture.height, picture.width); !right) return done(std::unexpected(right.error()));
+  if (Status right = check_sides(picture.height, picture.width); !right)
+    return done(std::unexpected(right.error()));
   const auto pixels = static_cast<std::size_t>(picture.height * picture.width);
   const auto channels = static_cast<std::size_t>(picture.channels);
   std::vector<std::uint8_t> rows(pixels * channels);
@@ -106,3 +111,4 @@ Result<Picture> read_jpeg(std::span<const std::byte> file) {
 }
 
 }  // namespace plimsoll::intake
+#endif

@@ -10,8 +10,8 @@
 #include "intake/labels.hpp"
 #include "intake/source.hpp"
 
-// "\x93NUMPY", two bytes of version, the header's length in two bytes (four from version 2 on), the header: a Python
-// dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }; then the values.
+// "\x93NUMPY", two bytes of version, the header's length in two bytes (four from version 2 on), the header: a
+// Python dictionary such as {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }; then the values.
 namespace plimsoll::intake {
 namespace {
 
@@ -26,10 +26,11 @@ struct Element {
   DataType becomes;
 };
 constexpr std::array kElements = {
-    Element{"u1", 1, DataType::uint8},   Element{"i1", 1, DataType::int64},   Element{"b1", 1, DataType::uint8},
-    Element{"u2", 2, DataType::int64},   Element{"i2", 2, DataType::int64},   Element{"u4", 4, DataType::int64},
-    Element{"i4", 4, DataType::int64},   Element{"i8", 8, DataType::int64},   Element{"f4", 4, DataType::float32},
-    Element{"f8", 8, DataType::float32},
+    Element{"u1", 1, DataType::uint8},   Element{"i1", 1, DataType::int64},
+    Element{"b1", 1, DataType::uint8},   Element{"u2", 2, DataType::int64},
+    Element{"i2", 2, DataType::int64},   Element{"u4", 4, DataType::int64},
+    Element{"i4", 4, DataType::int64},   Element{"i8", 8, DataType::int64},
+    Element{"f4", 4, DataType::float32}, Element{"f8", 8, DataType::float32},
 };
 
 struct Header {
@@ -94,9 +95,11 @@ Result<Header> read_header(ByteStream& stream) {
   std::array<std::byte, 8> begin{};
   PLIMSOLL_TRY(stream.read(begin));
   constexpr std::string_view kMagic = "\x93NUMPY";
-  if (std::memcmp(begin.data(), kMagic.data(), kMagic.size()) != 0) return wrong(stream, "is not a NumPy file");
+  if (std::memcmp(begin.data(), kMagic.data(), kMagic.size()) != 0)
+    return wrong(stream, "is not a NumPy file");
   const int version = std::to_integer<int>(begin[6]);
-  if (version < 1 || version > 3) return wrong(stream, fmt::format("is of version {} of the format", version));
+  if (version < 1 || version > 3)
+    return wrong(stream, fmt::format("is of version {} of the format", version));
   std::array<std::byte, 4> size{};
   PLIMSOLL_TRY(stream.read(std::span(size).first(version == 1 ? 2 : 4)));
   std::size_t length = 0;
@@ -139,7 +142,9 @@ std::int64_t whole_at(std::span<const std::byte> bytes, std::string_view word) {
 
 /// The values in the type that they become, one after the other.
 void convert(std::span<const std::byte> from, const Element& element, DataType to, std::span<std::byte> out) {
-  const std::size_t width = to == DataType::float32 ? sizeof(float) : to == DataType::int64 ? sizeof(std::int64_t) : 1;
+  const std::size_t width = to == DataType::float32 ? sizeof(float)
+                            : to == DataType::int64 ? sizeof(std::int64_t)
+                                                    : 1;
   if (width == 1) return (void)std::ranges::copy(from, out.begin());
   for (std::size_t i = 0; i * width < out.size(); ++i) {
     const auto value = from.subspan(i * element.bytes, element.bytes);
@@ -158,7 +163,8 @@ void convert(std::span<const std::byte> from, const Element& element, DataType t
 class NpyRows final : public RowReader {
  public:
   /// `channels_last`: of images as height x width x channels, so many; 0: nothing is turned.
-  NpyRows(ByteStream stream, Element element, DataType becomes, std::int64_t elements, std::int64_t channels_last)
+  NpyRows(ByteStream stream, Element element, DataType becomes, std::int64_t elements,
+          std::int64_t channels_last)
       : stream_(std::move(stream)),
         element_(element),
         becomes_(becomes),
@@ -231,7 +237,8 @@ Result<Part> open_npy(const std::filesystem::path& inputs, const std::filesystem
   std::int64_t elements = 1, channels_last = 0;
   for (const std::int64_t dim : dims)
     if (__builtin_mul_overflow(elements, dim, &elements) || elements > kMostExampleBytes)
-      return wrong(*stream, fmt::format("holds examples of {}, which are too large", dataset::shape_text(dims)));
+      return wrong(*stream,
+                   fmt::format("holds examples of {}, which are too large", dataset::shape_text(dims)));
   if (elements == 0) return wrong(*stream, "holds examples of nothing");
   if (dims.size() == 2 && part.form.type == DataType::uint8) dims.insert(dims.begin(), 1);
   if (dims.size() == 3 && dims[0] > 4 && dims[2] <= 4) {  // height x width x channels
@@ -241,7 +248,8 @@ Result<Part> open_npy(const std::filesystem::path& inputs, const std::filesystem
   Result<Labels> read = read_labels(labels, part.count);
   PLIMSOLL_TRY(read);
   part.labels = *std::move(read);
-  part.inputs = std::make_unique<NpyRows>(*std::move(stream), header->element, part.form.type, elements, channels_last);
+  part.inputs =
+      std::make_unique<NpyRows>(*std::move(stream), header->element, part.form.type, elements, channels_last);
   return part;
 }
 

@@ -11,8 +11,8 @@ namespace plimsoll::intake {
 /// Before anything is unpacked.
 [[nodiscard]] inline Status check_sides(std::int64_t height, std::int64_t width) {
   if (height < 1 || width < 1 || height > kMostSide || width > kMostSide || height * width > kMostPixels)
-    return fail("is an image of {}x{} pixels; up to {} on a side and {} in all are read", width, height, kMostSide,
-                kMostPixels);
+    return fail("is an image of {}x{} pixels; up to {} on a side and {} in all are read", width, height,
+                kMostSide, kMostPixels);
   return {};
 }
 

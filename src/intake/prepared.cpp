@@ -62,13 +62,17 @@ class Preparing {
   }
 
  private:
-  void add_part(std::vector<job::ArrayToStore>& arrays, Part& part, std::string_view inputs, std::string_view labels,
-                bool training) {
+  void add_part(std::vector<job::ArrayToStore>& arrays, Part& part, std::string_view inputs,
+                std::string_view labels, bool training) {
     std::vector<std::int64_t> dims{part.count}, label_dims{part.count};
     dims.insert(dims.end(), part.form.dims.begin(), part.form.dims.end());
     label_dims.insert(label_dims.end(), part.labels.dims.begin(), part.labels.dims.end());
-    arrays.push_back({std::string(inputs), part.form.type, std::move(dims), {},
-                      [this, &part, training](const job::ByteSink& sink) { return pass_on(part, training, sink); }});
+    arrays.push_back(
+        {std::string(inputs),
+         part.form.type,
+         std::move(dims),
+         {},
+         [this, &part, training](const job::ByteSink& sink) { return pass_on(part, training, sink); }});
     arrays.push_back({std::string(labels), part.labels.type, std::move(label_dims), part.labels.bytes});
   }
 
@@ -99,9 +103,13 @@ class Preparing {
     }
   }
 
-  void add_channels(std::vector<job::ArrayToStore>& arrays, std::string_view name, double (Channel::*of)() const) {
+  void add_channels(std::vector<job::ArrayToStore>& arrays, std::string_view name,
+                    double (Channel::*of)() const) {
     if (channels_.empty()) return;
-    arrays.push_back({std::string(name), DataType::float64, {std::ssize(channels_)}, {},
+    arrays.push_back({std::string(name),
+                      DataType::float64,
+                      {std::ssize(channels_)},
+                      {},
                       [this, of](const job::ByteSink& sink) -> Status {
                         std::vector<double> values;
                         for (const Channel& channel : channels_) values.push_back((channel.*of)());
@@ -121,7 +129,8 @@ std::string fingerprint(std::string_view text) {
   constexpr Wide kPrime = (Wide{1} << 88) + 0x13b;
   Wide hash = (Wide{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
-  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(hash >> 64), static_cast<std::uint64_t>(hash));
+  return fmt::format("{:016x}{:016x}", static_cast<std::uint64_t>(hash >> 64),
+                     static_cast<std::uint64_t>(hash));
 }
 
 void describe(const path& file, std::string& out) {
@@ -142,7 +151,8 @@ Result<std::string> identity(const Request& request) {
     if (named->empty()) continue;
     std::error_code problem;
     const path whole = std::filesystem::canonical(*named, problem);
-    if (problem) return std::unexpected(Error{"cannot be found: " + problem.message(), printable(named->string())});
+    if (problem)
+      return std::unexpected(Error{"cannot be found: " + problem.message(), printable(named->string())});
     if (!std::filesystem::is_directory(whole, problem)) {
       describe(whole, text);
       continue;
@@ -151,7 +161,8 @@ Result<std::string> identity(const Request& request) {
     for (auto entry = std::filesystem::recursive_directory_iterator(whole, problem);
          !problem && entry != std::filesystem::recursive_directory_iterator(); entry.increment(problem))
       if (entry->is_regular_file(problem)) files.push_back(entry->path());
-    if (problem) return std::unexpected(Error{"cannot be listed: " + problem.message(), printable(named->string())});
+    if (problem)
+      return std::unexpected(Error{"cannot be listed: " + problem.message(), printable(named->string())});
     std::ranges::sort(files);
     text += whole.string() + "\n";
     for (const path& file : files) describe(file, text);
@@ -203,16 +214,19 @@ Result<path> prepared_folder() {
   const char* const home = std::getenv("HOME");
   if (cache != nullptr && *cache == '/') return path(cache) / "plimsoll" / "data";
   if (home != nullptr && *home != '\0') return path(home) / ".cache" / "plimsoll" / "data";
-  return std::unexpected(Error{.message = "there is no place for prepared data: neither XDG_CACHE_HOME nor HOME is set",
-                               .kind = Error::Kind::machine_lacks});
+  return std::unexpected(
+      Error{.message = "there is no place for prepared data: neither XDG_CACHE_HOME nor HOME is set",
+            .kind = Error::Kind::machine_lacks});
 }
 
-Result<path> prepare(const Request& request, const path& folder, const OnProgress& progress, std::int64_t most_bytes) {
+Result<path> prepare(const Request& request, const path& folder, const OnProgress& progress,
+                     std::int64_t most_bytes) {
   if (request.path.extension() == ".safetensors") {
     if (request.images != ImageRequest() || !request.labels.empty())
-      return std::unexpected(Error{"a safetensors file is learned from as it is: --image-size, --channels and --labels "
-                                   "are not for it",
-                                   printable(request.path.string())});
+      return std::unexpected(
+          Error{"a safetensors file is learned from as it is: --image-size, --channels and --labels "
+                "are not for it",
+                printable(request.path.string())});
     return request.path;
   }
   const Result<std::string> name = identity(request);
@@ -220,7 +234,9 @@ Result<path> prepare(const Request& request, const path& folder, const OnProgres
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   if (problem)
-    return std::unexpected(Error{.message = "cannot be made: " + problem.message(), .where = printable(folder.string()), .kind = Error::Kind::unavailable});
+    return std::unexpected(Error{.message = "cannot be made: " + problem.message(),
+                                 .where = printable(folder.string()),
+                                 .kind = Error::Kind::unavailable});
   path file = folder / (*name + ".safetensors");
   if (std::filesystem::is_regular_file(file, problem) && dataset::Dataset::open(file)) {
     std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now(), problem);
@@ -234,7 +250,8 @@ Result<path> prepare(const Request& request, const path& folder, const OnProgres
   const path made = folder / (*name + "." + *own);
   PLIMSOLL_TRY(write_prepared(*std::move(source), made, progress));
   std::filesystem::rename(made, file, problem);
-  if (problem) return std::unexpected(Error{"cannot be renamed: " + problem.message(), printable(made.string())});
+  if (problem)
+    return std::unexpected(Error{"cannot be renamed: " + problem.message(), printable(made.string())});
   keep_within(folder, file, most_bytes);
   return file;
 }

@@ -20,7 +20,8 @@ std::optional<path> file_in(const path& folder, std::initializer_list<std::strin
   std::error_code ignored;
   for (const std::string_view name : names)
     for (const std::string_view packed : {"", ".gz"})
-      if (path file = folder / (std::string(name) + std::string(packed)); std::filesystem::is_regular_file(file, ignored))
+      if (path file = folder / (std::string(name) + std::string(packed));
+          std::filesystem::is_regular_file(file, ignored))
         return file;
   return std::nullopt;
 }
@@ -48,8 +49,10 @@ Result<std::optional<Source>> idx_folder(const path& folder) {
   Result<Part> training = open_idx(*images, *labels);
   PLIMSOLL_TRY(training);
   Source source{.training = *std::move(training)};
-  const auto test_images = file_in(folder, {"t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte", "test-images-idx3-ubyte"});
-  const auto test_labels = file_in(folder, {"t10k-labels-idx1-ubyte", "t10k-labels.idx1-ubyte", "test-labels-idx1-ubyte"});
+  const auto test_images =
+      file_in(folder, {"t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte", "test-images-idx3-ubyte"});
+  const auto test_labels =
+      file_in(folder, {"t10k-labels-idx1-ubyte", "t10k-labels.idx1-ubyte", "test-labels-idx1-ubyte"});
   if (test_images && test_labels) {
     Result<Part> test = open_idx(*test_images, *test_labels);
     PLIMSOLL_TRY(test);
@@ -108,11 +111,10 @@ Result<Source> image_folders(const path& folder, const ImageRequest& images) {
   Result<std::vector<std::string>> classes = class_folders(training);
   PLIMSOLL_TRY(classes);
   if (classes->size() < 2)
-    return std::unexpected(
-        Error{"is of no form that can be learned from",
-              printable(folder.string()),
-              "A folder holds MNIST's IDX files, CIFAR's binary files, NumPy's (x_train.npy, y_train.npy), or a folder "
-              "of PNG and JPEG files for each class."});
+    return std::unexpected(Error{"is of no form that can be learned from", printable(folder.string()),
+                                 "A folder holds MNIST's IDX files, CIFAR's binary files, NumPy's "
+                                 "(x_train.npy, y_train.npy), or a folder "
+                                 "of PNG and JPEG files for each class."});
   Result<Part> part = open_image_folder(training, *classes, images);
   PLIMSOLL_TRY(part);
   Source source{.training = *std::move(part), .class_names = *classes};
@@ -135,7 +137,8 @@ Result<Source> from_folder(const Request& request) {
 
 Result<Part> from_files(const path& inputs, const path& labels) {
   if (labels.empty())
-    return std::unexpected(Error{"holds examples without labels", printable(inputs.string()), "--labels FILE names theirs."});
+    return std::unexpected(
+        Error{"holds examples without labels", printable(inputs.string()), "--labels FILE names theirs."});
   const std::string name = inputs.filename().string();
   if (name.ends_with(".npy") || name.ends_with(".npy.gz")) return open_npy(inputs, labels);
   return open_idx(inputs, labels);

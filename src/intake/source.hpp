@@ -78,7 +78,7 @@ struct Request {
 /// docs/commands/train.md for the forms.
 [[nodiscard]] Result<Source> open_source(const Request& request);
 
-inline constexpr std::int64_t kMostSide = 1 << 14;            ///< of an image
+inline constexpr std::int64_t kMostSide = 1 << 14;  ///< of an image
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 inline constexpr std::int64_t kMostExamples = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostExampleBytes = std::int64_t{1} << 31;

@@ -260,8 +260,12 @@ Json json(const Epoch& a) {
       .done();
 }
 Epoch read_epoch(const Fields& f) {
-  return {f.whole("epoch"),          f.reals("losses"),     f.not_negative("seconds"),
-          f.real_if_any("accuracy"), f.real_if_any("loss"), f.real_if_any("test_loss"),
+  return {f.whole("epoch"),
+          f.reals("losses"),
+          f.not_negative("seconds"),
+          f.real_if_any("accuracy"),
+          f.real_if_any("loss"),
+          f.real_if_any("test_loss"),
           f.not_negative_if_any("test_seconds")};
 }
 
@@ -276,7 +280,7 @@ Json json(const Learned& a) {
       .done();
 }
 Learned read_learned(const Fields& f) {
-  return {f.whole("epoch"), f.whole("first_step"), f.reals("losses"), f.not_negative("learning_rate"),
+  return {f.whole("epoch"),    f.whole("first_step"),    f.reals("losses"), f.not_negative("learning_rate"),
           f.whole("examples"), f.not_negative("seconds")};
 }
 

@@ -15,7 +15,8 @@ namespace {
 using network::TensorId;
 
 constexpr int kJobLevels = 12;  // document, network, graphs, graph, operators, operator, attributes, …
-constexpr std::int64_t kMostEpochs = std::int64_t{1} << 40;  // times steps of an epoch they are a number still
+constexpr std::int64_t kMostEpochs = std::int64_t{1}
+                                     << 40;  // times steps of an epoch they are a number still
 constexpr double kYear = 365.0 * 24 * 3600;
 
 Json tensor_number(TensorId id) {

@@ -39,7 +39,8 @@ std::optional<Decline> decline_named(std::string_view name) {
 double learning_rate_at(const Schedule& schedule, double peak, std::int64_t step,
                         std::int64_t steps_per_epoch, std::int64_t steps) {
   const double per_epoch = static_cast<double>(steps_per_epoch);
-  const double warm_up = std::min(std::round(schedule.warm_up_epochs * per_epoch), static_cast<double>(steps));
+  const double warm_up =
+      std::min(std::round(schedule.warm_up_epochs * per_epoch), static_cast<double>(steps));
   const double at = static_cast<double>(step);
   if (at < warm_up) return peak * (at + 1) / warm_up;
   const double after = at - warm_up, left = static_cast<double>(steps) - warm_up;

@@ -14,8 +14,12 @@ using Kind = InitialWeight::Kind;
 class Finder {
  public:
   explicit Finder(const Network& network)
-      : network_(network), found_(network.tensors.size()), settled_(found_.size()), stored_(found_.size(), kNoTensor),
-        turned_(found_.size()), product_(found_.size()) {
+      : network_(network),
+        found_(network.tensors.size()),
+        settled_(found_.size()),
+        stored_(found_.size(), kNoTensor),
+        turned_(found_.size()),
+        product_(found_.size()) {
     for (std::size_t i = 0; i < found_.size(); ++i)
       found_[i] = {.kind = Kind::other, .spread = kTokenDeviation};
   }
@@ -58,7 +62,8 @@ class Finder {
     const auto outputs = network_.outputs(op);
     const std::string_view type = network_.type_of(op);
     const auto input = [&](std::size_t i) { return i < inputs.size() ? stored(inputs[i]) : kNoTensor; };
-    if ((type == "Identity" || type == "Transpose" || type == "Cast") && !outputs.empty() && input(0) != kNoTensor) {
+    if ((type == "Identity" || type == "Transpose" || type == "Cast") && !outputs.empty() &&
+        input(0) != kNoTensor) {
       stored_[place(outputs[0])] = input(0);
       turned_[place(outputs[0])] = (type == "Transpose") != turned_[place(inputs[0])];
     } else if (type == "Conv" || type == "ConvTranspose") {
@@ -86,7 +91,8 @@ class Finder {
     }
   }
 
-  [[nodiscard]] std::int64_t integer(const Operator& op, std::string_view name, std::int64_t otherwise) const {
+  [[nodiscard]] std::int64_t integer(const Operator& op, std::string_view name,
+                                     std::int64_t otherwise) const {
     const Attribute* const found = network_.find(op, name);
     return found != nullptr ? found->integer : otherwise;
   }

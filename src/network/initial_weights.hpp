@@ -22,8 +22,8 @@ struct InitialWeight {
 /// By tensor: as the modules of PyTorch 1.13 to 2.x draw their parameters when they are made. Convolutions
 /// and linear layers uniformly up to 1/√fan-in, with their biases (He et al. 2015 with a = √5); embeddings
 /// normally; normalisations as ones and zeros; recurrent layers uniformly up to 1/√hidden size. What the
-/// operators do not tell (a class token, positions) is normal with deviation 0.02, as vision transformers have
-/// it. Layers are known by the operators that read the tensor; what a module does after that
+/// operators do not tell (a class token, positions) is normal with deviation 0.02, as vision transformers
+/// have it. Layers are known by the operators that read the tensor; what a module does after that
 /// (torchvision's own initialisations) is in no graph.
 [[nodiscard]] std::vector<InitialWeight> initial_weights(const Network& network);
 

@@ -44,8 +44,9 @@ TEST(InitialWeights, OfConvolutionsAndNormalisations) {
 TEST(InitialWeights, OfProductsAndWhatIsAddedToThem) {
   Builder b("products");
   const TensorId x = b.input("x", DataType::float32, {Dim::of(2), Dim::of(3), Dim::of(16)});
-  const TensorId rows = b.parameter("rows", {4, 16}), columns = b.parameter("columns", {4, 8}), bias = b.parameter("bias", {4}),
-                 other = b.parameter("other", {8}), scale = b.parameter("scale", {8}), shift = b.parameter("shift", {8});
+  const TensorId rows = b.parameter("rows", {4, 16}), columns = b.parameter("columns", {4, 8}),
+                 bias = b.parameter("bias", {4}), other = b.parameter("other", {8}),
+                 scale = b.parameter("scale", {8}), shift = b.parameter("shift", {8});
   const std::vector<std::int64_t> order = {1, 0};
   const TensorId turned = b.add("Transpose", "turn", {rows}, {{"perm", order}});
   const TensorId first = b.add("Add", "first", {bias, b.add("MatMul", "product", {x, turned})});
@@ -71,7 +72,8 @@ TEST(InitialWeights, OfTransformers) {
   const auto gpt = zoo::build("gpt2", Mode::train);
   ASSERT_TRUE(gpt) << gpt.error().text();
   bool embedded = false;
-  for (const InitialWeight& weight : initial_weights(*gpt)) embedded = embedded || weight.kind == Kind::normal;
+  for (const InitialWeight& weight : initial_weights(*gpt))
+    embedded = embedded || weight.kind == Kind::normal;
   EXPECT_TRUE(embedded);
 }
 

@@ -1,4 +1,5 @@
-// Any bytes, taken for a data set in each of its forms and for an image, are read within bounds or give one Error.
+// Any bytes, taken for a data set in each of its forms and for an image, are read within bounds or give one
+// Error.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -127,7 +127,9 @@ Result<int> learn_recorded(const TrainOptions& options, const ReadyTraining& tra
   running::JobSpec job;
   job.command = *std::move(words);
   if (!options.experiment.empty()) job.experiment = options.experiment;
-  job.name = options.name.empty() ? fmt::format("train {}", std::filesystem::path(training.label).filename().string()) : options.name;
+  job.name = options.name.empty()
+                 ? fmt::format("train {}", std::filesystem::path(training.label).filename().string())
+                 : options.name;
   job.environment = {{kAnswerVariable, file.string()}};
   running::SessionOptions session;
   session.store = options.store;
@@ -137,10 +139,11 @@ Result<int> learn_recorded(const TrainOptions& options, const ReadyTraining& tra
   running::Listener listener;
   listener.warn = [](const std::string& line) { tell(printable(line)); };
   listener.ended = [&](const running::Ended& ended) {
-    if (ended.exit_code != 0 || ended.signal != 0 || ended.unkept || ended.metrics_lost > 0) tell_end(ended, "train");
+    if (ended.exit_code != 0 || ended.signal != 0 || ended.unkept || ended.metrics_lost > 0)
+      tell_end(ended, "train");
   };
-  const auto result =
-      running::run_session({.jobs = jobs, .options = session, .mlflow_uri = {}, .no_mlflow = true, .quiet = true}, listener);
+  const auto result = running::run_session(
+      {.jobs = jobs, .options = session, .mlflow_uri = {}, .no_mlflow = true, .quiet = true}, listener);
   PLIMSOLL_TRY(result);
   if (result->ended.empty()) return 130;
   const running::Ended& ended = result->ended.front();
@@ -180,7 +183,8 @@ Result<int> run(const TrainOptions& options) {
 
 void add_train(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<TrainOptions>();
-  CommandLine* command = app.add_subcommand("train", "Train a network on your data, recorded, to a number of epochs or an accuracy");
+  CommandLine* command = app.add_subcommand(
+      "train", "Train a network on your data, recorded, to a number of epochs or an accuracy");
   options->add_to(*command);
   command->footer(
       "Examples:\n"
