@@ -34,6 +34,7 @@ void add_beside(CommandLine& app, Invocation& invocation);
 void add_measure(CommandLine& app, Invocation& invocation);
 void add_choose(CommandLine& app, Invocation& invocation);
 void add_cost(CommandLine& app, Invocation& invocation);
+void add_train(CommandLine& app, Invocation& invocation);
 void add_training(CommandLine& app, Invocation& invocation);
 void add_ideal(CommandLine& app, Invocation& invocation);
 void add_oom(CommandLine& app, Invocation& invocation);

@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"probe", add_probe},
     {"plan", add_plan},
     {"choose", add_choose},
+    {"train", add_train},
     {"training", add_training},
     {"cost", add_cost},
     {"ideal", add_ideal},
