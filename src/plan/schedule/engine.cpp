@@ -4,10 +4,11 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <queue>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "base/largest_first.hpp"
 
 namespace plimsoll::plan::schedule {
 namespace {
@@ -356,7 +357,7 @@ class Clockwork {
   std::vector<std::deque<Segment>> activities_;
   std::vector<bool> is_changed_;
   std::vector<std::size_t> changed_;
-  std::priority_queue<End> ends_;
+  LargestFirst<End> ends_;
   std::vector<std::size_t> arrivals_;  ///< in their order
   std::size_t arrived_ = 0;
   std::vector<bool> has_come_;

@@ -4,11 +4,11 @@
 // alone.
 #include <cmath>
 #include <map>
-#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/largest_first.hpp"
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
@@ -254,7 +254,7 @@ class Greedy final : public Policy {
   std::set<std::size_t> waiting_kinds_;
   Line several_;
   std::set<std::size_t> idle_;
-  std::priority_queue<Open> open_;
+  LargestFirst<Open> open_;
   std::size_t taken_ = 0;                ///< of the view's changed places
   std::vector<std::size_t> started_on_;  ///< places of the last that was started
   mutable bool holds_back_ = false;      ///< a place that is kept for one that wants several
