@@ -25,7 +25,8 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience) {
   for (const std::filesystem::path& socket : queue::queue_sockets()) {
     auto answer = queue::ask(socket, message, patience);
-    if (answer || answer.error().kind != Error::Kind::not_found) return answer;
+    if (!answer) return std::unexpected(std::move(answer).error());
+    if (*answer) return **std::move(answer);
   }
   return std::unexpected(
       Error{std::string(kNoQueue), {}, "Start one: plimsoll queue start", Error::Kind::unavailable});

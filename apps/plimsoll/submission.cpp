@@ -274,13 +274,18 @@ Result<Message> document_of(const std::string& file) {
   const auto text = read_file(file, kLargestFile);
   PLIMSOLL_TRY(text);
   std::string json = *text;
-  if (file.ends_with(".toml")) {
+  const bool toml = file.ends_with(".toml");
+  if (toml) {
     auto converted = running::toml_as_json(*text);
     if (!converted) return std::unexpected(Error(converted.error()).within(file));
     json = *std::move(converted);
   }
   Message document = Message::parse(json, nullptr, false);
   if (document.is_object() && document.contains("job")) document = Message(document["job"]);
+  if (toml && !document.is_array())
+    return std::unexpected(
+        Error{"has no [[job]]", file,
+              R"(for example [[job]] and below it name = "a", command = ["python", "a.py"])"});
   return document;
 }
 

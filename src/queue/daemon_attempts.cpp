@@ -354,8 +354,8 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
     if (!attempt.lesson) return;
     attempt.lesson->note(*progress, unix_now());
     // Others of its kind, and newcomers beside it, need not wait for its end.
-    if (attempt.is_learned || !attempt.lesson->is_learned() || job == nullptr) return;
-    attempt.is_learned = true;
+    if (job == nullptr || !attempt.lesson->has_more_than(attempt.noted)) return;
+    attempt.noted = attempt.lesson->extent();
     learn(*job, attempt, false);
     dirty_ = true;
   } else if (type == "saved") {
@@ -461,6 +461,26 @@ void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
   note_company(attempt.devices);
 }
 
+/// Those on a GPU whose fault ended them, together: once for all of them, since who is concluded first is
+/// gone.
+void Daemon::judge_fall(LiveAttempt& first) {
+  if (first.fall_is_judged) return;
+  std::vector<LiveAttempt*> fallen;
+  for (auto& [number, attempt] : live_)
+    if (attempt.end && attempt.end->gpu_fault && attempt.devices == first.devices && !attempt.fall_is_judged)
+      fallen.push_back(&attempt);
+  // Where the MPS daemon itself was killed, it was nobody's fault.
+  QueueGpu* const gpu = gpu_of(first.devices.front());
+  const bool daemon_fell =
+      gpu != nullptr && gpu->mps && (!gpu->mps->lives() || gpu->mps_fell + kFallTogether > first.fell);
+  const LiveAttempt* const newest = *std::ranges::max_element(fallen, {}, &LiveAttempt::since);
+  for (LiveAttempt* const attempt : fallen) {
+    attempt->fall_is_judged = true;
+    attempt->end->others_fell = fallen.size() > 1 || daemon_fell;
+    attempt->end->newest_of_those = fallen.size() > 1 && attempt == newest && !daemon_fell;
+  }
+}
+
 /// Those that fell by a fault under MPS wait a moment for who falls with them; the others are concluded at
 /// once.
 void Daemon::settle_ends() {
@@ -470,19 +490,7 @@ void Daemon::settle_ends() {
     if (attempt.stage != Stage::ended || !attempt.end || now < attempt.look_again) continue;
     if (attempt.end->gpu_fault && attempt.sharing == "mps") {
       if (now < attempt.fell + kFallTogether) continue;
-      bool newest = true;
-      for (auto& [other, beside] : live_) {
-        if (other == number || !beside.end || !beside.end->gpu_fault || beside.devices != attempt.devices)
-          continue;
-        attempt.end->others_fell = beside.end->others_fell = true;
-        newest = newest && beside.since <= attempt.since;
-      }
-      // Where the daemon itself was killed, it was nobody's fault.
-      QueueGpu* const gpu = gpu_of(attempt.devices.front());
-      const bool daemon_fell =
-          gpu != nullptr && gpu->mps && (!gpu->mps->lives() || gpu->mps_fell + kFallTogether > attempt.fell);
-      attempt.end->newest_of_those = attempt.end->others_fell && newest && !daemon_fell;
-      if (daemon_fell) attempt.end->others_fell = true;
+      judge_fall(attempt);
     }
     over.push_back(number);
   }

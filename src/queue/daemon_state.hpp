@@ -126,6 +126,7 @@ class Daemon {
   void forget(std::int64_t number);
   void rest(const std::string& why);
   void end_attempt(LiveAttempt& attempt, AttemptEnd end);
+  void judge_fall(LiveAttempt& first);
   void settle_ends();
   void conclude(std::int64_t number);
   void learn(const LedgerJob& job, const LiveAttempt& attempt, bool finished);

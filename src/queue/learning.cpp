@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMostPoints = 200;
 constexpr double kEnoughSeconds = 5, kEnoughSteps = 50;
+constexpr double kLeastAlone = 1;  // s, before they tell a pace
 
 }  // namespace
 
@@ -103,10 +104,22 @@ bool Lesson::is_learned() const {
          (last_->at - first_->at >= kEnoughSeconds || last_->step - counted_from_ >= kEnoughSteps);
 }
 
+Lesson::Extent Lesson::extent() const {
+  return {.has_pace = alone_rate_ && best_alone_ >= kLeastAlone,
+          .has_activity = readings_ > 0,
+          .peak = peak_.value_or(Bytes())};
+}
+
+bool Lesson::has_more_than(const Extent& before) const {
+  const Extent now = extent();
+  return is_learned() && ((now.has_pace && !before.has_pace) || (now.has_activity && !before.has_activity) ||
+                          now.peak > before.peak);
+}
+
 Profile Lesson::learned(const Profile& before, bool finished) const {
   Profile out = before;
   if (peak_) out.peak = std::max(before.peak.value_or(Bytes()), *peak_);
-  if (alone_rate_ && *alone_rate_ > 0 && best_alone_ >= 1) {
+  if (alone_rate_ && *alone_rate_ > 0 && best_alone_ >= kLeastAlone) {
     out.steps_per_second = *alone_rate_;
     if (readings_ > 0) {
       out.sms = sms_ / readings_;

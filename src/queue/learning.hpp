@@ -42,6 +42,14 @@ class Lesson {
   [[nodiscard]] Profile learned(const Profile& before, bool finished) const;
   /// Enough was seen of it: five seconds, or fifty steps, of work.
   [[nodiscard]] bool is_learned() const;
+  /// What there is to be told before its end.
+  struct Extent {
+    bool has_pace = false, has_activity = false;
+    Bytes peak = {};
+  };
+  [[nodiscard]] Extent extent() const;
+  /// Whether it is learned, and tells more than it did then.
+  [[nodiscard]] bool has_more_than(const Extent& before) const;
 
  private:
   struct Point {

@@ -37,7 +37,7 @@ struct LiveAttempt {
   std::string run = {};
   Clock::time_point since = {};  ///< its start, or when it was found again
   std::optional<Lesson> lesson = {};
-  bool is_learned = false;  ///< what its lesson told at first was noted
+  Lesson::Extent noted = {};  ///< of its lesson, when what it tells was last kept
   bool saved = false;
   std::string saved_text = {};
   std::optional<running::Progress> progress = {};
@@ -50,6 +50,7 @@ struct LiveAttempt {
   bool looking = false;         ///< an errand is under way for it
   Clock::time_point look_again = {};
   std::optional<AttemptEnd> end = {};
+  bool fall_is_judged = false;
   Clock::time_point fell = {};  ///< when it ended by a fault on a shared GPU; others may follow
 };
 

@@ -104,9 +104,10 @@ void Door::answer(std::int64_t number, const job::Json& message) {
   if (!client->gone) send(*client);
 }
 
-Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message,
-                      std::optional<Seconds> patience) {
+Result<std::optional<job::Json>> ask(const std::filesystem::path& socket, const job::Json& message,
+                                     std::optional<Seconds> patience) {
   const auto connected = running::connect_to(socket);
+  if (!connected && connected.error().kind == Error::Kind::not_found) return std::nullopt;
   PLIMSOLL_TRY(connected);
   // Whoever listens there learns what is submitted, the environment too.
   if (!running::is_of_this_user(connected->get()))
@@ -134,7 +135,7 @@ Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& mess
   text.pop_back();
   auto answer = running::read_message(text);
   PLIMSOLL_TRY(answer);
-  if (running::type_of(*answer) != "failed") return answer;
+  if (running::type_of(*answer) != "failed") return *std::move(answer);
   const auto error = answer->find("error");
   return std::unexpected(error == answer->end() ? Error{"it failed"} : running::read_error(*error));
 }

@@ -63,10 +63,11 @@ class Door {
   std::vector<Asked> asked_;
 };
 
-/// Asks a daemon one thing, and waits for its answer, as long as `patience` says. not_found where nobody
+/// Asks a daemon one thing, and waits for its answer, as long as `patience` says. Nothing where nobody
 /// listens.
-[[nodiscard]] Result<job::Json> ask(const std::filesystem::path& socket, const job::Json& message,
-                                    std::optional<Seconds> patience = {});
+[[nodiscard]] Result<std::optional<job::Json>> ask(const std::filesystem::path& socket,
+                                                   const job::Json& message,
+                                                   std::optional<Seconds> patience = {});
 
 [[nodiscard]] job::Json failure_json(const Error& error);
 

@@ -4,6 +4,9 @@ import json
 from conftest import GIB, is_alive, wait_for
 
 
+LIGHT = "mobilenet_v2 --mode train --batch 8 --input 3x32x32"
+
+
 def places(queue, *numbers):
     return [queue.wait_state(number, "running")["places"] for number in numbers]
 
@@ -12,7 +15,7 @@ def test_those_that_fit_share_a_gpu(make_queue):
     queue = make_queue(gpus=1)
     queue.start_daemon()
     small = ("--need", "50GiB", "--seconds", "600")
-    numbers = [queue.submit_one(*small, "--estimate", "mobilenet_v2 --mode train --batch 8 --input 3x32x32", "--", *queue.training(name)) for name in "abc"]
+    numbers = [queue.submit_one(*small, "--estimate", LIGHT, "--", *queue.training(name)) for name in "abc"]
     first, second = numbers[:2]
     queue.wait_state(first, "running")
     assert queue.wait_state(second, "running")["sharing"] == "mps"
@@ -59,12 +62,11 @@ def test_alone_and_several_gpus(make_queue):
 def test_what_is_unknown_is_learned_alone_and_known_again(make_queue):
     queue = make_queue(gpus=1)
     queue.start_daemon()
-    unknown = queue.submit_one("--", *queue.training("unknown", 2000, 0.02))
+    unknown = queue.submit_one("--", *queue.training("unknown", 100000, 0.02))
     pid = queue.begun("unknown")
     queue.gpus.hold(0, pid, 3 * GIB)
     queue.gpus.work(0, 0.2, 0.1)
-    beside = queue.submit_one("--need", "2GiB", "--estimate", "mobilenet_v2 --mode train --batch 8 --input 3x32x32", "--steps", 100000, "--",
-                              *queue.training("beside"))
+    beside = queue.submit_one("--need", "2GiB", "--estimate", LIGHT, "--steps", 100000, "--", *queue.training("beside"))
     # It comes once fifty steps were seen, while the other still runs: until then nothing is known of that.
     queue.wait_state(beside, "running")
     assert queue.job(unknown)["step"] >= 50 and queue.job(unknown)["state"] == "running"
@@ -74,7 +76,7 @@ def test_what_is_unknown_is_learned_alone_and_known_again(make_queue):
     queue.wait_ended(unknown, "cancelled")
     queue.gpus.leave(0, pid)
     # The same command again is known by its fingerprint.
-    told = json.loads(queue.plimsoll("submit", "--dry-run", "--json", "--", *queue.training("unknown", 2000, 0.02)).out)["jobs"][0]
+    told = json.loads(queue.plimsoll("submit", "--dry-run", "--json", "--", *queue.training("unknown", 100000, 0.02)).out)["jobs"][0]
     assert told["source"] == "its last run" and told["memory_bytes"] >= 3 * GIB
 
 
@@ -110,9 +112,6 @@ def test_who_does_not_answer_stays(queue):
     assert queue.plimsoll("move", number).code == 0
     wait_for(lambda: any(one["kind"] == "stay" for one in queue.decisions(number)))
     assert is_alive(process) and queue.job(number)["attempt"] == 1
-
-
-SLOW = "mobilenet_v2 --mode train --batch 8 --input 3x32x32"
 
 
 def learn(queue, name, *options):
@@ -179,7 +178,7 @@ def test_out_of_memory_ends_in_the_end(make_queue):
 def test_neighbours_that_fell_with_a_fault_go_on_from_their_save(make_queue):
     queue = make_queue(gpus=1)
     queue.start_daemon()
-    estimate = ("--need", "2GiB", "--estimate", SLOW, "--steps", 100000)
+    estimate = ("--need", "2GiB", "--estimate", LIGHT, "--steps", 100000)
     good = queue.submit_one(*estimate, "--save", "SIGUSR1", "--", "sh", "-c", """
 if [ -e good.saved ]; then exit 0; fi
 touch good.saved; echo 'plimsoll: saved step 5'; while [ ! -e fault ]; do sleep 0.02; done

@@ -156,7 +156,6 @@ void add_submit(CommandLine& app, Invocation& invocation) {
   command
       ->add_option("--sweep", o.sweeps,
                    "A job for each value: lr=0.1,0.01 in the place of {lr}, else as --lr; may be given again")
-      ->expected(1)
       ->allow_extra_args(false)
       ->option_text("NAME=VALUE,…");
   command->add_option("-t,--time-limit", o.time_limit, "End it after this time: 90s, 10m, 1.5h")
