@@ -366,7 +366,8 @@ Result<int> run_planning(const PlanOptions& options, const report::TextStyle& st
     return 1;
   }
   report::ScheduleReport report{.plan = &*plan, .device = on.targets.front().device().name};
-  report.why = reasons(*plan, *on.rates);
+  schedule::Rates guessed = schedule::from_pairs(*on.rates, on.fleet.idle_watts);
+  report.why = reasons(*plan, on.question.is_slow() ? guessed : *on.rates);
   if (!aim->is_makespan() && options.aims.size() == 1 && options.aims.front() != "latency")
     report.aim = options.aims.front().substr(0, options.aims.front().find('='));
   PLIMSOLL_TRY(write_exports(options, on, *plan));

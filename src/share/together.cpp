@@ -53,6 +53,7 @@ class Together {
       out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i].progress.steps()) / all,
                      .waiting = (states_[i].waited - before[i].waited) / all,
                      .crowded = (states_[i].crowded - before[i].crowded) / all,
+                     .behind = states_[i].progress.behind(now_) / all,
                      .latencies = states_[i].progress.latencies()});
     return out;
   }

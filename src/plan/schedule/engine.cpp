@@ -135,8 +135,18 @@ class Clockwork {
     }
     busy_ += passed * std::min(1.0, active);
     joules_ += passed * extra_watts_[place];
+    if (truth_.spent)
+      if (const auto kinds = computing_before(state); !kinds.empty())
+        truth_.spent(kinds, instance_.places[place].setup, passed);
   }
 
+  /// The kinds of those that computed since the place changed.
+  static std::vector<std::uint32_t> computing_before(const PlaceState& state) {
+    std::vector<std::uint32_t> out;
+    for (const Running& running : state.running)
+      if (running.speed > 0) out.push_back(running.kind);
+    return out;
+  }
   /// After those on a place have changed.
   void settle(std::size_t place) {
     PlaceState& state = states_[place];

@@ -38,6 +38,8 @@ struct Outcome {
 struct Truth {
   Rates& rates;
   std::span<const Bytes> memory = {};  ///< by kind; empty: as the kinds say
+  /// Is told how long which kinds computed together.
+  std::function<void(std::span<const std::uint32_t> kinds, std::size_t setup, double seconds)> spent = {};
 };
 
 /// Lets time go by: jobs arrive and end, the policy starts them, those on one place slow each other down as

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "base/text.hpp"
 #include "plan/schedule/exact.hpp"
@@ -179,35 +181,17 @@ class Attempts {
     for (const auto& first : {order, longest})
       for (const Company& company : companies) climb(first, company, looks / (2 * companies.size()));
   }
-  /// What the best comes to in truth; what that tells is believed, so that what it was chosen for may be gone.
+  /// Asks for the groups in which the best spends its time, and looks again by what that tells, until nothing that
+  /// matters is guessed.
   void confirm(std::size_t looks) {
     if (&beliefs_ == &rates_) return;
-    std::optional<Outcome> truest;
-    double truest_cost = kNever;
     for (int round = 0; round < kMostRounds; ++round) {
-      Rates truth([this](std::span<const std::uint32_t> kinds, std::size_t setup) {
-        const GroupRates& known = rates_.of(kinds, setup);
-        beliefs_.set(kinds, setup, known);
-        return known;
-      });
-      const double believed = cost_;
-      const auto policy = recipe_(instance_);
-      Outcome outcome = simulate(instance_, beliefs_, {truth}, *policy);
-      const double cost = cost_of(outcome, aim_);
-      if (cost < truest_cost) {
-        truest_cost = cost;
-        truest = std::move(outcome);
-      }
-      if (std::abs(cost - believed) <= kConfirmed * believed) break;
-      // The same again, by what is known now, and what is near it.
+      if (!ask_for_groups_of_best()) return;
       const auto again = recipe_(instance_);
       best_ = simulate(instance_, beliefs_, {beliefs_}, *again);
       cost_ = cost_of(best_, aim_);
-      attempt_greedily();
-      attempt_orders(looks / kMostRounds);
+      if (round + 1 < kMostRounds) attempt_orders(looks / kMostRounds);
     }
-    if (truest) best_ = *std::move(truest);
-    cost_ = truest_cost;
   }
 
   [[nodiscard]] const Outcome& best() const { return best_; }
@@ -215,8 +199,9 @@ class Attempts {
 
  private:
   using Recipe = std::function<std::unique_ptr<Policy>(const Instance&)>;
+  using GroupKey = std::pair<std::size_t, std::vector<std::uint32_t>>;  ///< by setup and kinds
   static constexpr int kMostRounds = 4;
-  static constexpr double kConfirmed = 0.01;
+  static constexpr double kMatters = 0.02;  // of the makespan
   /// Who may join others in an order that is searched for.
   struct Company {
     double gain;       ///< of one job alone, that another must add
@@ -227,6 +212,24 @@ class Attempts {
                                             Company{-1, 5},   Company{0.02, 9}, Company{-1, 9}};
   static constexpr std::size_t kPlainCompanies = 4;
 
+  /// Whether any of them had been guessed.
+  bool ask_for_groups_of_best() {
+    std::map<GroupKey, double> spent;
+    const auto policy = recipe_(instance_);
+    const Truth truth{.rates = beliefs_,
+                      .spent = [&](std::span<const std::uint32_t> kinds, std::size_t setup, double seconds) {
+                        spent[{setup, {kinds.begin(), kinds.end()}}] += seconds;
+                      }};
+    const Outcome outcome = simulate(instance_, beliefs_, truth, *policy);
+    bool any = false;
+    for (const auto& [key, seconds] : spent) {
+      const auto& [setup, kinds] = key;
+      if (kinds.size() <= 2 || seconds < kMatters * outcome.makespan || !asked_.insert(key).second) continue;
+      beliefs_.set(kinds, setup, rates_.of(kinds, setup));
+      any = true;
+    }
+    return any;
+  }
   void attempt(Recipe recipe) {
     const auto policy = recipe(instance_);
     Outcome outcome = simulate(instance_, beliefs_, {beliefs_}, *policy);
@@ -278,6 +281,7 @@ class Attempts {
   const Aim& aim_;
   Outcome best_;
   Recipe recipe_;
+  std::set<GroupKey> asked_;
   double cost_ = 0;
   Dice dice_;
 };
@@ -364,6 +368,7 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
     Attempts attempts(out.instance, beliefs, rates, aim);
     attempts.attempt_greedily();
     attempts.attempt_orders(effort.looks);
+    if (best != nullptr && attempts.cost() >= best->cost) continue;
     attempts.confirm(effort.looks);
     all[i].outcome = attempts.best();
     all[i].cost = attempts.cost();
