@@ -180,6 +180,19 @@ def test_a_lost_node_gives_its_jobs_to_another(farm, slurm):
     slurm.wait_for_nodes()
 
 
+def test_jobs_outlive_slurmd(farm, slurm):
+    numbers = farm.submit(*SMALL, "--seconds", 600, "--", *farm.training("a"))["numbers"]
+    farm.wait_running(numbers)
+    (_, node, _, _), = slurm.jobs().values()
+    slurm.kill(node)
+    farm.let_go("a")
+    farm.wait_ended(numbers, "finished")
+    slurm.start_node(node)
+    farm.wait_gone()
+    slurm.wait_for_nodes()
+    assert len(farm.log("a", "begin")) == 1
+
+
 def test_the_end_of_an_allocations_time(farm, slurm):
     options = ("--slurm-option=--time=10", "--notice", "60s", *SMALL)
     saves = farm.submit(*options, "--seconds", 6000, "--save", "SIGUSR1", "--", *farm.training("saves"))["numbers"]
