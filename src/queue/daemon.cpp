@@ -152,7 +152,9 @@ bool Daemon::may_act() const {
 
 /// Nothing runs, and nothing that waits can start here.
 bool Daemon::is_idle() {
-  return live_.empty() && !believing_ && !planning_now_ &&
+  const bool mps_starts = std::ranges::any_of(
+      gpus_, [](const QueueGpu& gpu) { return gpu.mps && !gpu.mps_answers && gpu.trouble.empty(); });
+  return live_.empty() && !dirty_ && !believing_ && !planning_now_ && !mps_starts &&
          std::ranges::none_of(ledger_->jobs(), [this](const auto& entry) {
            const LedgerJob& job = entry.second;
            const bool untold = job.row.state == store::QueueState::waiting && job.fault.empty() &&

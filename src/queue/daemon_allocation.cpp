@@ -16,7 +16,8 @@ constexpr milliseconds kTellEvery{1000};
 constexpr milliseconds kAskEvery{20'000};    // for the time that is left
 constexpr milliseconds kWantsAfter{5000};    // that jobs wait, before another allocation is asked for
 constexpr milliseconds kNearItsEnd{10'000};  // of the allocation's time: who ends it then is the scheduler
-constexpr double kMostForUnknown = 0.5;      // of an allocation's whole time
+constexpr std::size_t kMostLeftTold = 100;
+constexpr double kMostForUnknown = 0.5;  // of an allocation's whole time
 
 double seconds_of(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -150,6 +151,25 @@ void Daemon::attend() {
                 });
 }
 
+/// Whoever waits without a daemon is told why by its decisions. Whether there is anybody to be told.
+bool Daemon::tell_who_is_left() {
+  bool told = false;
+  for (const auto& [number, job] : ledger_->jobs()) {
+    const auto why = waits_.find(number);
+    if (job.row.state != QueueState::waiting || job.busy || why == waits_.end() || why->second.empty())
+      continue;
+    if (left_waiting_.size() >= kMostLeftTold || !left_waiting_.insert(number).second) continue;
+    told = true;
+    ledger_->change(
+        number, {.notes = notes_text(job.notes)},
+        {.host = options_.host,
+         .kind = "wait",
+         .reason = fmt::format("it could not start in this allocation, which ends: {}", why->second)},
+        claim_, [](Ledger::Done) {});
+  }
+  return told;
+}
+
 /// An allocation that is not used is given back. Who submitted before it was told that this one takes no more
 /// jobs is found by looking once more afterwards; who submits later asks for another.
 void Daemon::leave_when_done() {
@@ -164,6 +184,7 @@ void Daemon::leave_when_done() {
     return;
   }
   if (!leaving_) {
+    if (!time_is_up_ && tell_who_is_left()) return;
     leaving_ = waiting_for_an_allocation();
     return;
   }

@@ -32,7 +32,7 @@ class Farm(Machine):
         self.environment.update(PATH=path, XDG_STATE_HOME=str(folder / "state"))
 
     def submit(self, *words):
-        done = self.plimsoll("submit", "--slurm", "--json", "--end-when-idle", "5s", "--lease", "20s", *words)
+        done = self.plimsoll("submit", "--slurm", "--json", "--end-when-idle", "2s", "--lease", "20s", *words)
         assert done.code == 0, done.err
         return json.loads(done.out)
 
@@ -214,9 +214,11 @@ def test_the_end_of_an_allocations_time(farm, slurm):
     assert jobs[late[0]]["state"] == "waiting" and not farm.log("late", "begin")
     farm.let_go("saves", "again", "ends", "late")
     farm.wait_ended([*saves, *again], "finished")
+    farm.wait_gone()
+    told = json.loads(farm.plimsoll("queue", "--slurm", "--json", *late).out)["decisions"]
+    assert "it takes 6000 s" in told[-1]["reason"] and told[-1]["kind"] == "wait"
     farm.plimsoll("cancel", "--slurm", *late)
     assert len(farm.log("ends", "begin")) == 1 and not any(farm.log(n, "twice") for n in ("saves", "again", "ends"))
-    farm.wait_gone()
 
 
 def test_shards_are_a_part_of_a_gpus_memory(farm, slurm):
