@@ -151,6 +151,17 @@ void Daemon::attend() {
                 });
 }
 
+/// Nobody has looked yet whether something that waits can.
+bool Daemon::may_still_start() {
+  const bool mps_starts = std::ranges::any_of(
+      gpus_, [](const QueueGpu& gpu) { return gpu.mps && !gpu.mps_answers && gpu.trouble.empty(); });
+  if (dirty_ || believing_ || planning_now_ || mps_starts) return true;
+  return std::ranges::any_of(ledger_->jobs(), [this](const auto& entry) {
+    const LedgerJob& job = entry.second;
+    return job.row.state == QueueState::waiting && job.fault.empty() && !beliefs_.contains(job.belief_key);
+  });
+}
+
 /// Whoever waits without a daemon is told why by its decisions. Whether there is anybody to be told.
 bool Daemon::tell_who_is_left() {
   bool told = false;
@@ -176,8 +187,8 @@ void Daemon::leave_when_done() {
   if (!options_.ends_when_idle || stopping_) return;
   const auto now = Clock::now();
   if (!is_idle()) idle_since_ = now;
-  const bool done =
-      time_is_up_ ? live_.empty() : seconds_of(now - idle_since_) > options_.ends_when_idle->value();
+  const bool is_over = seconds_of(now - idle_since_) > options_.ends_when_idle->value() && !may_still_start();
+  const bool done = time_is_up_ ? live_.empty() : is_over;
   if (!done) {
     leaving_.reset();
     looked_again_ = looking_again_ = false;

@@ -109,6 +109,7 @@ class Daemon {
   void attend();
   void leave_when_done();
   [[nodiscard]] bool tell_who_is_left();
+  [[nodiscard]] bool may_still_start();
 
   // daemon_attempts.cpp: from a start to an end
   void start(std::int64_t number, const Chosen& chosen);
