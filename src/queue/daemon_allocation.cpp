@@ -187,7 +187,9 @@ void Daemon::leave_when_done() {
   if (!options_.ends_when_idle || stopping_) return;
   const auto now = Clock::now();
   if (!is_idle()) idle_since_ = now;
-  const bool is_over = seconds_of(now - idle_since_) > options_.ends_when_idle->value() && !may_still_start();
+  // Planning once more, as it always does, is no reason to stay; a job that starts is.
+  const bool is_over =
+      seconds_of(now - idle_since_) > options_.ends_when_idle->value() && (leaving_ || !may_still_start());
   const bool done = time_is_up_ ? live_.empty() : is_over;
   if (!done) {
     leaving_.reset();
