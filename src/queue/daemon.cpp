@@ -150,15 +150,10 @@ bool Daemon::may_act() const {
          ledger_->is_loaded();
 }
 
-/// Nothing runs, and nothing that waits can start here.
+/// Nothing runs, and nothing is being changed.
 bool Daemon::is_idle() {
-  return live_.empty() && !believing_ && !planning_now_ &&
-         std::ranges::none_of(ledger_->jobs(), [this](const auto& entry) {
-           const LedgerJob& job = entry.second;
-           const bool untold = job.row.state == store::QueueState::waiting && job.fault.empty() &&
-                               !beliefs_.contains(job.belief_key);
-           return job.busy || untold;
-         });
+  return live_.empty() &&
+         std::ranges::none_of(ledger_->jobs(), [](const auto& entry) { return entry.second.busy; });
 }
 
 /// One wait for whatever comes first, and what follows from it.

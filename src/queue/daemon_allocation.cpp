@@ -16,7 +16,8 @@ constexpr milliseconds kTellEvery{1000};
 constexpr milliseconds kAskEvery{20'000};    // for the time that is left
 constexpr milliseconds kWantsAfter{5000};    // that jobs wait, before another allocation is asked for
 constexpr milliseconds kNearItsEnd{10'000};  // of the allocation's time: who ends it then is the scheduler
-constexpr double kMostForUnknown = 0.5;      // of an allocation's whole time
+constexpr std::size_t kMostLeftTold = 100;
+constexpr double kMostForUnknown = 0.5;  // of an allocation's whole time
 
 double seconds_of(Clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -150,20 +151,53 @@ void Daemon::attend() {
                 });
 }
 
+/// Nobody has looked yet whether something that waits can.
+bool Daemon::may_still_start() {
+  const bool mps_starts = std::ranges::any_of(
+      gpus_, [](const QueueGpu& gpu) { return gpu.mps && !gpu.mps_answers && gpu.trouble.empty(); });
+  if (dirty_ || believing_ || planning_now_ || mps_starts) return true;
+  return std::ranges::any_of(ledger_->jobs(), [this](const auto& entry) {
+    const LedgerJob& job = entry.second;
+    return job.row.state == QueueState::waiting && job.fault.empty() && !beliefs_.contains(job.belief_key);
+  });
+}
+
+/// Whoever waits without a daemon is told why by its decisions. Whether there is anybody to be told.
+bool Daemon::tell_who_is_left() {
+  bool told = false;
+  for (const auto& [number, job] : ledger_->jobs()) {
+    const auto why = waits_.find(number);
+    if (job.row.state != QueueState::waiting || job.busy || why == waits_.end() || why->second.empty())
+      continue;
+    if (left_waiting_.size() >= kMostLeftTold || !left_waiting_.insert(number).second) continue;
+    told = true;
+    ledger_->change(
+        number, {.notes = notes_text(job.notes)},
+        {.host = options_.host,
+         .kind = "wait",
+         .reason = fmt::format("it could not start in this allocation, which ends: {}", why->second)},
+        claim_, [](Ledger::Done) {});
+  }
+  return told;
+}
+
 /// An allocation that is not used is given back. Who submitted before it was told that this one takes no more
 /// jobs is found by looking once more afterwards; who submits later asks for another.
 void Daemon::leave_when_done() {
   if (!options_.ends_when_idle || stopping_) return;
   const auto now = Clock::now();
   if (!is_idle()) idle_since_ = now;
-  const bool done =
-      time_is_up_ ? live_.empty() : seconds_of(now - idle_since_) > options_.ends_when_idle->value();
+  // Planning once more, as it always does, is no reason to stay; a job that starts is.
+  const bool is_over =
+      seconds_of(now - idle_since_) > options_.ends_when_idle->value() && (leaving_ || !may_still_start());
+  const bool done = time_is_up_ ? live_.empty() : is_over;
   if (!done) {
     leaving_.reset();
     looked_again_ = looking_again_ = false;
     return;
   }
   if (!leaving_) {
+    if (!time_is_up_ && tell_who_is_left()) return;
     leaving_ = waiting_for_an_allocation();
     return;
   }

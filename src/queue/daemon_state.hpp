@@ -108,6 +108,8 @@ class Daemon {
   [[nodiscard]] Inside inside_now();
   void attend();
   void leave_when_done();
+  [[nodiscard]] bool tell_who_is_left();
+  [[nodiscard]] bool may_still_start();
 
   // daemon_attempts.cpp: from a start to an end
   void start(std::int64_t number, const Chosen& chosen);
@@ -198,6 +200,7 @@ class Daemon {
   std::optional<Seconds> whole_time_;
   std::optional<Inside> told_;                     ///< what the scheduler was told last
   std::optional<std::set<std::int64_t>> leaving_;  ///< who waited when it was about to end
+  std::set<std::int64_t> left_waiting_;            ///< whose reason has been kept
   Clock::time_point attend_at_ = {}, ask_at_ = {};
   bool attending_ = false, looking_again_ = false, looked_again_ = false, has_started_any_ = false,
        cancelled_from_outside_ = false;

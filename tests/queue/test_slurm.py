@@ -32,7 +32,7 @@ class Farm(Machine):
         self.environment.update(PATH=path, XDG_STATE_HOME=str(folder / "state"))
 
     def submit(self, *words):
-        done = self.plimsoll("submit", "--slurm", "--json", "--end-when-idle", "5s", "--lease", "20s", *words)
+        done = self.plimsoll("submit", "--slurm", "--json", "--end-when-idle", "2s", "--lease", "20s", *words)
         assert done.code == 0, done.err
         return json.loads(done.out)
 
@@ -180,6 +180,19 @@ def test_a_lost_node_gives_its_jobs_to_another(farm, slurm):
     slurm.wait_for_nodes()
 
 
+def test_jobs_outlive_slurmd(farm, slurm):
+    numbers = farm.submit(*SMALL, "--seconds", 600, "--", *farm.training("a"))["numbers"]
+    farm.wait_running(numbers)
+    (_, node, _, _), = slurm.jobs().values()
+    slurm.kill(node)
+    farm.let_go("a")
+    farm.wait_ended(numbers, "finished")
+    slurm.start_node(node)
+    farm.wait_gone()
+    slurm.wait_for_nodes()
+    assert len(farm.log("a", "begin")) == 1
+
+
 def test_the_end_of_an_allocations_time(farm, slurm):
     options = ("--slurm-option=--time=10", "--notice", "60s", *SMALL)
     saves = farm.submit(*options, "--seconds", 6000, "--save", "SIGUSR1", "--", *farm.training("saves"))["numbers"]
@@ -201,9 +214,11 @@ def test_the_end_of_an_allocations_time(farm, slurm):
     assert jobs[late[0]]["state"] == "waiting" and not farm.log("late", "begin")
     farm.let_go("saves", "again", "ends", "late")
     farm.wait_ended([*saves, *again], "finished")
+    farm.wait_gone()
+    told = json.loads(farm.plimsoll("queue", "--slurm", "--json", *late).out)["decisions"]
+    assert "it takes 6000 s" in told[-1]["reason"] and told[-1]["kind"] == "wait"
     farm.plimsoll("cancel", "--slurm", *late)
     assert len(farm.log("ends", "begin")) == 1 and not any(farm.log(n, "twice") for n in ("saves", "again", "ends"))
-    farm.wait_gone()
 
 
 def test_shards_are_a_part_of_a_gpus_memory(farm, slurm):
