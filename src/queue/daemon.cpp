@@ -23,9 +23,17 @@ constexpr milliseconds kRefresh{1000};
 constexpr milliseconds kLookAtMachine{2000};
 constexpr milliseconds kWatch{1000};
 constexpr milliseconds kLongestWait{500};
+// What it takes to end a command, and to renew in time on a busy machine.
+constexpr Seconds kShortestLease{10};
 
 milliseconds part_of(Seconds lease, double part) {
   return milliseconds(static_cast<std::int64_t>(1000 * lease.value() * part));
+}
+
+/// Short, since sockets stand in a folder of that name: the end of a UUID, in which GPUs, and slices of one, differ.
+std::string short_name(const std::string& uuid) {
+  constexpr std::size_t kEnough = 12;
+  return uuid.size() <= kEnough ? uuid : uuid.substr(uuid.size() - kEnough);
 }
 
 }  // namespace
@@ -93,6 +101,12 @@ void Daemon::open() {
       std::shared_ptr<store::Store> store = *std::move(*opened);
       // Only where others can take the jobs must an attempt end with its lease.
       leased_ = options_.ends_when_idle || store->location().starts_with("postgres");
+      if (leased_ && options_.lease < kShortestLease) {
+        failure_ = Error{fmt::format("a lease of {:.0f} s is too short: {:.0f} s at least", options_.lease.value(),
+                                     kShortestLease.value()),
+                         "--lease"};
+        return;
+      }
       ledger_ = std::make_unique<Ledger>(std::move(store), errands_, options_.pool);
       renew_claim();
     };
@@ -133,7 +147,7 @@ void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host hos
                                                    : kMpsSetup;
     if (gpu.setup == kMpsSetup)
       gpu.mps =
-          std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / device.uuid.substr(0, 12), device);
+          std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / short_name(device.uuid), device);
     if (device.number) numbers.push_back(*device.number);
     gpu.changed = Clock::now();
     gpus_.push_back(std::move(gpu));
