@@ -27,7 +27,8 @@ struct OptionPlace {
 
 std::optional<OptionPlace> find_option(const std::vector<std::string>& words, const std::string& option) {
   for (std::size_t i = 1; i < words.size(); ++i) {
-    if (words[i].starts_with(option + "=")) return OptionPlace{i, true, words[i].substr(option.size() + 1), true};
+    if (words[i].starts_with(option + "="))
+      return OptionPlace{i, true, words[i].substr(option.size() + 1), true};
     if (words[i] != option) continue;
     const bool valued = i + 1 < words.size() && !words[i + 1].starts_with('-');
     return OptionPlace{i, false, valued ? words[i + 1] : "", valued};
@@ -43,8 +44,9 @@ Result<std::optional<std::string>> new_value(const ChangeWay& way, const std::op
   if (way.improvement != "batch") return std::nullopt;
   const auto old = place && place->has_value ? whole_number(place->value) : std::nullopt;
   if (!old || *old > (std::int64_t{1} << 40))
-    return std::unexpected(Error{fmt::format("the command gives {} no number that could be doubled", printable(way.option)),
-                                 "--set", fmt::format("Give the value: --set batch={}=256", printable(way.option))});
+    return std::unexpected(
+        Error{fmt::format("the command gives {} no number that could be doubled", printable(way.option)),
+              "--set", fmt::format("Give the value: --set batch={}=256", printable(way.option))});
   return fmt::format("{}", 2 * *old);
 }
 
@@ -52,8 +54,9 @@ Result<std::optional<std::string>> new_value(const ChangeWay& way, const std::op
 
 Result<ChangeWay> parse_change_way(std::string_view text) {
   const auto unreadable = [&] {
-    return std::unexpected(Error{fmt::format("{} does not say how a command is told", quote(text)),
-                                 "--set", "Write --set batch=--batch-size, or --set mixed-precision=USE_AMP:1 for a variable."});
+    return std::unexpected(
+        Error{fmt::format("{} does not say how a command is told", quote(text)), "--set",
+              "Write --set batch=--batch-size, or --set mixed-precision=USE_AMP:1 for a variable."});
   };
   const auto equals = text.find('=');
   if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size()) return unreadable();
@@ -72,7 +75,8 @@ Result<ChangeWay> parse_change_way(std::string_view text) {
   return out;
 }
 
-Result<ChangedCommand> changed_command(const std::vector<std::string>& words, const ChangeWay& way, std::size_t workers) {
+Result<ChangedCommand> changed_command(const std::vector<std::string>& words, const ChangeWay& way,
+                                       std::size_t workers) {
   ChangedCommand out{.words = words};
   if (way.option.empty()) {
     out.environment.emplace_back(way.variable, way.value.value_or(""));

@@ -101,7 +101,9 @@ Error unknown_command(const CommandLine& app, std::string_view word) {
 int split_off_command(int argc, char** argv, Invocation& invocation) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const auto mark = std::ranges::find(words, std::string_view("--"));
-  const auto takes_command = [](std::string_view word) { return word == "run" || word == "submit" || word == "tta" || word == "complete-words"; };
+  const auto takes_command = [](std::string_view word) {
+    return word == "run" || word == "submit" || word == "tta" || word == "complete-words";
+  };
   if (mark == words.end() || std::find_if(words.begin(), mark, takes_command) == mark) return argc;
   invocation.command.emplace(mark + 1, words.end());
   return static_cast<int>(mark - words.begin());

@@ -54,8 +54,10 @@ Error no_metric(const store::Run& run, const std::string& metric) {
   Error error{fmt::format("it told no metric {}", quote(metric)), title_of(run)};
   error.hint = did_you_mean(metric, own);
   if (error.hint.empty())
-    error.hint = own.empty() ? "Its output has to say `plimsoll: metric accuracy 0.9 step 100`, or match --metric-pattern."
-                             : fmt::format("It told {}.", printable(fmt::format("{}", fmt::join(own, ", ")), 200));
+    error.hint =
+        own.empty()
+            ? "Its output has to say `plimsoll: metric accuracy 0.9 step 100`, or match --metric-pattern."
+            : fmt::format("It told {}.", printable(fmt::format("{}", fmt::join(own, ", ")), 200));
   return error;
 }
 
@@ -82,16 +84,17 @@ class Companion {
   bool by_step_ = false;
 };
 
-Result<Companion> first_known(store::Store& store, const store::Run& run, std::span<const std::string_view> names,
-                              std::string_view what) {
+Result<Companion> first_known(store::Store& store, const store::Run& run,
+                              std::span<const std::string_view> names, std::string_view what) {
   for (const std::string_view name : names)
     if (run.metrics.contains(std::string(name))) {
       Result<std::vector<Point>> points = points_of(store, run, name);
       PLIMSOLL_TRY(points);
       return Companion(*std::move(points), true);
     }
-  return std::unexpected(Error{fmt::format("it did not tell its {}", what), title_of(run),
-                               fmt::format("A metric {} would, or --clock steps.", fmt::join(names, " or "))});
+  return std::unexpected(
+      Error{fmt::format("it did not tell its {}", what), title_of(run),
+            fmt::format("A metric {} would, or --clock steps.", fmt::join(names, " or "))});
 }
 
 Result<std::optional<Companion>> evaluation_of(store::Store& store, const store::Run& run,
@@ -99,7 +102,9 @@ Result<std::optional<Companion>> evaluation_of(store::Store& store, const store:
   if (!question.without_evaluation || question.clock != Clock::seconds) return std::nullopt;
   for (const EvaluationMetric& known : kEvaluationMetrics) {
     const std::string name(known.name);
-    if (!question.evaluation_metric.empty() ? name != question.evaluation_metric : !run.metrics.contains(name)) continue;
+    if (!question.evaluation_metric.empty() ? name != question.evaluation_metric
+                                            : !run.metrics.contains(name))
+      continue;
     if (!run.metrics.contains(name)) break;
     Result<std::vector<Point>> points = points_of(store, run, name);
     PLIMSOLL_TRY(points);
@@ -110,9 +115,10 @@ Result<std::optional<Companion>> evaluation_of(store::Store& store, const store:
     PLIMSOLL_TRY(points);
     return Companion(*std::move(points), true);
   }
-  return std::unexpected(Error{"it did not tell how long its evaluation took", title_of(run),
-                               "A metric evaluation_seconds (all so far) or eval_runtime (each) would; another is named "
-                               "by --evaluation-metric; or count it in: --evaluation included."});
+  return std::unexpected(
+      Error{"it did not tell how long its evaluation took", title_of(run),
+            "A metric evaluation_seconds (all so far) or eval_runtime (each) would; another is named "
+            "by --evaluation-metric; or count it in: --evaluation included."});
 }
 
 double seconds_since(const store::Run& run, store::Time time) {
@@ -127,7 +133,8 @@ struct ClockReading {
   [[nodiscard]] double at(const store::Run& run, const Point& point) const {
     switch (clock) {
       case Clock::seconds:
-        return std::max(0.0, seconds_since(run, point.time) - (companion ? companion->at(point).value_or(0) : 0));
+        return std::max(0.0,
+                        seconds_since(run, point.time) - (companion ? companion->at(point).value_or(0) : 0));
       case Clock::steps: return static_cast<double>(point.step);
       case Clock::epochs:
       case Clock::samples: return companion ? companion->at(point).value_or(0) : 0;
@@ -168,7 +175,8 @@ std::optional<double> joules_until(store::Store& store, const store::Run& run, d
   constexpr diagnose::ReadLimits kLimits{.samples = 500'000, .own_metrics = 1};
   const auto recording = diagnose::read_recording(store, run, kLimits);
   if (!recording || !(seconds > 0)) return std::nullopt;
-  const diagnose::RunFigures figures = diagnose::figures_of(*recording, {0, std::min(seconds, recording->seconds)});
+  const diagnose::RunFigures figures =
+      diagnose::figures_of(*recording, {0, std::min(seconds, recording->seconds)});
   std::optional<double> out = figures.host.joules;
   for (const diagnose::GpuFigures& gpu : figures.gpus) {
     const std::optional<double> own = gpu.run_joules ? gpu.run_joules : gpu.joules;
@@ -183,19 +191,21 @@ double devices_of(const store::Run& run) {
   return 1 + static_cast<double>(std::ranges::count(tag->second, ','));
 }
 
-void add_spending(store::Store& store, const store::Run& run, const TrainingQuestion& question, double seconds,
-                  Training& training) {
+void add_spending(store::Store& store, const store::Run& run, const TrainingQuestion& question,
+                  double seconds, Training& training) {
   training.joules = joules_until(store, run, seconds);
   if (question.price) training.dollars = question.price->value() * devices_of(run) * seconds / 3600;
   if (training.joules && question.grid != nullptr) {
-    const estimate::Footprint print = estimate::footprint(Joules(*training.joules), question.overhead, question.grid);
+    const estimate::Footprint print =
+        estimate::footprint(Joules(*training.joules), question.overhead, question.grid);
     if (print.carbon) training.kilograms = print.carbon->value();
   }
 }
 
 }  // namespace
 
-Result<Training> recorded_training(store::Store& store, const store::Run& run, const TrainingQuestion& question) {
+Result<Training> recorded_training(store::Store& store, const store::Run& run,
+                                   const TrainingQuestion& question) {
   const Result<ClockReading> clock = clock_of(store, run, question);
   PLIMSOLL_TRY(clock);
   Training out{.name = run.id.substr(0, 8), .goes_on = run.status == store::RunStatus::running};
@@ -218,7 +228,8 @@ Result<Training> recorded_training(store::Store& store, const store::Run& run, c
   return out;
 }
 
-std::optional<std::string> unusable(const store::Run& run, const Training& training, const TrainingQuestion& question) {
+std::optional<std::string> unusable(const store::Run& run, const Training& training,
+                                    const TrainingQuestion& question) {
   if (learn::time_to_targets(training, question.targets).reached) return std::nullopt;
   if (run.status == store::RunStatus::scheduled) return "has not begun";
   // Ended by a limit it was looked at for so long; ended by a mistake it says nothing of the set-up.

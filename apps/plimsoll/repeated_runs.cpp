@@ -12,15 +12,16 @@ namespace {
 std::string numbered(std::string word, std::size_t time) {
   constexpr std::string_view kPlace = "{run}";
   const std::string number = fmt::format("{}", time);
-  for (std::size_t at = word.find(kPlace); at != std::string::npos; at = word.find(kPlace, at + number.size()))
+  for (std::size_t at = word.find(kPlace); at != std::string::npos;
+       at = word.find(kPlace, at + number.size()))
     word.replace(at, kPlace.size(), number);
   return word;
 }
 
 }  // namespace
 
-Result<std::vector<RepeatedRun>> run_repeatedly(const std::vector<RepeatedCommand>& commands, std::size_t times,
-                                                const running::SessionOptions& options,
+Result<std::vector<RepeatedRun>> run_repeatedly(const std::vector<RepeatedCommand>& commands,
+                                                std::size_t times, const running::SessionOptions& options,
                                                 const std::function<void(const RepeatedRun&)>& each) {
   std::vector<RepeatedRun> out;
   running::Listener listener;

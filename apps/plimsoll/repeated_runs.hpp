@@ -20,11 +20,11 @@ struct RepeatedRun {
   running::Ended ended;
 };
 
-/// Runs each command so often, one after the other and the commands in turn, so that a machine that grows warm or
-/// busy is no command's alone. `each` hears of every end. Stops where a person interrupts, with what there is.
-[[nodiscard]] Result<std::vector<RepeatedRun>> run_repeatedly(const std::vector<RepeatedCommand>& commands,
-                                                              std::size_t times,
-                                                              const running::SessionOptions& options,
-                                                              const std::function<void(const RepeatedRun&)>& each);
+/// Runs each command so often, one after the other and the commands in turn, so that a machine that grows
+/// warm or busy is no command's alone. `each` hears of every end. Stops where a person interrupts, with what
+/// there is.
+[[nodiscard]] Result<std::vector<RepeatedRun>> run_repeatedly(
+    const std::vector<RepeatedCommand>& commands, std::size_t times, const running::SessionOptions& options,
+    const std::function<void(const RepeatedRun&)>& each);
 
 }  // namespace plimsoll

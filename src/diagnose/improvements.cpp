@@ -59,8 +59,8 @@ class Reckoning {
 
  private:
   [[nodiscard]] bool waits() const {
-    return limiter_ == Limiter::one_thread || limiter_ == Limiter::waits || limiter_ == Limiter::input_processor ||
-           limiter_ == Limiter::input_storage;
+    return limiter_ == Limiter::one_thread || limiter_ == Limiter::waits ||
+           limiter_ == Limiter::input_processor || limiter_ == Limiter::input_storage;
   }
   [[nodiscard]] bool small_kernels() const {
     return limiter_ == Limiter::launches || limiter_ == Limiter::small_kernels;
@@ -74,12 +74,14 @@ class Reckoning {
       // The loader keeps as many cores busy as it has threads: with all cores it is so many times as quick.
       const double busy = std::max(1.0, figures_.host.cpu_while_waiting.value_or(1));
       const double quicker = std::max(1.0, *figures_.host.cores / busy);
-      Improvement more{.id = "loader-workers",
-                       .title = "More workers for the loader",
-                       .why = fmt::format("no kernel runs {} of the time, in which {:.1f} of {:.0f} cores work",
-                                          share_words(1 - *kernels_), figures_.host.cpu_while_waiting.value_or(0),
-                                          *figures_.host.cores),
-                       .rule = "the time without kernels is hidden, as far as the cores that are left prepare input quicker"};
+      Improvement more{
+          .id = "loader-workers",
+          .title = "More workers for the loader",
+          .why = fmt::format("no kernel runs {} of the time, in which {:.1f} of {:.0f} cores work",
+                             share_words(1 - *kernels_), figures_.host.cpu_while_waiting.value_or(0),
+                             *figures_.host.cores),
+          .rule =
+              "the time without kernels is hidden, as far as the cores that are left prepare input quicker"};
       more.gain = std::min(most, quicker);
       more.low = 1;
       more.high = most;
@@ -87,7 +89,8 @@ class Reckoning {
     }
     out_.push_back({.id = "pinned-memory",
                     .title = "Pinned memory and copies that do not block",
-                    .why = fmt::format("no kernel runs {} of the time; copies may be part of it", share_words(1 - *kernels_)),
+                    .why = fmt::format("no kernel runs {} of the time; copies may be part of it",
+                                       share_words(1 - *kernels_)),
                     .rule = "how long copies take was not sampled apart, so no gain is reckoned"});
   }
 
@@ -99,11 +102,12 @@ class Reckoning {
         room = std::min(room, *gpu.memory_bytes / *gpu.memory_peak);
     const double most = std::min(kSmFull.value / *sm_, room);
     if (!(most >= kWorthSaying)) return;
-    Improvement larger{.id = "batch",
-                       .title = "A larger batch",
-                       .why = fmt::format("kernels run, but on {} of the SMs' time; the memory would hold {} times as much",
-                                          share_words(*sm_), std::isfinite(room) ? fmt::format("{:.1f}", room) : "?"),
-                       .rule = "samples a second grow until the SMs are full or the memory is; where between is not known"};
+    Improvement larger{
+        .id = "batch",
+        .title = "A larger batch",
+        .why = fmt::format("kernels run, but on {} of the SMs' time; the memory would hold {} times as much",
+                           share_words(*sm_), std::isfinite(room) ? fmt::format("{:.1f}", room) : "?"),
+        .rule = "samples a second grow until the SMs are full or the memory is; where between is not known"};
     set_up_to(larger, most);
     out_.push_back(std::move(larger));
   }
@@ -112,11 +116,12 @@ class Reckoning {
     if (limiter_ != Limiter::launches || !sm_ || !(*sm_ > 0)) return;
     const double most = kSmFull.value / *sm_;
     if (!(most >= kWorthSaying)) return;
-    Improvement captured{.id = "captured-graph",
-                         .title = "A captured graph (CUDA graphs, torch.compile)",
-                         .why = fmt::format("one core does nothing but launch, and the SMs are busy {} of the time",
-                                            share_words(*sm_)),
-                         .rule = "without launches the SMs can be full; how large the kernels are is not known"};
+    Improvement captured{
+        .id = "captured-graph",
+        .title = "A captured graph (CUDA graphs, torch.compile)",
+        .why = fmt::format("one core does nothing but launch, and the SMs are busy {} of the time",
+                           share_words(*sm_)),
+        .rule = "without launches the SMs can be full; how large the kernels are is not known"};
     set_up_to(captured, most);
     out_.push_back(std::move(captured));
     out_.push_back({.id = "fused-optimizer",
@@ -127,11 +132,12 @@ class Reckoning {
 
   void precision() {
     if (!fp32_ || !tensor_ || *tensor_ >= kTensorUnused.value || *fp32_ < kFp32Busy.value) return;
-    Improvement mixed{.id = "mixed-precision",
-                      .title = "Mixed precision (bf16 autocast)",
-                      .why = fmt::format("the FP32 pipe is busy {} of the time, the tensor cores {}", share_words(*fp32_),
-                                         share_words(*tensor_)),
-                      .rule = "the time of FP32 arithmetic is divided by the ratio of the device's peaks, the rest stays"};
+    Improvement mixed{
+        .id = "mixed-precision",
+        .title = "Mixed precision (bf16 autocast)",
+        .why = fmt::format("the FP32 pipe is busy {} of the time, the tensor cores {}", share_words(*fp32_),
+                           share_words(*tensor_)),
+        .rule = "the time of FP32 arithmetic is divided by the ratio of the device's peaks, the rest stays"};
     if (ratios_.half_over_single && *ratios_.half_over_single > 1) {
       const double ratio = *ratios_.half_over_single;
       const auto gain = [ratio](double part) { return 1 / (1 - part + part / ratio); };
@@ -144,10 +150,13 @@ class Reckoning {
       mixed.rule = "the peaks of this device are not known, so no gain is reckoned";
     }
     out_.push_back(std::move(mixed));
-    out_.push_back({.id = "channels-last",
-                    .title = "Channels last, where it has convolutions",
-                    .why = "in half precision the tensor cores want images as NHWC; elsewhere each convolution turns them",
-                    .rule = "what kinds of layers it has was not sampled; `plimsoll estimate --channels-last` reckons a model"});
+    out_.push_back(
+        {.id = "channels-last",
+         .title = "Channels last, where it has convolutions",
+         .why =
+             "in half precision the tensor cores want images as NHWC; elsewhere each convolution turns them",
+         .rule = "what kinds of layers it has was not sampled; `plimsoll estimate --channels-last` reckons a "
+                 "model"});
   }
 
   void neighbour() {
@@ -155,7 +164,9 @@ class Reckoning {
     Improvement beside{.id = "neighbour",
                        .title = "A second job beside it",
                        .why = fmt::format("the SMs are busy {} of the time", share_words(*sm_)),
-                       .rule = "two like it do twice the work until the SMs are full; `plimsoll beside` reckons with their kernels"};
+                       .rule =
+                           "two like it do twice the work until the SMs are full; `plimsoll beside` reckons "
+                           "with their kernels"};
     beside.gain = std::min(2.0, kCarries.value / *sm_);
     beside.low = 1;
     beside.high = beside.gain;
@@ -172,7 +183,8 @@ class Reckoning {
 
 }  // namespace
 
-std::vector<Improvement> improvements_of(const RunFigures& figures, const Verdict& verdict, const GpuRatios& ratios) {
+std::vector<Improvement> improvements_of(const RunFigures& figures, const Verdict& verdict,
+                                         const GpuRatios& ratios) {
   return Reckoning(figures, verdict, ratios).all();
 }
 

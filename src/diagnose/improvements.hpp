@@ -25,8 +25,8 @@ struct GpuRatios {
   std::optional<double> half_over_single = {};  ///< peak of bf16 or fp16 tensor cores over plain FP32
 };
 
-/// The largest gain first, those without a figure last. Empty where the run is well set up, as far as was sampled,
-/// or nothing is known.
+/// The largest gain first, those without a figure last. Empty where the run is well set up, as far as was
+/// sampled, or nothing is known.
 [[nodiscard]] std::vector<Improvement> improvements_of(const RunFigures& figures, const Verdict& verdict,
                                                        const GpuRatios& ratios);
 

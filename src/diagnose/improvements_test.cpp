@@ -21,7 +21,8 @@ const Improvement* found(const std::vector<Improvement>& improvements, std::stri
 }
 
 TEST(Improvements, AGpuThatWaitsForOneThreadWantsWorkers) {
-  // Kernels run 40 % of the time: hiding the rest makes it 2.5 times as fast, and 16 cores are more than enough.
+  // Kernels run 40 % of the time: hiding the rest makes it 2.5 times as fast, and 16 cores are more than
+  // enough.
   const auto all = improvements_of_made_up({.sm = 0.3, .kernels = 0.4, .cpu = 1});
   const Improvement* workers = found(all, "loader-workers");
   ASSERT_NE(workers, nullptr);
@@ -35,7 +36,8 @@ TEST(Improvements, SmallKernelsWantALargerBatchWhereThereIsMemory) {
   EXPECT_NEAR(*found(all, "batch")->high, 3.5, 0.2);
   EXPECT_NE(found(all, "captured-graph"), nullptr);
   EXPECT_TRUE(found(all, "neighbour")->of_gpu);
-  EXPECT_EQ(found(improvements_of_made_up({.sm = 0.2, .kernels = 0.95, .memory = 84e9, .cpu = 1}), "batch"), nullptr);
+  EXPECT_EQ(found(improvements_of_made_up({.sm = 0.2, .kernels = 0.95, .memory = 84e9, .cpu = 1}), "batch"),
+            nullptr);
 }
 
 TEST(Improvements, BusyFp32WithoutTensorCoresWantsMixedPrecision) {

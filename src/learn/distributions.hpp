@@ -1,7 +1,7 @@
 #pragma once
 
-/// The few distributions that statements about repeated trainings need. Boost.Math's, which this file's source
-/// alone sees.
+/// The few distributions that statements about repeated trainings need. Boost.Math's, which this file's
+/// source alone sees.
 namespace plimsoll::learn {
 
 /// Of the standard normal; `probability` lies between 0 and 1, ends excluded.

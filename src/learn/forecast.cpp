@@ -6,13 +6,14 @@
 namespace plimsoll::learn {
 namespace {
 
-constexpr double kFrom = 0.2;             ///< of the time so far: what is earlier is another phase
-constexpr std::size_t kFewest = 10;       ///< evaluations since then
-constexpr double kFarthest = 1000;        ///< times the time so far: beyond it nothing is said
+constexpr double kFrom = 0.2;        ///< of the time so far: what is earlier is another phase
+constexpr std::size_t kFewest = 10;  ///< evaluations since then
+constexpr double kFarthest = 1000;   ///< times the time so far: beyond it nothing is said
 
-/// How the logarithm of reached over elapsed time, u, relates to that of the continued curve: (u + kOffset) over
-/// (continued u + kOffset) lies in the median, and in four cases of five, at these. The offset is what chance does
-/// to an evaluation that is nearly there. Printed by bench/tta_backtest.py, and held against it by a test.
+/// How the logarithm of reached over elapsed time, u, relates to that of the continued curve: (u + kOffset)
+/// over (continued u + kOffset) lies in the median, and in four cases of five, at these. The offset is what
+/// chance does to an evaluation that is nearly there. Printed by bench/tta_backtest.py, and held against it
+/// by a test.
 constexpr double kOffset = 0.2;
 constexpr double kLow = 1.101, kMiddle = 1.509, kHigh = 2.223;
 

@@ -43,11 +43,14 @@ TEST(Forecast, SaysNothingWhereItCannot) {
 }
 
 TEST(RunTarget, IsToldByWhatIsKnown) {
-  EXPECT_EQ(run_target_text(run_target(kTarget, {{1, 0.5}, {12.3, 0.95}}, 20, false)), "accuracy >= 0.9 after 12.3 s");
-  EXPECT_EQ(run_target_text(run_target(kTarget, {{1, 0.5}}, 20, false)), "accuracy >= 0.9 not reached in 20 s");
+  EXPECT_EQ(run_target_text(run_target(kTarget, {{1, 0.5}, {12.3, 0.95}}, 20, false)),
+            "accuracy >= 0.9 after 12.3 s");
+  EXPECT_EQ(run_target_text(run_target(kTarget, {{1, 0.5}}, 20, false)),
+            "accuracy >= 0.9 not reached in 20 s");
   EXPECT_EQ(run_target_text(run_target(kTarget, {{1, 0.5}}, 20, true)),
             "accuracy >= 0.9 not reached yet; when it will be cannot be told");
-  EXPECT_NE(run_target_text(run_target(kTarget, growing(40), 40, true)).find("expected after"), std::string::npos);
+  EXPECT_NE(run_target_text(run_target(kTarget, growing(40), 40, true)).find("expected after"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -13,11 +13,12 @@
 namespace plimsoll::learn {
 namespace {
 
-constexpr std::size_t kExactBelow = 8;   ///< on one side, as scipy draws the line
+constexpr std::size_t kExactBelow = 8;  ///< on one side, as scipy draws the line
 constexpr std::size_t kMostPairs = 4'000'000;
 
-/// P(U = 0), P(U = 1), … for two samples without ties. The ways to reach each sum are Gauss's polynomial, made
-/// factor by factor, (1 - x^(other + k)) / (1 - x^k): whole numbers, exact in a double up to 8 of 370 values.
+/// P(U = 0), P(U = 1), … for two samples without ties. The ways to reach each sum are Gauss's polynomial,
+/// made factor by factor, (1 - x^(other + k)) / (1 - x^k): whole numbers, exact in a double up to 8 of 370
+/// values.
 std::vector<double> distribution_of_u(std::size_t one, std::size_t other) {
   const std::size_t most = one * other;
   std::vector<double> ways(most + 1, 0.0);

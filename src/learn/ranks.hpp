@@ -12,9 +12,9 @@ struct RankTest {
   double p = 1;          ///< two-sided
   bool exact = false;    ///< counted over all orders; else by the normal approximation
 };
-/// Mann and Whitney's test (Ann. Math. Stat. 18, 1947): whether one of two tends to be larger. Exact where there
-/// are no ties and one side has at most eight values; else normal, corrected for ties and for continuity.
-/// Infinite values are ties of each other. Nothing where a side has none.
+/// Mann and Whitney's test (Ann. Math. Stat. 18, 1947): whether one of two tends to be larger. Exact where
+/// there are no ties and one side has at most eight values; else normal, corrected for ties and for
+/// continuity. Infinite values are ties of each other. Nothing where a side has none.
 [[nodiscard]] std::optional<RankTest> mann_whitney(std::span<const double> one,
                                                    std::span<const double> other);
 
@@ -24,8 +24,8 @@ struct RankTest {
 
 /// How many times as large the first is: the median of all quotients of a value of the one and of the other
 /// (Hodges and Lehmann, Ann. Math. Stat. 34, 1963, on logarithms), with the interval that belongs to Mann and
-/// Whitney's test. Values are positive and finite; nothing where they are not. Without ends where there are too
-/// few for that confidence, and, like the test, exact or normal by their number.
+/// Whitney's test. Values are positive and finite; nothing where they are not. Without ends where there are
+/// too few for that confidence, and, like the test, exact or normal by their number.
 [[nodiscard]] std::optional<Interval> hodges_lehmann_ratio(std::span<const double> one,
                                                            std::span<const double> other, double confidence);
 

@@ -40,8 +40,8 @@ std::string run_target_text(const RunTarget& target) {
   if (target.seen.reached) return fmt::format("{} after {}", what, time(target.seen.time));
   if (!target.goes_on) return fmt::format("{} not reached in {}", what, time(target.seen.time));
   if (!target.expected) return fmt::format("{} not reached yet; when it will be cannot be told", what);
-  return fmt::format("{} expected after {} ({} to {} in four cases of five)", what, time(target.expected->value),
-                     time(target.expected->low), time(target.expected->high));
+  return fmt::format("{} expected after {} ({} to {} in four cases of five)", what,
+                     time(target.expected->value), time(target.expected->low), time(target.expected->high));
 }
 
 }  // namespace plimsoll::learn

@@ -97,8 +97,19 @@ std::optional<double> olympic_mean(const std::vector<Observation>& observations,
   return mean(std::span(reached).subspan(dropped, kept));
 }
 
-Interval bootstrap(std::span<const double> values, const Statistic& statistic,
-                   const Resampling& resampling) {
+std::optional<Interval> next_value(std::span<const double> values) {
+  constexpr std::size_t kFewest = 3;
+  if (values.size() < kFewest || std::ranges::min(values) <= 0) return std::nullopt;
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value));
+  const auto n = static_cast<double>(logs.size());
+  const double middle = mean(logs);
+  const double half = student_quantile(n - 1, 1 - (1 - kNextConfidence) / 2) * deviation(logs).value_or(0) *
+                      std::sqrt(1 + 1 / n);
+  return Interval{std::exp(middle), std::exp(middle - half), std::exp(middle + half)};
+}
+
+Interval bootstrap(std::span<const double> values, const Statistic& statistic, const Resampling& resampling) {
   Interval out{statistic(values)};
   constexpr std::size_t kFewest = 3;
   if (values.size() < kFewest || !std::isfinite(out.value)) return out;
@@ -117,7 +128,8 @@ Interval bootstrap(std::span<const double> values, const Statistic& statistic,
   const auto at_most = std::ranges::upper_bound(found, out.value + rounding) - found.begin();
   const auto count = static_cast<double>(found.size());
   // Half of those that equal it lie below. No bias is infinite: at least half a resample is on either side.
-  const double share = std::clamp(static_cast<double>(below + at_most) / (2 * count), 0.5 / count, 1 - 0.5 / count);
+  const double share =
+      std::clamp(static_cast<double>(below + at_most) / (2 * count), 0.5 / count, 1 - 0.5 / count);
   const double bias = normal_quantile(share), speed = acceleration(values, statistic);
   const auto end = [&](double tail) {
     const double z = bias + normal_quantile(tail);
@@ -134,13 +146,15 @@ std::optional<ReferencePoint> reference_point(std::span<const double> values, st
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
   const std::size_t kept = sorted.size() - 2 * dropped;
-  ReferencePoint out{.mean = mean(std::span(sorted).subspan(dropped, kept)), .deviation = population_deviation(sorted)};
+  ReferencePoint out{.mean = mean(std::span(sorted).subspan(dropped, kept)),
+                     .deviation = population_deviation(sorted)};
   const double own = static_cast<double>(kept), theirs = static_cast<double>(submitted - 2);
   if (!(out.mean > 0)) return std::nullopt;
   // One run a side has no test, and none faster is taken.
   const double degrees = own + theirs - 2;
   const double reach =
-      degrees > 0 ? student_quantile(degrees, 1 - kLevel) * out.deviation * std::sqrt(1 / own + 1 / theirs) : 0;
+      degrees > 0 ? student_quantile(degrees, 1 - kLevel) * out.deviation * std::sqrt(1 / own + 1 / theirs)
+                  : 0;
   if (reach < out.mean) {
     out.least_mean = out.mean - reach;
     out.most_speed_up = out.mean / out.least_mean;

@@ -24,6 +24,12 @@ namespace plimsoll::learn {
 [[nodiscard]] std::optional<double> olympic_mean(const std::vector<Observation>& observations,
                                                  std::size_t dropped);
 
+/// Of one more run like these, between which it will be four times in five: Student's prediction interval of
+/// the logarithms, since times cannot be negative and are skewed. Nothing of fewer than three, or where one
+/// is zero.
+[[nodiscard]] std::optional<Interval> next_value(std::span<const double> values);
+inline constexpr double kNextConfidence = 0.8;
+
 struct Resampling {
   std::size_t times = 2000;
   std::uint64_t seed = 1;
@@ -38,20 +44,21 @@ using Statistic = std::function<double(std::span<const double>)>;
 
 /// What MLPerf takes from a reference's runs, so that submissions can be held against it.
 struct ReferencePoint {
-  double mean = 0;           ///< olympic
-  double deviation = 0;      ///< of all, none dropped, over n
-  double least_mean = 0;     ///< a smaller mean of a submission's runs is too good to be the same training
+  double mean = 0;        ///< olympic
+  double deviation = 0;   ///< of all, none dropped, over n
+  double least_mean = 0;  ///< a smaller mean of a submission's runs is too good to be the same training
   /// mean / least_mean; nothing where the runs are so far apart that no mean is too good.
   std::optional<double> most_speed_up = {};
 };
-/// A one-sided t-test at 0.05 of a submission's `submitted` runs, of which one is dropped at each end, with the
-/// deviation of the reference. Nothing where too few are left.
+/// A one-sided t-test at 0.05 of a submission's `submitted` runs, of which one is dropped at each end, with
+/// the deviation of the reference. Nothing where too few are left.
 [[nodiscard]] std::optional<ReferencePoint> reference_point(std::span<const double> values,
                                                             std::size_t dropped, std::size_t submitted);
 
 /// Runs for each of two set-ups so that a difference of that share is found with 80 % power in a two-sided
-/// Mann-Whitney test at 0.05: the normal theory's number with Guenther's correction (Am. Stat. 35, 1981), over
-/// that test's efficiency for normal data, 3/pi. At least four: with three a side no outcome has p < 0.05.
+/// Mann-Whitney test at 0.05: the normal theory's number with Guenther's correction (Am. Stat. 35, 1981),
+/// over that test's efficiency for normal data, 3/pi. At least four: with three a side no outcome has p <
+/// 0.05.
 [[nodiscard]] std::optional<std::size_t> runs_needed(double variation, double difference);
 
 /// Fewer a side can give no two-sided p < 0.05.

@@ -41,22 +41,21 @@ std::vector<AtThreshold> at_thresholds(const Setup& setup, std::span<const Targe
   return out;
 }
 
-std::vector<AtInterval> at_intervals(const Setup& setup, std::span<const Target> targets,
-                                     double confidence) {
+std::vector<AtInterval> at_intervals(const Setup& setup, std::span<const Target> targets, double confidence) {
   std::vector<AtInterval> out;
   if (setup.trainings.empty() || targets.empty()) return out;
   for (const std::size_t every : kEvery) {
     std::vector<Training> less;
     for (const Training& training : setup.trainings) less.push_back(evaluated_less(training, every));
     const std::vector<Observation> found = times_to_targets(less, targets);
-    out.push_back({every, evaluation_interval(less.front()), count_reached(found),
-                   median_value(found, confidence)});
+    out.push_back(
+        {every, evaluation_interval(less.front()), count_reached(found), median_value(found, confidence)});
   }
   return out;
 }
 
-/// Times in which those that never reached it are later than all others; nothing where one of them was looked at
-/// for less long than another took, so that nobody knows which was the later.
+/// Times in which those that never reached it are later than all others; nothing where one of them was looked
+/// at for less long than another took, so that nobody knows which was the later.
 std::optional<std::vector<double>> ranked_times(const SetupStudy& own, const SetupStudy& other) {
   double slowest = 0;
   for (const SetupStudy* study : {&own, &other})
@@ -112,6 +111,7 @@ SetupStudy study_setup(const Setup& setup, std::span<const Target> targets, doub
   out.horizon = std::min(horizon, last_time(setup.observations));
   out.restricted_mean = restricted_mean(out.survival, out.horizon, confidence);
   if (out.reached == setup.observations.size()) out.mean = bootstrap(times, mean, resampling);
+  if (out.reached == setup.observations.size()) out.next = next_value(times);
   out.deviation = deviation(times);
   if (variation(times)) {
     const auto or_not_a_number = [](std::span<const double> values) {
@@ -138,8 +138,7 @@ Comparison compare(const SetupStudy& first, const SetupStudy& second, const Stud
     out.ratio = hodges_lehmann_ratio(*one, *other, options.confidence);
   }
   out.log_rank = log_rank(first.observations, second.observations);
-  out.by_log_rank =
-      first.reached < first.observations.size() || second.reached < second.observations.size();
+  out.by_log_rank = first.reached < first.observations.size() || second.reached < second.observations.size();
   out.winner = winner_of(first, second, out);
   if (out.ratio && first.variation && second.variation && out.ratio->value != 1) {
     const double difference = std::abs(std::log(out.ratio->value));

@@ -16,8 +16,9 @@ namespace plimsoll::learn {
 
 struct StudyOptions {
   double confidence = 0.95;
-  std::size_t dropped = 1;                    ///< at each end, of the olympic mean
-  std::size_t submitted = 0;                  ///< runs of an MLPerf submission; 0: not asked
+  std::size_t dropped = 1;                  ///< at each end, of the olympic mean
+  std::optional<double> step_seconds = {};  ///< of a step, where the clock counts steps
+  std::size_t submitted = 0;                ///< runs of an MLPerf submission; 0: not asked
   std::size_t resamples = 2000;
   std::uint64_t seed = 1;
 };
@@ -62,6 +63,7 @@ struct SetupStudy {
   std::optional<double> deviation = {};    ///< of those that reached it
   std::optional<Interval> variation = {};  ///< coefficient of variation of those that reached it
   std::optional<double> olympic = {};
+  std::optional<Interval> next = {};  ///< one more run, where all reached it
   std::optional<ReferencePoint> reference = {};
   std::vector<RunsFor> runs_needed = {};  ///< for differences of 2, 5 and 10 %
   std::vector<AtThreshold> thresholds = {};
@@ -71,8 +73,8 @@ struct SetupStudy {
 enum class Winner {
   first,
   second,
-  neither,   ///< the runs would show a difference if it were large enough, and do not
-  too_few,   ///< runs: no outcome could have shown one
+  neither,  ///< the runs would show a difference if it were large enough, and do not
+  too_few,  ///< runs: no outcome could have shown one
 };
 [[nodiscard]] std::string_view name(Winner winner);
 
@@ -83,8 +85,8 @@ struct Comparison {
   LogRank log_rank = {};
   bool by_log_rank = false;  ///< the winner: where some did not reach it
   Winner winner = Winner::neither;
-  /// Runs a side with which the difference that was seen would be found four times in five; nothing where none
-  /// was seen or the spread is unknown.
+  /// Runs a side with which the difference that was seen would be found four times in five; nothing where
+  /// none was seen or the spread is unknown.
   std::optional<std::size_t> runs_needed = {};
 };
 
@@ -99,8 +101,8 @@ struct Study {
                                      const StudyOptions& options);
 [[nodiscard]] Comparison compare(const SetupStudy& first, const SetupStudy& second,
                                  const StudyOptions& options);
-/// `compared`: each set-up after the first is held against it. The horizon of restricted means is the same for
-/// those: the earliest of their last times.
+/// `compared`: each set-up after the first is held against it. The horizon of restricted means is the same
+/// for those: the earliest of their last times.
 [[nodiscard]] Study study_of(std::span<const Setup> setups, std::span<const Target> targets, Clock clock,
                              bool compared, const StudyOptions& options);
 

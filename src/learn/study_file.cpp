@@ -28,7 +28,8 @@ void read_times(const Fields& fields, Setup& setup) {
     fields.complain("reached", fmt::format("has {} entries for {} times", reached.size(), times.size()));
   if (!fields.good()) return;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (told && !reached[i].is_boolean()) return fields.complain("reached", "has an entry that is neither true nor false");
+    if (told && !reached[i].is_boolean())
+      return fields.complain("reached", "has an entry that is neither true nor false");
     setup.observations.push_back({times[i], !told || reached[i].get<bool>()});
   }
 }
@@ -52,7 +53,8 @@ void read_run(const Fields& fields, std::size_t targets, Setup& setup) {
   for (const Json& point : fields.list("points")) {
     const std::vector<double> numbers = numbers_of(point);
     if (numbers.size() != targets + 1)
-      return fields.complain("points", fmt::format("has a point that is not a moment and {} values", targets));
+      return fields.complain("points",
+                             fmt::format("has a point that is not a moment and {} values", targets));
     if (!(numbers.front() >= last) || !std::isfinite(numbers.front()))
       return fields.complain("points", "is not in the order of the clock, from 0 on");
     last = numbers.front();
@@ -62,7 +64,8 @@ void read_run(const Fields& fields, std::size_t targets, Setup& setup) {
   training.goes_on = fields.has("goes_on") && fields.flag("goes_on");
   training.joules = fields.not_negative_if_any("joules");
   setup.trainings.push_back(std::move(training));
-  if (setup.trainings.size() > kMostRuns) fields.complain("points", fmt::format("belongs to more than {} runs", kMostRuns));
+  if (setup.trainings.size() > kMostRuns)
+    fields.complain("points", fmt::format("belongs to more than {} runs", kMostRuns));
 }
 
 }  // namespace
@@ -91,7 +94,8 @@ Result<StudyFile> read_study(std::string_view text) {
       read_times(one, setup);
     }
     out.setups.push_back(std::move(setup));
-    if (out.setups.size() > kMostSetups) one.complain("name", fmt::format("is of more than {} set-ups", kMostSetups));
+    if (out.setups.size() > kMostSetups)
+      one.complain("name", fmt::format("is of more than {} set-ups", kMostSetups));
   });
   if (error) return std::unexpected(*std::move(error));
   if (out.setups.empty()) return fail("there is no set-up in it: 'setups' is empty");

@@ -20,7 +20,8 @@ Setup times(std::vector<Observation> observations) {
 }
 
 TEST(Training, IsThereWhenAllTargetsHoldAtOnce) {
-  Training two{.name = "a", .curves = {{{1, 0.95}, {2, 0.5}, {3, 0.95}}, {{1, 2}, {2, 0.05}, {3, 0.05}}}, .until = 3};
+  Training two{
+      .name = "a", .curves = {{{1, 0.95}, {2, 0.5}, {3, 0.95}}, {{1, 2}, {2, 0.05}, {3, 0.05}}}, .until = 3};
   const std::vector<Target> both = {kTarget.front(), {"loss", Direction::at_most, 0.1}};
   EXPECT_EQ(time_to_targets(two, both), (Observation{3, true}));
   EXPECT_EQ(time_to_targets(rising(0.5), kTarget), (Observation{100, false}));
@@ -39,7 +40,8 @@ TEST(Study, RefusesAWinnerWhereNoOutcomeCouldShowOne) {
 }
 
 TEST(Study, GoesByTheLogRankWhereSomeNeverReachedIt) {
-  const auto quick = times({{1}, {2}, {3}, {4}, {5}}), never = times({{9, false}, {9, false}, {9, false}, {9, false}, {9}});
+  const auto quick = times({{1}, {2}, {3}, {4}, {5}}),
+             never = times({{9, false}, {9, false}, {9, false}, {9, false}, {9}});
   const Study study = study_of(std::vector{never, quick}, {}, Clock::seconds, true, {});
   EXPECT_TRUE(study.comparisons[0].by_log_rank);
   EXPECT_EQ(study.comparisons[0].winner, Winner::second);
@@ -65,12 +67,14 @@ TEST(StudyFile, IsReadAsTimesOrCurves) {
 
 TEST(StudyFile, RefusesWhatItCannotUse) {
   for (const char* wrong :
-       {"", "[]", "{}", R"({"setups": []})", R"({"setups": [{"times": []}]})", R"({"setups": [{"times": [-1]}]})",
-        R"({"setups": [{"times": [1], "reached": [true, true]}]})", R"({"setups": [{"times": [1], "reached": [1]}]})",
+       {"", "[]", "{}", R"({"setups": []})", R"({"setups": [{"times": []}]})",
+        R"({"setups": [{"times": [-1]}]})", R"({"setups": [{"times": [1], "reached": [true, true]}]})",
+        R"({"setups": [{"times": [1], "reached": [1]}]})",
         R"({"setups": [{"runs": [{"points": [[1, 2]]}]}]})",
         R"({"targets": ["a>=1"], "setups": [{"runs": [{"points": [[2, 0], [1, 0]]}]}]})",
         R"({"targets": ["a>=1"], "setups": [{"runs": [{"points": [[2]]}]}]})",
-        R"({"targets": ["a>=1"], "setups": [{"runs": [{"points": [3]}]}]})", R"({"clock": "x", "setups": [{"times": [1]}]})"})
+        R"({"targets": ["a>=1"], "setups": [{"runs": [{"points": [3]}]}]})",
+        R"({"clock": "x", "setups": [{"times": [1]}]})"})
     EXPECT_FALSE(read_study(wrong)) << wrong;
 }
 

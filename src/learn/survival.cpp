@@ -49,7 +49,8 @@ std::vector<SurvivalStep> survival_curve(const std::vector<Observation>& observa
   double share = 1, greenwood = 0;
   for (std::size_t i = 0; i < sorted.size();) {
     SurvivalStep step{.time = sorted[i].time, .at_risk = sorted.size() - i};
-    for (; i < sorted.size() && sorted[i].time == step.time; ++i) ++(sorted[i].reached ? step.reached : step.left);
+    for (; i < sorted.size() && sorted[i].time == step.time; ++i)
+      ++(sorted[i].reached ? step.reached : step.left);
     const auto risk = static_cast<double>(step.at_risk), there = static_cast<double>(step.reached);
     share *= 1 - there / risk;
     if (step.reached < step.at_risk) greenwood += there / (risk * (risk - there));
@@ -91,7 +92,8 @@ LogRank log_rank(const std::vector<Observation>& one, const std::vector<Observat
   std::size_t i = 0, j = 0;
   while (i < first.size() || j < second.size()) {
     constexpr double kNever = std::numeric_limits<double>::infinity();
-    const double now = std::min(i < first.size() ? first[i].time : kNever, j < second.size() ? second[j].time : kNever);
+    const double now =
+        std::min(i < first.size() ? first[i].time : kNever, j < second.size() ? second[j].time : kNever);
     const auto own_risk = static_cast<double>(first.size() - i);
     const double risk = own_risk + static_cast<double>(second.size() - j);
     double own = 0, all = 0;
@@ -100,8 +102,7 @@ LogRank log_rank(const std::vector<Observation>& one, const std::vector<Observat
     all += own;
     if (all == 0) continue;
     surplus += own - all * own_risk / risk;
-    if (risk > 1)
-      variance += all * (own_risk / risk) * (1 - own_risk / risk) * (risk - all) / (risk - 1);
+    if (risk > 1) variance += all * (own_risk / risk) * (1 - own_risk / risk) * (risk - all) / (risk - 1);
   }
   const double statistic = variance > 0 ? surplus * surplus / variance : 0;
   return LogRank{statistic, chi_squared_above(statistic)};

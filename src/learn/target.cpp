@@ -32,12 +32,15 @@ std::optional<double> number_of(std::string_view text) {
   text = trimmed(text);
   double value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return percent ? value / 100 : value;
 }
 
 Error unreadable(std::string_view text) {
-  return {"'" + printable(text) + "' is no target", {}, "Write METRIC>=VALUE or METRIC<=VALUE: accuracy>=0.92, loss<=0.1."};
+  return {"'" + printable(text) + "' is no target",
+          {},
+          "Write METRIC>=VALUE or METRIC<=VALUE: accuracy>=0.92, loss<=0.1."};
 }
 
 }  // namespace
@@ -66,8 +69,8 @@ Result<Target> parse_target(std::string_view text) {
 }
 
 std::string target_text(const Target& target) {
-  return fmt::format("{} {} {}", target.metric, target.direction == Direction::at_least ? ">=" : "<=",
-                     target.value);
+  return fmt::format("{} {} {}", target.metric,
+                     target.direction == Direction::at_least ? ">=" : "<=", target.value);
 }
 
 std::string_view name(Clock clock) {

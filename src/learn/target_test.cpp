@@ -18,8 +18,8 @@ TEST(Target, PlainEqualGoesByTheName) {
 }
 
 TEST(Target, RefusesWhatIsNone) {
-  for (const char* wrong : {"", "accuracy", "=0.9", "accuracy>0.9", "accuracy>=", "accuracy>=high", "accuracy>=nan",
-                            "accuracy>=1e999", "accuracy>=0.9x", "a>=%"})
+  for (const char* wrong : {"", "accuracy", "=0.9", "accuracy>0.9", "accuracy>=", "accuracy>=high",
+                            "accuracy>=nan", "accuracy>=1e999", "accuracy>=0.9x", "a>=%"})
     EXPECT_FALSE(parse_target(wrong)) << wrong;
 }
 

@@ -18,7 +18,8 @@ Observation time_to_targets(const Training& training, std::span<const Target> ta
       if (next[i] < training.curves[i].size()) now = std::min(now, training.curves[i][next[i]].at);
     if (now == kNever) return {training.until, false};
     for (std::size_t i = 0; i < targets.size(); ++i)
-      for (const auto& curve = training.curves[i]; next[i] < curve.size() && curve[next[i]].at <= now; ++next[i])
+      for (const auto& curve = training.curves[i]; next[i] < curve.size() && curve[next[i]].at <= now;
+           ++next[i])
         met[i] = targets[i].met_by(curve[next[i]].value) ? 1 : 0;
     if (std::ranges::all_of(met, [](char one) { return one != 0; })) return {now, true};
   }

@@ -28,8 +28,8 @@ struct Training {
   friend bool operator==(const Training&, const Training&) = default;
 };
 
-/// The first moment at which the latest value of each metric meets its target; where there is none, how long it
-/// was looked at. A value that is no number meets nothing.
+/// The first moment at which the latest value of each metric meets its target; where there is none, how long
+/// it was looked at. A value that is no number meets nothing.
 [[nodiscard]] Observation time_to_targets(const Training& training, std::span<const Target> targets);
 [[nodiscard]] std::vector<Observation> times_to_targets(std::span<const Training> trainings,
                                                         std::span<const Target> targets);

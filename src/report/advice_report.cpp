@@ -44,7 +44,10 @@ std::string advice_text(std::span<const Improvement> improvements, const TextSty
   for (const Improvement& one : improvements)
     out += fmt::format("{} ({}): {}\n", bold(one.title, style), one.id, gain_words(one)) +
            wrap(fmt::format("{}; {}.", one.why, one.rule), text_width(style), "  ");
-  return out + paragraph("Gains are reckoned from what was sampled, not measured: `plimsoll advise --try` measures.", style);
+  return out +
+         paragraph(
+             "Gains are reckoned from what was sampled, not measured: `plimsoll advise --try` measures.",
+             style);
 }
 
 Json advice_json(std::span<const Improvement> improvements) {
@@ -64,7 +67,8 @@ Json advice_json(std::span<const Improvement> improvements) {
 std::string trials_text(std::span<const Trial> trials, const TextStyle& style) {
   std::string out;
   for (const Trial& trial : trials) {
-    std::string line = fmt::format("{} ({}), run {}: ", trial.id, printable(trial.made, 80), printable(trial.run, 8));
+    std::string line =
+        fmt::format("{} ({}), run {}: ", trial.id, printable(trial.made, 80), printable(trial.run, 8));
     line += trial.measured ? fmt::format("measured {:.2f} times as fast", *trial.measured) : trial.problem;
     line += trial.predicted ? fmt::format("; reckoned {:.2f}", *trial.predicted) : "; nothing was reckoned";
     out += paragraph(line, style);

@@ -14,7 +14,8 @@ namespace plimsoll::report {
 [[nodiscard]] diagnose::GpuRatios gpu_ratios(const diagnose::RunFigures& figures);
 
 /// What would make a run faster, each with its gain and why; a sentence where there is nothing.
-[[nodiscard]] std::string advice_text(std::span<const diagnose::Improvement> improvements, const TextStyle& style);
+[[nodiscard]] std::string advice_text(std::span<const diagnose::Improvement> improvements,
+                                      const TextStyle& style);
 [[nodiscard]] nlohmann::ordered_json advice_json(std::span<const diagnose::Improvement> improvements);
 
 /// What was tried: a run with one thing changed, against the one without.

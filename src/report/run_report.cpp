@@ -1,4 +1,3 @@
-#include "report/advice_report.hpp"
 #include "report/run_report.hpp"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "diagnose/series_catalogue.hpp"
+#include "report/advice_report.hpp"
 #include "report/run_title.hpp"
 
 namespace plimsoll::report {

@@ -20,13 +20,16 @@ using learn::Evaluation;
 using learn::SetupStudy;
 using learn::SurvivalStep;
 
-constexpr double kChartWidth = 600, kChartHeight = 240, kChartLeft = 58, kChartRight = 592, kChartTop = 8, kChartBottom = 216;
+constexpr double kChartWidth = 600, kChartHeight = 240, kChartLeft = 58, kChartRight = 592, kChartTop = 8,
+                 kChartBottom = 216;
 constexpr std::size_t kMostCurves = 200;  ///< more are a blot
 constexpr std::size_t kMostPoints = 300;  ///< of a curve
 
 struct LinearAxis {
   double low = 0, high = 1;
-  [[nodiscard]] double share(double value) const { return std::clamp((value - low) / (high - low), 0.0, 1.0); }
+  [[nodiscard]] double share(double value) const {
+    return std::clamp((value - low) / (high - low), 0.0, 1.0);
+  }
 };
 
 double across(const LinearAxis& axis, double value) {
@@ -37,11 +40,13 @@ double up(const LinearAxis& axis, double value) {
 }
 
 std::string text_at(double x, double y, std::string_view anchor, std::string_view text) {
-  return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>", x, y, anchor, escape_html(text));
+  return fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>", x, y, anchor,
+                     escape_html(text));
 }
 
 std::string opened(std::string_view title) {
-  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kChartWidth, kChartHeight, escape_html(title));
+  return fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">", kChartWidth, kChartHeight,
+                     escape_html(title));
 }
 
 std::string clock_axis(const TtaReport& report, const LinearAxis& axis) {
@@ -58,7 +63,8 @@ std::string value_axis(const LinearAxis& axis) {
   std::string out;
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double value = axis.low + share * (axis.high - axis.low), y = up(axis, value);
-    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kChartLeft, kChartRight, y, y);
+    out += fmt::format("<line class=\"rule\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kChartLeft,
+                       kChartRight, y, y);
     out += text_at(kChartLeft - 6, y + 4, "end", fmt::format("{:.3g}", value));
   }
   return out;
@@ -122,13 +128,15 @@ std::string learning_curves_svg(const TtaReport& report) {
                          escape_html(printable(training.name)));
     }
   const double y = up(*values, target.value);
-  out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kChartLeft, kChartRight, y, y);
+  out += fmt::format("<line class=\"limit\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", kChartLeft,
+                     kChartRight, y, y);
   return out + "</svg>";
 }
 
 std::string survival_curves_svg(const TtaReport& report) {
   const LinearAxis clock = clock_of(report), shares{0, 1};
-  std::string out = opened("Share that has not reached the target") + value_axis(shares) + clock_axis(report, clock);
+  std::string out =
+      opened("Share that has not reached the target") + value_axis(shares) + clock_axis(report, clock);
   for (std::size_t i = 0; i < report.study.setups.size(); ++i) {
     std::string path = fmt::format("M{:.1f} {:.1f}", across(clock, 0), up(shares, 1)), above = path, marks;
     for (const SurvivalStep& step : report.study.setups[i].survival) {
@@ -144,7 +152,9 @@ std::string survival_curves_svg(const TtaReport& report) {
       back += fmt::format("{}{:.1f}V{:.1f}", k + 1 == steps.size() ? "V" : "H",
                           k + 1 == steps.size() ? up(shares, steps[k].low) : across(clock, steps[k + 1].time),
                           up(shares, steps[k].low));
-    if (!steps.empty()) back += fmt::format("H{:.1f}V{:.1f}H{:.1f}Z", across(clock, steps.front().time), up(shares, 1), across(clock, 0));
+    if (!steps.empty())
+      back += fmt::format("H{:.1f}V{:.1f}H{:.1f}Z", across(clock, steps.front().time), up(shares, 1),
+                          across(clock, 0));
     out += fmt::format("<path class=\"band {}\" d=\"{}{}\"/>", color_of(i), above, back);
     out += fmt::format("<path class=\"line {}\" d=\"{}{}\"/>", color_of(i), path, marks);
   }
@@ -159,7 +169,8 @@ std::string time_boxes_svg(const TtaReport& report) {
       clock.high = std::max(clock.high, one.time);
     }
   if (!(clock.low <= clock.high)) return "";
-  const double room = clock.high > clock.low ? 0.05 * (clock.high - clock.low) : std::max(1e-9, 0.5 * clock.high);
+  const double room =
+      clock.high > clock.low ? 0.05 * (clock.high - clock.low) : std::max(1e-9, 0.5 * clock.high);
   clock = {std::max(0.0, clock.low - room), clock.high + room};
   std::string out = opened("Times to the target") + clock_axis(report, clock);
   const double row = (kChartBottom - kChartTop) / static_cast<double>(report.study.setups.size());
@@ -169,14 +180,14 @@ std::string time_boxes_svg(const TtaReport& report) {
     const std::vector<double> times = learn::times_reached(setup.observations);
     out += fmt::format("<g class=\"{}\">", color_of(i));
     if (!times.empty()) {
-      const auto at = [&](double share) {
-        return across(clock, quantile_of(times, share, 0.95).value);
-      };
-      out += fmt::format("<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>", at(0.25),
-                         middle - half, at(0.75) - at(0.25), 2 * half);
+      const auto at = [&](double share) { return across(clock, quantile_of(times, share, 0.95).value); };
+      out +=
+          fmt::format("<rect class=\"band\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
+                      at(0.25), middle - half, at(0.75) - at(0.25), 2 * half);
       const double centre = across(clock, median(times));
-      out += fmt::format("<path class=\"line\" d=\"M{:.1f} {:.1f}v{:.1f}M{:.1f} {:.1f}H{:.1f}\"/>", centre, middle - half,
-                         2 * half, across(clock, times.front()), middle, across(clock, times.back()));
+      out += fmt::format("<path class=\"line\" d=\"M{:.1f} {:.1f}v{:.1f}M{:.1f} {:.1f}H{:.1f}\"/>", centre,
+                         middle - half, 2 * half, across(clock, times.front()), middle,
+                         across(clock, times.back()));
     }
     for (const learn::Observation& one : setup.observations)
       out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\" stroke=\"currentColor\"/>",

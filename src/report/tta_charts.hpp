@@ -3,8 +3,8 @@
 
 #include "report/tta_report.hpp"
 
-/// Drawings of times to a target, each an SVG element of a page that has the styles of run.css; a set-up has its
-/// colour in all of them. Empty where there is nothing to draw. Private to report.
+/// Drawings of times to a target, each an SVG element of a page that has the styles of run.css; a set-up has
+/// its colour in all of them. Empty where there is nothing to draw. Private to report.
 namespace plimsoll::report {
 
 /// The first target's metric of every run, with the threshold.

@@ -21,7 +21,9 @@ Json number_or_null(const std::optional<double>& value) {
 
 Json interval_json(const std::optional<Interval>& interval) {
   if (!interval) return {};
-  return {{"value", number_or_null(interval->value)}, {"low", number_or_null(interval->low)}, {"high", number_or_null(interval->high)}};
+  return {{"value", number_or_null(interval->value)},
+          {"low", number_or_null(interval->low)},
+          {"high", number_or_null(interval->high)}};
 }
 
 /// Null where the run does not go on, or nothing can be told.
@@ -57,8 +59,13 @@ Json runs_json(const learn::Setup& setup, const SetupStudy& study, const learn::
 Json survival_json(const SetupStudy& study) {
   Json out = Json::array();
   for (const learn::SurvivalStep& step : study.survival)
-    out.push_back({{"time", step.time}, {"at_risk", step.at_risk}, {"reached", step.reached}, {"censored", step.left},
-                   {"share", step.share}, {"low", step.low}, {"high", step.high}});
+    out.push_back({{"time", step.time},
+                   {"at_risk", step.at_risk},
+                   {"reached", step.reached},
+                   {"censored", step.left},
+                   {"share", step.share},
+                   {"low", step.low},
+                   {"high", step.high}});
   return out;
 }
 
@@ -70,7 +77,15 @@ Json reference_json(const std::optional<learn::ReferencePoint>& point) {
           {"most_speed_up", number_or_null(point->most_speed_up)}};
 }
 
-Json setup_json(const learn::Setup& setup, const SetupStudy& study, const learn::Study& whole) {
+Interval scaled(const Interval& interval, double factor) {
+  const auto times = [factor](const std::optional<double>& end) {
+    return end ? std::optional(*end * factor) : end;
+  };
+  return {interval.value * factor, times(interval.low), times(interval.high)};
+}
+
+Json setup_json(const learn::Setup& setup, const SetupStudy& study, const learn::Study& whole,
+                const std::optional<double>& step_seconds) {
   Json out = {{"name", printable(study.name)},
               {"count", study.observations.size()},
               {"reached", study.reached},
@@ -82,6 +97,9 @@ Json setup_json(const learn::Setup& setup, const SetupStudy& study, const learn:
               {"deviation", number_or_null(study.deviation)},
               {"variation", interval_json(study.variation)},
               {"olympic_mean", number_or_null(study.olympic)},
+              {"next_run", interval_json(study.next)},
+              {"next_run_seconds",
+               step_seconds && study.next ? interval_json(scaled(*study.next, *step_seconds)) : Json()},
               {"reference", reference_json(study.reference)},
               {"runs_needed", Json::array()},
               {"thresholds", Json::array()},
@@ -91,9 +109,12 @@ Json setup_json(const learn::Setup& setup, const SetupStudy& study, const learn:
   for (const learn::RunsFor& needed : study.runs_needed)
     out["runs_needed"].push_back({{"difference", needed.difference}, {"runs", needed.runs}});
   for (const learn::AtThreshold& at : study.thresholds)
-    out["thresholds"].push_back({{"value", at.value}, {"reached", at.reached}, {"median", number_or_null(at.median)}});
+    out["thresholds"].push_back(
+        {{"value", at.value}, {"reached", at.reached}, {"median", number_or_null(at.median)}});
   for (const learn::AtInterval& at : study.intervals)
-    out["evaluation_intervals"].push_back({{"every", at.every}, {"interval", number_or_null(at.interval)}, {"reached", at.reached},
+    out["evaluation_intervals"].push_back({{"every", at.every},
+                                           {"interval", number_or_null(at.interval)},
+                                           {"reached", at.reached},
                                            {"median", number_or_null(at.median)}});
   return out;
 }
@@ -122,17 +143,21 @@ Json tta_json(const TtaReport& report) {
               {"evaluation", report.evaluation.empty() ? Json() : Json(report.evaluation)},
               {"confidence", report.options.confidence},
               {"dropped", report.options.dropped},
-              {"bootstrap", {{"method", "BCa"}, {"resamples", report.options.resamples}, {"seed", report.options.seed}}},
+              {"bootstrap",
+               {{"method", "BCa"}, {"resamples", report.options.resamples}, {"seed", report.options.seed}}},
               {"setups", Json::array()},
               {"comparisons", Json::array()},
               {"notes", report.notes}};
   for (const learn::Target& target : report.study.targets)
-    out["targets"].push_back({{"metric", printable(target.metric)},
-                              {"direction", target.direction == learn::Direction::at_least ? "at least" : "at most"},
-                              {"value", target.value}});
+    out["targets"].push_back(
+        {{"metric", printable(target.metric)},
+         {"direction", target.direction == learn::Direction::at_least ? "at least" : "at most"},
+         {"value", target.value}});
   for (std::size_t i = 0; i < report.study.setups.size(); ++i)
-    out["setups"].push_back(setup_json(report.setups[i], report.study.setups[i], report.study));
-  for (const Comparison& compared : report.study.comparisons) out["comparisons"].push_back(comparison_json(compared));
+    out["setups"].push_back(
+        setup_json(report.setups[i], report.study.setups[i], report.study, report.options.step_seconds));
+  for (const Comparison& compared : report.study.comparisons)
+    out["comparisons"].push_back(comparison_json(compared));
   return out;
 }
 

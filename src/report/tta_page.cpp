@@ -40,7 +40,8 @@ std::string tta_page(const TtaReport& report) {
   const std::string title = tta_title(report);
   std::string out = page_head(title + " – Plimsoll", "run.css");
   out += fmt::format("<header><h1>{}</h1></header>\n<main>\n", escape_html(title)) + setup_legend(report);
-  out += table_html(tta_setup_table(report)) + paragraphs(tta_comparisons(report)) + paragraphs(tta_sentences(report));
+  out += table_html(tta_setup_table(report)) + paragraphs(tta_comparisons(report)) +
+         paragraphs(tta_sentences(report));
   out += "<div class=\"charts\">\n";
   const std::string metric =
       report.study.targets.empty() ? "" : fmt::format(": {}", printable(report.study.targets.front().metric));

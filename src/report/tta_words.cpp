@@ -50,11 +50,19 @@ std::string or_unknown(const std::optional<double>& value, Text&& text) {
   return value ? text(*value) : std::string("-");
 }
 
-std::string joules_text(double joules) { return text(Joules(joules)); }
-std::string dollars_text(double dollars) { return text(Money(dollars)); }
-std::string carbon_text(double kilograms) { return si_text(kilograms * 1000, "g"); }
+std::string joules_text(double joules) {
+  return text(Joules(joules));
+}
+std::string dollars_text(double dollars) {
+  return text(Money(dollars));
+}
+std::string carbon_text(double kilograms) {
+  return si_text(kilograms * 1000, "g");
+}
 
-std::string chance_text(double p) { return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.2g}", p); }
+std::string chance_text(double p) {
+  return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.2g}", p);
+}
 
 std::string evidence(const Comparison& compared) {
   if (compared.by_log_rank) return fmt::format("log-rank, {}", chance_text(compared.log_rank.p));
@@ -65,8 +73,9 @@ std::string evidence(const Comparison& compared) {
 
 std::string needed_text(const Comparison& compared) {
   if (!compared.runs_needed) return "";
-  return fmt::format(" A difference as large as the one seen would be found four times in five with {} runs a side.",
-                     *compared.runs_needed);
+  return fmt::format(
+      " A difference as large as the one seen would be found four times in five with {} runs a side.",
+      *compared.runs_needed);
 }
 
 std::string comparison_sentence(const TtaReport& report, const Comparison& compared) {
@@ -75,12 +84,14 @@ std::string comparison_sentence(const TtaReport& report, const Comparison& compa
                     m = report.study.setups[compared.second].observations.size();
   switch (compared.winner) {
     case Winner::too_few:
-      return fmt::format("No winner between {} and {}: with {} and {} runs no outcome could have p < {:g} (the least is "
-                         "{:.2g}). At least {} a side are needed.{}",
-                         first, second, n, m, learn::kLevel, learn::least_p(n, m), learn::kFewestRuns,
-                         needed_text(compared));
+      return fmt::format(
+          "No winner between {} and {}: with {} and {} runs no outcome could have p < {:g} (the least is "
+          "{:.2g}). At least {} a side are needed.{}",
+          first, second, n, m, learn::kLevel, learn::least_p(n, m), learn::kFewestRuns,
+          needed_text(compared));
     case Winner::neither:
-      return fmt::format("No winner between {} and {} ({}).{}", first, second, evidence(compared), needed_text(compared));
+      return fmt::format("No winner between {} and {} ({}).{}", first, second, evidence(compared),
+                         needed_text(compared));
     case Winner::first:
     case Winner::second: break;
   }
@@ -90,7 +101,8 @@ std::string comparison_sentence(const TtaReport& report, const Comparison& compa
 }
 
 /// What is to be said of a run beside its time.
-std::string state_of(const TtaReport& report, const learn::Training& training, const learn::Observation& seen) {
+std::string state_of(const TtaReport& report, const learn::Training& training,
+                     const learn::Observation& seen) {
   if (seen.reached) return "";
   if (!training.goes_on) return "not reached";
   if (report.study.targets.size() != 1 || training.curves.empty()) return "goes on";
@@ -140,11 +152,13 @@ Table tta_setup_table(const TtaReport& report) {
                {"Variation (95 %)", Align::right, false, telling}},
               {}};
   if (spent)
-    for (const char* title : {"Energy", "Money", "CO2e"}) table.columns.push_back({title, Align::right, false, ordinary});
+    for (const char* title : {"Energy", "Money", "CO2e"})
+      table.columns.push_back({title, Align::right, false, ordinary});
   const Clock clock = report.study.clock;
   for (std::size_t i = 0; i < report.study.setups.size(); ++i) {
     const SetupStudy& one = report.study.setups[i];
-    table.rows.push_back({setup_name(report, i), fmt::format("{} of {}", one.reached, one.observations.size()),
+    table.rows.push_back({setup_name(report, i),
+                          fmt::format("{} of {}", one.reached, one.observations.size()),
                           clock_interval_text(one.median, clock), clock_interval_text(one.mean, clock),
                           clock_text(one.olympic, clock), clock_interval_text(one.restricted_mean, clock),
                           one.variation ? percent_interval(*one.variation) : "-"});
@@ -171,10 +185,10 @@ Table tta_run_table(const TtaReport& report) {
     for (std::size_t run = 0; run < report.setups[i].trainings.size(); ++run) {
       const learn::Training& training = report.setups[i].trainings[run];
       const learn::Observation& seen = report.study.setups[i].observations[run];
-      table.rows.push_back({setup_name(report, i), printable(training.name, 12), clock_text(seen.time, report.study.clock),
-                            state_of(report, training, seen),
-                            or_unknown(training.joules, joules_text), or_unknown(training.dollars, dollars_text),
-                            or_unknown(training.kilograms, carbon_text)});
+      table.rows.push_back(
+          {setup_name(report, i), printable(training.name, 12), clock_text(seen.time, report.study.clock),
+           state_of(report, training, seen), or_unknown(training.joules, joules_text),
+           or_unknown(training.dollars, dollars_text), or_unknown(training.kilograms, carbon_text)});
     }
   return table;
 }
@@ -213,16 +227,29 @@ std::vector<std::string> tta_sentences(const TtaReport& report) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < report.study.setups.size(); ++i) {
     const SetupStudy& one = report.study.setups[i];
-    std::string line = fmt::format("{}: {} of {} reached it, a share of {}.", setup_name(report, i), one.reached,
-                                   one.observations.size(), percent_interval(one.share));
+    std::string line = fmt::format("{}: {} of {} reached it, a share of {}.", setup_name(report, i),
+                                   one.reached, one.observations.size(), percent_interval(one.share));
     if (one.reached < one.observations.size())
       line += " The others count as longer than they were looked at; the mean is restricted to " +
               clock_text(one.horizon, report.study.clock) + ".";
+    if (one.next) {
+      line += fmt::format(" One more run takes {}, in four cases of five {} to {}",
+                          clock_text(one.next->value, report.study.clock),
+                          clock_text(one.next->low, report.study.clock),
+                          clock_text(one.next->high, report.study.clock));
+      if (const auto step = report.options.step_seconds; step && report.study.clock == Clock::steps)
+        line += fmt::format("; at {} a step {} ({} to {})", text(Seconds(*step)),
+                            text(Seconds(*step * one.next->value)),
+                            text(Seconds(*step * one.next->low.value_or(0))),
+                            text(Seconds(*step * one.next->high.value_or(0))));
+      line += ".";
+    }
     if (one.reference)
-      line += fmt::format(" As a reference point: mean {:.6g}, deviation {:.6g}, a submission's mean at least {:.6g}, "
-                          "largest speed-up {}.",
-                          one.reference->mean, one.reference->deviation, one.reference->least_mean,
-                          one.reference->most_speed_up ? fmt::format("{:.4f}", *one.reference->most_speed_up) : "any");
+      line += fmt::format(
+          " As a reference point: mean {:.6g}, deviation {:.6g}, a submission's mean at least {:.6g}, "
+          "largest speed-up {}.",
+          one.reference->mean, one.reference->deviation, one.reference->least_mean,
+          one.reference->most_speed_up ? fmt::format("{:.4f}", *one.reference->most_speed_up) : "any");
     if (!one.runs_needed.empty()) {
       line += " Runs a side to find a difference";
       for (std::size_t k = 0; k < one.runs_needed.size(); ++k)
@@ -241,8 +268,8 @@ std::vector<std::string> tta_comparisons(const TtaReport& report) {
   for (const Comparison& compared : report.study.comparisons) {
     std::string line = comparison_sentence(report, compared);
     if (compared.ratio) {
-      line += fmt::format(" {} takes {:.3g} times as long as {}", setup_name(report, compared.first), compared.ratio->value,
-                          setup_name(report, compared.second));
+      line += fmt::format(" {} takes {:.3g} times as long as {}", setup_name(report, compared.first),
+                          compared.ratio->value, setup_name(report, compared.second));
       line += compared.ratio->low && compared.ratio->high
                   ? fmt::format(" (95 %: {:.3g} to {:.3g}).", *compared.ratio->low, *compared.ratio->high)
                   : "; so few runs give no interval.";

@@ -100,6 +100,12 @@ def check_setup(what, found, times, reached):
         assert found["mean"] is None, what
     if len(there) > 1 and numpy.mean(there) > 0 and min(there) > 0:
         check_interval(f"{what}: variation", found["variation"], bca(there, variation))
+    if len(there) == n >= 3 and min(there) > 0:
+        logs = numpy.log(there)
+        half = scipy.stats.t.ppf(0.9, n - 1) * numpy.std(logs, ddof=1) * math.sqrt(1 + 1 / n)
+        check_interval(f"{what}: one more", found["next_run"], [math.exp(logs.mean() + side * half) for side in (0, -1, 1)])
+    else:
+        assert found["next_run"] is None, what
     # All but one at each end, as scipy trims; runs that never reached it are the largest.
     censored = n - len(there)
     olympic = numpy.mean((there + [math.inf] * censored)[1:-1]) if n > 2 and censored < 2 else None

@@ -44,7 +44,8 @@ Result<AdvisedRun> advised_run(store::Store& store, store::Run run) {
   const diagnose::RunFigures figures = diagnose::figures_of(out.recording, out.recording.whole());
   const diagnose::Verdict verdict = diagnose::verdict_of(out.recording, figures);
   out.improvements = diagnose::improvements_of(figures, verdict, report::gpu_ratios(figures));
-  if (const auto pace = diagnose::pace_of(out.recording, out.recording.whole())) out.steps_per_second = pace->per_second();
+  if (const auto pace = diagnose::pace_of(out.recording, out.recording.whole()))
+    out.steps_per_second = pace->per_second();
   out.cores = std::max(1.0, figures.host.cores.value_or(1));
   return out;
 }
@@ -55,7 +56,8 @@ Result<std::vector<std::string>> words_of(const store::Run& run) {
     return std::unexpected(Error{"it does not say which command it was", "run " + report::short_id(run),
                                  "Only what `plimsoll run` has run can be tried again."});
   if (std::ranges::any_of(words, [](const std::string& word) { return word.contains("***"); }))
-    return std::unexpected(Error{"its command held a secret, which is not kept", "run " + report::short_id(run),
+    return std::unexpected(Error{"its command held a secret, which is not kept",
+                                 "run " + report::short_id(run),
                                  "Run the changed command by hand, and compare: plimsoll runs compare."});
   return words;
 }
@@ -71,10 +73,13 @@ Result<report::Trial> try_out(store::Store& store, const AdvisedRun& before, con
   report::Trial out{.id = way.improvement, .run = {}, .made = changed->made};
   const auto known = std::ranges::find(before.improvements, way.improvement, &diagnose::Improvement::id);
   if (known != before.improvements.end()) out.predicted = known->gain;
-  running::JobSpec job{.command = changed->words, .experiment = run.experiment, .environment = changed->environment};
-  if (const auto folder = run.tags.find("plimsoll.directory"); folder != run.tags.end() && std::filesystem::is_directory(folder->second))
+  running::JobSpec job{
+      .command = changed->words, .experiment = run.experiment, .environment = changed->environment};
+  if (const auto folder = run.tags.find("plimsoll.directory");
+      folder != run.tags.end() && std::filesystem::is_directory(folder->second))
     job.directory = folder->second;
-  if (const auto devices = run.tags.find("plimsoll.devices"); devices != run.tags.end() && !devices->second.empty())
+  if (const auto devices = run.tags.find("plimsoll.devices");
+      devices != run.tags.end() && !devices->second.empty())
     for (std::size_t at = 0; at <= devices->second.size();) {
       const std::size_t end = std::min(devices->second.find(',', at), devices->second.size());
       job.devices.push_back(devices->second.substr(at, end - at));
@@ -83,6 +88,7 @@ Result<report::Trial> try_out(store::Store& store, const AdvisedRun& before, con
   job.tags = {{"plimsoll.advice", way.improvement}, {"plimsoll.advice.of", run.id}};
   running::SessionOptions session;
   session.store = options.store;
+  session.show_output = true;
   session.output_to_error = true;
   tell(fmt::format("trying {}: {}", printable(way.improvement), printable(changed->made)));
   const auto result = running::run_session({.jobs = {job}, .options = session, .quiet = true}, {});
@@ -112,9 +118,10 @@ Result<int> run(const AdviseOptions& options, const report::TextStyle& style) {
     ways.push_back(*std::move(way));
   }
   if (options.tries != !ways.empty())
-    return std::unexpected(Error{options.tries ? "--try does not know how the command is told" : "--set is of no use without --try",
-                                 {},
-                                 "Write --try --set batch=--batch-size."});
+    return std::unexpected(Error{
+        options.tries ? "--try does not know how the command is told" : "--set is of no use without --try",
+        {},
+        "Write --try --set batch=--batch-size."});
   const Result<std::unique_ptr<store::Store>> store = store::open(options.store, {.create = false});
   PLIMSOLL_TRY(store);
   Result<store::Run> found = named_run(**store, options.run);
@@ -128,7 +135,8 @@ Result<int> run(const AdviseOptions& options, const report::TextStyle& style) {
     trials.push_back(*std::move(trial));
   }
   if (options.json) {
-    nlohmann::ordered_json out = {{"run", advised->recording.run.id}, {"advice", report::advice_json(advised->improvements)}};
+    nlohmann::ordered_json out = {{"run", advised->recording.run.id},
+                                  {"advice", report::advice_json(advised->improvements)}};
     out["trials"] = report::trials_json(trials);
     print_json(out);
     return 0;
@@ -143,16 +151,23 @@ Result<int> run(const AdviseOptions& options, const report::TextStyle& style) {
 void add_advise(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<AdviseOptions>();
   CommandLine* command = app.add_subcommand(
-      "advise", "What would raise the GPU's activity or shorten a training, by how much, and why; and try it");
-  command->add_option("run", options->run, "A run, by the first digits of its id, or `last`")->required()->option_text("RUN");
-  command->add_flag("--try", options->tries, "Run its command again with what --set names, and measure the gain");
+      "advise",
+      "What would raise the GPU's activity or shorten a training, by how much, and why; and try it");
+  command->add_option("run", options->run, "A run, by the first digits of its id, or `last`")
+      ->required()
+      ->option_text("RUN");
+  command->add_flag("--try", options->tries,
+                    "Run its command again with what --set names, and measure the gain");
   command
       ->add_option("--set", options->ways,
-                   "How the command is told: batch=--batch-size, loader-workers=--workers=8, mixed-precision=USE_AMP:1")
+                   "How the command is told: batch=--batch-size, loader-workers=--workers=8, "
+                   "mixed-precision=USE_AMP:1")
+      ->allow_extra_args(false)
       ->option_text("WHAT=HOW");
   command
-      ->add_option("--store", options->store,
-                   "The store that the runs are in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
+      ->add_option(
+          "--store", options->store,
+          "The store that the runs are in (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(

@@ -30,11 +30,15 @@ namespace {
 
 struct TtaOptions {
   std::vector<std::string> targets, runs, compare, devices, patterns;
-  std::string filter, by, from, clock = "seconds", evaluation = "included", evaluation_metric, price, offer, country,
-                               pue = "average", experiment = "tta", html, store, time_limit;
+  std::string filter, by, from, clock = "seconds", evaluation = "included", evaluation_metric, price, offer,
+                                country, pue = "average", step_time, experiment = "tta", html, store,
+                                time_limit;
   std::int64_t times = 10, dropped = 1, submitted = 0, resamples = 2000;
   bool json = false;
 };
+
+/// On runs that this command made: which of the commands it was.
+constexpr std::string_view kSetupTag = "plimsoll.tta.setup";
 
 constexpr std::size_t kMostJudged = 10'000;
 constexpr std::size_t kMostSetupsCompared = 50;  ///< set-ups
@@ -54,7 +58,9 @@ Result<std::optional<MoneyPerHour>> price_of(const TtaOptions& options) {
   const auto offer = hardware::find_offer(*all, options.offer);
   PLIMSOLL_TRY(offer);
   const auto rate = estimate::hourly_rate_of(**offer);
-  if (!rate) return fail("{} is bought, not rented, and how long it will serve is not known", printable(options.offer));
+  if (!rate)
+    return fail("{} is bought, not rented, and how long it will serve is not known",
+                printable(options.offer));
   return rate->per_device;
 }
 
@@ -86,30 +92,41 @@ Result<TrainingQuestion> question_of(const TtaOptions& options) {
   return out;
 }
 
-learn::StudyOptions study_options(const TtaOptions& options) {
-  return {.dropped = static_cast<std::size_t>(options.dropped),
-          .submitted = static_cast<std::size_t>(options.submitted),
-          .resamples = static_cast<std::size_t>(options.resamples)};
+Result<learn::StudyOptions> study_options(const TtaOptions& options) {
+  learn::StudyOptions out{.dropped = static_cast<std::size_t>(options.dropped),
+                          .submitted = static_cast<std::size_t>(options.submitted),
+                          .resamples = static_cast<std::size_t>(options.resamples)};
+  if (options.step_time.empty()) return out;
+  if (options.clock != "steps")
+    return std::unexpected(Error{"--step-time is of use where steps are counted", {}, "Add --clock steps."});
+  const auto step = parse_seconds(options.step_time, "--step-time");
+  PLIMSOLL_TRY(step);
+  out.step_seconds = step->value();
+  return out;
 }
 
 /// Curves that are all the same say nothing about chance.
 void note_equal_curves(const learn::Setup& setup, std::vector<std::string>& notes) {
   const auto values_equal = [&](const learn::Training& other) {
     return !other.curves.empty() && !setup.trainings.front().curves.empty() &&
-           std::ranges::equal(other.curves.front(), setup.trainings.front().curves.front(), {}, &learn::Evaluation::value,
-                              &learn::Evaluation::value);
+           std::ranges::equal(other.curves.front(), setup.trainings.front().curves.front(), {},
+                              &learn::Evaluation::value, &learn::Evaluation::value);
   };
   if (setup.trainings.size() > 1 && std::ranges::all_of(setup.trainings, values_equal))
-    notes.push_back(fmt::format("All runs of {} went through the same values: they were seeded alike, so the spread is the "
-                                "machine's alone. {{run}} in the command stands for a number that differs.",
-                                printable(setup.name, 40)));
+    notes.push_back(fmt::format(
+        "All runs of {} went through the same values: they were seeded alike, so the spread is the "
+        "machine's alone. {{run}} in the command stands for a number that differs.",
+        printable(setup.name, 40)));
 }
 
 /// Reads the runs; what cannot be counted is told.
-Result<report::TtaReport> report_of(store::Store& store, const Groups& groups, const TrainingQuestion& question,
-                                    const TtaOptions& options) {
-  report::TtaReport out{.setups = {}, .study = {}, .options = study_options(options)};
-  if (question.clock == learn::Clock::seconds) out.evaluation = question.without_evaluation ? "excluded" : "included";
+Result<report::TtaReport> report_of(store::Store& store, const Groups& groups,
+                                    const TrainingQuestion& question, const TtaOptions& options) {
+  Result<learn::StudyOptions> judging = study_options(options);
+  PLIMSOLL_TRY(judging);
+  report::TtaReport out{.setups = {}, .study = {}, .options = *std::move(judging)};
+  if (question.clock == learn::Clock::seconds)
+    out.evaluation = question.without_evaluation ? "excluded" : "included";
   bool energy_unknown = false;
   for (const auto& [name, runs] : groups) {
     learn::Setup setup{.name = name};
@@ -133,15 +150,18 @@ Result<report::TtaReport> report_of(store::Store& store, const Groups& groups, c
     out.setups.push_back(std::move(setup));
   }
   if (out.setups.empty())
-    return std::unexpected(Error{"there is no run that can be counted", {}, out.notes.empty() ? "" : out.notes.front()});
+    return std::unexpected(
+        Error{"there is no run that can be counted", {}, out.notes.empty() ? "" : out.notes.front()});
   if (energy_unknown)
     out.notes.emplace_back("The energy of some runs is not known: neither a GPU nor the processors told it.");
-  out.study = learn::study_of(out.setups, question.targets, question.clock, out.setups.size() > 1, out.options);
+  out.study =
+      learn::study_of(out.setups, question.targets, question.clock, out.setups.size() > 1, out.options);
   return out;
 }
 
 /// 1 where no run reached the target.
-Result<int> print(const report::TtaReport& report, const TtaOptions& options, const report::TextStyle& style) {
+Result<int> print(const report::TtaReport& report, const TtaOptions& options,
+                  const report::TextStyle& style) {
   if (!options.html.empty()) {
     PLIMSOLL_TRY(write_file(options.html, report::tta_page(report)));
     fmt::print(stderr, "the page is in {}\n", printable(options.html));
@@ -150,7 +170,8 @@ Result<int> print(const report::TtaReport& report, const TtaOptions& options, co
     print_json(report::tta_json(report));
   else if (options.html.empty())
     fmt::print("{}", report::tta_text(report, style));
-  const bool any = std::ranges::any_of(report.study.setups, [](const auto& setup) { return setup.reached > 0; });
+  const bool any =
+      std::ranges::any_of(report.study.setups, [](const auto& setup) { return setup.reached > 0; });
   return any ? 0 : 1;
 }
 
@@ -160,7 +181,9 @@ Result<int> judge_file(const TtaOptions& options, const report::TextStyle& style
   PLIMSOLL_TRY(text);
   Result<learn::StudyFile> file = learn::read_study(*text);
   if (!file) return std::unexpected(std::move(file).error().within(options.from));
-  report::TtaReport report{.setups = std::move(file->setups), .study = {}, .options = study_options(options)};
+  Result<learn::StudyOptions> judging = study_options(options);
+  PLIMSOLL_TRY(judging);
+  report::TtaReport report{.setups = std::move(file->setups), .study = {}, .options = *std::move(judging)};
   const bool compared = report.setups.size() > 1 && report.setups.size() <= kMostSetupsCompared;
   report.study = learn::study_of(report.setups, file->targets, file->clock, compared, report.options);
   return print(report, options, style);
@@ -178,7 +201,7 @@ Groups grouped(std::vector<store::Run> runs, const std::string& by) {
   std::map<std::string, std::vector<store::Run>> groups;
   for (store::Run& run : runs) {
     const std::string value = value_of(run, by);
-    groups[by == "command" ? value : by + "=" + value].push_back(std::move(run));
+    groups[by == "command" || by == kSetupTag ? value : by + "=" + value].push_back(std::move(run));
   }
   return {groups.begin(), groups.end()};
 }
@@ -195,7 +218,8 @@ Result<int> judge_recorded(const TtaOptions& options, const report::TextStyle& s
     runs = *std::move(named);
   }
   if (!options.filter.empty()) {
-    Result<std::vector<store::Run>> found = (*store)->search({.filter = options.filter, .limit = kMostJudged + 1});
+    Result<std::vector<store::Run>> found =
+        (*store)->search({.filter = options.filter, .limit = kMostJudged + 1});
     if (!found) return std::unexpected(std::move(found).error().within("--filter"));
     if (found->size() > kMostJudged) return fail("--filter finds more than {} runs", kMostJudged);
     std::ranges::reverse(*found);
@@ -204,20 +228,23 @@ Result<int> judge_recorded(const TtaOptions& options, const report::TextStyle& s
         runs.push_back(std::move(run));
   }
   if (runs.empty())
-    return std::unexpected(Error{"no run fits", {}, "`plimsoll runs --filter …` shows which do.", Error::Kind::not_found});
+    return std::unexpected(
+        Error{"no run fits", {}, "`plimsoll runs --filter …` shows which do.", Error::Kind::not_found});
   Groups groups = grouped(std::move(runs), options.by);
-  if (groups.size() > kMostSetupsCompared) return fail("--by {} makes more than {} set-ups", printable(options.by), kMostSetupsCompared);
+  if (groups.size() > kMostSetupsCompared)
+    return fail("--by {} makes more than {} set-ups", printable(options.by), kMostSetupsCompared);
   const Result<report::TtaReport> report = report_of(**store, groups, *question, options);
   PLIMSOLL_TRY(report);
   return print(*report, options, style);
 }
 
-Result<RepeatedCommand> command_of(const TtaOptions& options, std::vector<std::string> words, const std::string& name) {
+Result<RepeatedCommand> command_of(const TtaOptions& options, std::vector<std::string> words,
+                                   const std::string& name) {
   RepeatedCommand out{.name = name, .job = {}};
   out.job.command = std::move(words);
   out.job.experiment = options.experiment;
   out.job.devices = options.devices;
-  out.job.tags.emplace_back("plimsoll.tta.setup", name);
+  out.job.tags.emplace_back(std::string(kSetupTag), name);
   if (options.targets.size() == 1) out.job.tags.emplace_back(learn::kTargetTag, options.targets.front());
   for (const std::string& pattern : options.patterns) {
     if (auto made = running::MetricPattern::make(pattern); !made)
@@ -232,7 +259,8 @@ Result<RepeatedCommand> command_of(const TtaOptions& options, std::vector<std::s
   return out;
 }
 
-Result<std::vector<RepeatedCommand>> commands_of(const TtaOptions& options, const std::vector<std::string>& words) {
+Result<std::vector<RepeatedCommand>> commands_of(const TtaOptions& options,
+                                                 const std::vector<std::string>& words) {
   std::vector<RepeatedCommand> out;
   const auto name_of = [](const std::vector<std::string>& command) { return report::script_line(command); };
   Result<RepeatedCommand> first = command_of(options, words, name_of(words));
@@ -261,11 +289,13 @@ Result<int> run_and_judge(const TtaOptions& options, const std::vector<std::stri
   session.store = options.store;
   session.output_to_error = options.json;
   Groups groups;
-  for (const RepeatedCommand& command : *commands) groups.emplace_back(command.name, std::vector<store::Run>());
+  for (const RepeatedCommand& command : *commands)
+    groups.emplace_back(command.name, std::vector<store::Run>());
   const std::size_t all = commands->size() * static_cast<std::size_t>(options.times);
   std::size_t done = 0;
   const auto each = [&](const RepeatedRun& repeated) {
-    const std::string which = fmt::format("{} of {} ({})", ++done, all, printable((*commands)[repeated.command].name, 60));
+    const std::string which =
+        fmt::format("{} of {} ({})", ++done, all, printable((*commands)[repeated.command].name, 60));
     const Result<store::Run> run = (*store)->find(repeated.ended.run);
     if (!run) return tell_end(repeated.ended, which);
     if (const Result<learn::Training> training = recorded_training(**store, *run, *question)) {
@@ -292,11 +322,12 @@ Result<int> run(const TtaOptions& options, const std::optional<std::vector<std::
   const bool recorded = !options.runs.empty() || !options.filter.empty();
   const int ways = (command ? 1 : 0) + (recorded ? 1 : 0) + (options.from.empty() ? 0 : 1);
   if (ways != 1)
-    return std::unexpected(
-        Error{ways == 0 ? "there is nothing to judge" : "a command, recorded runs and a file are given at once",
-              {},
-              "Write `plimsoll tta --target accuracy=0.92 -- COMMAND`, `plimsoll tta --target accuracy=0.92 --filter …`, or "
-              "`plimsoll tta --from FILE`."});
+    return std::unexpected(Error{
+        ways == 0 ? "there is nothing to judge" : "a command, recorded runs and a file are given at once",
+        {},
+        "Write `plimsoll tta --target accuracy=0.92 -- COMMAND`, `plimsoll tta --target accuracy=0.92 "
+        "--filter …`, or "
+        "`plimsoll tta --from FILE`."});
   if (!options.from.empty()) return judge_file(options, style);
   if (recorded) return judge_recorded(options, style);
   if (command->empty()) return fail("there is no command behind --");
@@ -308,27 +339,40 @@ void add_options(CommandLine& command, TtaOptions& o) {
   command
       .add_option("--target", o.targets,
                   "What is to be reached: accuracy>=0.92, loss<=0.1; several must hold at once")
+      ->allow_extra_args(false)
       ->option_text("METRIC=VALUE");
   command.add_option("--runs", o.times, "How often to run the command (default: 10)")
       ->in_range(std::int64_t{1}, std::int64_t{1000})
       ->option_text("N");
-  command.add_option("--compare", o.compare, "Another command, run in turn with the first and compared with it")
-      ->option_text("COMMAND");
-  command.add_option("--filter", o.filter, "Recorded runs, in MLflow's language: params.lr = '0.1'")->option_text("FILTER");
   command
-      .add_option("--by", o.by, "Recorded runs with another value of this parameter or tag are another set-up; or `command`")
+      .add_option("--compare", o.compare, "Another command, run in turn with the first and compared with it")
+      ->allow_extra_args(false)
+      ->option_text("COMMAND");
+  command.add_option("--filter", o.filter, "Recorded runs, in MLflow's language: params.lr = '0.1'")
+      ->option_text("FILTER");
+  command
+      .add_option(
+          "--by", o.by,
+          "Recorded runs with another value of this parameter or tag are another set-up; or `command`")
       ->option_text("NAME");
-  command.add_option("--from", o.from, "Times or learning curves in a JSON file instead of runs")->option_text("FILE");
+  command.add_option("--from", o.from, "Times or learning curves in a JSON file instead of runs")
+      ->option_text("FILE");
   command.add_option("--clock", o.clock, "What is counted: seconds (default), steps, epochs or samples")
       ->one_of({"seconds", "steps", "epochs", "samples"})
       ->option_text("CLOCK");
-  command.add_option("--evaluation", o.evaluation, "Whether seconds count it: included (default) or excluded")
+  command
+      .add_option("--evaluation", o.evaluation, "Whether seconds count it: included (default) or excluded")
       ->one_of({"included", "excluded"})
       ->option_text("WHETHER");
   command
       .add_option("--evaluation-metric", o.evaluation_metric,
                   "Metric that tells the seconds that evaluation took so far (default: evaluation_seconds)")
       ->option_text("NAME");
+  command
+      .add_option("--step-time", o.step_time,
+                  "With --clock steps: time of a step, as plimsoll estimate or a run's first minute tells, "
+                  "for the time of one more run")
+      ->option_text("TIME");
   command.add_option("--dropped", o.dropped, "Runs left out at each end for the olympic mean (default: 1)")
       ->in_range(std::int64_t{0}, std::int64_t{1000})
       ->option_text("N");
@@ -341,19 +385,31 @@ void add_options(CommandLine& command, TtaOptions& o) {
       ->in_range(std::int64_t{100}, std::int64_t{100'000})
       ->option_text("N");
   command.add_option("--price", o.price, "Dollars an hour of a device: 3.06/h")->option_text("PRICE");
-  command.add_option("--offer", o.offer, "Or a machine by name, as in plimsoll cost --list")->option_text("NAME");
-  command.add_option("--country", o.country, "Whose electricity is used, for CO2e: DNK or Denmark")->option_text("COUNTRY");
-  command.add_option("--pue", o.pue, "Data centre's energy over its computers': aws, google, microsoft, average, or a number")
+  command.add_option("--offer", o.offer, "Or a machine by name, as in plimsoll cost --list")
+      ->option_text("NAME");
+  command.add_option("--country", o.country, "Whose electricity is used, for CO2e: DNK or Denmark")
+      ->option_text("COUNTRY");
+  command
+      .add_option("--pue", o.pue,
+                  "Data centre's energy over its computers': aws, google, microsoft, average, or a number")
       ->option_text("WHOSE");
-  command.add_option("-d,--device", o.devices, "GPU to run on, as for plimsoll run")->delimiter(',')->option_text("GPU,…");
-  command.add_option("-e,--experiment", o.experiment, "Experiment to record runs under (default: tta)")->option_text("NAME");
-  command.add_option("-t,--time-limit", o.time_limit, "End each run after this time: 90s, 10m, 1.5h")->option_text("TIME");
+  command.add_option("-d,--device", o.devices, "GPU to run on, as for plimsoll run")
+      ->delimiter(',')
+      ->option_text("GPU,…");
+  command.add_option("-e,--experiment", o.experiment, "Experiment to record runs under (default: tta)")
+      ->option_text("NAME");
+  command.add_option("-t,--time-limit", o.time_limit, "End each run after this time: 90s, 10m, 1.5h")
+      ->option_text("TIME");
   command.add_option("--metric-pattern", o.patterns, "Finds metrics in the output, as for plimsoll run")
+      ->allow_extra_args(false)
       ->option_text("NAME=REGEX");
-  command.add_option("--html", o.html, "Write one page with learning and survival curves and the spread of times")
+  command
+      .add_option("--html", o.html,
+                  "Write one page with learning and survival curves and the spread of times")
       ->option_text("FILE");
   command
-      .add_option("--store", o.store, "The store of the runs (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
+      .add_option("--store", o.store,
+                  "The store of the runs (default: PLIMSOLL_STORE, else plimsoll.db in your data folder)")
       ->option_text("PATH");
   command.add_flag("--json", o.json, "Print one JSON document");
 }
@@ -362,17 +418,25 @@ void add_options(CommandLine& command, TtaOptions& o) {
 
 void add_tta(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<TtaOptions>();
-  CommandLine* command = app.add_subcommand("tta", "Time to accuracy: how long trainings take to a target, and how sure that is");
+  CommandLine* command = app.add_subcommand(
+      "tta", "Time to accuracy: how long trainings take to a target, and how sure that is");
   add_options(*command, *options);
-  command->usage("[OPTIONS] -- COMMAND…")->usage("[OPTIONS] RUN…")->usage("[OPTIONS] --filter FILTER")->usage("--from FILE [OPTIONS]");
+  command->usage("[OPTIONS] -- COMMAND…")
+      ->usage("[OPTIONS] RUN…")
+      ->usage("[OPTIONS] --filter FILTER")
+      ->usage("--from FILE [OPTIONS]");
   command->footer(
       "Examples:\n"
       "  plimsoll tta --target accuracy=0.92 --runs 5 -- python train.py --seed {run}\n"
-      "  plimsoll tta --target accuracy=0.92 --compare 'python train.py --lr 0.2' -- python train.py --lr 0.1\n"
-      "  plimsoll tta --target 'loss<=0.1' --filter \"attributes.experiment_name = 'vision'\" --html tta.html\n"
+      "  plimsoll tta --target accuracy=0.92 --compare 'python train.py --lr 0.2' -- python train.py --lr "
+      "0.1\n"
+      "  plimsoll tta --target 'loss<=0.1' --filter \"attributes.experiment_name = 'vision'\" --html "
+      "tta.html\n"
       "  plimsoll tta --from times.json --json");
   command->callback([options, &invocation] {
-    invocation.run = [options, &invocation] { return run(*options, invocation.command, output_style(invocation)); };
+    invocation.run = [options, &invocation] {
+      return run(*options, invocation.command, output_style(invocation));
+    };
   });
 }
 
