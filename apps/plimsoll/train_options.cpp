@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace {
 
 constexpr std::int64_t kBatch = 128;
-constexpr double kMostEpochs = 1e6, kMostRate = 1e6;
+constexpr double kMostEpochs = 1e6, kMostLearningRate = 1e6;
 
 void add_data_options(CommandLine& command, TrainOptions& o) {
   command
@@ -62,11 +62,11 @@ void add_learning_options(CommandLine& command, TrainOptions& o) {
   command
       .add_option("--lr", o.execution.learning_rate,
                   "Learning rate, the largest of the schedule (default: 0.01)")
-      ->in_range(0.0, kMostRate)
+      ->in_range(0.0, kMostLearningRate)
       ->option_text("RATE");
   add_optimizer_option(command, o.setting.optimizer);
   command.add_option("--weight-decay", o.learning.weight_decay, "Default: 0.01 of adamw, else none")
-      ->in_range(0.0, kMostRate)
+      ->in_range(0.0, kMostLearningRate)
       ->option_text("DECAY");
   command
       .add_choice("--schedule", o.learning.schedule.decline, kDeclines,

@@ -128,14 +128,15 @@ def export(module, path, batch, side=28):
     module.load_state_dict(state)  # exporting runs the module, which moves a normalisation's statistics
 
 
-def learn(module, examples, test, *, epochs, batch, rate, seed, most, weight_decay=0.01):
-    """AdamW with a cosine over all steps. Losses by step and accuracies by epoch."""
+def learn(module, examples, test, *, epochs, batch, rate, seed, most, optimizer="adamw"):
+    """With a cosine over all steps. Losses by step and accuracies by epoch."""
     images, labels = examples
     mean, deviation = (images / 255.0).double().mean().item(), (images / 255.0).double().std(unbiased=False).item()
     ready = lambda x: (x / 255.0 - mean) / deviation
     chosen = torch.tensor(some_of(len(images), most, seed))
     steps = epochs * (len(chosen) // batch)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=rate, weight_decay=weight_decay)
+    optimizer = {"adamw": lambda p: torch.optim.AdamW(p, lr=rate, weight_decay=0.01),
+                 "momentum": lambda p: torch.optim.SGD(p, lr=rate, momentum=0.9)}[optimizer](module.parameters())
     losses, accuracies = [], []
     for epoch in range(epochs):
         module.train()

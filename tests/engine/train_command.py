@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
+numpy_helper = pytest.importorskip("onnx.numpy_helper")
 import peer_training as peer
 from arrays import read_safetensors
 
@@ -59,25 +60,26 @@ SMALL = ["model.onnx", "--data", "x.npy", "--labels", "y.npy", "--hold-out", "0.
 
 @needs_fashion
 def test_it_learns_what_pytorch_learns(here):
-    """The same first weights, examples, order and schedule: the losses differ by rounding, which grows with the steps."""
-    how = {"epochs": 2, "batch": 64, "rate": 0.002, "seed": 3, "most": 3200}
+    """The same first weights, examples, order and schedule: only rounding differs, which momentum hardly makes larger."""
+    how = {"epochs": 2, "batch": 64, "rate": 0.02, "seed": 3, "most": 3200, "optimizer": "momentum"}
     torch.set_num_threads(1)
     torch.manual_seed(0)
     module = peer.lenet()
     peer.export(module, here.folder / "lenet.onnx", how["batch"])
-    done = here.train("lenet.onnx", "--data", peer.FASHION, "--normalize", "--optimizer", "adamw", "--schedule", "cosine", "--lr", how["rate"],
+    done = here.train("lenet.onnx", "--data", peer.FASHION, "--normalize", "--optimizer", "momentum", "--schedule", "cosine", "--lr", how["rate"],
                       "--epochs", 2, "--batch", 64, "--examples", how["most"], "--seed", 3, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert (answer["data"]["examples"], answer["data"]["test_examples"], answer["data"]["classes"]) == (3200, 10000, 10)
     losses, accuracies = peer.learn(module, peer.fashion("train"), peer.fashion("t10k"), **how)
-    recorded = json.loads(here.run("runs", "export", answer["run"], "--metric", "loss", "--format", "json").stdout or "{}")
-    print(answer["epochs"], accuracies, str(recorded)[:300])
-    assert len(losses) == answer["steps"] == 100
+    points = json.loads(here.run("runs", "export", answer["run"], "--metric", "loss", "--format", "json").stdout)["points"]
+    recorded = [point["value"] for point in sorted(points, key=lambda point: point["step"])]
+    assert len(losses) == answer["steps"] == len(recorded) == 100
+    apart = [abs(a - b) for a, b in zip(recorded, losses)]
+    print("furthest apart by ten steps:", [max(apart[i:i + 10]) for i in range(0, 100, 10)], [e["accuracy"] for e in answer["epochs"]], accuracies)
+    assert max(apart[:10]) <= 1e-4
     for epoch, accuracy in zip(answer["epochs"], accuracies):
         assert abs(epoch["accuracy"] - accuracy) <= 0.005
-        mean = numpy.mean(losses[50 * (epoch["epoch"] - 1):50 * epoch["epoch"]])
-        assert abs(epoch["loss"] - mean) <= 0.005 * mean
 
 
 def test_it_is_recorded_saved_and_written(small):
@@ -96,7 +98,7 @@ def test_it_is_recorded_saved_and_written(small):
     weights = read_safetensors(small.folder / "out" / "model.safetensors")
     assert weights["3.weight"].shape == (3, 144)
     written = onnx.load(str(small.folder / "out" / "model.onnx"))
-    stored = {i.name: onnx.numpy_helper.to_array(i) for i in written.graph.initializer}
+    stored = {i.name: numpy_helper.to_array(i) for i in written.graph.initializer}
     for name, tensor in weights.items():
         assert numpy.array_equal(stored[name], tensor.numpy()), name
     module = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 3))
