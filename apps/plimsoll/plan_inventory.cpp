@@ -19,7 +19,7 @@ using Document = nlohmann::json;
 using plan::schedule::Fleet;
 using plan::schedule::Layout;
 
-constexpr int kMostGpus = 100'000, kMostCores = 100'000;
+constexpr int kMostGpusThere = 100'000, kMostCores = 100'000;
 constexpr std::size_t kMostSlices = 8;
 constexpr std::array<std::string_view, 4> kWays = {"exclusive", "naive", "mps", "mig"};
 
@@ -30,14 +30,15 @@ class MachineReader {
 
   PlanMachine read() {
     PlanMachine out{.name = text("name"), .device = text("device")};
-    out.gpus = static_cast<std::size_t>(count("gpus", kMostGpus).value_or(1));
+    out.gpus = static_cast<std::size_t>(count("gpus", kMostGpusThere).value_or(1));
     out.cores = count("cores", kMostCores).value_or(0);
     out.sharing = texts("sharing");
     out.mig = texts("mig");
     if (out.device.empty()) complain("has no device: an id of `plimsoll devices`");
     for (const std::string& way : out.sharing)
       if (std::ranges::find(kWays, way) == kWays.end())
-        complain(fmt::format("its sharing has '{}': there are exclusive, naive, mps, mig", printable(way, 40)));
+        complain(
+            fmt::format("its sharing has '{}': there are exclusive, naive, mps, mig", printable(way, 40)));
     if (!out.mig.empty() && !out.sharing.empty()) complain("is cut by mig, and so is not shared otherwise");
     if (out.mig.size() > kMostSlices) complain("has more slices than a GPU can be cut into");
     for (const auto& [key, value] : object_.items())
@@ -181,7 +182,8 @@ AllErrors<Fleet> fleet_in(const std::vector<PlanMachine>& machines, const hardwa
     } else {
       wrong.push_back({cut.error().message, name_of(machine, host), cut.error().hint});
     }
-    for (std::size_t gpu = 0; gpu < machine.gpus && fleet.gpus < static_cast<std::size_t>(kMostGpus); ++gpu) {
+    for (std::size_t gpu = 0; gpu < machine.gpus && fleet.gpus < static_cast<std::size_t>(kMostGpusThere);
+         ++gpu) {
       const std::string number = fmt::format("{}", gpu);
       fleet.slots.push_back({.name = machine.name.empty() ? number : machine.name + "/" + number,
                              .host = host,

@@ -14,7 +14,7 @@ struct PlanMachine {
   std::string name;
   std::string device;
   std::size_t gpus = 1;
-  int cores = 0;                         ///< 0: nobody knows
+  int cores = 0;                          ///< 0: nobody knows
   std::vector<std::string> sharing = {};  ///< ways that are allowed; empty: all
   std::vector<std::string> mig = {};      ///< profiles into which each is cut, and stays
 };

@@ -74,10 +74,10 @@ class JobReader {
 
  private:
   static constexpr std::array kJobKeys = {
-      "name",     "kind",   "arrival", "arrival_s", "priority", "deadline", "gpus",          "user",
-      "save",     "after",  "apart",   "command",   "share",    "seconds",  "rate",          "steps",
-      "limit_ms", "within", "epochs",  "samples",   "need",     "input",    "interruptible", "workload",
-      "startup",  "settling"};
+      "name",  "kind",          "arrival",  "arrival_s", "priority", "deadline", "gpus",
+      "user",  "save",          "after",    "apart",     "command",  "share",    "seconds",
+      "rate",  "steps",         "limit_ms", "within",    "epochs",   "samples",  "need",
+      "input", "interruptible", "workload", "startup",   "settling"};
 
   void complain(std::string what) {
     if (wrong_.empty()) wrong_ = std::move(what);

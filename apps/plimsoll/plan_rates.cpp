@@ -53,8 +53,8 @@ GroupRates stated_rates(const PlanQuestion& question, std::span<const std::uint3
 void add_strains(const PlanQuestion& question, std::span<const std::uint32_t> kinds,
                  const share::Beside& told, GroupRates& out) {
   constexpr double kSaturated = 1e6;
-  const bool serves = std::ranges::any_of(
-      kinds, [&](std::uint32_t kind) { return question.limits[kind].has_value(); });
+  const bool serves =
+      std::ranges::any_of(kinds, [&](std::uint32_t kind) { return question.limits[kind].has_value(); });
   if (!serves) return;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const auto& limit = question.limits[kinds[i]];
@@ -170,29 +170,28 @@ Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& se
                       const share::Conditions& conditions) {
   const share::Conditions asked{
       .cores = conditions.cores, .enough = kEnoughToPlan, .requests = kRequestsToPlan};
-  return Rates(
-      [&question, &setups, &device, &figures, asked](std::span<const std::uint32_t> kinds, std::size_t index) {
-        const Setup& setup = setups[index];
-        std::vector<const share::Workload*> workloads;
-        for (const std::uint32_t kind : kinds)
-          if (question.workloads[kind]) workloads.push_back(&*question.workloads[kind]);
-        if (workloads.size() < kinds.size()) return stated_rates(question, kinds, setup, device);
-        const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures,
-                                        asked);
-        GroupRates out;
-        out.speeds.assign(kinds.size(), 0);
-        out.allowed = told.has_value();
-        if (!told) return out;
-        add_strains(question, kinds, *told, out);
-        // A service does what it is asked; what others do to it is its latency.
-        for (std::size_t i = 0; i < kinds.size(); ++i)
-          out.speeds[i] = question.kinds[kinds[i]].serves ? 1 : told->members[i].speed;
-        constexpr double kNormal95 = 1.96;
-        for (const share::Member& member : told->members)
-          out.log_errors.push_back(member.low > 0 ? std::log(member.speed / member.low) / kNormal95 : 0);
-        out.watts = told->watts ? told->watts->value() : 0;
-        return out;
-      });
+  return Rates([&question, &setups, &device, &figures, asked](std::span<const std::uint32_t> kinds,
+                                                              std::size_t index) {
+    const Setup& setup = setups[index];
+    std::vector<const share::Workload*> workloads;
+    for (const std::uint32_t kind : kinds)
+      if (question.workloads[kind]) workloads.push_back(&*question.workloads[kind]);
+    if (workloads.size() < kinds.size()) return stated_rates(question, kinds, setup, device);
+    const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures, asked);
+    GroupRates out;
+    out.speeds.assign(kinds.size(), 0);
+    out.allowed = told.has_value();
+    if (!told) return out;
+    add_strains(question, kinds, *told, out);
+    // A service does what it is asked; what others do to it is its latency.
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      out.speeds[i] = question.kinds[kinds[i]].serves ? 1 : told->members[i].speed;
+    constexpr double kNormal95 = 1.96;
+    for (const share::Member& member : told->members)
+      out.log_errors.push_back(member.low > 0 ? std::log(member.speed / member.low) / kNormal95 : 0);
+    out.watts = told->watts ? told->watts->value() : 0;
+    return out;
+  });
 }
 
 }  // namespace plimsoll

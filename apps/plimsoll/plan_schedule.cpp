@@ -142,7 +142,8 @@ Result<std::unique_ptr<Ground>> ground_of(const PlanOptions& options, const std:
     out->wanted = *wanted;
   } else {
     if (!options.devices.empty() || options.cores > 0)
-      return std::unexpected(Error{"the inventory says what there is", "--devices, --cores", "leave them out"});
+      return std::unexpected(
+          Error{"the inventory says what there is", "--devices, --cores", "leave them out"});
     const auto text = read_file(options.inventory, kMostInventoryFile);
     PLIMSOLL_TRY(text);
     auto read = read_plan_inventory(*text, options.inventory);
@@ -226,8 +227,9 @@ Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& 
   const auto is_cut = [&](std::size_t layout) {
     return on.fleet.setups[on.fleet.layouts[layout].parts.front().setup].way == share::Way::mig;
   };
-  if (std::ranges::any_of(on.fleet.slots,
-                          [&](const schedule::Slot& slot) { return std::ranges::all_of(slot.layouts, is_cut); }))
+  if (std::ranges::any_of(on.fleet.slots, [&](const schedule::Slot& slot) {
+        return std::ranges::all_of(slot.layouts, is_cut);
+      }))
     return std::unexpected(Error{"policies are of whole GPUs, which may be set up in each way",
                                  "--simulate with --inventory", "machines without mig"});
   std::vector<const schedule::PolicyRow*> rows;
@@ -260,7 +262,8 @@ Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& 
         {std::string(row->name), std::string(row->words),
          schedule::simulate(instance, row->clairvoyant ? *truth : *on.rates, {*truth}, *policy)});
   }
-  const schedule::Instance instance = shared_by(on, sharing.value_or(schedule::Setup{.way = share::Way::mps}));
+  const schedule::Instance instance =
+      shared_by(on, sharing.value_or(schedule::Setup{.way = share::Way::mps}));
   report.bound = schedule::lower_bound(instance, schedule::most_combined(instance, *truth, 2)).seconds();
   if (options.json)
     print_json(report::policy_json(report));
@@ -291,8 +294,7 @@ std::vector<std::string> reasons(const schedule::Plan& plan, schedule::Rates& ra
     } else if (there.kinds.empty()) {
       out[job] = "nothing else is there";
     } else {
-      const auto gain =
-          schedule::gain_of(there, plan.instance.places[ran[job].places.front()], kind, rates);
+      const auto gain = schedule::gain_of(there, plan.instance.places[ran[job].places.front()], kind, rates);
       out[job] = fmt::format("adds {:.2f} of a job's speed beside {} other{}", gain.value_or(0),
                              there.kinds.size(), there.kinds.size() == 1 ? "" : "s");
     }
@@ -320,9 +322,9 @@ Status write_exports(const PlanOptions& options, const Ground& on, const schedul
   for (const PlanJobRequest& request : on.requests)
     jobs.push_back({.command = request.command, .estimate = estimate_arguments(request, on.wanted.device)});
   if (!options.jobs_file.empty() && plan.instance.hosts > 1)
-    return std::unexpected(Error{fmt::format("the plan is for {} machines, and a jobs file is run by one",
-                                             plan.instance.hosts),
-                                 "--jobs-file", "--sbatch, or a plan for each machine"});
+    return std::unexpected(
+        Error{fmt::format("the plan is for {} machines, and a jobs file is run by one", plan.instance.hosts),
+              "--jobs-file", "--sbatch, or a plan for each machine"});
   if (!options.jobs_file.empty()) {
     const auto toml = report::run_jobs_toml(plan, jobs, "plan");
     PLIMSOLL_TRY(toml);
@@ -391,9 +393,10 @@ void add_plan_options(CommandLine& command, PlanOptions& options) {
   command.add_option("--devices", options.devices, "What there is to run on: h200:4, this (default)")
       ->option_text("DEVICE[:N]");
   command
-      .add_option("--inventory", options.inventory,
-                  "What there is to run on: machines with GPUs, cores, allowed sharing and MIG slices, in JSON or as "
-                  "[[machine]] tables in TOML")
+      .add_option(
+          "--inventory", options.inventory,
+          "What there is to run on: machines with GPUs, cores, allowed sharing and MIG slices, in JSON or as "
+          "[[machine]] tables in TOML")
       ->option_text("FILE");
   command
       .add_option(
@@ -424,8 +427,9 @@ void add_plan_options(CommandLine& command, PlanOptions& options) {
       ->in_range(0, 10'000'000)
       ->option_text("N");
   command
-      .add_option("--sharing", options.sharing,
-                  "With --simulate: share GPUs so under every policy: naive, mps, mps:50 (default: its own way)")
+      .add_option(
+          "--sharing", options.sharing,
+          "With --simulate: share GPUs so under every policy: naive, mps, mps:50 (default: its own way)")
       ->option_text("WAY");
   command
       .add_option("--cores", options.cores,

@@ -7,9 +7,9 @@ namespace plimsoll {
 
 /// What stands behind `plimsoll plan` itself, beside its subcommands.
 struct PlanOptions {
-  std::string jobs;      ///< a file
-  std::string simulate;  ///< a file of jobs that arrive
-  std::string devices;   ///< "h200:4"
+  std::string jobs;       ///< a file
+  std::string simulate;   ///< a file of jobs that arrive
+  std::string devices;    ///< "h200:4"
   std::string inventory;  ///< a file, in place of that
   std::string calibration, figures, store;
   std::vector<std::string> aims;

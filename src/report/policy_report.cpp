@@ -30,9 +30,9 @@ std::string policy_text(const PolicyReport& report, const TextStyle& style) {
                           text(Seconds(row.outcome.mean_waiting)), text(Seconds(row.outcome.mean_completion)),
                           fmt::format("{:.0f} %", 100 * row.outcome.active), text(Joules(row.outcome.joules)),
                           fmt::format("{}", row.outcome.out_of_memory), row.words});
-  std::string out = fmt::format(
-      "{}\n\n",
-      bold(fmt::format("{} jobs on {} of {}", report.jobs.size(), report.gpus, printable(report.device)), style));
+  std::string out = fmt::format("{}\n\n", bold(fmt::format("{} jobs on {} of {}", report.jobs.size(),
+                                                           report.gpus, printable(report.device)),
+                                               style));
   out += to_text(table, style);
   return out +
          paragraph(fmt::format("No order and no sharing can end before {}.", text(Seconds(report.bound))),

@@ -14,7 +14,7 @@ struct PolicyReport {
   std::string device;
   std::size_t gpus = 1;
   std::vector<std::string> jobs = {};  ///< their names
-  double bound = 0;  ///< s, below which no makespan can be
+  double bound = 0;                    ///< s, below which no makespan can be
   struct Row {
     std::string name, words;
     plan::schedule::Outcome outcome;

@@ -56,7 +56,8 @@ Json jobs_json(const ScheduleReport& report) {
     const bool started = !ran.places.empty();
     const std::optional<double> speed = mean_speed(plan, i);
     const auto at_error = [&](double deviations) {
-      return speed && ran.log_error ? std::optional(*speed * std::exp(deviations * *ran.log_error)) : std::nullopt;
+      return speed && ran.log_error ? std::optional(*speed * std::exp(deviations * *ran.log_error))
+                                    : std::nullopt;
     };
     Json places = Json::array();
     for (const std::size_t place : ran.places) places.push_back(place_name(plan.instance.places[place]));

@@ -119,7 +119,8 @@ Table schedule_jobs_table(const ScheduleReport& report) {
   const Plan& plan = *report.plan;
   const bool deadlines =
       std::ranges::any_of(plan.instance.jobs, [](const Job& job) { return job.deadline.has_value(); });
-  const bool start_up = std::ranges::any_of(plan.instance.jobs, [](const Job& job) { return job.startup > 0; });
+  const bool start_up =
+      std::ranges::any_of(plan.instance.jobs, [](const Job& job) { return job.startup > 0; });
   Table table{{{"#", Align::right, false, always},
                {"Job", Align::left, true, always},
                {"GPU", Align::left, true, telling},
@@ -137,9 +138,7 @@ Table schedule_jobs_table(const ScheduleReport& report) {
     const Ran& ran = plan.outcome.jobs[i];
     const bool ran_at_all = !ran.places.empty(), serves = plan.instance.kinds[job.kind].serves;
     const std::optional<double> speed = mean_speed(plan, i);
-    std::vector<std::string> row = {fmt::format("{}", i + 1),
-                                    scheduled_name(plan, i),
-                                    places_cell(plan, ran),
+    std::vector<std::string> row = {fmt::format("{}", i + 1), scheduled_name(plan, i), places_cell(plan, ran),
                                     ran_at_all ? text(Seconds(ran.start)) : "never"};
     if (start_up) row.push_back(ran_at_all ? text(Seconds(ran.computes_from())) : "never");
     row.push_back(!ran_at_all ? "never" : (serves ? "serves on" : text(Seconds(ran.end))));

@@ -17,8 +17,8 @@ constexpr double kTurnsError = 0.055, kTogetherError = 0.105, kCapError = 0.075,
 constexpr double kAssumedError = 0.15;  // of figures that were measured on another device
 // Clocks fall less than the power that is asked for goes beyond the limit.
 constexpr double kPowerExponent = 0.5;
-// A service that answers fewer than come falls behind by what it lacks, of the time that goes by. (Not by how many
-// it answers: of few that are simulated more or fewer come by chance.)
+// A service that answers fewer than come falls behind by what it lacks, of the time that goes by. (Not by how
+// many it answers: of few that are simulated more or fewer come by chance.)
 bool falls_behind(const Played& played) {
   constexpr double kBehind = 0.05;
   return played.behind > kBehind;

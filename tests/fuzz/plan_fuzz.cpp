@@ -1,5 +1,5 @@
-// Any bytes, taken for jobs to plan (JSON, TOML), for machines, for what was measured of groups, and for nodes, pods and
-// services in CSV, must give what they say, or errors that say where.
+// Any bytes, taken for jobs to plan (JSON, TOML), for machines, for what was measured of groups, and for
+// nodes, pods and services in CSV, must give what they say, or errors that say where.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

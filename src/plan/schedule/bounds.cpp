@@ -45,7 +45,8 @@ LowerBound lower_bound(const Instance& instance, std::span<const double> most_co
     if (kind.serves) continue;
     work += job.seconds * job.gpus;
     share += job.seconds * job.gpus * (job.gpus > 1 ? 1 : kind.share);  // several are not shared
-    bytes += (job.startup + job.seconds) * job.gpus * static_cast<double>(kind.memory.value_or(Bytes()).count());
+    bytes +=
+        (job.startup + job.seconds) * job.gpus * static_cast<double>(kind.memory.value_or(Bytes()).count());
     first = std::min(first, job.arrival + job.startup);
     first_bytes = std::min(first_bytes, job.arrival);
     out.longest = std::max(out.longest, ends[i]);

@@ -222,9 +222,9 @@ class Clockwork {
     ran.places = start.places;
     places_left_[start.job] = start.places.size();
     ran.first_step = now_ + job.startup;  // unless cores are few
-    const double settling = job.settling > 0 && !settled_.contains(settled_key(start.places.front(), job.kind))
-                                ? job.settling
-                                : 0;
+    const double settling =
+        job.settling > 0 && !settled_.contains(settled_key(start.places.front(), job.kind)) ? job.settling
+                                                                                            : 0;
     if (settling > 0) settling_[start.job] = settling;
     for (const std::size_t place : start.places) {
       states_[place].running.push_back({.job = start.job,

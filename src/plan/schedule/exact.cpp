@@ -104,8 +104,8 @@ class Search {
     double next = kEnd, arrival = kEnd;
     for (const PlaceState& place : state.places)
       for (const Running& running : place.running)
-        next = std::min(next, state.now + (running.starting > 0 ? running.starting
-                                                                : running.left / running.speed));
+        next = std::min(next,
+                        state.now + (running.starting > 0 ? running.starting : running.left / running.speed));
     for (std::size_t job = 0; job < instance_.jobs.size(); ++job)
       if (!state.started[job] && instance_.jobs[job].arrival > state.now)
         arrival = std::min(arrival, instance_.jobs[job].arrival);
@@ -173,8 +173,9 @@ Exact exact_makespan(const Instance& instance, Rates& rates, std::span<const dou
                      double known, std::uint64_t most_looks) {
   const bool small =
       instance.jobs.size() <= kMostExactJobs &&
-      std::ranges::none_of(instance.cores,
-                           [&](int cores) { return cores > 0 && static_cast<std::size_t>(cores) < instance.jobs.size(); }) &&
+      std::ranges::none_of(
+          instance.cores,
+          [&](int cores) { return cores > 0 && static_cast<std::size_t>(cores) < instance.jobs.size(); }) &&
       std::ranges::none_of(instance.jobs, [&](const Job& job) {
         return job.gpus > 1 || job.settling > 0 || instance.kinds[job.kind].serves;
       });

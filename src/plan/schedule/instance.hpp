@@ -14,7 +14,7 @@ struct Place {
   std::size_t device = 0;  ///< the GPU's number
   std::size_t setup = 0;   ///< of Instance::setups
   Bytes memory = {};
-  double price = 0;  ///< of an hour of it
+  double price = 0;      ///< of an hour of it
   std::size_t host = 0;  ///< the machine's number
 };
 
@@ -24,8 +24,8 @@ struct Instance {
   std::vector<Job> jobs;
   std::vector<Setup> setups;
   std::vector<Place> places;
-  double idle_watts = 0;     ///< of a GPU
-  bool shares_bind = false;  ///< the shares of those on a place, as far as they run, are one at most
+  double idle_watts = 0;        ///< of a GPU
+  bool shares_bind = false;     ///< the shares of those on a place, as far as they run, are one at most
   std::vector<int> cores = {};  ///< by host; 0, or none: nobody knows, so that they are enough
   std::size_t hosts = 1;
   [[nodiscard]] int cores_of(std::size_t host) const { return host < cores.size() ? cores[host] : 0; }
@@ -35,9 +35,9 @@ struct Instance {
 struct Running {
   std::size_t job = 0;
   std::uint32_t kind = 0;
-  double left = 0;      ///< s of it alone
-  double speed = 1;     ///< against alone
-  double starting = 0;  ///< s of its start-up that are left, with a core to itself
+  double left = 0;       ///< s of it alone
+  double speed = 1;      ///< against alone
+  double starting = 0;   ///< s of its start-up that are left, with a core to itself
   double log_error = 0;  ///< of its speed, as GroupRates have it
 };
 

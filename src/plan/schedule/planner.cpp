@@ -21,7 +21,7 @@ constexpr std::uint64_t kExactLooks = 300'000;  // a second or so
 constexpr std::size_t kManyJobs = 500;          // of which one greedy attempt is made, on whole GPUs
 constexpr Greed kGreedOfMany{0.02, 32, 0.3};
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kMissed = 1e6;  // s that a job that is late or never starts counts for
+constexpr double kMissed = 1e6;        // s that a job that is late or never starts counts for
 constexpr double kServiceWaits = 1e3;  // s that each second counts for in which a service is not there
 
 constexpr std::array kGreeds = {Greed{0.02, 5, 0.3},  Greed{0.02, 5, 1.5}, Greed{0.1, 4, 0.3},
@@ -54,13 +54,12 @@ std::vector<Place> places_of(const Fleet& fleet, const std::vector<std::size_t>&
     const Layout& layout = fleet.layouts[layouts[gpu]];
     const std::string name = fleet.slots.empty() ? fmt::format("{}", gpu) : fleet.slots[gpu].name;
     for (std::size_t part = 0; part < layout.parts.size(); ++part)
-      out.push_back(
-          {.name = layout.parts.size() == 1 ? name : fmt::format("{}:{}", name, part),
-           .device = gpu,
-           .setup = layout.parts[part].setup,
-           .memory = layout.parts[part].memory,
-           .price = fleet.price / static_cast<double>(layout.parts.size()),
-           .host = fleet.slots.empty() ? 0 : fleet.slots[gpu].host});
+      out.push_back({.name = layout.parts.size() == 1 ? name : fmt::format("{}:{}", name, part),
+                     .device = gpu,
+                     .setup = layout.parts[part].setup,
+                     .memory = layout.parts[part].memory,
+                     .price = fleet.price / static_cast<double>(layout.parts.size()),
+                     .host = fleet.slots.empty() ? 0 : fleet.slots[gpu].host});
   }
   return out;
 }
@@ -138,7 +137,8 @@ Status check_jobs(const std::vector<Kind>& kinds, const std::vector<Job>& jobs, 
       complain(job, fmt::format("wants {} GPUs of {}", job.gpus, fleet.gpus));
     const double alone = job.startup + job.seconds;
     if (ends[i] == kNever)
-      complain(job, circles[i] ? "waits for itself, by way of `after`" : "waits for one that waits for itself");
+      complain(job,
+               circles[i] ? "waits for itself, by way of `after`" : "waits for one that waits for itself");
     else if (job.deadline && job.arrival + alone > *job.deadline)
       complain(job, fmt::format("cannot end by {:g} s: alone it takes {:g} s from {:g} s on", *job.deadline,
                                 alone, job.arrival));
@@ -158,9 +158,8 @@ class Attempts {
       : instance_(instance), beliefs_(beliefs), rates_(rates), aim_(aim) {}
 
   void attempt_greedily() {
-    if (instance_.jobs.size() > kManyJobs) return attempt([](const Instance& instance) {
-      return greedy_policy(instance, kGreedOfMany);
-    });
+    if (instance_.jobs.size() > kManyJobs)
+      return attempt([](const Instance& instance) { return greedy_policy(instance, kGreedOfMany); });
     for (const Greed& greed : kGreeds)
       attempt([&greed](const Instance& instance) { return greedy_policy(instance, greed); });
     attempt(exclusive_policy);
@@ -176,13 +175,13 @@ class Attempts {
     std::ranges::stable_sort(longest, std::greater(),
                              [&](std::size_t j) { return instance_.jobs[j].seconds; });
     const bool start_up = std::ranges::any_of(instance_.jobs, [](const Job& job) { return job.startup > 0; });
-    const std::span<const Company> companies = start_up ? std::span<const Company>(kCompanies)
-                                                        : std::span(kCompanies).first(kPlainCompanies);
+    const std::span<const Company> companies =
+        start_up ? std::span<const Company>(kCompanies) : std::span(kCompanies).first(kPlainCompanies);
     for (const auto& first : {order, longest})
       for (const Company& company : companies) climb(first, company, looks / (2 * companies.size()));
   }
-  /// Asks for the groups in which the best spends its time, and looks again by what that tells, until nothing that
-  /// matters is guessed.
+  /// Asks for the groups in which the best spends its time, and looks again by what that tells, until nothing
+  /// that matters is guessed.
   void confirm(std::size_t looks) {
     if (&beliefs_ == &rates_) return;
     for (int round = 0; round < kMostRounds; ++round) {
@@ -259,9 +258,8 @@ class Attempts {
   }
   double look_at(const std::vector<std::size_t>& order, const Company& company) {
     std::vector<std::size_t> services_first = order;
-    std::ranges::stable_partition(services_first, [&](std::size_t job) {
-      return instance_.kinds[instance_.jobs[job].kind].serves;
-    });
+    std::ranges::stable_partition(
+        services_first, [&](std::size_t job) { return instance_.kinds[instance_.jobs[job].kind].serves; });
     const auto policy = ordered_policy(services_first, company.gain, company.most);
     Outcome outcome = simulate(instance_, beliefs_, {beliefs_}, *policy);
     const double cost = cost_of(outcome, aim_);
@@ -329,8 +327,8 @@ Status check_placed(const Plan& plan) {
   for (std::size_t i = 0; i < std::min(unplaced.size(), kMostNamed); ++i)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", plan.instance.jobs[unplaced[i]].name);
   if (unplaced.size() > kMostNamed) names += fmt::format(" and {} more", unplaced.size() - kMostNamed);
-  return std::unexpected(Error{"there is no plan: no place keeps what is asked for " + names, "",
-                               "more GPUs, or other limits"});
+  return std::unexpected(
+      Error{"there is no plan: no place keeps what is asked for " + names, "", "more GPUs, or other limits"});
 }
 
 }  // namespace
@@ -358,7 +356,8 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
     attempts.attempt_greedily();
     arrangement.outcome = attempts.best();
     arrangement.cost = attempts.cost();
-    if (arrangement.all_as) out.alternatives.push_back({fleet.layouts[*arrangement.all_as].name, attempts.best()});
+    if (arrangement.all_as)
+      out.alternatives.push_back({fleet.layouts[*arrangement.all_as].name, attempts.best()});
   }
   std::ranges::stable_sort(all, {}, &Arrangement::cost);
   Arrangement* best = nullptr;
@@ -381,8 +380,7 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
   const std::vector<double> combined =
       most_combined(out.instance, beliefs, out.instance.kinds.size() > 32 ? 2 : 4);
   out.bound = lower_bound(out.instance, combined);
-  if (aim.is_makespan() && effort.looks > 0 && !effort.by_pairs)
-    improve_exactly(out, rates, combined, aim);
+  if (aim.is_makespan() && effort.looks > 0 && !effort.by_pairs) improve_exactly(out, rates, combined, aim);
   PLIMSOLL_TRY(check_placed(out));
   return out;
 }

@@ -37,7 +37,7 @@ struct Fleet {
   std::size_t gpus = 1;
   double price = 0;  ///< of an hour of one
   double idle_watts = 0;
-  std::vector<int> cores = {};  ///< of each machine; none, or 0: nobody knows
+  std::vector<int> cores = {};   ///< of each machine; none, or 0: nobody knows
   std::vector<Slot> slots = {};  ///< of each GPU; empty: all alike, in one machine
   std::vector<Setup> setups;
   std::vector<Layout> layouts;

@@ -169,8 +169,10 @@ TEST(Planner, TellsThoseInACircleFromThoseThatWaitForIt) {
   Rates rates = world.known();
   const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {});
   ASSERT_FALSE(plan);
-  EXPECT_THAT(plan.error().text(), HasSubstr("b waits for itself, by way of `after`; c waits for one that waits"));
-  EXPECT_THAT(plan.error().text(), HasSubstr("d cannot end by 12 s: with those that it waits for it takes until 13 s"));
+  EXPECT_THAT(plan.error().text(),
+              HasSubstr("b waits for itself, by way of `after`; c waits for one that waits"));
+  EXPECT_THAT(plan.error().text(),
+              HasSubstr("d cannot end by 12 s: with those that it waits for it takes until 13 s"));
 }
 
 TEST(Planner, AServiceIsThereFromTheStart) {
@@ -193,7 +195,8 @@ TEST(Planner, ByPairsIsNearlyAsGood) {
     const TestWorld world = random_world(seed, 12, 2);
     Rates rates = world.known();
     const auto whole = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 200});
-    const auto pairs = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 200, .by_pairs = true});
+    const auto pairs =
+        make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 200, .by_pairs = true});
     ASSERT_TRUE(whole && pairs);
     sum += pairs->outcome.makespan / whole->outcome.makespan;
   }

@@ -54,8 +54,8 @@ class Rates {
 };
 
 /// What larger groups do, guessed from pairs: what each loses, and what a service's requests take longer, is
-/// what its pairs with each of the others come to together. For a search that looks at more groups than can be
-/// simulated. `whole` must outlive it; alone and in pairs all are as it says.
+/// what its pairs with each of the others come to together. For a search that looks at more groups than can
+/// be simulated. `whole` must outlive it; alone and in pairs all are as it says.
 [[nodiscard]] Rates from_pairs(Rates& whole, double idle_watts);
 
 }  // namespace plimsoll::plan::schedule

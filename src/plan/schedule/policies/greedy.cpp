@@ -1,7 +1,7 @@
 // What Plimsoll does: of all jobs that wait and all places that changed, the one that adds most to what its
 // place does together, as predicted. Jobs of a kind are alike, and so are places on which the same kinds run:
-// kinds and such groups of places are weighed, not jobs and places, so that time grows with the number of jobs
-// alone.
+// kinds and such groups of places are weighed, not jobs and places, so that time grows with the number of
+// jobs alone.
 #include <cmath>
 #include <map>
 #include <set>
@@ -102,15 +102,13 @@ class Greedy final : public Policy {
   std::size_t put_into_group(const View& view, std::size_t index) {
     const PlaceState& state = view.places[index];
     const Place& place = view.instance.places[index];
-    const bool spans = std::ranges::any_of(state.running, [&](const Running& running) {
-      return view.instance.jobs[running.job].gpus > 1;
-    });
+    const bool spans = std::ranges::any_of(
+        state.running, [&](const Running& running) { return view.instance.jobs[running.job].gpus > 1; });
     const auto bytes = static_cast<std::uint64_t>(place.memory.count());
-    std::vector<std::uint32_t> key = {static_cast<std::uint32_t>(place.setup),
-                                      static_cast<std::uint32_t>(bytes >> 32U),
-                                      static_cast<std::uint32_t>(bytes),
-                                      (spans ? 2U : 0U) + (state.closed ? 1U : 0U),
-                                      tells_jobs_apart_ ? static_cast<std::uint32_t>(index) : 0U};
+    std::vector<std::uint32_t> key = {
+        static_cast<std::uint32_t>(place.setup), static_cast<std::uint32_t>(bytes >> 32U),
+        static_cast<std::uint32_t>(bytes), (spans ? 2U : 0U) + (state.closed ? 1U : 0U),
+        tells_jobs_apart_ ? static_cast<std::uint32_t>(index) : 0U};
     key.insert(key.end(), state.kinds.begin(), state.kinds.end());
     const auto [found, is_new] = by_key_.emplace(std::move(key), groups_.size());
     if (is_new) {
@@ -229,8 +227,8 @@ class Greedy final : public Policy {
     }
     return std::nullopt;
   }
-  /// What one of a kind adds, or that it may not be there, or that those together are not allowed. Asked for once
-  /// of places alike, unless some jobs of a kind may be there and others not.
+  /// What one of a kind adds, or that it may not be there, or that those together are not allowed. Asked for
+  /// once of places alike, unless some jobs of a kind may be there and others not.
   [[nodiscard]] double gain_in_group(const View& view, std::size_t index, std::size_t kind,
                                      std::size_t job) const {
     const bool is_known = group_of_[index] != kNoGroup && !tells_jobs_apart_;
@@ -261,7 +259,7 @@ class Greedy final : public Policy {
   std::vector<std::size_t> fresh_;
   std::vector<bool> is_fresh_;
   double longest_ = 0;
-  bool tells_jobs_apart_ = false;  ///< of a kind: not all may be beside the same
+  bool tells_jobs_apart_ = false;      ///< of a kind: not all may be beside the same
   mutable std::vector<Group> groups_;  ///< their gains are filled when they are asked for
   std::map<std::vector<std::uint32_t>, std::size_t> by_key_;
   std::vector<std::size_t> group_of_;  ///< of a place, as it was when it was last looked at
