@@ -68,6 +68,30 @@ TEST(NextStep, WhatNeverBeganIsUndone) {
   EXPECT_FALSE(next_step({}, {.cancelled = true}, {.began = false}).again);
 }
 
+TEST(NextStep, ARefusalIsTriedAgainSomeTimes) {
+  JobNotes notes;
+  for (int i = 1; i < kMostUnstarted; ++i) {
+    const NextStep next = next_step({}, notes, {.began = false, .refused = "no store"});
+    ASSERT_TRUE(next.again) << i;
+    notes = next.notes;
+  }
+  const NextStep last = next_step({}, notes, {.began = false, .refused = "no store"});
+  EXPECT_FALSE(last.again);
+  EXPECT_EQ(last.outcome, "refused");
+  EXPECT_EQ(last.reason, "no store");
+  // What the machine lacked is not counted, and one start counts anew.
+  EXPECT_EQ(next_step({}, notes, {.began = false}).notes, notes);
+  EXPECT_EQ(next_step({.rerun = true}, notes, {}).notes.unstarted, 0);
+}
+
+TEST(NextStep, WhoFellTwiceRunsAlone) {
+  AttemptEnd end = with(Outcome::failed);
+  end.gpu_fault = end.others_fell = true;
+  const NextStep first = next_step({}, {}, end);
+  EXPECT_FALSE(first.notes.alone);
+  EXPECT_TRUE(next_step({}, first.notes, end).notes.alone);
+}
+
 TEST(NextStep, ALeaseThatEndedIsLikeAnEndThatNobodySaw) {
   AttemptEnd end = with(Outcome::interrupted);
   end.lease_ended = true;
@@ -98,6 +122,7 @@ TEST(NextStep, NotesAreReadAsTheyWereWritten) {
                        .out_of_memory = 1,
                        .moves = 2,
                        .neighbours = 3,
+                       .unstarted = 4,
                        .saved = true,
                        .cancelled = true,
                        .moving = true};
