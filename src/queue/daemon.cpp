@@ -28,6 +28,12 @@ milliseconds part_of(Seconds lease, double part) {
   return milliseconds(static_cast<std::int64_t>(1000 * lease.value() * part));
 }
 
+/// Short, since sockets stand in a folder of that name: the end of a UUID, in which GPUs, and slices of one, differ.
+std::string short_name(const std::string& uuid) {
+  constexpr std::size_t kEnough = 12;
+  return uuid.size() <= kEnough ? uuid : uuid.substr(uuid.size() - kEnough);
+}
+
 }  // namespace
 
 PlanningRoom::PlanningRoom(Oracle& told_by)
@@ -127,7 +133,7 @@ void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host hos
                                                    : kMpsSetup;
     if (gpu.setup == kMpsSetup)
       gpu.mps =
-          std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / device.uuid.substr(0, 12), device);
+          std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / short_name(device.uuid), device);
     if (device.number) numbers.push_back(*device.number);
     gpu.changed = Clock::now();
     gpus_.push_back(std::move(gpu));
