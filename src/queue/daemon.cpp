@@ -23,6 +23,8 @@ constexpr milliseconds kRefresh{1000};
 constexpr milliseconds kLookAtMachine{2000};
 constexpr milliseconds kWatch{1000};
 constexpr milliseconds kLongestWait{500};
+// What it takes to end a command, and to renew in time on a busy machine.
+constexpr Seconds kShortestLease{10};
 
 milliseconds part_of(Seconds lease, double part) {
   return milliseconds(static_cast<std::int64_t>(1000 * lease.value() * part));
@@ -96,6 +98,12 @@ void Daemon::open() {
       std::shared_ptr<store::Store> store = *std::move(*opened);
       // Only where others can take the jobs must an attempt end with its lease.
       leased_ = store->location().starts_with("postgres");
+      if (leased_ && options_.lease < kShortestLease) {
+        failure_ = Error{fmt::format("a lease of {:.0f} s is too short: {:.0f} s at least", options_.lease.value(),
+                                     kShortestLease.value()),
+                         "--lease"};
+        return;
+      }
       ledger_ = std::make_unique<Ledger>(std::move(store), errands_, options_.pool);
       renew_claim();
     };

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 constexpr milliseconds kLookAgain{250};
 constexpr milliseconds kRestOfJob{1000};  // doubled with each time that its supervisor refused
 constexpr milliseconds kRest{2000};
+constexpr double kGraceOfLease = 0.2;
 // Clients of an MPS daemon that fall together tell it one after the other.
 constexpr milliseconds kFallTogether{4000};
 constexpr double kStragglers = 30;  // s
@@ -71,6 +72,10 @@ Result<running::Attempt::User> user_numbered(const std::string& text) {
   return out;
 }
 
+milliseconds in_milliseconds(Seconds seconds) {
+  return milliseconds(static_cast<std::int64_t>(1000 * seconds.value()));
+}
+
 /// Of a supervisor's message; it is the job's user's, and may say anything.
 std::string told_text(const job::Json& message, const char* key) {
   const auto found = message.find(key);
@@ -100,6 +105,12 @@ void Daemon::rest(const std::string& why) {
   rests_until_ = Clock::now() + kRest;
   rests_because_ = why;
   dirty_ = true;
+}
+
+/// A change was refused, perhaps since the lease has run out by the store's clock; or the store is away.
+void Daemon::note_undone(Ledger::Done done) {
+  if (done == Ledger::Done::no) renew_at_ = {};
+  if (done == Ledger::Done::unknown) rest("the store does not answer");
 }
 
 /// The store is told first: who is in its state `starting` may have a command anywhere.
@@ -160,7 +171,7 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
     }
     // Where nobody knows whether it was done, the row tells when the store answers again.
     live_.erase(number);
-    if (done == Ledger::Done::unknown) rest("the store does not answer");
+    note_undone(done);
     dirty_ = true;
   });
 }
@@ -221,6 +232,8 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
     }
   order.jobs = {std::move(spec)};
   order.options.program = options_.program;
+  // It has to be gone before its lease is over, and the lease is renewed when a quarter of it has passed.
+  if (leased_) order.options.watch.grace = std::min(order.options.watch.grace, in_milliseconds(options_.lease * kGraceOfLease));
   order.quiet = true;
   order.attempt = running::Attempt{.folder = attempt.folder,
                                    .leased = leased_ && !job->request.runs_on,
@@ -389,7 +402,7 @@ void Daemon::follow_up() {
     ledger_->change(number,
                     {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
                     claim_, [this](Ledger::Done done) {
-                      if (done == Ledger::Done::unknown) rest("the store does not answer");
+                      note_undone(done);
                     });
   }
 }
@@ -521,7 +534,7 @@ void Daemon::conclude(std::int64_t number) {
     if (found == live_.end()) return;
     found->second.looking = false;
     found->second.look_again = Clock::now() + kLookAgain;
-    if (done == Ledger::Done::unknown) rest("the store does not answer");
+    note_undone(done);
     if (done == Ledger::Done::yes || has_moved_on(ledger_->find(number), found->second)) forget(number);
   });
 }

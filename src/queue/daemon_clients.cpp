@@ -414,6 +414,7 @@ void Daemon::change_jobs(const Asked& asked) {
     ledger_->change(number, std::move(change), std::move(decision), claim_,
                     [this, number, pending, finish, after](Ledger::Done done) {
                       --pending->left;
+                      note_undone(done);
                       if (done == Ledger::Done::yes) {
                         pending->done.push_back(number);
                         if (after) after();

@@ -115,6 +115,7 @@ class Daemon {
   void remove_folder(const std::filesystem::path& folder);
   void forget(std::int64_t number);
   void rest(const std::string& why);
+  void note_undone(Ledger::Done done);
   void end_attempt(LiveAttempt& attempt, AttemptEnd end);
   void judge_fall(LiveAttempt& first);
   void settle_ends();

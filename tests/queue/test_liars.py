@@ -41,7 +41,8 @@ def honest(queue, count=3):
 
 
 def liar(queue, text, *options):
-    return queue.submit_one(*options, "--", *queue.script(BEGINS + text, "liar.py"))
+    need = [] if "--need" in options else ["--need", "1GiB"]
+    return queue.submit_one(*need, *options, "--", *queue.script(BEGINS + text, "liar.py"))
 
 
 def let_all_end(queue, numbers, most_attempts=1):
