@@ -9,7 +9,9 @@ import pytest
 from conftest import FIXTURES, Queue, wait_for
 
 sys.path.insert(0, str(FIXTURES))
-from other_user import OWNER, STRANGER, OpenPlace, as_user, become, needs_two_users  # noqa: E402
+from other_user import OpenPlace, as_user, become, needs_two_users  # noqa: E402
+
+OWNER, STRANGER = 1, 2  # daemon and bin: a job's user has an entry in passwd, and these are on every system
 
 pytestmark = needs_two_users
 
