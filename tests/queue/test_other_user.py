@@ -1,6 +1,7 @@
 """Root's queue for all users: each job runs as who submitted it, and nobody sees another's."""
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -32,6 +33,13 @@ class Everybodys:
     def __init__(self, folder):
         self.place = OpenPlace()
         self.queue = Queue(folder, 1, home=self.place.root / "queue", binary=self.place.binary)
+        # A supervisor is the job's user's, and asks the driver, too: both must be where users can read.
+        for name in ("PLIMSOLL_NVML_LIBRARY", "PLIMSOLL_FAKE_NVML"):
+            shutil.copy(self.queue.environment[name], self.place.root)
+        self.driver = {name: str(self.place.root / os.path.basename(self.queue.environment[name]))
+                       for name in ("PLIMSOLL_NVML_LIBRARY", "PLIMSOLL_FAKE_NVML")}
+        for path in self.driver.values():
+            os.chmod(path, 0o755)
         self.homes = {}
         for user in (OWNER, STRANGER):
             home = self.place.root / f"home{user}"
@@ -45,7 +53,7 @@ class Everybodys:
         """plimsoll as that user."""
         home = self.homes[user]
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run"), "COLUMNS": "200",
-                       "PLIMSOLL_QUEUE": str(self.queue.home), "PLIMSOLL_STORE": str(home / "store.db"), **more}
+                       "PLIMSOLL_QUEUE": str(self.queue.home), "PLIMSOLL_STORE": str(home / "store.db"), **self.driver, **more}
         return subprocess.run([self.place.binary, *map(str, words)], env=environment, cwd=home, text=True, timeout=300,
                               stdin=subprocess.DEVNULL, capture_output=True, **become(user))
 
