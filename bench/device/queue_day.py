@@ -14,6 +14,7 @@ import bisect
 import collections
 import ctypes
 import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -78,8 +79,11 @@ class Queue:
 
     def __init__(self, asked, name, store, options):
         self.program, self.folder = asked.program, asked.folder
-        self.home = tempfile.mkdtemp(prefix='plq')
-        self.environment = {**os.environ, 'PLIMSOLL_QUEUE': self.home, 'PLIMSOLL_STORE': str(store)}
+        # Short, since sockets stand there; always the same, since the profiles' store knows its daemon by it.
+        self.home = pathlib.Path(tempfile.gettempdir()) / ('plq' + hashlib.sha256(str(asked.out).encode()).hexdigest()[:12])
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.home.mkdir(mode=0o700)
+        self.environment = {**os.environ, 'PLIMSOLL_QUEUE': str(self.home), 'PLIMSOLL_STORE': str(store)}
         self.log = open(asked.out / f'{name}.daemon.log', 'w')
         words = ['queue', 'start', '--foreground', '--host', 'day', '--device', asked.device, '--model-device', asked.model_device, *options]
         self.daemon = subprocess.Popen([self.program, *map(str, words)], env=self.environment, stdout=self.log, stderr=self.log)
@@ -100,14 +104,14 @@ class Queue:
 
     def submit(self, job, state):
         told = {key: value for key, value in job.items() if key != 'arrival_s'}
-        path = pathlib.Path(self.home) / 'job.json'
+        path = self.home / 'job.json'
         path.write_text(json.dumps([told]))
         return self.ask('submit', path, **({'JOB_STATE': str(state)} if job['kind'] == 'training' else {}))['numbers'][0]
 
     def end(self):
         self.daemon.send_signal(signal.SIGTERM)
         self.daemon.wait(timeout=60)
-        for path in pathlib.Path(self.home).glob('mps/*/pipe'):  # no client is left
+        for path in self.home.glob('mps/*/pipe'):  # no client is left
             subprocess.run(['nvidia-cuda-mps-control'], input='quit\n', text=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                            env={**os.environ, 'CUDA_MPS_PIPE_DIRECTORY': str(path)})
         shutil.rmtree(self.home, ignore_errors=True)

@@ -132,7 +132,7 @@ if not os.path.exists(sys.argv[1] + ".go"): sys.exit("{FAULT}")
 def test_killed_mps_takes_its_clients_with_it(make_queue):
     """Nobody's fault: each runs again, and none is held for the cause."""
     queue = make_queue(gpus=1)
-    queue.start_daemon("--sharing", "mps")
+    queue.start_daemon("--policy", "naive", "--sharing", "mps")
     numbers = {}
     for name in ("first", "second"):
         numbers[name] = queue.submit_one("--need", "1GiB", "--seconds", "600", "--", *queue.script(FALLS), name)

@@ -1,6 +1,7 @@
 """Root's queue for all users: each job runs as who submitted it, and nobody sees another's."""
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,7 +10,9 @@ import pytest
 from conftest import FIXTURES, Queue, wait_for
 
 sys.path.insert(0, str(FIXTURES))
-from other_user import OWNER, STRANGER, OpenPlace, as_user, become, needs_two_users  # noqa: E402
+from other_user import OpenPlace, as_user, become, needs_two_users  # noqa: E402
+
+OWNER, STRANGER = 1, 2  # daemon and bin: a job's user has an entry in passwd, and these are on every system
 
 pytestmark = needs_two_users
 
@@ -30,6 +33,13 @@ class Everybodys:
     def __init__(self, folder):
         self.place = OpenPlace()
         self.queue = Queue(folder, 1, home=self.place.root / "queue", binary=self.place.binary)
+        # A supervisor is the job's user's, and asks the driver, too: both must be where users can read.
+        for name in ("PLIMSOLL_NVML_LIBRARY", "PLIMSOLL_FAKE_NVML"):
+            shutil.copy(self.queue.environment[name], self.place.root)
+        self.driver = {name: str(self.place.root / os.path.basename(self.queue.environment[name]))
+                       for name in ("PLIMSOLL_NVML_LIBRARY", "PLIMSOLL_FAKE_NVML")}
+        for path in self.driver.values():
+            os.chmod(path, 0o755)
         self.homes = {}
         for user in (OWNER, STRANGER):
             home = self.place.root / f"home{user}"
@@ -43,7 +53,7 @@ class Everybodys:
         """plimsoll as that user."""
         home = self.homes[user]
         environment = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run"), "COLUMNS": "200",
-                       "PLIMSOLL_QUEUE": str(self.queue.home), "PLIMSOLL_STORE": str(home / "store.db"), **more}
+                       "PLIMSOLL_QUEUE": str(self.queue.home), "PLIMSOLL_STORE": str(home / "store.db"), **self.driver, **more}
         return subprocess.run([self.place.binary, *map(str, words)], env=environment, cwd=home, text=True, timeout=300,
                               stdin=subprocess.DEVNULL, capture_output=True, **become(user))
 
