@@ -31,7 +31,7 @@ std::string user_name() {
   return entry.pw_name;
 }
 
-std::optional<std::string> variable(const char* name) {
+std::optional<std::string> environment_value(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
@@ -39,9 +39,9 @@ std::optional<std::string> variable(const char* name) {
 /// What allocations print is kept where all nodes see it: in this user's home.
 Result<std::string> log_path() {
   fs::path base;
-  if (const auto state = variable("XDG_STATE_HOME"); state && state->starts_with('/'))
+  if (const auto state = environment_value("XDG_STATE_HOME"); state && state->starts_with('/'))
     base = *state;
-  else if (const auto home = variable("HOME"); home && home->starts_with('/'))
+  else if (const auto home = environment_value("HOME"); home && home->starts_with('/'))
     base = fs::path(*home) / ".local" / "state";
   else
     return std::unexpected(Error{"there is no place for what allocations print: HOME is not set",
@@ -165,7 +165,7 @@ Result<job::Json> ask_slurm_queue(const std::string& store, const job::Json& mes
 }
 
 Status move_into_allocation(const SlurmOptions& options, int gpus, queue::DaemonOptions& daemon) {
-  const auto lent = slurm::read_allocation(variable);
+  const auto lent = slurm::read_allocation(environment_value);
   PLIMSOLL_TRY(lent);
   auto terms = terms_of(options);
   PLIMSOLL_TRY(terms);

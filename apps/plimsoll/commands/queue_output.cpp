@@ -18,8 +18,6 @@
 namespace plimsoll {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::chrono::milliseconds kLookForOutput{100};
 constexpr std::chrono::milliseconds kAskAgain{500};
 constexpr std::size_t kAtOnce = std::size_t{64} << 10;
@@ -91,7 +89,7 @@ Result<int> output(const OutputOptions& options) {
   PLIMSOLL_TRY(signals);
   Interruption interruption(*std::move(signals));
   std::unique_ptr<OutputFile> file;
-  Clock::time_point asked = Clock::now();
+  std::chrono::steady_clock::time_point asked = std::chrono::steady_clock::now();
   while (!interruption.came()) {
     if (!job->run.empty() && (!file || file->run() != job->run)) {
       // What the attempt before printed last, before that of the next.
@@ -115,8 +113,8 @@ Result<int> output(const OutputOptions& options) {
       return !options.follow || job->outcome == "finished" ? 0 : 1;
     }
     std::this_thread::sleep_for(kLookForOutput);
-    if (Clock::now() - asked < kAskAgain) continue;
-    asked = Clock::now();
+    if (std::chrono::steady_clock::now() - asked < kAskAgain) continue;
+    asked = std::chrono::steady_clock::now();
     // Its daemon may be away for a moment; the job goes on.
     if (auto now = look_at(numbers->front()))
       job = std::move(now);
