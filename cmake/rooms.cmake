@@ -25,7 +25,7 @@ set(PLIMSOLL_JSON_ROOMS job queue report run)
 set(PLIMSOLL_TORCH_ROOMS engine)
 
 # Rooms that read, write and print, and compute next to nothing: optimizing them fully takes a quarter longer.
-set(PLIMSOLL_LIGHT_ROOMS cuda diagnose forward job measure plan queue report run)
+set(PLIMSOLL_LIGHT_ROOMS cuda diagnose forward job measure queue report run)
 
 # plimsoll_together(TARGET): where PLIMSOLL_TOGETHER is on, sources whose names begin alike are compiled together, in five
 # groups: each header is read and each template made once for them, so that all takes half the time from scratch. Two files

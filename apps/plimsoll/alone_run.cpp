@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-Result<share::Alone> alone_of_run(store::Store& store, const std::string& id) {
+Result<RunAlone> alone_of_run(store::Store& store, const std::string& id) {
   auto run = named_run(store, id);
   PLIMSOLL_TRY(run);
   const auto recording = diagnose::read_recording(store, *std::move(run), {});
@@ -17,17 +17,18 @@ Result<share::Alone> alone_of_run(store::Store& store, const std::string& id) {
     return std::unexpected(
         Error{"it told no two points of a loss, or of another metric, by which to count its steps",
               "run " + id, "give its figures in a file: `alone` of a workload, --workloads FILE"});
-  share::Alone out{.steps_per_second = steady->per_second()};
+  RunAlone told{.alone = {.steps_per_second = steady->per_second()}, .startup = steady->startup()};
   const diagnose::RunFigures figures = diagnose::figures_of(*recording, steady->span);
-  if (figures.gpus.empty()) return out;
+  if (figures.gpus.empty()) return told;
   const diagnose::GpuFigures& gpu = figures.gpus.front();
+  share::Alone& out = told.alone;
   out.active = gpu.kernel_activity;
   out.sms = gpu.sm_activity;
   out.bandwidth = gpu.dram;
   out.tensor = gpu.tensor;
   out.watts = gpu.watts;
   out.reserved_bytes = gpu.run_memory_peak;
-  return out;
+  return told;
 }
 
 }  // namespace plimsoll

@@ -17,7 +17,7 @@ namespace plimsoll {
 struct Invocation {
   std::function<Result<int>()> run;
   ColorChoice color = ColorChoice::automatic;
-  /// What stood after "--" of `plimsoll run` and `plimsoll complete-words`.
+  /// What stood after "--" of `plimsoll run`, `submit`, `tta` and `plimsoll complete-words`.
   std::optional<std::vector<std::string>> command = {};
 };
 
@@ -34,12 +34,15 @@ void add_beside(CommandLine& app, Invocation& invocation);
 void add_measure(CommandLine& app, Invocation& invocation);
 void add_choose(CommandLine& app, Invocation& invocation);
 void add_cost(CommandLine& app, Invocation& invocation);
+void add_train(CommandLine& app, Invocation& invocation);
 void add_training(CommandLine& app, Invocation& invocation);
 void add_ideal(CommandLine& app, Invocation& invocation);
 void add_oom(CommandLine& app, Invocation& invocation);
 void add_replay(CommandLine& app, Invocation& invocation);
 void add_plan(CommandLine& app, Invocation& invocation);
 void add_probe(CommandLine& app, Invocation& invocation);
+void add_advise(CommandLine& app, Invocation& invocation);
+void add_tta(CommandLine& app, Invocation& invocation);
 void add_runs(CommandLine& app, Invocation& invocation);
 void add_store(CommandLine& app, Invocation& invocation);
 void add_import_mlflow(CommandLine& app, Invocation& invocation);

@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"probe", add_probe},
     {"plan", add_plan},
     {"choose", add_choose},
+    {"train", add_train},
     {"training", add_training},
     {"cost", add_cost},
     {"ideal", add_ideal},
@@ -38,6 +39,8 @@ constexpr Command kCommands[] = {
     {"hold", add_hold},
     {"release", add_release},
     {"move", add_move},
+    {"tta", add_tta},
+    {"advise", add_advise},
     {"runs", add_runs},
     {"store", add_store},
     {"import-mlflow", add_import_mlflow},
@@ -98,7 +101,9 @@ Error unknown_command(const CommandLine& app, std::string_view word) {
 int split_off_command(int argc, char** argv, Invocation& invocation) {
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const auto mark = std::ranges::find(words, std::string_view("--"));
-  const auto takes_command = [](std::string_view word) { return word == "run" || word == "submit" || word == "complete-words"; };
+  const auto takes_command = [](std::string_view word) {
+    return word == "run" || word == "submit" || word == "tta" || word == "complete-words";
+  };
   if (mark == words.end() || std::find_if(words.begin(), mark, takes_command) == mark) return argc;
   invocation.command.emplace(mark + 1, words.end());
   return static_cast<int>(mark - words.begin());

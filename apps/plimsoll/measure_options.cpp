@@ -25,7 +25,9 @@ auto between(double least, double most) {
   };
 }
 
-Result<std::string> device_named(const std::string& word) {
+}  // namespace
+
+Result<std::string> engine_device(const std::string& word) {
   if (word == "cpu" || word == "this-cpu") return "cpu";
   if (word == "cuda" || word == "gpu") return "cuda:0";
   unsigned number = 0;
@@ -39,8 +41,6 @@ Result<std::string> device_named(const std::string& word) {
       Error{fmt::format("'{}' is not a device that can be measured on", word), "",
             "Use cpu, cuda or cuda:N; `plimsoll estimate` answers for devices that are not here."});
 }
-
-}  // namespace
 
 void MeasureOptions::add_to(CommandLine& command) {
   command
@@ -150,7 +150,7 @@ void MeasureOptions::add_scenario_options(CommandLine& command) {
 Result<std::vector<std::string>> MeasureOptions::checked_devices(std::string_view otherwise) const {
   std::vector<std::string> out;
   for (const std::string& word : devices) {
-    Result<std::string> device = device_named(word);
+    Result<std::string> device = engine_device(word);
     if (!device) return std::unexpected(std::move(device).error());
     if (std::ranges::find(out, *device) == out.end()) out.push_back(std::move(*device));
   }

@@ -12,6 +12,9 @@
 
 namespace plimsoll {
 
+/// "cpu" or "cuda:N", where the engine runs, as a person writes it: cpu, cuda, cuda:1.
+[[nodiscard]] Result<std::string> engine_device(const std::string& word);
+
 /// The options of `plimsoll measure`, and what they come to.
 struct MeasureOptions {
   std::vector<std::string> models;

@@ -43,6 +43,8 @@ class JobReader {
     out_.command = texts("command");
     out_.share = number("share", 1e-6, 1);
     const auto seconds = number("seconds", 0, kMostSeconds);
+    out_.startup = number("startup", 0, kMostSeconds);
+    out_.job.settling = number("settling", 0, kMostSeconds).value_or(0);
     const auto rate = number("rate", 0.1, 1e6);
     const auto limit = number("limit_ms", 1e-3, 1e9);
     out_.within = number("within", 0, 1).value_or(0.99);
@@ -72,9 +74,10 @@ class JobReader {
 
  private:
   static constexpr std::array kJobKeys = {
-      "name",     "kind",   "arrival", "arrival_s", "priority", "deadline", "gpus",          "user",
-      "save",     "after",  "apart",   "command",   "share",    "seconds",  "rate",          "steps",
-      "limit_ms", "within", "epochs",  "samples",   "need",     "input",    "interruptible", "workload"};
+      "name",  "kind",          "arrival",  "arrival_s", "priority", "deadline", "gpus",
+      "user",  "save",          "after",    "apart",     "command",  "share",    "seconds",
+      "rate",  "steps",         "limit_ms", "within",    "epochs",   "samples",  "need",
+      "input", "interruptible", "workload", "startup",   "settling"};
 
   void complain(std::string what) {
     if (wrong_.empty()) wrong_ = std::move(what);

@@ -19,6 +19,7 @@ struct PlanJobRequest {
   std::optional<double> steps = {};              ///< to do; else job.seconds
   std::optional<double> share = {};              ///< of a GPU, that a command says it keeps busy
   std::optional<Bytes> need = {};                ///< memory, as it says
+  std::optional<double> startup = {};            ///< s before its first step, as it says
   std::optional<double> limit = {};              ///< s, of a service's requests
   double within = 0.99;                          ///< of the requests that must meet it
   std::vector<std::string> command = {}, estimate = {};

@@ -49,18 +49,24 @@ GroupRates stated_rates(const PlanQuestion& question, std::span<const std::uint3
   return out;
 }
 
-/// Whether every service among them meets its limit.
-bool keeps_limits(const PlanQuestion& question, std::span<const std::uint32_t> kinds,
-                  const share::Beside& told) {
+/// What requests take over what they may, of each service among them.
+void add_strains(const PlanQuestion& question, std::span<const std::uint32_t> kinds,
+                 const share::Beside& told, GroupRates& out) {
+  constexpr double kSaturated = 1e6;
+  const bool serves =
+      std::ranges::any_of(kinds, [&](std::uint32_t kind) { return question.limits[kind].has_value(); });
+  if (!serves) return;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const auto& limit = question.limits[kinds[i]];
-    if (!limit) continue;
     const auto& latency = told.members[i].latency;
-    if (!latency || latency->saturated) return false;
-    const Seconds counts = question.within[kinds[i]] > 0.5 ? latency->p99 : latency->median;
-    if (counts.value() > *limit) return false;
+    double strain = 0;
+    if (limit && (!latency || latency->saturated))
+      strain = kSaturated;
+    else if (limit)
+      strain = (question.within[kinds[i]] > 0.5 ? latency->p99 : latency->median).value() / *limit;
+    out.allowed = out.allowed && strain <= 1;
+    out.strains.push_back(strain);
   }
-  return true;
 }
 
 share::Sharing sharing_of(const Setup& setup, std::size_t count) {
@@ -72,6 +78,12 @@ share::Sharing sharing_of(const Setup& setup, std::size_t count) {
 }
 
 }  // namespace
+
+bool PlanQuestion::is_slow() const {
+  constexpr std::size_t kManyKinds = 8;
+  if (shares_bind) return false;
+  return kinds.size() >= kManyKinds || std::ranges::any_of(kinds, &Kind::serves);
+}
 
 Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, const EstimateTarget& on) {
   PlanQuestion out;
@@ -111,6 +123,7 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
       out.within.push_back(request.within);
     }
     plan::schedule::Job job = request.job;
+    job.startup = request.startup.value_or(0);
     job.kind = found->second;
     if (request.steps && out.workloads[job.kind])
       job.seconds = *request.steps * out.workloads[job.kind]->step.value();
@@ -153,26 +166,32 @@ Fleet fleet_of(const hardware::Device& device, std::size_t gpus, double price) {
 }
 
 Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& setups,
-                      const hardware::Device& device, const share::SharingFigures& figures) {
-  return Rates(
-      [&question, &setups, &device, &figures](std::span<const std::uint32_t> kinds, std::size_t index) {
-        const Setup& setup = setups[index];
-        std::vector<const share::Workload*> workloads;
-        for (const std::uint32_t kind : kinds)
-          if (question.workloads[kind]) workloads.push_back(&*question.workloads[kind]);
-        if (workloads.size() < kinds.size()) return stated_rates(question, kinds, setup, device);
-        const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures,
-                                        {.enough = kEnoughToPlan, .requests = kRequestsToPlan});
-        GroupRates out;
-        out.speeds.assign(kinds.size(), 0);
-        out.allowed = told && keeps_limits(question, kinds, *told);
-        if (!told) return out;
-        // A service does what it is asked; what others do to it is its latency.
-        for (std::size_t i = 0; i < kinds.size(); ++i)
-          out.speeds[i] = question.kinds[kinds[i]].serves ? 1 : told->members[i].speed;
-        out.watts = told->watts ? told->watts->value() : 0;
-        return out;
-      });
+                      const hardware::Device& device, const share::SharingFigures& figures,
+                      const share::Conditions& conditions) {
+  const share::Conditions asked{
+      .cores = conditions.cores, .enough = kEnoughToPlan, .requests = kRequestsToPlan};
+  return Rates([&question, &setups, &device, &figures, asked](std::span<const std::uint32_t> kinds,
+                                                              std::size_t index) {
+    const Setup& setup = setups[index];
+    std::vector<const share::Workload*> workloads;
+    for (const std::uint32_t kind : kinds)
+      if (question.workloads[kind]) workloads.push_back(&*question.workloads[kind]);
+    if (workloads.size() < kinds.size()) return stated_rates(question, kinds, setup, device);
+    const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures, asked);
+    GroupRates out;
+    out.speeds.assign(kinds.size(), 0);
+    out.allowed = told.has_value();
+    if (!told) return out;
+    add_strains(question, kinds, *told, out);
+    // A service does what it is asked; what others do to it is its latency.
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      out.speeds[i] = question.kinds[kinds[i]].serves ? 1 : told->members[i].speed;
+    constexpr double kNormal95 = 1.96;
+    for (const share::Member& member : told->members)
+      out.log_errors.push_back(member.low > 0 ? std::log(member.speed / member.low) / kNormal95 : 0);
+    out.watts = told->watts ? told->watts->value() : 0;
+    return out;
+  });
 }
 
 }  // namespace plimsoll

@@ -16,6 +16,8 @@ struct PlanQuestion {
   std::vector<std::optional<double>> limits;              ///< by kind: s, of a service's requests
   std::vector<double> within;                             ///< by kind: of the requests
   bool shares_bind = false;                               ///< no kind has a workload
+  /// Larger groups take too long to be simulated while many are looked at: services are, or many kinds.
+  [[nodiscard]] bool is_slow() const;
 };
 [[nodiscard]] Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests,
                                                  const EstimateTarget& on);
@@ -28,6 +30,7 @@ struct PlanQuestion {
 [[nodiscard]] plan::schedule::Rates predicted_rates(const PlanQuestion& question,
                                                     const std::vector<plan::schedule::Setup>& setups,
                                                     const hardware::Device& device,
-                                                    const share::SharingFigures& figures);
+                                                    const share::SharingFigures& figures,
+                                                    const share::Conditions& conditions = {});
 
 }  // namespace plimsoll

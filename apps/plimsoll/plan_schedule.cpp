@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "hardware/prices.hpp"
 #include "json_output.hpp"
 #include "plan/schedule/policies/policies.hpp"
+#include "plan_inventory.hpp"
 #include "plan_truth.hpp"
 #include "quantity.hpp"
 #include "report/plan_layouts_report.hpp"
@@ -28,6 +30,7 @@ namespace {
 namespace schedule = plan::schedule;
 
 constexpr std::size_t kMostJobsFile = std::size_t{256} << 20;
+constexpr std::size_t kMostInventoryFile = std::size_t{16} << 20;
 constexpr std::size_t kMostPlannedGpus = 100'000;
 
 /// "h200:4": a device and how many of it.
@@ -94,7 +97,8 @@ Result<std::vector<PlanJobRequest>> requests_in(const std::string& file, const s
     }
     const auto alone = alone_of_run(*store, request.workload->alone_run);
     PLIMSOLL_TRY(alone);
-    request.workload->alone = *alone;
+    request.workload->alone = alone->alone;
+    if (!request.startup) request.startup = alone->startup;
   }
   return *std::move(out);
 }
@@ -131,9 +135,22 @@ struct Ground {
 
 Result<std::unique_ptr<Ground>> ground_of(const PlanOptions& options, const std::string& file) {
   auto out = std::make_unique<Ground>();
-  const auto wanted = read_devices(options.devices);
-  PLIMSOLL_TRY(wanted);
-  out->wanted = *wanted;
+  std::vector<PlanMachine> machines;
+  if (options.inventory.empty()) {
+    const auto wanted = read_devices(options.devices);
+    PLIMSOLL_TRY(wanted);
+    out->wanted = *wanted;
+  } else {
+    if (!options.devices.empty() || options.cores > 0)
+      return std::unexpected(
+          Error{"the inventory says what there is", "--devices, --cores", "leave them out"});
+    const auto text = read_file(options.inventory, kMostInventoryFile);
+    PLIMSOLL_TRY(text);
+    auto read = read_plan_inventory(*text, options.inventory);
+    if (!read) return std::unexpected(all_told(read.error(), options.inventory, "planned"));
+    machines = *std::move(read);
+    out->wanted.device = machines.front().device;
+  }
   auto requests = requests_in(file, options.store);
   PLIMSOLL_TRY(requests);
   out->requests = *std::move(requests);
@@ -150,27 +167,56 @@ Result<std::unique_ptr<Ground>> ground_of(const PlanOptions& options, const std:
   const auto price = price_of(options, device);
   PLIMSOLL_TRY(price);
   out->fleet = fleet_of(device, out->wanted.count, *price);
-  out->rates.emplace(predicted_rates(out->question, out->fleet.setups, device, out->figures));
+  if (!machines.empty()) {
+    auto fleet = fleet_in(machines, device, std::move(out->fleet));
+    if (!fleet) return std::unexpected(all_told(fleet.error(), options.inventory, "planned"));
+    out->fleet = *std::move(fleet);
+    out->wanted.count = out->fleet.gpus;
+  } else if (options.cores > 0) {
+    out->fleet.cores = {static_cast<int>(options.cores)};
+  }
+  const auto fewest = std::ranges::min_element(out->fleet.cores);
+  share::Conditions conditions;
+  if (fewest != out->fleet.cores.end() && *fewest > 0) conditions.cores = *fewest;
+  out->rates.emplace(predicted_rates(out->question, out->fleet.setups, device, out->figures, conditions));
   return out;
 }
 
+/// "mps", "mps:50": a way that whole GPUs can be set up in.
+Result<schedule::Setup> read_setup(const std::string& text, const schedule::Fleet& fleet) {
+  std::string all;
+  for (const schedule::Setup& setup : fleet.setups) {
+    if (setup.way == share::Way::mig) continue;
+    std::string name(share::name(setup.way));
+    if (setup.cap < 1) name += fmt::format(":{:g}", 100 * setup.cap);
+    if (name == text) return setup;
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  return std::unexpected(Error{fmt::format("'{}' is no way of sharing a whole GPU", printable(text, 40)),
+                               "--sharing", "there are " + all});
+}
+
 /// Whole GPUs, all shared in one way.
-schedule::Instance shared_by(const Ground& ground, share::Way way) {
+schedule::Instance shared_by(const Ground& ground, const schedule::Setup& how) {
   schedule::Instance out{.kinds = ground.question.kinds,
                          .jobs = ground.question.jobs,
                          .setups = ground.fleet.setups,
                          .places = {},
                          .idle_watts = ground.fleet.idle_watts,
-                         .shares_bind = ground.question.shares_bind};
-  const auto setup = std::ranges::find(out.setups, schedule::Setup{.way = way});
+                         .shares_bind = ground.question.shares_bind,
+                         .cores = ground.fleet.cores};
+  for (const schedule::Slot& slot : ground.fleet.slots) out.hosts = std::max(out.hosts, slot.host + 1);
+  const auto setup = std::ranges::find(out.setups, how);
   const auto index = static_cast<std::size_t>(setup == out.setups.end() ? 0 : setup - out.setups.begin());
   const Bytes memory = ground.fleet.layouts.front().parts.front().memory;
+  const std::vector<schedule::Slot>& slots = ground.fleet.slots;
   for (std::size_t gpu = 0; gpu < ground.fleet.gpus; ++gpu)
-    out.places.push_back({.name = fmt::format("{}", gpu),
+    out.places.push_back({.name = slots.empty() ? fmt::format("{}", gpu) : slots[gpu].name,
                           .device = gpu,
                           .setup = index,
                           .memory = memory,
-                          .price = ground.fleet.price});
+                          .price = ground.fleet.price,
+                          .host = slots.empty() ? 0 : slots[gpu].host});
   return out;
 }
 
@@ -178,6 +224,14 @@ Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& 
   auto ground = ground_of(options, options.simulate);
   PLIMSOLL_TRY(ground);
   Ground& on = **ground;
+  const auto is_cut = [&](std::size_t layout) {
+    return on.fleet.setups[on.fleet.layouts[layout].parts.front().setup].way == share::Way::mig;
+  };
+  if (std::ranges::any_of(on.fleet.slots, [&](const schedule::Slot& slot) {
+        return std::ranges::all_of(slot.layouts, is_cut);
+      }))
+    return std::unexpected(Error{"policies are of whole GPUs, which may be set up in each way",
+                                 "--simulate with --inventory", "machines without mig"});
   std::vector<const schedule::PolicyRow*> rows;
   for (const schedule::PolicyRow& row : schedule::policy_rows())
     if (options.policies.empty() || std::ranges::find(options.policies, row.name) != options.policies.end())
@@ -193,16 +247,23 @@ Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& 
   auto truth = true_rates({options.truth, options.disturbed, static_cast<std::uint64_t>(options.seed)},
                           on.question, on.fleet.setups, *on.rates);
   PLIMSOLL_TRY(truth);
-  report::PolicyReport report{
-      .device = on.targets.front().device().name, .gpus = on.wanted.count, .jobs = on.question.jobs.size()};
+  std::optional<schedule::Setup> sharing;
+  if (!options.sharing.empty()) {
+    const auto read = read_setup(options.sharing, on.fleet);
+    PLIMSOLL_TRY(read);
+    sharing = *read;
+  }
+  report::PolicyReport report{.device = on.targets.front().device().name, .gpus = on.wanted.count};
+  for (const schedule::Job& job : on.question.jobs) report.jobs.push_back(job.name);
   for (const schedule::PolicyRow* row : rows) {
-    const schedule::Instance instance = shared_by(on, row->way);
+    const schedule::Instance instance = shared_by(on, sharing.value_or(schedule::Setup{.way = row->way}));
     const auto policy = row->make(instance);
     report.rows.push_back(
         {std::string(row->name), std::string(row->words),
          schedule::simulate(instance, row->clairvoyant ? *truth : *on.rates, {*truth}, *policy)});
   }
-  schedule::Instance instance = shared_by(on, share::Way::mps);
+  const schedule::Instance instance =
+      shared_by(on, sharing.value_or(schedule::Setup{.way = share::Way::mps}));
   report.bound = schedule::lower_bound(instance, schedule::most_combined(instance, *truth, 2)).seconds();
   if (options.json)
     print_json(report::policy_json(report));
@@ -213,28 +274,30 @@ Result<int> run_simulation(const PlanOptions& options, const report::TextStyle& 
 
 /// Why each job starts where and when it does, in a sentence.
 std::vector<std::string> reasons(const schedule::Plan& plan, schedule::Rates& rates) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < plan.outcome.jobs.size(); ++i) {
-    const schedule::Ran& ran = plan.outcome.jobs[i];
-    const schedule::Place& place = plan.instance.places[ran.places.front()];
+  const std::vector<schedule::Ran>& ran = plan.outcome.jobs;
+  std::vector<std::size_t> order(ran.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t job) { return ran[job].start; });
+  std::vector<std::vector<std::size_t>> on(plan.instance.places.size());  // that still run there
+  std::vector<std::string> out(ran.size());
+  for (const std::size_t job : order) {
+    std::vector<std::size_t>& others = on[ran[job].places.front()];
+    std::erase_if(others, [&](std::size_t other) { return ran[other].end <= ran[job].start; });
     schedule::PlaceState there;
-    for (std::size_t j = 0; j < plan.outcome.jobs.size(); ++j) {
-      const schedule::Ran& other = plan.outcome.jobs[j];
-      if (j == i || other.places.front() != ran.places.front()) continue;
-      const bool before = other.start < ran.start || (other.start == ran.start && j < i);
-      if (before && other.end > ran.start)
-        there.kinds =
-            schedule::with_kind(there.kinds, static_cast<std::uint32_t>(plan.instance.jobs[j].kind));
+    for (const std::size_t other : others)
+      there.kinds =
+          schedule::with_kind(there.kinds, static_cast<std::uint32_t>(plan.instance.jobs[other].kind));
+    for (const std::size_t place : ran[job].places) on[place].push_back(job);
+    const auto kind = static_cast<std::uint32_t>(plan.instance.jobs[job].kind);
+    if (!plan.instance.kinds[kind].memory) {
+      out[job] = "alone, since nobody knows what memory it takes";
+    } else if (there.kinds.empty()) {
+      out[job] = "nothing else is there";
+    } else {
+      const auto gain = schedule::gain_of(there, plan.instance.places[ran[job].places.front()], kind, rates);
+      out[job] = fmt::format("adds {:.2f} of a job's speed beside {} other{}", gain.value_or(0),
+                             there.kinds.size(), there.kinds.size() == 1 ? "" : "s");
     }
-    const auto gain =
-        schedule::gain_of(there, place, static_cast<std::uint32_t>(plan.instance.jobs[i].kind), rates);
-    if (!plan.instance.kinds[plan.instance.jobs[i].kind].memory)
-      out.emplace_back("alone, since nobody knows what memory it takes");
-    else if (there.kinds.empty())
-      out.emplace_back("nothing else is there");
-    else
-      out.push_back(fmt::format("adds {:.2f} of a job's speed beside {} other{}", gain.value_or(0),
-                                there.kinds.size(), there.kinds.size() == 1 ? "" : "s"));
   }
   return out;
 }
@@ -258,6 +321,10 @@ Status write_exports(const PlanOptions& options, const Ground& on, const schedul
   std::vector<report::ExportedJob> jobs;
   for (const PlanJobRequest& request : on.requests)
     jobs.push_back({.command = request.command, .estimate = estimate_arguments(request, on.wanted.device)});
+  if (!options.jobs_file.empty() && plan.instance.hosts > 1)
+    return std::unexpected(
+        Error{fmt::format("the plan is for {} machines, and a jobs file is run by one", plan.instance.hosts),
+              "--jobs-file", "--sbatch, or a plan for each machine"});
   if (!options.jobs_file.empty()) {
     const auto toml = report::run_jobs_toml(plan, jobs, "plan");
     PLIMSOLL_TRY(toml);
@@ -292,14 +359,17 @@ Result<int> run_planning(const PlanOptions& options, const report::TextStyle& st
     return std::unexpected(
         Error{"nobody knows what an hour of this device costs", "--for money", "say it: --price 3.50/h"});
   const auto plan = schedule::make_plan(on.question.kinds, on.question.jobs, on.fleet, *on.rates, *aim,
-                                        static_cast<std::size_t>(options.looks), on.question.shares_bind);
+                                        {.looks = static_cast<std::size_t>(options.looks),
+                                         .shares_bind = on.question.shares_bind,
+                                         .by_pairs = on.question.is_slow()});
   if (!plan) {
     fmt::print(stderr, "plimsoll: {}\n", plan.error().text());
     if (!plan.error().hint.empty()) fmt::print(stderr, "  {}\n", plan.error().hint);
     return 1;
   }
   report::ScheduleReport report{.plan = &*plan, .device = on.targets.front().device().name};
-  report.why = reasons(*plan, *on.rates);
+  schedule::Rates guessed = schedule::from_pairs(*on.rates, on.fleet.idle_watts);
+  report.why = reasons(*plan, on.question.is_slow() ? guessed : *on.rates);
   if (!aim->is_makespan() && options.aims.size() == 1 && options.aims.front() != "latency")
     report.aim = options.aims.front().substr(0, options.aims.front().find('='));
   PLIMSOLL_TRY(write_exports(options, on, *plan));
@@ -322,6 +392,12 @@ void add_plan_options(CommandLine& command, PlanOptions& options) {
       ->option_text("JOBS");
   command.add_option("--devices", options.devices, "What there is to run on: h200:4, this (default)")
       ->option_text("DEVICE[:N]");
+  command
+      .add_option(
+          "--inventory", options.inventory,
+          "What there is to run on: machines with GPUs, cores, allowed sharing and MIG slices, in JSON or as "
+          "[[machine]] tables in TOML")
+      ->option_text("FILE");
   command
       .add_option(
           "--for", options.aims,
@@ -349,6 +425,17 @@ void add_plan_options(CommandLine& command, PlanOptions& options) {
   command
       .add_option("--looks", options.looks, "How many orders are tried beyond what is greedy (default: 400)")
       ->in_range(0, 10'000'000)
+      ->option_text("N");
+  command
+      .add_option(
+          "--sharing", options.sharing,
+          "With --simulate: share GPUs so under every policy: naive, mps, mps:50 (default: its own way)")
+      ->option_text("WAY");
+  command
+      .add_option("--cores", options.cores,
+                  "Of a machine that the devices are in, where programs that start may need more (default: "
+                  "there are enough)")
+      ->in_range(1, 100'000)
       ->option_text("N");
   command
       .add_option("--price", options.price,

@@ -7,12 +7,15 @@ namespace plimsoll {
 
 /// What stands behind `plimsoll plan` itself, beside its subcommands.
 struct PlanOptions {
-  std::string jobs;      ///< a file
-  std::string simulate;  ///< a file of jobs that arrive
-  std::string devices;   ///< "h200:4"
+  std::string jobs;       ///< a file
+  std::string simulate;   ///< a file of jobs that arrive
+  std::string devices;    ///< "h200:4"
+  std::string inventory;  ///< a file, in place of that
   std::string calibration, figures, store;
   std::vector<std::string> aims;
   std::string price;
+  std::int64_t cores = 0;  ///< of a machine; 0: enough
+  std::string sharing;     ///< of all policies of a simulation
   std::vector<std::string> policies;
   std::string truth;
   double disturbed = 0;

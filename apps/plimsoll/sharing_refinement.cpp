@@ -79,7 +79,7 @@ Result<std::optional<share::Observation>> observed(store::Store& store, const Gr
     PLIMSOLL_TRY(requests);
     WorkloadRequest& request = requests->front();
     if (!request.alone_run.empty())
-      if (const auto alone = alone_of_run(store, request.alone_run)) request.alone = *alone;
+      if (const auto alone = alone_of_run(store, request.alone_run)) request.alone = alone->alone;
     auto workload = place_workload(request, on);
     PLIMSOLL_TRY(workload);
     out.workloads.push_back(*std::move(workload));

@@ -252,6 +252,13 @@ Result<std::vector<JobRequest>> multiplied(const JobRequest& one, const SubmitOp
       const std::string text = fmt::format("{}", index);
       put_in(next.job.command, "index", text, false);
       next.job.environment.emplace_back("PLIMSOLL_ARRAY_INDEX", text);
+      if (options.slurm.wanted) {  // as scripts for arrays of Slurm's read it
+        next.job.environment.emplace_back("SLURM_ARRAY_TASK_ID", text);
+        next.job.environment.emplace_back("SLURM_ARRAY_TASK_MIN", "0");
+        next.job.environment.emplace_back("SLURM_ARRAY_TASK_MAX", fmt::format("{}", options.array - 1));
+        next.job.environment.emplace_back("SLURM_ARRAY_TASK_COUNT", fmt::format("{}", options.array));
+        next.job.environment.emplace_back("SLURM_ARRAY_TASK_STEP", "1");
+      }
       next.job.params.emplace_back("index", text);
       next.job.name += fmt::format("{}{}", next.job.name.empty() ? "" : "-", text);
       more.push_back(std::move(next));

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "job/fields.hpp"
+#include "slurm_queue.hpp"
 
 namespace plimsoll {
 
@@ -20,6 +21,7 @@ struct SubmitOptions {
   std::int64_t array = 0;
   bool alone = false, rerun = false, runs_on = false, hold = false, dry_run = false, json = false,
        quiet = false;
+  SlurmOptions slurm = {};
 };
 
 /// The message that the queue's daemon takes: the jobs, one for each of an array or a sweep, and this

@@ -30,6 +30,7 @@ std::optional<Pace> pace_of(const Recording& recording, const Span& within) {
   }
   if (first == nullptr || first == last || last->span.to <= first->span.to) return std::nullopt;
   Pace out{.span = {first->span.to, last->span.to}, .steps = static_cast<double>(last->last - first->last)};
+  out.before = static_cast<double>(first->recorded.value_or(first->last));
   // A command that tells its loss every so many steps gives their numbers.
   if (first->recorded && last->recorded && *last->recorded > *first->recorded)
     out.steps = static_cast<double>(*last->recorded - *first->recorded);

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,9 @@ namespace plimsoll::diagnose {
 struct Pace {
   Span span;  ///< on the run's clock
   double steps = 0;
+  double before = 0;  ///< steps that had been done when it began, as the command counts them
+  /// From the run's start to its first step: until then there were no steps at this pace.
+  [[nodiscard]] double startup() const { return std::max(0.0, span.from - before / per_second()); }
   [[nodiscard]] double per_second() const { return steps / (span.to - span.from); }
 };
 /// Within a span, without its first step, which holds the time to load. Nothing where the command told no two

@@ -6,7 +6,6 @@
 
 #include "base/mapped_file.hpp"
 #include "engine/call.hpp"
-#include "job/safetensors.hpp"
 
 namespace plimsoll::engine {
 
@@ -30,7 +29,8 @@ Result<std::map<std::string, at::Tensor>> read_arrays(const std::string& path) {
   return arrays;
 }
 
-Status write_arrays(const std::string& path, const std::map<std::string, at::Tensor>& arrays) {
+Status write_arrays(const std::string& path, const std::map<std::string, at::Tensor>& arrays,
+                    ArrayWriter write) {
   std::vector<at::Tensor> on_host;  // owns the bytes while they are written
   std::vector<job::ArrayToStore> to_store;
   for (const auto& [name, tensor] : arrays) {
@@ -38,12 +38,13 @@ Status write_arrays(const std::string& path, const std::map<std::string, at::Ten
     const at::Tensor& host = on_host.back();
     const auto type = data_type(host.scalar_type());
     if (!type) return fail("'{}' has a type that cannot be stored", name);
-    to_store.push_back({.name = name,
-                        .type = *type,
-                        .dims = host.sizes().vec(),
-                        .bytes = {static_cast<const std::byte*>(host.data_ptr()), host.nbytes()}});
+    job::ArrayToStore& array = to_store.emplace_back();
+    array.name = name;
+    array.type = *type;
+    array.dims = host.sizes().vec();
+    array.bytes = {static_cast<const std::byte*>(host.data_ptr()), host.nbytes()};
   }
-  return job::write_safetensors(path, to_store);
+  return write(path, to_store);
 }
 
 }  // namespace plimsoll::engine

@@ -25,8 +25,12 @@ constexpr double kMomentum = 0.9, kFirstDecay = 0.9, kSecondDecay = 0.999, kEpsi
 
 }  // namespace
 
-Optimizer::Optimizer(network::Optimizer kind, double learning_rate, std::vector<at::Tensor> parameters)
-    : kind_(kind), learning_rate_(learning_rate), parameters_(std::move(parameters)) {}
+Optimizer::Optimizer(network::Optimizer kind, double learning_rate, std::vector<at::Tensor> parameters,
+                     std::optional<double> weight_decay)
+    : kind_(kind),
+      learning_rate_(learning_rate),
+      weight_decay_(weight_decay.value_or(kind == network::Optimizer::adamw ? kWeightDecay : 0)),
+      parameters_(std::move(parameters)) {}
 
 void Optimizer::forget_gradients() {
   for (at::Tensor& p : parameters_) p.mutable_grad() = at::Tensor();
@@ -41,7 +45,10 @@ void Optimizer::step() {
     gradients.push_back(p.grad());
   }
   if (parameters.empty()) return;
-  ++taken_;
+  ++kept_.taken;
+  // As a term of the loss; AdamW takes it off the parameters themselves.
+  if (weight_decay_ > 0 && kind_ != network::Optimizer::adamw)
+    gradients = at::_foreach_add(gradients, parameters, weight_decay_);
   switch (kind_) {
     case network::Optimizer::sgd: at::_foreach_add_(parameters, gradients, -learning_rate_); break;
     case network::Optimizer::momentum: momentum(parameters, gradients); break;
@@ -51,35 +58,35 @@ void Optimizer::step() {
 }
 
 void Optimizer::momentum(at::TensorList parameters, at::TensorList gradients) {
-  if (first_.empty()) {
-    for (const at::Tensor& g : gradients) first_.push_back(g.detach().clone());
+  if (kept_.first.empty()) {
+    for (const at::Tensor& g : gradients) kept_.first.push_back(g.detach().clone());
   } else {
-    at::_foreach_mul_(first_, kMomentum);
-    at::_foreach_add_(first_, gradients, 1);
+    at::_foreach_mul_(kept_.first, kMomentum);
+    at::_foreach_add_(kept_.first, gradients, 1);
   }
-  at::_foreach_add_(parameters, first_, -learning_rate_);
+  at::_foreach_add_(parameters, kept_.first, -learning_rate_);
 }
 
 /// Kingma and Ba 2015; decoupled decay: Loshchilov and Hutter 2019. The order of calls, and with it the
 /// temporaries, is that of PyTorch's implementation over lists.
 void Optimizer::adam(at::TensorList parameters, at::TensorList gradients, bool decoupled_decay) {
-  if (first_.empty())
+  if (kept_.first.empty())
     for (const at::Tensor& p : parameters) {
-      first_.push_back(at::zeros_like(p));
-      second_.push_back(at::zeros_like(p));
+      kept_.first.push_back(at::zeros_like(p));
+      kept_.second.push_back(at::zeros_like(p));
     }
-  if (decoupled_decay) at::_foreach_mul_(parameters, 1 - learning_rate_ * kWeightDecay);
-  at::_foreach_mul_(first_, kFirstDecay);
-  at::_foreach_add_(first_, gradients, 1 - kFirstDecay);
-  at::_foreach_mul_(second_, kSecondDecay);
-  at::_foreach_addcmul_(second_, gradients, gradients, 1 - kSecondDecay);
-  const auto taken = static_cast<double>(taken_);
+  if (decoupled_decay && weight_decay_ > 0) at::_foreach_mul_(parameters, 1 - learning_rate_ * weight_decay_);
+  at::_foreach_mul_(kept_.first, kFirstDecay);
+  at::_foreach_add_(kept_.first, gradients, 1 - kFirstDecay);
+  at::_foreach_mul_(kept_.second, kSecondDecay);
+  at::_foreach_addcmul_(kept_.second, gradients, gradients, 1 - kSecondDecay);
+  const auto taken = static_cast<double>(kept_.taken);
   const double first_correction = 1 - std::pow(kFirstDecay, taken);
   const double second_correction = std::sqrt(1 - std::pow(kSecondDecay, taken));
-  std::vector<at::Tensor> scale = at::_foreach_sqrt(second_);
+  std::vector<at::Tensor> scale = at::_foreach_sqrt(kept_.second);
   at::_foreach_div_(scale, second_correction);
   at::_foreach_add_(scale, kEpsilon);
-  at::_foreach_addcdiv_(parameters, first_, scale, -learning_rate_ / first_correction);
+  at::_foreach_addcdiv_(parameters, kept_.first, scale, -learning_rate_ / first_correction);
 }
 
 at::Tensor random_labels(network::Loss loss, at::IntArrayRef output, at::Device device, std::uint64_t seed) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "engine/executor.hpp"
@@ -11,9 +12,21 @@ namespace plimsoll::engine {
 /// optimizers make.
 class Optimizer {
  public:
-  Optimizer(network::Optimizer kind, double learning_rate, std::vector<at::Tensor> parameters);
+  /// Without a decay it is the optimizer's own: 0.01 of AdamW, none of the others.
+  Optimizer(network::Optimizer kind, double learning_rate, std::vector<at::Tensor> parameters,
+            std::optional<double> weight_decay = {});
   void step();
   void forget_gradients();
+  void set_learning_rate(double learning_rate) { learning_rate_ = learning_rate; }
+
+  /// What it keeps from step to step, in the order of the parameters that have gradients.
+  struct Kept {
+    std::vector<at::Tensor> first, second;  ///< momentum, or Adam's two moments
+    std::int64_t taken = 0;                 ///< steps
+  };
+  [[nodiscard]] const Kept& kept() const { return kept_; }
+  void bring_back(Kept kept) { kept_ = std::move(kept); }
+  [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
 
  private:
   void momentum(at::TensorList parameters, at::TensorList gradients);
@@ -21,9 +34,9 @@ class Optimizer {
 
   network::Optimizer kind_;
   double learning_rate_;
+  double weight_decay_;
   std::vector<at::Tensor> parameters_;
-  std::vector<at::Tensor> first_, second_;  ///< momentum, or Adam's two moments
-  std::int64_t taken_ = 0;
+  Kept kept_;
 };
 
 /// Classes, drawn, that fit an output of this shape; nothing for losses other than cross-entropy.

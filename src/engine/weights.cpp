@@ -12,6 +12,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "base/mapped_file.hpp"
+#include "network/initial_weights.hpp"
 
 namespace plimsoll::engine {
 namespace {
@@ -92,6 +93,23 @@ at::Tensor drawn_mask(const std::vector<std::int64_t>& dims) {
   return n >= 2 && dims[n - 1] == dims[n - 2] && dims[n - 1] > 1 ? mask.tril() : mask;
 }
 
+/// As PyTorch's modules draw theirs.
+at::Tensor drawn_as_modules(const std::vector<std::int64_t>& dims, at::ScalarType type,
+                            const network::InitialWeight& weight, at::Generator& generator) {
+  if (type == at::kBool) return drawn_mask(dims);
+  if (!at::isFloatingType(type)) return at::zeros(dims, at::TensorOptions().dtype(type));
+  at::Tensor made = at::empty(dims, at::kFloat);
+  switch (weight.kind) {
+    case network::InitialWeight::Kind::uniform:
+      made.uniform_(-weight.spread, weight.spread, generator);
+      break;
+    case network::InitialWeight::Kind::constant: made.fill_(weight.value); break;
+    case network::InitialWeight::Kind::normal:
+    case network::InitialWeight::Kind::other: made.normal_(0, weight.spread, generator); break;
+  }
+  return made.to(type);
+}
+
 at::Tensor drawn(const std::vector<std::int64_t>& dims, at::ScalarType type, Drawing drawing,
                  at::Generator& generator) {
   if (type == at::kBool) return drawn_mask(dims);
@@ -113,6 +131,8 @@ class WeightReader {
       : job_(job), shapes_(shapes), generator_(at::detail::createCPUGenerator(job.execution.seed)) {
     for (const job::WeightLocation& w : job.weights) located_[static_cast<std::uint32_t>(w.tensor)] = &w;
     if (job.random_weights) drawings_ = drawings(job.network);
+    if (job.random_weights && job.learning.framework_weights)
+      initial_weights_ = network::initial_weights(job.network);
   }
 
   Result<at::Tensor> read(TensorId id) {
@@ -130,6 +150,8 @@ class WeightReader {
       return std::unexpected(Error{
           .message = fmt::format("the contents of the weight '{}' are missing", job_.network.name_of(id)),
           .hint = "give the file that holds them, or ask for random weights (--random-weights)"});
+    if (!initial_weights_.empty() && drawings_[index(id)] != Drawing::positions)
+      return drawn_as_modules(*dims, *type, initial_weights_[index(id)], generator_);
     return drawn(*dims, *type, drawings_[index(id)], generator_);
   }
 
@@ -170,6 +192,7 @@ class WeightReader {
   const network::Shapes& shapes_;
   at::Generator generator_;
   std::vector<Drawing> drawings_;
+  std::vector<network::InitialWeight> initial_weights_;  ///< by tensor, where they are asked for
   std::unordered_map<std::uint32_t, const job::WeightLocation*> located_;
   std::unordered_map<std::uint32_t, MappedFile> mapped_;
 };

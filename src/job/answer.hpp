@@ -147,12 +147,35 @@ struct Latencies {              ///< "latencies": of a scenario
   bool operator==(const Latencies&) const = default;
 };
 
+struct Learned {  ///< "learned": steps of a training, as they come
+  std::int64_t epoch = 0, first_step = 0;
+  std::vector<double> losses;  ///< by step
+  double learning_rate = 0;    ///< of the last one
+  std::int64_t examples = 0;
+  double seconds = 0;
+  bool operator==(const Learned&) const = default;
+};
+
 struct Epoch {  ///< "epoch": of training
   std::int64_t epoch = 0;
-  std::vector<double> losses;  ///< by step
+  std::vector<double> losses;  ///< by step; those since the last start
   double seconds = 0;
-  std::optional<double> accuracy;  ///< on the test set
+  std::optional<double> accuracy;   ///< on the test set
+  std::optional<double> loss;       ///< mean over all steps of the epoch
+  std::optional<double> test_loss;  ///< on the test set
+  std::optional<double> test_seconds;
   bool operator==(const Epoch&) const = default;
+};
+
+struct Saved {  ///< "saved": a training can go on from here
+  std::int64_t step = 0, epoch = 0;
+  std::string file;
+  bool operator==(const Saved&) const = default;
+};
+
+struct WentOn {  ///< "went-on": from a save; the epochs before it follow as they were told
+  std::int64_t step = 0, epoch = 0;
+  bool operator==(const WentOn&) const = default;
 };
 
 struct DoesNotFit {   ///< "does-not-fit"
@@ -173,7 +196,7 @@ struct Done {  ///< "done", last of a job that went well
 };
 
 using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
-                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime>;
+                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime, Learned, Saved, WentOn>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

@@ -254,10 +254,48 @@ Json json(const Epoch& a) {
       .add("losses", reals_json(a.losses))
       .real("seconds", a.seconds)
       .if_any("accuracy", a.accuracy)
+      .if_any("loss", a.loss)
+      .if_any("test_loss", a.test_loss)
+      .if_any("test_seconds", a.test_seconds)
       .done();
 }
 Epoch read_epoch(const Fields& f) {
-  return {f.whole("epoch"), f.reals("losses"), f.not_negative("seconds"), f.real_if_any("accuracy")};
+  return {f.whole("epoch"),
+          f.reals("losses"),
+          f.not_negative("seconds"),
+          f.real_if_any("accuracy"),
+          f.real_if_any("loss"),
+          f.real_if_any("test_loss"),
+          f.not_negative_if_any("test_seconds")};
+}
+
+Json json(const Learned& a) {
+  return Line("learned")
+      .add("epoch", a.epoch)
+      .add("first_step", a.first_step)
+      .add("losses", reals_json(a.losses))
+      .real("learning_rate", a.learning_rate)
+      .add("examples", a.examples)
+      .real("seconds", a.seconds)
+      .done();
+}
+Learned read_learned(const Fields& f) {
+  return {f.whole("epoch"),    f.whole("first_step"),    f.reals("losses"), f.not_negative("learning_rate"),
+          f.whole("examples"), f.not_negative("seconds")};
+}
+
+Json json(const Saved& a) {
+  return Line("saved").add("step", a.step).add("epoch", a.epoch).text("file", a.file).done();
+}
+Saved read_saved(const Fields& f) {
+  return {f.whole("step"), f.whole("epoch"), f.text("file")};
+}
+
+Json json(const WentOn& a) {
+  return Line("went-on").add("step", a.step).add("epoch", a.epoch).done();
+}
+WentOn read_went_on(const Fields& f) {
+  return {f.whole("step"), f.whole("epoch")};
 }
 
 Json json(const DoesNotFit& a) {
@@ -317,7 +355,9 @@ constexpr std::array kKinds = {
     Kind{"epoch", answer<read_epoch>},       Kind{"does-not-fit", answer<read_does_not_fit>},
     Kind{"error", answer<read_failure>},     Kind{"done", answer<read_done>},
     Kind{"sample", answer<read_sample>},     Kind{"point", answer<read_point>},
-    Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain_time>}};
+    Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain_time>},
+    Kind{"learned", answer<read_learned>},   Kind{"saved", answer<read_saved>},
+    Kind{"went-on", answer<read_went_on>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "job/learning.hpp"
 #include "job/operator_case.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
@@ -84,6 +85,9 @@ struct Data {
   std::string test_inputs = "test_inputs", test_labels = "test_labels";  ///< may be absent from the file
   std::int64_t epochs = 1;
   bool shuffle = true;
+  /// Of the examples to learn from, drawn by the seed, to test on; where the file has none to test on.
+  double held_out = 0;
+  std::int64_t examples = 0;  ///< to learn from at most, drawn by the seed; 0: all
   friend bool operator==(const Data&, const Data&) = default;
 };
 
@@ -105,6 +109,7 @@ struct Job {
   std::string inputs_file;
   std::string outputs_file;
   std::optional<Data> data;                ///< train
+  Learning learning = {};                  ///< train
   std::vector<OperatorCase> cases = {};    ///< calibrate; of the rest only the device and its threads count
   std::vector<OperatorChain> chains = {};  ///< calibrate, before the cases; on a device that captures
 };

@@ -4,6 +4,7 @@
 #include "job/case_json.hpp"
 #include "job/fields.hpp"
 #include "job/job.hpp"
+#include "job/learning_json.hpp"
 #include "job/network_json.hpp"
 #include "job/setting_json.hpp"
 #include "network/shape.hpp"
@@ -14,6 +15,8 @@ namespace {
 using network::TensorId;
 
 constexpr int kJobLevels = 12;  // document, network, graphs, graph, operators, operator, attributes, …
+constexpr std::int64_t kMostEpochs = std::int64_t{1}
+                                     << 40;  // times steps of an epoch they are a number still
 constexpr double kYear = 365.0 * 24 * 3600;
 
 Json tensor_number(TensorId id) {
@@ -72,7 +75,9 @@ Json data_json(const Data& data) {
           {"test_inputs", text_json(data.test_inputs)},
           {"test_labels", text_json(data.test_labels)},
           {"epochs", data.epochs},
-          {"shuffle", data.shuffle}};
+          {"shuffle", data.shuffle},
+          {"held_out", real_json(data.held_out)},
+          {"examples", data.examples}};
 }
 
 Json cases_json(const std::vector<OperatorCase>& cases) {
@@ -199,8 +204,10 @@ Data read_data(const Fields& fields) {
           .labels = fields.text("labels"),
           .test_inputs = fields.text("test_inputs"),
           .test_labels = fields.text("test_labels"),
-          .epochs = fields.whole("epochs", 1),
-          .shuffle = fields.flag("shuffle")};
+          .epochs = fields.whole("epochs", 1, kMostEpochs),
+          .shuffle = fields.flag("shuffle"),
+          .held_out = fields.not_negative_if_any("held_out").value_or(0),
+          .examples = fields.whole_if_any("examples").value_or(0)};
 }
 
 /// "cpu", "cuda:0".
@@ -247,6 +254,8 @@ Job read_fields(const Fields& fields) {
   job.inputs_file = path_text(fields, "inputs_file");
   job.outputs_file = path_text(fields, "outputs_file");
   if (fields.has("data")) job.data = read_data(fields.section("data"));
+  if (job.data && job.data->held_out >= 1) fields.complain("data", "holds all examples out");
+  if (fields.has("learning")) job.learning = read_learning(fields.section("learning"));
   return job;
 }
 
@@ -274,6 +283,7 @@ std::string write(const Job& job) {
                    {"inputs_file", text_json(job.inputs_file)},
                    {"outputs_file", text_json(job.outputs_file)}};
   if (job.data) document["data"] = data_json(*job.data);
+  if (job.task == Task::train) document["learning"] = learning_json(job.learning);
   return dump(document);
 }
 

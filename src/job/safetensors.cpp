@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 
 #include <fcntl.h>
@@ -114,15 +115,15 @@ Result<Layout> lay_out(std::span<const ArrayToStore> arrays) {
     const auto named = std::ranges::find(kTypeNames, array.type, &TypeName::type);
     if (named == kTypeNames.end())
       return fail("{}: safetensors has no type for {}", quote(array.name), network::name(array.type));
-    if (size_of(array.type, array.dims) != static_cast<std::int64_t>(array.bytes.size()))
+    const auto taken = size_of(array.type, array.dims);
+    if (!taken || (!array.stream && *taken != static_cast<std::int64_t>(array.bytes.size())))
       return fail("{}: {} bytes do not fit its type and shape", quote(array.name), array.bytes.size());
     if (!text_json(array.name).is_string()) return fail("{}: the name is not UTF-8", quote(array.name));
     Json& entry = header[array.name];
     if (!entry.is_null()) return fail("{}: stands twice", quote(array.name));
-    entry = {{"dtype", named->name},
-             {"shape", array.dims},
-             {"data_offsets", {offset, offset + array.bytes.size()}}};
-    offset += array.bytes.size();
+    const auto size = static_cast<std::size_t>(*taken);
+    entry = {{"dtype", named->name}, {"shape", array.dims}, {"data_offsets", {offset, offset + size}}};
+    offset += size;
     layout.padding.push_back(aligned(offset) - offset);
     if (layout.padding.back() > 0 && &array != &arrays.back())
       header[fmt::format("__padding__.{}", layout.padding.size())] = {
@@ -137,6 +138,17 @@ Result<Layout> lay_out(std::span<const ArrayToStore> arrays) {
   return layout;
 }
 
+Status write_stream(int descriptor, const ArrayToStore& array) {
+  std::int64_t left = size_of(array.type, array.dims).value_or(0);
+  PLIMSOLL_TRY(array.stream([&](std::span<const std::byte> bytes) -> Status {
+    left -= std::ssize(bytes);
+    if (left < 0) return fail("{}: more bytes came than its type and shape take", quote(array.name));
+    return write_all(descriptor, bytes);
+  }));
+  if (left > 0) return fail("{}: {} bytes fewer came than its type and shape take", quote(array.name), left);
+  return {};
+}
+
 Status write_arrays(int descriptor, const Layout& layout, std::span<const ArrayToStore> arrays) {
   std::array<std::byte, kLengthBytes> length{};
   for (std::size_t i = 0; i < kLengthBytes; ++i)
@@ -145,7 +157,10 @@ Status write_arrays(int descriptor, const Layout& layout, std::span<const ArrayT
   PLIMSOLL_TRY(write_all(descriptor, std::as_bytes(std::span(layout.header))));
   constexpr std::array<std::byte, kAlignment> kZeros{};
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    PLIMSOLL_TRY(write_all(descriptor, arrays[i].bytes));
+    if (arrays[i].stream)
+      PLIMSOLL_TRY(write_stream(descriptor, arrays[i]));
+    else
+      PLIMSOLL_TRY(write_all(descriptor, arrays[i].bytes));
     if (i + 1 < arrays.size())
       PLIMSOLL_TRY(write_all(descriptor, std::span(kZeros).first(layout.padding[i])));
   }
@@ -191,7 +206,9 @@ Result<std::map<std::string, StoredArray>> read_safetensors(const std::filesyste
   return arrays;
 }
 
-Status write_safetensors(const std::filesystem::path& path, std::span<const ArrayToStore> arrays) {
+namespace {
+
+Status write_to(const std::filesystem::path& path, std::span<const ArrayToStore> arrays, bool to_disk) {
   const auto within = [&path](Error error) {
     return std::unexpected(std::move(error).within(printable(path.string())));
   };
@@ -201,6 +218,32 @@ Status write_safetensors(const std::filesystem::path& path, std::span<const Arra
   if (!file) return within(Error{fmt::format("cannot create: {}", std::generic_category().message(errno))});
   const Status written = write_arrays(file.get(), *layout, arrays);
   if (!written) return within(written.error());
+  if (to_disk && ::fsync(file.get()) != 0)
+    return within(Error{fmt::format("cannot write: {}", std::generic_category().message(errno))});
+  return {};
+}
+
+}  // namespace
+
+Status write_safetensors(const std::filesystem::path& path, std::span<const ArrayToStore> arrays) {
+  return write_to(path, arrays, false);
+}
+
+Status replace_safetensors(const std::filesystem::path& path, std::span<const ArrayToStore> arrays) {
+  std::filesystem::path part = path;
+  part += ".part";
+  Status written = write_to(part, arrays, true);
+  if (written && ::rename(part.c_str(), path.c_str()) != 0)
+    written = std::unexpected(Error{fmt::format("cannot rename: {}", std::generic_category().message(errno)),
+                                    printable(path.string())});
+  if (!written) {
+    ::unlink(part.c_str());
+    return written;
+  }
+  // A rename is on disk only when its directory is.
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const FileDescriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory) ::fsync(directory.get());
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -29,14 +30,24 @@ struct StoredArray {
 [[nodiscard]] Result<std::map<std::string, StoredArray>> read_safetensors_header(
     std::span<const std::byte> file);
 
+/// Takes bytes that are to be written.
+using ByteSink = std::function<Status(std::span<const std::byte>)>;
+
 struct ArrayToStore {
   std::string name;
   network::DataType type = network::DataType::undefined;
   std::vector<std::int64_t> dims;
   std::span<const std::byte> bytes;
+  /// In place of `bytes`, for what is larger than memory: called when it is due, in the order of the arrays;
+  /// it hands over as many bytes as type and shape take.
+  std::function<Status(const ByteSink&)> stream = {};
 };
 /// Writes the arrays, in this order, each aligned to 64 bytes in the file.
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path,
                                        std::span<const ArrayToStore> arrays);
+/// The same so that a reader, and a machine that loses power, sees the old file or the new one and never a
+/// part: a temporary file beside it ("PATH.part"), fsync, rename. One writer at a time.
+[[nodiscard]] Status replace_safetensors(const std::filesystem::path& path,
+                                         std::span<const ArrayToStore> arrays);
 
 }  // namespace plimsoll::job

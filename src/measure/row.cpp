@@ -112,6 +112,9 @@ class RowScribe {
       row_.energy = meter_.end(window);
   }
   void take(const job::Epoch&) {}
+  void take(const job::Learned&) {}
+  void take(const job::Saved&) {}
+  void take(const job::WentOn&) {}
   void take(const job::Sample&) {}
   void take(const job::Point&) {}
   void take(const job::Launch&) {}

@@ -65,6 +65,9 @@ Result<int> Daemon::run() {
     serve();
     if (opened_) tend();
   }
+  if (options_.ends_when_idle)  // nobody else is left in the allocation
+    for (QueueGpu& gpu : gpus_)
+      if (gpu.mps) gpu.mps->end_with_this();
   if (failure_) return std::unexpected(*std::move(failure_));
   return exit_code_;
 }
@@ -97,7 +100,7 @@ void Daemon::open() {
       }
       std::shared_ptr<store::Store> store = *std::move(*opened);
       // Only where others can take the jobs must an attempt end with its lease.
-      leased_ = store->location().starts_with("postgres");
+      leased_ = options_.ends_when_idle || store->location().starts_with("postgres");
       if (leased_ && options_.lease < kShortestLease) {
         failure_ = Error{fmt::format("a lease of {:.0f} s is too short: {:.0f} s at least", options_.lease.value(),
                                      kShortestLease.value()),
@@ -136,6 +139,9 @@ void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host hos
                : device.number ? fmt::format("GPU {}", *device.number)
                                : device.uuid;
     gpu.total = device.total.value_or(Bytes());
+    if (options_.allocation)
+      gpu.total = Bytes(static_cast<std::int64_t>(static_cast<double>(gpu.total.count()) *
+                                                  options_.allocation->memory_share()));
     gpu.setup = sharing == QueueSharing::exclusive ? kExclusiveSetup
                 : sharing == QueueSharing::naive   ? kNaiveSetup
                                                    : kMpsSetup;
@@ -158,10 +164,10 @@ bool Daemon::may_act() const {
          ledger_->is_loaded();
 }
 
+/// Nothing runs, and nothing is being changed.
 bool Daemon::is_idle() {
-  return live_.empty() && std::ranges::none_of(ledger_->jobs(), [](const auto& entry) {
-           return entry.second.row.state == store::QueueState::waiting || entry.second.busy;
-         });
+  return live_.empty() &&
+         std::ranges::none_of(ledger_->jobs(), [](const auto& entry) { return entry.second.busy; });
 }
 
 /// One wait for whatever comes first, and what follows from it.
@@ -199,6 +205,8 @@ void Daemon::tend() {
   settle_ends();
   std::erase_if(parting_, [](running::SupervisorClient& client) { return client.leave(); });
   tend_mps();
+  end_jobs_inside();
+  attend();
   if (now >= watch_at_) {
     watch_at_ = now + kWatch;
     watch_speeds();
@@ -210,11 +218,7 @@ void Daemon::tend() {
   if (now >= plan_again_) dirty_ = true;
   find_beliefs();
   if (now >= rests_until_) plan();
-  if (!is_idle()) idle_since_ = now;
-  if (options_.ends_when_idle && now - idle_since_ > part_of(*options_.ends_when_idle, 1)) {
-    say("nothing is left to do");
-    stopping_ = true;
-  }
+  leave_when_done();
 }
 
 void Daemon::take_signals() {
@@ -223,27 +227,12 @@ void Daemon::take_signals() {
       static_cast<void>(reap_strangers());
       continue;
     }
-    if (signal == SIGUSR1 && options_.ends_when_idle) {
-      time_is_up_ = true;
-      say("the allocation's time is nearly up: what can save is saved, and waits for another");
-      for (auto& [number, attempt] : live_) begin_move(number, "the allocation's time is nearly up");
-      continue;
-    }
+    if (take_lent_signal(signal)) continue;
     if (signal != SIGTERM && signal != SIGINT && signal != SIGHUP) continue;
     stopping_ = true;
-    if (!options_.ends_when_idle || ending_all_) {
-      say(live_.empty()
-              ? "it ends"
-              : fmt::format("it ends; {} job{} on", live_.size(), live_.size() == 1 ? " goes" : "s go"));
-      ending_all_ = false;
-      continue;
-    }
-    // Somebody ended the allocation, and so all that is inside: nothing of it is run again.
-    ending_all_ = true;
-    for (auto& [number, attempt] : live_) {
-      if (LedgerJob* job = ledger_->find(number); job != nullptr && !time_is_up_) job->notes.cancelled = true;
-      ask_to_stop(attempt);
-    }
+    say(live_.empty()
+            ? "it ends"
+            : fmt::format("it ends; {} job{} on", live_.size(), live_.size() == 1 ? " goes" : "s go"));
   }
 }
 
@@ -321,6 +310,10 @@ void Daemon::refresh() {
       const bool goes_on =
           job.row.state == store::QueueState::starting || job.row.state == store::QueueState::running;
       if (ours && goes_on && !job.busy && !live_.contains(number)) adopt(job);
+      // Somebody who does not talk to this daemon may have cancelled it, in the store.
+      if (const auto live = live_.find(number);
+          live != live_.end() && job.notes.cancelled && !live->second.stop_asked)
+        ask_to_stop(live->second);
     }
     if (news) std::erase_if(waits_, [&](const auto& entry) { return ledger_->has_ended(entry.first); });
   });
@@ -369,15 +362,18 @@ void Daemon::judge(const std::string& host, const std::optional<store::Claim>& c
       longest = std::max(longest, read_place(job.row.place).lease);
   if (longest <= Seconds() || asked_at < known->second.since + longest) return;
   errands_.send(kStoreLane, "taking over from another machine",
-                [this, store = ledger_->store(), host, wish = claim_wish(host)]() -> running::Errands::Then {
+                [this, store = ledger_->store(), host, wish = claim_wish(host),
+                 allocation = options_.allocation]() -> running::Errands::Then {
                   auto answer = store->claims().take(wish);
-                  return [this, host, answer = std::move(answer)] {
-                    if (answer && answer->held) take_over(host, answer->claim);
+                  const bool cancelled =
+                      answer && answer->held && allocation && allocation->was_cancelled(host);
+                  return [this, host, cancelled, answer = std::move(answer)] {
+                    if (answer && answer->held) take_over(host, answer->claim, cancelled);
                   };
                 });
 }
 
-void Daemon::take_over(const std::string& host, const store::Claim& claim) {
+void Daemon::take_over(const std::string& host, const store::Claim& claim, bool cancelled) {
   other_hosts_.erase(host);
   say(fmt::format("machine {} is gone; its jobs are taken over", host));
   std::vector<std::int64_t> numbers;
@@ -396,7 +392,9 @@ void Daemon::take_over(const std::string& host, const store::Claim& claim) {
   };
   for (const std::int64_t number : numbers) {
     const LedgerJob& job = *ledger_->find(number);
-    const NextStep next = next_step(job.request, job.notes, {.saved = job.notes.saved});
+    JobNotes notes = job.notes;
+    notes.cancelled = notes.cancelled || cancelled;
+    const NextStep next = next_step(job.request, notes, {.saved = job.notes.saved});
     const std::string reason = fmt::format("its machine {} is gone; {}", host, next.reason);
     store::QueueChange change{.state = next.again ? store::QueueState::waiting : store::QueueState::ended,
                               .notes = notes_text(next.notes)};

@@ -1,11 +1,13 @@
 #pragma once
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "queue/allocation.hpp"
 #include "queue/oracle.hpp"
 #include "run/signals.hpp"
 
@@ -41,6 +43,7 @@ struct DaemonOptions {
   /// Within an allocation of somebody else's scheduler: it ends when nothing is left to do for so long, takes
   /// SIGTERM for the end of all its jobs, and SIGUSR1 for the allocation's time being nearly up.
   std::optional<Seconds> ends_when_idle = {};
+  std::shared_ptr<Allocation> allocation = {};  ///< that one; shared with the lane in which it is asked
   std::function<void(const std::string&)> say = {};
 };
 

@@ -216,6 +216,8 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
   spec.devices = attempt.devices;
   if (attempt.given > Bytes()) spec.need = attempt.given;
   spec.estimate = {};  // the queue has asked
+  if (options_.allocation)
+    for (auto& variable : options_.allocation->variables()) spec.environment.push_back(std::move(variable));
   spec.tags.emplace_back("plimsoll.queue.job", fmt::format("{}", number));
   spec.tags.emplace_back("plimsoll.queue.attempt", fmt::format("{}", job->row.attempt));
   if (attempt.sharing == "mps")
@@ -251,6 +253,7 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
   }
   attempt.client.emplace(*std::move(client));
   attempt.since = Clock::now();
+  has_started_any_ = true;
   attempt.lesson.emplace(unix_now());
   note_company(attempt.devices);
 }
@@ -455,6 +458,7 @@ void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
     end.refused = end.ended->reason.empty() ? "its supervisor refused" : end.ended->reason;
   }
   end.saved = attempt.saved;
+  end.time_was_up = time_is_up_;
   end.given = attempt.given > Bytes() ? std::optional(attempt.given) : std::nullopt;
   if (attempt.lesson) end.seen = attempt.lesson->peak();
   if (end.ended) {
@@ -515,7 +519,9 @@ void Daemon::conclude(std::int64_t number) {
   attempt.looking = true;
   const bool finished = attempt.end->ended && attempt.end->ended->outcome == running::Outcome::finished;
   learn(*job, attempt, finished);
-  const NextStep next = next_step(job->request, job->notes, *attempt.end);
+  JobNotes notes = job->notes;
+  notes.cancelled = notes.cancelled || cancelled_from_outside_;
+  const NextStep next = next_step(job->request, notes, *attempt.end);
   if (next.again && next.notes.unstarted > 0)
     resting_[number] = Clock::now() + kRestOfJob * (1 << std::min(next.notes.unstarted, 10));
   store::QueueChange change{.state = next.again ? store::QueueState::waiting : store::QueueState::ended,

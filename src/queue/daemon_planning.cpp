@@ -198,8 +198,10 @@ Question Daemon::question_now() {
     if (job.row.state != QueueState::waiting && job.row.state != QueueState::held) continue;
     if (live_.contains(number)) continue;
     std::string why = !job.fault.empty() ? job.fault : not_ready(job);
+    if (why.empty() && !is_mine(job)) why = "it is another user's";
     const auto belief = beliefs_.find(job.belief_key);
     if (why.empty() && belief == beliefs_.end()) why = "it is being estimated";
+    if (why.empty()) why = no_time_for(job, belief->second);
     if (!why.empty() || job.busy) {
       waits_[number] = why;
       continue;

@@ -81,7 +81,7 @@ class Daemon {
   void judge_other_hosts();
   [[nodiscard]] bool is_elsewhere(const LedgerJob& job) const;
   void judge(const std::string& host, const std::optional<store::Claim>& claim, Seconds asked_at);
-  void take_over(const std::string& host, const store::Claim& claim);
+  void take_over(const std::string& host, const store::Claim& claim, bool cancelled);
   [[nodiscard]] store::ClaimWish claim_wish(const std::string& host) const;
   [[nodiscard]] bool may_act() const;
   [[nodiscard]] bool is_idle();
@@ -98,6 +98,18 @@ class Daemon {
   [[nodiscard]] double rank_of(const LedgerJob& job) const;
   void keep_place_for_starving(Question& question) const;
   void with_forecast(std::function<void()> then);
+
+  // daemon_allocation.cpp: inside an allocation of somebody else's
+  [[nodiscard]] bool take_lent_signal(int signal);
+  void end_jobs_inside();
+  [[nodiscard]] std::string no_time_for(const LedgerJob& job, const Belief& belief) const;
+  [[nodiscard]] std::set<std::int64_t> waiting_for_an_allocation() const;
+  [[nodiscard]] bool is_mine(const LedgerJob& job) const;
+  [[nodiscard]] Inside inside_now();
+  void attend();
+  void leave_when_done();
+  [[nodiscard]] bool tell_who_is_left();
+  [[nodiscard]] bool may_still_start();
 
   // daemon_attempts.cpp: from a start to an end
   void start(std::int64_t number, const Chosen& chosen);
@@ -184,6 +196,15 @@ class Daemon {
   bool stopping_ = false, ending_all_ = false, time_is_up_ = false, renewing_ = false, looking_ = false,
        judging_ = false;
   bool leased_ = false;
+  // Of the allocation:
+  std::optional<Clock::time_point> time_ends_, wants_since_;
+  std::optional<Seconds> whole_time_;
+  std::optional<Inside> told_;                     ///< what the scheduler was told last
+  std::optional<std::set<std::int64_t>> leaving_;  ///< who waited when it was about to end
+  std::set<std::int64_t> left_waiting_;            ///< whose reason has been kept
+  Clock::time_point attend_at_ = {}, ask_at_ = {};
+  bool attending_ = false, looking_again_ = false, looked_again_ = false, has_started_any_ = false,
+       cancelled_from_outside_ = false;
   std::optional<Error> failure_;
   int exit_code_ = 0;
 };

@@ -34,6 +34,7 @@ Instance instance_of(const Question& question) {
   for (const RunningNow& running : question.running) {
     schedule::Job job{
         .name = fmt::format("{}", running.number), .kind = running.kind, .seconds = running.left};
+    job.startup = running.startup;
     job.gpus = static_cast<int>(running.places.size());
     job.user = running.user;
     out.jobs.push_back(std::move(job));
@@ -41,6 +42,7 @@ Instance instance_of(const Question& question) {
   for (const WaitingNow& waiting : question.waiting) {
     schedule::Job job{
         .name = fmt::format("{}", waiting.number), .kind = waiting.kind, .seconds = waiting.seconds};
+    job.startup = waiting.startup;
     job.priority = waiting.rank;
     job.deadline = waiting.deadline;
     job.gpus = waiting.gpus;

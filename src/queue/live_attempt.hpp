@@ -46,7 +46,8 @@ struct LiveAttempt {
   std::optional<Clock::time_point> saves_by = {};
   std::string moves_because = {};
   bool stop_asked = false;
-  bool looking = false;  ///< an errand is under way for it
+  bool asked_for_time = false;  ///< to save, since the allocation's time is nearly up
+  bool looking = false;         ///< an errand is under way for it
   Clock::time_point look_again = {};
   std::optional<AttemptEnd> end = {};
   bool fall_is_judged = false;

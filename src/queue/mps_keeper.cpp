@@ -26,7 +26,7 @@ MpsKeeper::MpsKeeper(std::filesystem::path folder, running::ChosenDevice device)
 
 MpsKeeper::~MpsKeeper() {
   // Its destructor would end the daemon, on which jobs depend that go on.
-  if (child_ && lives()) static_cast<void>(child_.release());
+  if (child_ && !ends_ && lives()) static_cast<void>(child_.release());
 }
 
 bool MpsKeeper::lives() {

@@ -18,11 +18,12 @@ class MpsKeeper {
   MpsKeeper& operator=(MpsKeeper&&) = delete;
   MpsKeeper(const MpsKeeper&) = delete;
   MpsKeeper& operator=(const MpsKeeper&) = delete;
-  ~MpsKeeper();  ///< the daemon goes on
+  ~MpsKeeper();  ///< the daemon goes on, but where it was told to end with this
 
   /// Starts one where none lives. To be called by the thread that lives as long as the process.
   [[nodiscard]] Status ensure();
   [[nodiscard]] bool lives();
+  void end_with_this() { ends_ = true; }
   [[nodiscard]] const running::MpsPlace& place() const { return place_; }
   /// How often one was started, or found: what was a client of an earlier one has lost it.
   [[nodiscard]] int generation() const { return generation_; }
@@ -34,6 +35,7 @@ class MpsKeeper {
   std::unique_ptr<running::Child> child_;
   std::optional<running::ProcessIdentity> identity_;
   int generation_ = 0;
+  bool ends_ = false;
 };
 
 /// Waits until a daemon answers, a minute at most; from any thread.

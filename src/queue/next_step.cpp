@@ -1,6 +1,7 @@
 #include "queue/next_step.hpp"
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/text.hpp"
 
@@ -118,6 +119,20 @@ NextStep next_step(const JobRequest& request, const JobNotes& before, const Atte
     return again(std::move(notes), "it was moved, and goes on from what it saved");
   }
   if (end.lease_ended) return after_unknown(request, std::move(notes), end);
+  // Its scheduler ends all in an allocation at once, whoever watches them.
+  const bool was_ended =
+      ended.outcome == Outcome::interrupted || ended.signal == SIGTERM || ended.signal == SIGKILL;
+  if (end.time_was_up && was_ended) {
+    if (request.save && notes.saved)
+      return again(std::move(notes), "the allocation's time was up; it goes on from what it saved");
+    // One that never ends within an allocation's time would run for ever.
+    if (request.rerun && notes.moves < request.most_moves) {
+      ++notes.moves;
+      return again(std::move(notes), "the allocation's time was up, and it may run again");
+    }
+    return over(std::move(notes), std::string(running::name(Outcome::interrupted)),
+                "the allocation's time was up; --save or --rerun at its submission would have let it go on");
+  }
   if (ended.outcome == Outcome::cuda_out_of_memory) return after_memory(std::move(notes), end);
   if (end.others_fell && end.gpu_fault && notes.neighbours < kMostNeighbours) {
     ++notes.neighbours;

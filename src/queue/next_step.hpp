@@ -37,6 +37,7 @@ struct AttemptEnd {
   bool others_fell = false;
   bool newest_of_those = false;  ///< the last that had come
   bool saved = false;            ///< in this attempt, or in one before
+  bool time_was_up = false;      ///< of the allocation that it was in
 };
 
 /// What becomes of the job.

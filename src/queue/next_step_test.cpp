@@ -133,5 +133,30 @@ TEST(NextStep, NotesAreReadAsTheyWereWritten) {
   EXPECT_EQ(read_notes(R"({"moves": -1})"), std::nullopt);
 }
 
+TEST(NextStep, TheEndOfAnAllocationsTimeIsOneForWhoCannotGoOn) {
+  AttemptEnd end = with(Outcome::interrupted);
+  end.time_was_up = true;
+  const NextStep over = next_step({}, {}, end);
+  EXPECT_FALSE(over.again);
+  EXPECT_EQ(over.outcome, "interrupted");
+  EXPECT_TRUE(next_step({.save = 10}, {.saved = true}, end).again);
+  EXPECT_FALSE(next_step({.save = 10}, {}, end).again);
+  // Who may run again does so within limits: it may never end within an allocation's time.
+  JobNotes notes;
+  for (int i = 0; i < 2; ++i) {
+    const NextStep next = next_step({.rerun = true, .most_moves = 2}, notes, end);
+    ASSERT_TRUE(next.again);
+    notes = next.notes;
+  }
+  EXPECT_FALSE(next_step({.rerun = true, .most_moves = 2}, notes, end).again);
+  // The scheduler ends all inside at once, and who watches them may not have been told yet.
+  end = with(Outcome::failed);
+  end.time_was_up = true;
+  EXPECT_FALSE(next_step({.rerun = true}, {}, end).again);
+  end.ended->signal = 15;
+  EXPECT_TRUE(next_step({.rerun = true}, {}, end).again);
+  EXPECT_FALSE(next_step({.rerun = true}, {.cancelled = true}, end).again);
+}
+
 }  // namespace
 }  // namespace plimsoll::queue

@@ -30,9 +30,9 @@ std::string policy_text(const PolicyReport& report, const TextStyle& style) {
                           text(Seconds(row.outcome.mean_waiting)), text(Seconds(row.outcome.mean_completion)),
                           fmt::format("{:.0f} %", 100 * row.outcome.active), text(Joules(row.outcome.joules)),
                           fmt::format("{}", row.outcome.out_of_memory), row.words});
-  std::string out = fmt::format(
-      "{}\n\n",
-      bold(fmt::format("{} jobs on {} of {}", report.jobs, report.gpus, printable(report.device)), style));
+  std::string out = fmt::format("{}\n\n", bold(fmt::format("{} jobs on {} of {}", report.jobs.size(),
+                                                           report.gpus, printable(report.device)),
+                                               style));
   out += to_text(table, style);
   return out +
          paragraph(fmt::format("No order and no sharing can end before {}.", text(Seconds(report.bound))),
@@ -43,6 +43,18 @@ nlohmann::ordered_json policy_json(const PolicyReport& report) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const PolicyReport::Row& row : report.rows) {
     const plan::schedule::Outcome& outcome = row.outcome;
+    nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < std::min(outcome.jobs.size(), report.jobs.size()); ++i) {
+      const plan::schedule::Ran& ran = outcome.jobs[i];
+      const bool started = !ran.places.empty();
+      const auto moment = [&](double at) {
+        return started ? nlohmann::ordered_json(at) : nlohmann::ordered_json();
+      };
+      jobs.push_back({{"name", printable(report.jobs[i])},
+                      {"start_seconds", moment(ran.start)},
+                      {"first_step_seconds", moment(ran.computes_from())},
+                      {"end_seconds", moment(ran.end)}});
+    }
     rows.push_back({{"policy", row.name},
                     {"makespan_seconds", outcome.makespan},
                     {"mean_waiting_seconds", outcome.mean_waiting},
@@ -51,11 +63,12 @@ nlohmann::ordered_json policy_json(const PolicyReport& report) {
                     {"joules", outcome.joules},
                     {"out_of_memory", outcome.out_of_memory},
                     {"late", outcome.late},
-                    {"never_started", outcome.unplaced.size()}});
+                    {"never_started", outcome.unplaced.size()},
+                    {"jobs", std::move(jobs)}});
   }
   return {{"device", printable(report.device)},
           {"gpus", report.gpus},
-          {"jobs", report.jobs},
+          {"jobs", report.jobs.size()},
           {"lower_bound_seconds", report.bound},
           {"policies", std::move(rows)}};
 }

@@ -12,8 +12,9 @@ namespace plimsoll::report {
 /// What each policy made of the same jobs.
 struct PolicyReport {
   std::string device;
-  std::size_t gpus = 1, jobs = 0;
-  double bound = 0;  ///< s, below which no makespan can be
+  std::size_t gpus = 1;
+  std::vector<std::string> jobs = {};  ///< their names
+  double bound = 0;                    ///< s, below which no makespan can be
   struct Row {
     std::string name, words;
     plan::schedule::Outcome outcome;

@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "diagnose/series_catalogue.hpp"
+#include "report/advice_report.hpp"
 #include "report/run_title.hpp"
 
 namespace plimsoll::report {
@@ -83,10 +84,12 @@ void drop_unknown_columns(Table& table) {
 RunReport report_of(Recording recording, const ReportOptions& options, std::span<const Recording> others) {
   RunReport out;
   out.together = diagnose::together_of(recording, others);
+  out.target = learn::run_target(recording);
   const double from = std::max(0.0, options.from.value_or(0));
   out.span = {from, options.to.value_or(std::max(recording.seconds, last_told(recording)))};
   out.figures = figures_of(recording, {from, options.to.value_or(recording.seconds)});
   out.verdict = verdict_of(recording, out.figures);
+  out.improvements = diagnose::improvements_of(out.figures, out.verdict, gpu_ratios(out.figures));
   out.averages = averages_of(recording, out.span, out.figures.span);
   out.epochs = epoch_laps(recording, options.most_rows);
   if (const std::optional<std::string> metric = step_metric(recording))
@@ -113,6 +116,7 @@ std::vector<Fact> facts_of(const RunReport& report) {
   add("workload", r.tag("plimsoll.workload"));
   add("command", command_text(r));
   for (const GpuFigures& gpu : report.figures.gpus) add("GPU", gpu_fact(gpu, report.figures.gpus.size() > 1));
+  if (report.target) add("target", run_target_text(*report.target));
   add("mode", r.tag("plimsoll.mode"));
   if (const std::optional<std::string> percentage = r.tag("plimsoll.mps.percentage"))
     add("MPS threads", fmt::format("{} %", *percentage));

@@ -7,11 +7,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "diagnose/averages.hpp"
+#include "diagnose/improvements.hpp"
 #include "diagnose/laps.hpp"
 #include "diagnose/recording.hpp"
 #include "diagnose/run_figures.hpp"
 #include "diagnose/together.hpp"
 #include "diagnose/verdict.hpp"
+#include "learn/run_target.hpp"
 #include "report/table.hpp"
 
 namespace plimsoll::report {
@@ -28,6 +30,8 @@ struct RunReport {
   diagnose::Laps epochs;
   diagnose::Laps steps;
   std::optional<diagnose::Together> together = {};  ///< where it was predicted beside others
+  std::optional<learn::RunTarget> target = {};      ///< where its tag says what it is for
+  std::vector<diagnose::Improvement> improvements = {};
 };
 
 struct ReportOptions {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
+#include "report/advice_report.hpp"
 #include "report/run_report.hpp"
 
 namespace plimsoll::report {
@@ -126,6 +127,21 @@ Json to_json(const diagnose::Together& together) {
             {"seconds", number(pace ? std::optional(pace->span.seconds()) : std::nullopt)}}}};
 }
 
+Json to_json(const learn::RunTarget& target) {
+  Json out = {{"metric", printable(target.target.metric)},
+              {"direction", target.target.direction == learn::Direction::at_least ? "at least" : "at most"},
+              {"value", target.target.value},
+              {"seconds", number(target.seen.time)},
+              {"reached", target.seen.reached},
+              {"expected", Json()}};
+  if (target.expected)
+    out["expected"] = {{"seconds", number(target.expected->value)},
+                       {"low_seconds", number(target.expected->low)},
+                       {"high_seconds", number(target.expected->high)},
+                       {"confidence", learn::kForecastConfidence}};
+  return out;
+}
+
 Json to_json(const RunReport& report) {
   const Recording& r = report.recording;
   Json out = {{"id", printable(r.run.id)},
@@ -146,6 +162,8 @@ Json to_json(const RunReport& report) {
   out["epochs"] = to_json(report.epochs);
   out["steps"] = to_json(report.steps);
   out["beside"] = report.together ? to_json(*report.together) : Json();
+  out["target"] = report.target ? to_json(*report.target) : Json();
+  out["advice"] = advice_json(report.improvements);
   out["metrics_left_out"] = r.metrics_left_out;
   return out;
 }

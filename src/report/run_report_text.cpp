@@ -4,6 +4,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/advice_report.hpp"
 #include "report/paragraph.hpp"
 #include "report/run_report.hpp"
 #include "report/run_title.hpp"
@@ -104,6 +105,9 @@ std::string one_text(const RunReport& report, const TextStyle& style) {
   out += averages_text(report, style);
   out += laps_text(report.epochs.rows.size() > 1 ? report.epochs : report.steps,
                    report.epochs.rows.size() > 1 ? "Epoch" : "Step", style);
+  if (!report.improvements.empty())
+    out += fmt::format("\n{}\n", bold("What would make it faster", style)) +
+           advice_text(report.improvements, style);
   if (r.metrics_left_out > 0) out += fmt::format("\n{} metrics more were left out.\n", r.metrics_left_out);
   return out;
 }

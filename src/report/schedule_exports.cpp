@@ -134,8 +134,12 @@ Result<std::string> run_jobs_toml(const Plan& plan, std::span<const ExportedJob>
     for (const std::size_t job : group.jobs) {
       const Ran& ran = plan.outcome.jobs[job];
       const Setup& setup = setup_at(plan, ran.places.front());
-      out += fmt::format("\n  [[workload.job]]  # {} to {}\n  name = {}\n  command = {}\n  devices = {}\n",
-                         text(Seconds(ran.start)), text(Seconds(ran.end)), toml_text(names[job]),
+      const std::string starting =
+          ran.computes_from() > ran.start
+              ? fmt::format(", its first step at {}", text(Seconds(ran.computes_from())))
+              : "";
+      out += fmt::format("\n  [[workload.job]]  # {} to {}{}\n  name = {}\n  command = {}\n  devices = {}\n",
+                         text(Seconds(ran.start)), text(Seconds(ran.end)), starting, toml_text(names[job]),
                          toml_texts(jobs[job].command), devices_toml(plan, ran));
       if (jobs[job].directory) out += fmt::format("  directory = {}\n", toml_text(*jobs[job].directory));
       if (setup.way == share::Way::mps && setup.cap < 1)

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
@@ -16,6 +18,8 @@ using plan::schedule::Plan;
 using plan::schedule::Ran;
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kNormal95 = 1.96;
 
 Json json_or_null(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -50,6 +54,11 @@ Json jobs_json(const ScheduleReport& report) {
     const Kind& kind = plan.instance.kinds[job.kind];
     const Ran& ran = plan.outcome.jobs[i];
     const bool started = !ran.places.empty();
+    const std::optional<double> speed = mean_speed(plan, i);
+    const auto at_error = [&](double deviations) {
+      return speed && ran.log_error ? std::optional(*speed * std::exp(deviations * *ran.log_error))
+                                    : std::nullopt;
+    };
     Json places = Json::array();
     for (const std::size_t place : ran.places) places.push_back(place_name(plan.instance.places[place]));
     Json row{{"name", scheduled_name(plan, i)},
@@ -57,9 +66,14 @@ Json jobs_json(const ScheduleReport& report) {
              {"serves", kind.serves},
              {"places", std::move(places)},
              {"start_seconds", started ? Json(ran.start) : Json(nullptr)},
+             {"first_step_seconds", started ? Json(ran.computes_from()) : Json(nullptr)},
              {"end_seconds", started ? Json(ran.end) : Json(nullptr)},
+             {"startup_seconds", job.startup},
+             {"settling_seconds", job.settling},
              {"alone_seconds", kind.serves ? Json(nullptr) : Json(job.seconds)},
-             {"mean_speed", json_or_null(mean_speed(plan, i))},
+             {"mean_speed", json_or_null(speed)},
+             {"low_speed", json_or_null(at_error(-kNormal95))},
+             {"high_speed", json_or_null(at_error(kNormal95))},
              {"beside", scheduled_names(plan, besides[i])},
              {"arrival_seconds", job.arrival},
              {"deadline_seconds", json_or_null(job.deadline)},

@@ -102,8 +102,9 @@ std::vector<std::vector<std::size_t>> besides_of(const Plan& plan) {
 std::optional<double> mean_speed(const Plan& plan, std::size_t index) {
   const plan::schedule::Job& job = plan.instance.jobs[index];
   const Ran& ran = plan.outcome.jobs[index];
-  if (plan.instance.kinds[job.kind].serves || ran.places.empty() || !(ran.end > ran.start)) return {};
-  return job.seconds / (ran.end - ran.start);
+  if (plan.instance.kinds[job.kind].serves || ran.places.empty() || !(ran.end > ran.computes_from()))
+    return {};
+  return job.seconds / (ran.end - ran.computes_from());
 }
 
 double schedule_span(const Plan& plan) {
@@ -144,6 +145,7 @@ std::vector<Occupied> occupied_over_time(const Plan& plan, const Lane& lane) {
   std::vector<double> moments = {0, schedule_span(plan)};
   for (const LaneBar& bar : lane.bars) {
     moments.push_back(plan.outcome.jobs[bar.job].start);
+    moments.push_back(plan.outcome.jobs[bar.job].computes_from());
     moments.push_back(plan.outcome.jobs[bar.job].end);
   }
   std::ranges::sort(moments);
@@ -161,7 +163,8 @@ std::vector<Occupied> occupied_over_time(const Plan& plan, const Lane& lane) {
       const Kind& kind = plan.instance.kinds[plan.instance.jobs[job].kind];
       now.memory += kind.memory.value_or(Bytes());
       now.unknown = now.unknown || !kind.memory;
-      now.activity += kind.activity * mean_speed(plan, job).value_or(1);
+      if (plan.outcome.jobs[job].computes_from() <= now.from)
+        now.activity += kind.activity * mean_speed(plan, job).value_or(1);
     }
     now.activity = std::min(1.0, now.activity);
     out.push_back(now);

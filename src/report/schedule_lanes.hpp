@@ -26,7 +26,7 @@ struct Lane {
 /// For each job, those that are on one of its places at some time with it, in ascending order.
 [[nodiscard]] std::vector<std::vector<std::size_t>> besides_of(const plan::schedule::Plan& plan);
 
-/// Against alone; nothing of a service and of what takes no time.
+/// Against alone, from its first step on; nothing of a service and of what takes no time.
 [[nodiscard]] std::optional<double> mean_speed(const plan::schedule::Plan& plan, std::size_t index);
 
 /// To the end of the last, in s.

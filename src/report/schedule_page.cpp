@@ -39,8 +39,11 @@ std::string svg_text(double x, double y, std::string_view anchor, std::string_vi
 std::string bar_title(const Plan& plan, std::size_t job, const std::vector<std::size_t>& besides) {
   const Ran& ran = plan.outcome.jobs[job];
   const auto speed = mean_speed(plan, job);
-  return fmt::format("{}: from {} to {}, {}, beside {}", scheduled_name(plan, job), text(Seconds(ran.start)),
-                     text(Seconds(ran.end)),
+  const std::string starting = ran.computes_from() > ran.start
+                                   ? fmt::format(" (first step at {})", text(Seconds(ran.computes_from())))
+                                   : "";
+  return fmt::format("{}: from {}{} to {}, {}, beside {}", scheduled_name(plan, job),
+                     text(Seconds(ran.start)), starting, text(Seconds(ran.end)),
                      speed ? fmt::format("mean speed {:.2f} of that alone", *speed) : "serves",
                      beside_words(plan, besides, kMostInTooltip));
 }
@@ -55,6 +58,10 @@ std::string bar_svg(const Plan& plan, const LaneBar& bar, const Across& across,
       "height=\"{:.1f}\" rx=\"3\"/>",
       bar.job % kSheetColors, escape_html(bar_title(plan, bar.job, besides)), left, top, width,
       kRowHeight - 3);
+  if (ran.computes_from() > ran.start)
+    out +=
+        fmt::format("<rect class=\"starting\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>",
+                    left, top, std::min(width, across.at(ran.computes_from()) - left), kRowHeight - 3);
   const auto letters = static_cast<std::size_t>(std::max(0.0, (width - 8) / kLetterWidth));
   const std::string number = fmt::format("{}", bar.job + 1);
   std::string label = letters >= number.size() ? number : "";

@@ -221,7 +221,7 @@ TEST(ScheduleReport, TellsPlansOfThePlanner) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const plan::schedule::TestWorld world = plan::schedule::random_world(seed, 30, 3);
     plan::schedule::Rates rates = world.known();
-    const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, 0);
+    const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 0});
     ASSERT_TRUE(plan) << plan.error().text();
     EXPECT_LE(widest_line(schedule_text(report_of(*plan), {.width = 80})), 80U);
     EXPECT_EQ(schedule_json(report_of(*plan))["jobs"].size(), world.jobs.size());

@@ -29,7 +29,8 @@ class LaneRow {
   explicit LaneRow(std::size_t columns) : cells_(columns) {}
 
   /// A bar from one column to before another. What has no column to itself is told by a mark.
-  void add(std::size_t from, std::size_t to, std::size_t job, const std::string& name) {
+  /// Until `computes` it starts up.
+  void add(std::size_t from, std::size_t computes, std::size_t to, std::size_t job, const std::string& name) {
     to = std::min(std::max(to, from + 1), cells_.size());
     from = std::max(std::min(from, cells_.size() - 1), taken_);
     if (from >= to) {
@@ -37,7 +38,7 @@ class LaneRow {
       cells_[to - 1].letter = kSeveral;
       return;
     }
-    const std::string drawn = bar(to - from, job, name);
+    const std::string drawn = bar(to - from, std::clamp(computes, from, to) - from, job, name);
     std::string_view rest = drawn;
     for (std::size_t i = from; i < to; ++i) {
       std::size_t length = 1;
@@ -67,15 +68,16 @@ class LaneRow {
     int color = 0;  ///< 0: none
   };
 
-  static std::string bar(std::size_t width, std::size_t job, const std::string& name) {
+  static std::string bar(std::size_t width, std::size_t starting, std::size_t job, const std::string& name) {
     if (width == 1) return "|";
-    const std::size_t room = width - 2;
+    starting = starting > 0 ? std::min(starting - 1, width - 2) : 0;  // the bracket is one of its columns
+    const std::size_t room = width - 2 - starting;
     const std::string number = fmt::format("{}", job + 1);
     std::string label = room >= number.size() ? number : "";
     if (room >= number.size() + 5) label += " " + shortened(name, room - number.size() - 1);
     std::string rest(room - display_width(label), '=');
     if (!label.empty() && rest.size() > 1) rest.front() = ' ';
-    return "[" + label + rest + "]";
+    return "[" + std::string(starting, '.') + label + rest + "]";
   }
 
   std::vector<Cell> cells_;
@@ -129,7 +131,8 @@ std::string lanes_text(const Plan& plan, const TextStyle& style) {
     std::vector<LaneRow> rows(lane.rows, LaneRow(scale.columns));
     for (const LaneBar& bar : lane.bars) {
       const Ran& ran = plan.outcome.jobs[bar.job];
-      rows[bar.row].add(scale.at(ran.start), scale.at(ran.end), bar.job, scheduled_name(plan, bar.job));
+      rows[bar.row].add(scale.at(ran.start), scale.at(ran.computes_from()), scale.at(ran.end), bar.job,
+                        scheduled_name(plan, bar.job));
     }
     for (std::size_t row = 0; row < rows.size(); ++row) {
       has_several = has_several || rows[row].has_several();
@@ -140,6 +143,8 @@ std::string lanes_text(const Plan& plan, const TextStyle& style) {
   }
   out += axis_lines(scale, margin);
   if (left_out > 0) out += fmt::format("and {} more places\n", left_out);
+  if (std::ranges::any_of(plan.instance.jobs, [](const auto& job) { return job.startup > 0; }))
+    out += paragraph("...: starts up, without the GPU's SMs", style);
   if (has_several) out += paragraph(fmt::format("{}: several, too short to be drawn", kSeveral), style);
   return out;
 }

@@ -119,14 +119,17 @@ Table schedule_jobs_table(const ScheduleReport& report) {
   const Plan& plan = *report.plan;
   const bool deadlines =
       std::ranges::any_of(plan.instance.jobs, [](const Job& job) { return job.deadline.has_value(); });
+  const bool start_up =
+      std::ranges::any_of(plan.instance.jobs, [](const Job& job) { return job.startup > 0; });
   Table table{{{"#", Align::right, false, always},
                {"Job", Align::left, true, always},
                {"GPU", Align::left, true, telling},
-               {"Start", Align::right, false, always},
-               {"End", Align::right, false, always},
-               {"Alone", Align::right, false, ordinary},
-               {"Speed", Align::right, false, telling}},
+               {"Start", Align::right, false, always}},
               {}};
+  if (start_up) table.columns.push_back({"First step", Align::right, false, telling});
+  table.columns.push_back({"End", Align::right, false, always});
+  table.columns.push_back({"Alone", Align::right, false, ordinary});
+  table.columns.push_back({"Speed", Align::right, false, telling});
   if (deadlines) table.columns.push_back({"Deadline", Align::right, false, telling});
   table.columns.push_back({"Beside", Align::left, false, ordinary, true});
   const auto besides = besides_of(plan);
@@ -135,13 +138,12 @@ Table schedule_jobs_table(const ScheduleReport& report) {
     const Ran& ran = plan.outcome.jobs[i];
     const bool ran_at_all = !ran.places.empty(), serves = plan.instance.kinds[job.kind].serves;
     const std::optional<double> speed = mean_speed(plan, i);
-    std::vector<std::string> row = {fmt::format("{}", i + 1),
-                                    scheduled_name(plan, i),
-                                    places_cell(plan, ran),
-                                    ran_at_all ? text(Seconds(ran.start)) : "never",
-                                    !ran_at_all ? "never" : (serves ? "serves on" : text(Seconds(ran.end))),
-                                    serves ? "–" : text(Seconds(job.seconds)),
-                                    speed ? fmt::format("{:.2f}", *speed) : "–"};
+    std::vector<std::string> row = {fmt::format("{}", i + 1), scheduled_name(plan, i), places_cell(plan, ran),
+                                    ran_at_all ? text(Seconds(ran.start)) : "never"};
+    if (start_up) row.push_back(ran_at_all ? text(Seconds(ran.computes_from())) : "never");
+    row.push_back(!ran_at_all ? "never" : (serves ? "serves on" : text(Seconds(ran.end))));
+    row.push_back(serves ? "–" : text(Seconds(job.seconds)));
+    row.push_back(speed ? fmt::format("{:.2f}", *speed) : "–");
     if (deadlines)
       row.push_back(!job.deadline ? "–"
                                   : text(Seconds(*job.deadline)) +

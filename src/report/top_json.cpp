@@ -56,6 +56,20 @@ Json gpu_json(const TopGpu& gpu) {
   return out;
 }
 
+Json target_json(const std::optional<learn::RunTarget>& target) {
+  if (!target) return {};
+  Json expected;
+  if (target->expected)
+    expected = {{"seconds", target->expected->value},
+                {"low_seconds", target->expected->low},
+                {"high_seconds", target->expected->high},
+                {"confidence", learn::kForecastConfidence}};
+  return {{"target", printable(learn::target_text(target->target))},
+          {"reached", target->seen.reached},
+          {"seconds", target->seen.time},
+          {"expected", std::move(expected)}};
+}
+
 Json run_json(const TopRun& run) {
   return {{"id", run.id},
           {"name", printable(run.name)},
@@ -65,7 +79,8 @@ Json run_json(const TopRun& run) {
           {"memory_bytes", number(run.memory)},
           {"gpu_memory_bytes", number(run.gpu_memory)},
           {"sm_activity", number(run.sm_activity)},
-          {"energy_joules", number(run.energy)}};
+          {"energy_joules", number(run.energy)},
+          {"target", target_json(run.target)}};
 }
 
 }  // namespace

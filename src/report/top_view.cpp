@@ -254,6 +254,11 @@ void Screen::processes(const TopGpu& gpu, std::size_t most) {
     line(Line().add(fmt::format("  {:>9}  more processes", gpu.processes.size() - shown), Tone::quiet));
 }
 
+std::size_t targets_in(const TopView& view) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(view.runs, [](const TopRun& run) { return run.target.has_value(); }));
+}
+
 void Screen::runs(const TopView& view, std::size_t most) {
   if (most == 0) return;
   if (!view.no_runs.empty()) {
@@ -271,12 +276,17 @@ void Screen::runs(const TopView& view, std::size_t most) {
                 Tone::quiet));
   const std::size_t room = most - 1;
   const std::size_t shown = view.runs.size() <= room ? view.runs.size() : std::max<std::size_t>(room, 1) - 1;
-  for (const TopRun& run : std::span(view.runs).first(shown))
+  // Targets have lines of their own where there is room for all of them.
+  const bool with_targets = view.runs.size() + targets_in(view) <= room;
+  for (const TopRun& run : std::span(view.runs).first(shown)) {
     line(Line().add(fmt::format("  {:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", run.id.substr(0, 8),
                                 run.elapsed ? duration(*run.elapsed) : "-",
                                 run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
                                 or_dash(run.gpu_memory), percent_or_dash(run.sm_activity),
                                 or_dash(run.energy), printable(run.name, 256))));
+    if (with_targets && run.target)
+      line(Line().add(fmt::format("          {}", run_target_text(*run.target)), Tone::quiet));
+  }
   if (shown < view.runs.size() && room > 0)
     line(Line().add(fmt::format("  {} more", view.runs.size() - shown), Tone::quiet));
 }
@@ -322,7 +332,7 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
     processes += gpu.processes.size();
   }
   if (view.queue) fixed.queue(*view.queue);
-  const std::size_t runs = view.runs.empty() ? 1 : view.runs.size() + 1;
+  const std::size_t runs = view.runs.empty() ? 1 : view.runs.size() + targets_in(view) + 1;
   const std::size_t height =
       screen.height ? static_cast<std::size_t>(std::max(*screen.height, 1)) : fixed.size() + processes + runs;
   const std::size_t left = height - std::min(height, fixed.size());

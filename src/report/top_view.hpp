@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.hpp"
+#include "learn/run_target.hpp"
 #include "store/run.hpp"
 
 namespace plimsoll::report {
@@ -49,6 +50,7 @@ struct TopRun {
   std::optional<Bytes> memory = {}, gpu_memory = {};
   std::optional<double> sm_activity = {};  ///< its part, over all its GPUs
   std::optional<Joules> energy = {};
+  std::optional<learn::RunTarget> target = {};  ///< where its tag says what it is for
 };
 
 /// A job of the queue that has not started.

@@ -10,6 +10,7 @@
 #include "run/process_identity.hpp"
 #include "run/recover.hpp"
 #include "run/secrets.hpp"
+#include "run/slurm_place.hpp"
 #include "store/timestamp.hpp"
 
 namespace plimsoll::running {
@@ -84,12 +85,20 @@ Result<Record> create_record(const JobSpec& job, const Launch& launch, store::St
   for (const auto& [name, value] : job.params) run.params.emplace(name, masked_text(value));
   run.tags = settings_tags(job, launch, options);
   for (const auto& tag : provenance.tags) run.tags.insert(tag);
+  const SlurmPlace place = slurm_place(job);
+  for (const auto& tag : place.tags) run.tags.insert(tag);
+  if (place.first && !place.is_first) run.tags.emplace("mlflow.parentRunId", *place.first);
   if (!driver.empty()) run.tags["plimsoll.driver"] = driver;
   Record record;
   if (launch.mode != "alone" && !launch.devices.empty())
     record.alone = solo_profile(store, fingerprint(job), launch.devices.front().name);
   if (record.alone) run.tags["plimsoll.alone"] = record.alone->run;
+  if (place.is_first) run.id = place.first;
   Result<std::string> id = store.create(run);
+  if (!id && run.id && id.error().kind == Error::Kind::exists_already) {  // the same once more in one step
+    run.id.reset();
+    id = store.create(run);
+  }
   if (!id) return std::unexpected(std::move(id).error());
   record.id = *std::move(id);
   const auto written = [&]() -> Status {

@@ -17,14 +17,11 @@ constexpr double kTurnsError = 0.055, kTogetherError = 0.105, kCapError = 0.075,
 constexpr double kAssumedError = 0.15;  // of figures that were measured on another device
 // Clocks fall less than the power that is asked for goes beyond the limit.
 constexpr double kPowerExponent = 0.5;
-// Of the requests that come: a service that answers fewer falls behind. Of few that are simulated more or
-// fewer come by chance.
-bool falls_behind(const Workload& service, const Played& played) {
-  constexpr double kAnswered = 0.95, kDeviations = 2;
-  const auto count =
-      static_cast<double>(std::clamp<std::size_t>(played.latencies.size(), 1, kSimulatedRequests));
-  const double chance = kDeviations / std::sqrt(count) - kDeviations / std::sqrt(double{kSimulatedRequests});
-  return played.steps_per_second < (kAnswered - chance) * service.arrivals;
+// A service that answers fewer than come falls behind by what it lacks, of the time that goes by. (Not by how
+// many it answers: of few that are simulated more or fewer come by chance.)
+bool falls_behind(const Played& played) {
+  constexpr double kBehind = 0.05;
+  return played.behind > kBehind;
 }
 // The hardware gives SMs out in pairs.
 constexpr double kSmStep = 2;
@@ -115,7 +112,7 @@ Status fold(const Table& table, std::span<const Workload* const> workloads, cons
     member.speed = played[i].steps_per_second * alone;
     if (workloads[i]->arrivals > 0) {  // it does what it is asked; how long that takes is its loss
       member.latency = latency_of(*workloads[i], played[i].latencies, figures, requests);
-      member.latency->saturated = falls_behind(*workloads[i], played[i]);
+      member.latency->saturated = falls_behind(played[i]);
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
     member.steps_per_second = played[i].steps_per_second;
@@ -244,7 +241,7 @@ Status run_in_slices(std::span<const Workload* const> workloads, const hardware:
       const Played played = play_in_turns(std::span(&player, 1), figures, requests).front();
       member.steps_per_second = played.steps_per_second;
       member.latency = latency_of(workload, played.latencies, figures, requests);
-      member.latency->saturated = falls_behind(workload, played);
+      member.latency->saturated = falls_behind(played);
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
     out.members.push_back(member);

@@ -133,6 +133,22 @@ TEST(Beside, AServiceIsToldByItsLatency) {
   EXPECT_GT(both->members[1].speed, 0.8);  // it is asked a tenth of the time
 }
 
+TEST(Beside, AServiceFallsBehindWhereItAnswersFewerThanCome) {
+  Workload service = captured("service", kernels_alike(100, 10, 0.1), 1);
+  const Workload training = captured("training", kernels_alike(50, 400, 8), 1);
+  const hardware::Device device = device_named("h200");
+  const std::array workloads = {static_cast<const Workload*>(&service),
+                                static_cast<const Workload*>(&training)};
+  for (const std::size_t requests : {50, 250, 2000})  // of few, fewer may come by chance than are asked
+    for (const bool too_many : {false, true}) {
+      service.arrivals = too_many ? 800 : 100;  // of the thousand that it can answer alone
+      const auto both =
+          beside(workloads, device, {.way = Way::naive}, sharing_figures(device), {.requests = requests});
+      ASSERT_TRUE(both);
+      EXPECT_EQ(both->members[0].latency->saturated, too_many) << requests << " at " << service.arrivals;
+    }
+}
+
 TEST(Beside, IsTheSameEachTime) {
   const Workload big = captured("big", kernels_alike(20, 400, 8));
   const Workload small = captured("small", kernels_alike(174, 4.6, 0.05));

@@ -21,6 +21,10 @@ class Progress {
   [[nodiscard]] double steps() const { return static_cast<double>(steps_) + done_ / whole_; }
   /// When the first kernel of all is there.
   [[nodiscard]] double first() const { return arrival_; }
+  /// How long the request has waited that is to be answered next.
+  [[nodiscard]] double behind(double now) const {
+    return player_->arrivals > 0 ? std::max(0.0, now - arrival_) : 0;
+  }
   /// Of all requests that were answered so far.
   [[nodiscard]] const std::vector<double>& latencies() const { return latencies_; }
   /// The kernel has ended; gives when the host has the next one ready.

@@ -24,6 +24,7 @@ struct Played {
   double steps_per_second = 0;
   double waiting = 0;                  ///< for a turn, or for room in the SMs
   double crowded = 0;                  ///< that kernels ran longer, for bandwidth and caches
+  double behind = 0;                   ///< that the first unanswered request has waited in the end
   std::vector<double> latencies = {};  ///< s, of requests: from their arrival until they are answered
 };
 

@@ -1,7 +1,7 @@
 // Under MPS: kernels of several processes in the SMs at once.
 #include <cmath>
-#include <queue>
 
+#include "base/largest_first.hpp"
 #include "share/progress.hpp"
 
 namespace plimsoll::share {
@@ -53,6 +53,7 @@ class Together {
       out.push_back({.steps_per_second = (states_[i].progress.steps() - before[i].progress.steps()) / all,
                      .waiting = (states_[i].waited - before[i].waited) / all,
                      .crowded = (states_[i].crowded - before[i].crowded) / all,
+                     .behind = states_[i].progress.behind(now_) / all,
                      .latencies = states_[i].progress.latencies()});
     return out;
   }
@@ -212,7 +213,7 @@ class Together {
   std::size_t requests_;
   std::vector<State> states_;
   std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
-  std::priority_queue<Event> events_;
+  LargestFirst<Event> events_;
   double free_ = 1, now_ = 0;
   Draws draws_{1};
   std::size_t events_seen_ = 0;

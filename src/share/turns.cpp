@@ -42,6 +42,7 @@ class Turns {
     for (std::size_t i = 0; i < players_.size(); ++i)
       out.push_back(
           {.steps_per_second = (states_[i].progress.steps() - before[i]) / std::max(now_ - begin, 1e-12),
+           .behind = states_[i].progress.behind(now_) / std::max(now_ - begin, 1e-12),
            .latencies = states_[i].progress.latencies()});
     return out;
   }

@@ -9,6 +9,7 @@ SECONDS = 180  # of each run, so that a part of it can be asked for
 TRAIN = '''import sys, time
 print("plimsoll: param lr 0.1")
 print("plimsoll: metric loss 0.05 step 1")
+print("plimsoll: metric accuracy 0.95 step 1")
 
 
 def make_model():
@@ -100,6 +101,7 @@ def prepare(folder, program, nvml=None):
     write(work / 'jobs.toml', JOBS)
     write(work / 'night.toml', NIGHT)
     write(work / 'jobs.csv', 'Experiment,Workload,Command\nvision,sweep,python train.py\n')
+    write(work / 'times.json', json.dumps({'setups': [{'name': 'a', 'times': [61, 64, 58, 66]}, {'name': 'b', 'times': [71, 70, 75, 79]}]}))
     write_mlruns(work / 'mlruns')
     # Nothing of the person's own settings, terminal or language.
     environment = {'PATH': f'{tools}:/usr/bin:/bin', 'HOME': str(home), 'LANG': 'C.UTF-8',

@@ -1,4 +1,4 @@
-"""with_peers.py FOLDER SCRIPT ARGUMENT…: runs a script with what the group `formats` of tests/peers.txt names, in a virtual
+"""with_peers.py GROUP FOLDER SCRIPT ARGUMENT…: runs a script with what that group of tests/peers.txt names, in a virtual
 environment in FOLDER that is made from PyPI on the first call. Exit code 77, which ctest shows as skipped, where it cannot be had."""
 import os
 import subprocess
@@ -8,10 +8,10 @@ import venv
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def wanted():
+def wanted(named):
     with open(os.path.join(HERE, "..", "peers.txt"), encoding="utf-8") as file:
         rows = [line.split() for line in file if line.strip() and not line.startswith("#")]
-    return [requirement for group, requirement in rows if group == "formats"]
+    return [requirement for group, requirement in rows if group == named]
 
 
 def works(python, requirements):
@@ -21,9 +21,9 @@ def works(python, requirements):
 
 
 def main():
-    folder, *command = sys.argv[1:]
+    group, folder, *command = sys.argv[1:]
     python = os.path.join(folder, "bin", "python")
-    requirements = wanted()
+    requirements = wanted(group)
     if not works(python, requirements):
         try:
             venv.create(folder, with_pip=True, clear=True)
@@ -33,7 +33,7 @@ def main():
         done = subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
                                "--retries", "1", "--timeout", "15", *requirements], capture_output=True, text=True)
         if done.returncode != 0 or not works(python, requirements):
-            print(f"skipped: gguf and safetensors cannot be installed from PyPI: {done.stderr.strip().splitlines()[-1:]}")
+            print(f"skipped: {group}: its peers cannot be installed from PyPI: {done.stderr.strip().splitlines()[-1:]}")
             sys.exit(77)
     sys.exit(subprocess.call([python, *command]))
 

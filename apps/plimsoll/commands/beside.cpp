@@ -80,7 +80,7 @@ Status add_recorded(std::vector<WorkloadRequest>& requests, const std::string& w
     }
     const auto alone = alone_of_run(*store, request.alone_run);
     PLIMSOLL_TRY(alone);
-    request.alone = *alone;
+    request.alone = alone->alone;
   }
   return {};
 }

@@ -8,26 +8,31 @@
 #include "queue_client.hpp"
 #include "queue_commands.hpp"
 #include "queue_report.hpp"
+#include "slurm_queue.hpp"
 
 namespace plimsoll {
 namespace {
 
 struct ShowOptions {
   std::vector<std::string> jobs;
-  bool all = false, json = false;
+  bool all = false, json = false, slurm = false;
 };
+
+Result<job::Json> ask_one(bool slurm, const job::Json& message) {
+  return slurm ? ask_slurm_queue("", message) : ask_queue(message);
+}
 
 Result<int> show(const ShowOptions& options, const report::TextStyle& style) {
   const auto numbers = job_numbers(options.jobs);
   PLIMSOLL_TRY(numbers);
-  auto answer = ask_queue({{"type", "list"}, {"all", options.all}, {"numbers", *numbers}});
+  auto answer = ask_one(options.slurm, {{"type", "list"}, {"all", options.all}, {"numbers", *numbers}});
   PLIMSOLL_TRY(answer);
   job::Json decisions = job::Json::array();
   if (numbers->size() == 1) {
     if ((*answer)["jobs"].empty())
       return std::unexpected(
           Error{fmt::format("there is no job {}", numbers->front()), {}, {}, Error::Kind::not_found});
-    if (auto told = ask_queue({{"type", "decisions"}, {"numbers", *numbers}}))
+    if (auto told = ask_one(options.slurm, {{"type", "decisions"}, {"numbers", *numbers}}))
       decisions = (*told)["decisions"];
   }
   if (options.json) {
@@ -56,12 +61,12 @@ Result<int> stop(bool json) {
 /// cancel, hold, release, move: the same with other words.
 struct ChangeOptions {
   std::vector<std::string> jobs;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, slurm = false;
 };
 Result<int> change(const std::string& verb, const ChangeOptions& options) {
   const auto numbers = job_numbers(options.jobs);
   PLIMSOLL_TRY(numbers);
-  const auto answer = ask_queue({{"type", verb}, {"numbers", *numbers}});
+  const auto answer = ask_one(options.slurm, {{"type", verb}, {"numbers", *numbers}});
   PLIMSOLL_TRY(answer);
   const job::Json& refused = (*answer)["refused"];
   if (options.json) {
@@ -82,6 +87,7 @@ void add_change(CommandLine& app, Invocation& invocation, const std::string& ver
   auto options = std::make_shared<ChangeOptions>();
   CommandLine* command = app.add_subcommand(verb, words);
   command->add_option("jobs", options->jobs, "Numbers of jobs: 12, 14-16")->required()->option_text("JOB…");
+  if (verb != "move") command->add_flag("--slurm", options->slurm, "Of yours on Slurm, in the store");
   command->add_flag("-q,--quiet", options->quiet, "Print nothing");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->footer(footer);
@@ -98,6 +104,7 @@ void add_queue(CommandLine& app, Invocation& invocation) {
   command->add_option("jobs", options->jobs, "Jobs to show: 12, 14-16 (default: all that wait or run)")
       ->option_text("JOB…");
   command->add_flag("--all", options->all, "Also those that have ended");
+  command->add_flag("--slurm", options->slurm, "Yours on Slurm, from the store");
   command->add_flag("--json", options->json, "Print one JSON document");
   command->require_subcommand(0, 1);
   add_queue_start(*command, invocation);

@@ -15,6 +15,7 @@
 #include "queue_oracle.hpp"
 #include "run/jobs_file.hpp"
 #include "run/provenance.hpp"
+#include "slurm_queue.hpp"
 
 namespace plimsoll {
 namespace {
@@ -25,6 +26,8 @@ struct StartOptions {
   std::vector<std::string> devices;
   std::int64_t most_per_user = 0;
   bool everybody = false, foreground = false, quiet = false;
+  SlurmOptions slurm = {};  ///< inside an allocation
+  int allocation_gpus = 1;
 };
 
 Result<queue::QueueSharing> sharing_named(const std::string& word) {
@@ -67,9 +70,6 @@ Result<int> start(const StartOptions& options) {
         Error{fmt::format("there is no policy {}", quote(options.policy)), "--policy",
               "plimsoll, exclusive, naive, carma, best-fit, packing, dot-product or fragmentation"});
   queue::DaemonOptions daemon;
-  auto place = queue::queue_place(options.everybody);
-  PLIMSOLL_TRY(place);
-  daemon.place = *std::move(place);
   daemon.store = options.store;
   daemon.host = options.host.empty() ? running::this_host() : options.host;
   daemon.pool = options.pool;
@@ -83,12 +83,22 @@ Result<int> start(const StartOptions& options) {
   const auto sharing = sharing_named(options.sharing);
   PLIMSOLL_TRY(sharing);
   daemon.sharing = *sharing;
+  if (options.slurm.wanted) {
+    SlurmOptions slurm = options.slurm;
+    slurm.lease = options.lease;
+    if (!options.idle.empty()) slurm.idle = options.idle;
+    PLIMSOLL_TRY(move_into_allocation(slurm, options.allocation_gpus, daemon));
+  } else {
+    auto place = queue::queue_place(options.everybody);
+    PLIMSOLL_TRY(place);
+    daemon.place = *std::move(place);
+  }
   if (!options.idle.empty()) {
     const auto idle = running::parse_duration(options.idle);
     if (!idle) return std::unexpected(Error(idle.error()).within("--end-when-idle"));
     daemon.ends_when_idle = *idle;
   }
-  if (ask_queue({{"type", "list"}, {"quick", true}}) && options.idle.empty())
+  if (options.idle.empty() && ask_queue({{"type", "list"}, {"quick", true}}))
     return std::unexpected(Error{"a queue runs on this machine already",
                                  {},
                                  "`plimsoll queue` shows it, `plimsoll queue stop` ends it.",
@@ -106,7 +116,12 @@ Result<int> start(const StartOptions& options) {
   daemon.say = [](const std::string& line) { fmt::print(stderr, "plimsoll: {}\n", printable(line)); };
   auto signals = running::SignalSource::open(true);
   PLIMSOLL_TRY(signals);
-  return queue::run_daemon(daemon, **oracle, *std::move(signals));
+  auto code = queue::run_daemon(daemon, **oracle, *std::move(signals));
+  if (options.slurm.wanted) {  // nobody comes back to it
+    std::error_code ignored;
+    std::filesystem::remove_all(daemon.place.home, ignored);
+  }
+  return code;
 }
 
 }  // namespace
@@ -147,6 +162,24 @@ void add_queue_start(CommandLine& queue, Invocation& invocation) {
       ->add_option("--lease", o.lease,
                    "For so long jobs go on while the store is away; then others may take them (default: 60s)")
       ->option_text("TIME");
+  // As the script of an allocation has them (queue/slurm/pool.cpp).
+  command->add_flag("--allocation", o.slurm.wanted, "Inside an allocation of Slurm's")->group("");
+  command->add_option("--allocations", o.slurm.allocations, "Of its pool at a time")
+      ->in_range<std::int64_t>(1, 10'000)
+      ->option_text("N")
+      ->group("");
+  command->add_option("--allocation-gpus", o.allocation_gpus, "Of each")
+      ->in_range(1, 1024)
+      ->option_text("N")
+      ->group("");
+  command->add_option("--notice", o.slurm.notice, "Before the end of its time")
+      ->option_text("TIME")
+      ->group("");
+  command->add_option("--log", o.slurm.log, "What allocations print")->option_text("FILE")->group("");
+  command->add_option("--slurm-option", o.slurm.options, "Of sbatch, for another allocation")
+      ->allow_extra_args(false)
+      ->option_text("OPTION")
+      ->group("");
   command->add_option("--end-when-idle", o.idle, "End when nothing is left to do for so long")
       ->option_text("TIME")
       ->group("");

@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "forward/server_address.hpp"
 #include "json_output.hpp"
+#include "learn/run_target.hpp"
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
 #include "run/runtime_directory.hpp"
@@ -59,6 +60,7 @@ struct RunOptions {
   std::string profiler = "none";
   std::string mlflow_uri;
   running::SessionOptions session;
+  std::string target;
   std::string if_killed = "end";
   bool no_wait = false;
   bool detach = false;
@@ -125,6 +127,11 @@ Status apply(const RunOptions& options, JobSpec& job) {
     auto pair = pair_of(text, "--tag");
     if (!pair) return std::unexpected(std::move(pair).error());
     job.tags.push_back(*std::move(pair));
+  }
+  if (!options.target.empty()) {
+    if (auto target = learn::parse_target(options.target); !target)
+      return std::unexpected(std::move(target).error().within("--target"));
+    job.tags.emplace_back(learn::kTargetTag, options.target);
   }
   for (const std::string& path : options.artifacts) job.artifacts.emplace_back(path);
   if (job.sharing != running::Sharing::mps && (job.mps_percentage || job.mps_memory)) {
@@ -539,6 +546,10 @@ void add_options(CommandLine& command, RunOptions& o) {
   command.add_option("--tag", o.tags, "Tag to record; may be given again")
       ->allow_extra_args(false)
       ->option_text("NAME=VALUE");
+  command
+      .add_option("--target", o.target,
+                  "What the run is for, accuracy>=0.92; plimsoll top and report say when that is expected")
+      ->option_text("METRIC=VALUE");
   command
       .add_option("--env", o.variables,
                   "Environment variable to record, too (secrets are masked); may be given again")

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
 #include "queue_client.hpp"
@@ -29,7 +30,46 @@ Result<job::Json> submit_once(const job::Json& message) {
   return answer;
 }
 
+/// Without a command it only asks for an allocation, where jobs wait and there is none.
+Result<int> submit_for_slurm(const SubmitOptions& options) {
+  job::Json message = job::Json::object();
+  if (!options.command.empty() || !options.file.empty()) {
+    auto jobs = submission(options, false);
+    PLIMSOLL_TRY(jobs);
+    message = *std::move(jobs);
+  }
+  const auto answer = submit_to_slurm(options.slurm, message, options.dry_run);
+  PLIMSOLL_TRY(answer);
+  if (options.json) {
+    print_json(nlohmann::ordered_json(*answer));
+    return 0;
+  }
+  if (options.dry_run) {
+    std::string words;
+    for (const job::Json& word : (*answer)["sbatch"])
+      words += (words.empty() ? "" : " ") + shell_word(word.get<std::string>());
+    fmt::print("{} <<'END'\n{}END\n", words, (*answer)["script"].get<std::string>());
+    return 0;
+  }
+  if (options.quiet) return 0;
+  const auto& numbers = (*answer)["numbers"];
+  if (numbers.size() == 1)
+    fmt::print("job {}, ", numbers.front().get<std::int64_t>());
+  else if (!numbers.empty())
+    fmt::print("jobs {} to {}, ", numbers.front().get<std::int64_t>(), numbers.back().get<std::int64_t>());
+  if (answer->contains("asked"))
+    fmt::print("for allocation {}, which was asked for\n", (*answer)["asked"].get<std::string>());
+  else
+    fmt::print("for {} that there {} already\n",
+               (*answer)["allocations"].size() == 1
+                   ? fmt::format("allocation {}", (*answer)["allocations"].front().get<std::string>())
+                   : fmt::format("{} allocations", (*answer)["allocations"].size()),
+               (*answer)["allocations"].size() == 1 ? "is" : "are");
+  return 0;
+}
+
 Result<int> submit(const SubmitOptions& options, const report::TextStyle& style) {
+  if (options.slurm.wanted) return submit_for_slurm(options);
   const auto message = submission(options, options.dry_run);
   PLIMSOLL_TRY(message);
   const auto answer = options.dry_run ? ask_queue(*message) : submit_once(*message);
@@ -134,6 +174,35 @@ void add_submit(CommandLine& app, Invocation& invocation) {
       ->allow_extra_args(false)
       ->option_text("PATTERN");
   command->add_flag("--hold", o.hold, "It waits until `plimsoll release`");
+  command->add_flag(
+      "--slurm", o.slurm.wanted,
+      "On Slurm: packed inside allocations of whole GPUs, which are asked for as they are needed");
+  command
+      ->add_option("--slurm-option", o.slurm.options,
+                   "What sbatch is to be told: --slurm-option=--partition=gpu; may be given again. Jobs with "
+                   "the same share allocations")
+      ->allow_extra_args(false)
+      ->option_text("OPTION");
+  command
+      ->add_option("--allocations", o.slurm.allocations,
+                   "Allocations for them at a time, at most (default: 4)")
+      ->in_range<std::int64_t>(1, 10'000)
+      ->option_text("N");
+  command
+      ->add_option("--notice", o.slurm.notice,
+                   "How long before the end of an allocation's time jobs are asked to save (default: 120s)")
+      ->option_text("TIME");
+  command
+      ->add_option("--end-when-idle", o.slurm.idle, "An empty allocation ends after this time (default: 60s)")
+      ->option_text("TIME");
+  command
+      ->add_option("--lease", o.slurm.lease,
+                   "After this time without news of an allocation its jobs are others' (default: 60s)")
+      ->option_text("TIME");
+  command
+      ->add_option("--store", o.slurm.store,
+                   "With --slurm: where the queue is kept (default: PLIMSOLL_STORE)")
+      ->option_text("STORE");
   command->add_flag("--dry-run", o.dry_run,
                     "Say where, when, beside whom, and what it costs the others; submit nothing");
   command->add_flag("-q,--quiet", o.quiet, "Print nothing");

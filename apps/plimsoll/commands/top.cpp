@@ -1,12 +1,16 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "command.hpp"
 #include "full_screen.hpp"
 #include "json_output.hpp"
+#include "learn/run_target.hpp"
 #include "nvml/library.hpp"
 #include "queue_client.hpp"
 #include "report/top_view.hpp"
@@ -52,10 +56,28 @@ class RunningRuns {
       view.no_runs = found.error().text();
       return;
     }
-    for (const store::Run& run : *found) view.runs.push_back(report::top_run(run, view.time));
+    for (const store::Run& run : *found) {
+      view.runs.push_back(report::top_run(run, view.time));
+      view.runs.back().target = target_of(run);
+    }
   }
 
  private:
+  /// Where its tag says what the run is for; read again for every view, thinned out.
+  [[nodiscard]] std::optional<learn::RunTarget> target_of(const store::Run& run) const {
+    constexpr std::size_t kMostEvaluations = 1000;
+    const std::optional<learn::Target> target = learn::target_of(run);
+    if (!target || !run.metrics.contains(target->metric)) return std::nullopt;
+    auto points = store_->sample(run.id, target->metric, kMostEvaluations);
+    if (!points || points->empty()) return std::nullopt;
+    std::ranges::stable_sort(*points, {}, &store::Point::time);
+    std::vector<learn::Evaluation> curve;
+    for (const store::Point& point : *points)
+      curve.push_back({std::max(0.0, static_cast<double>(point.time - run.start) * 1e-6), point.value});
+    const double until = curve.back().at;
+    return learn::run_target(*target, std::move(curve), until, true);
+  }
+
   std::string location_;
   std::unique_ptr<store::Store> store_;
 };

@@ -7,16 +7,28 @@ namespace {
 
 constexpr std::size_t kMostGroups = 20'000;
 
-/// When a job can end at the earliest, by those that it waits for.
-double earliest_end(const Instance& instance, std::size_t job, std::vector<double>& known) {
-  if (known[job] >= 0) return known[job];
-  double start = instance.jobs[job].arrival;
-  for (const std::size_t before : instance.jobs[job].after)
-    start = std::max(start, earliest_end(instance, before, known));
-  return known[job] = start + instance.jobs[job].seconds;
-}
-
 }  // namespace
+
+std::vector<double> earliest_ends(std::span<const Job> jobs) {
+  std::vector<double> out(jobs.size(), std::numeric_limits<double>::infinity()), start(jobs.size());
+  std::vector<std::size_t> waits(jobs.size()), ready;
+  std::vector<std::vector<std::size_t>> followers(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    start[i] = jobs[i].arrival;
+    waits[i] = jobs[i].after.size();
+    for (const std::size_t before : jobs[i].after) followers[before].push_back(i);
+    if (waits[i] == 0) ready.push_back(i);
+  }
+  for (std::size_t at = 0; at < ready.size(); ++at) {
+    const std::size_t job = ready[at];
+    out[job] = start[job] + jobs[job].startup + jobs[job].seconds;
+    for (const std::size_t follower : followers[job]) {
+      start[follower] = std::max(start[follower], out[job]);
+      if (--waits[follower] == 0) ready.push_back(follower);
+    }
+  }
+  return out;
+}
 
 double LowerBound::seconds() const {
   return std::max({work, longest, share, memory});
@@ -25,16 +37,19 @@ double LowerBound::seconds() const {
 LowerBound lower_bound(const Instance& instance, std::span<const double> most_combined) {
   LowerBound out;
   double work = 0, share = 0, bytes = 0, first = std::numeric_limits<double>::infinity();
-  std::vector<double> known(instance.jobs.size(), -1);
+  double first_bytes = first;
+  const std::vector<double> ends = earliest_ends(instance.jobs);
   for (std::size_t i = 0; i < instance.jobs.size(); ++i) {
     const Job& job = instance.jobs[i];
     const Kind& kind = instance.kinds[job.kind];
     if (kind.serves) continue;
     work += job.seconds * job.gpus;
     share += job.seconds * job.gpus * (job.gpus > 1 ? 1 : kind.share);  // several are not shared
-    bytes += job.seconds * job.gpus * static_cast<double>(kind.memory.value_or(Bytes()).count());
-    first = std::min(first, job.arrival);
-    out.longest = std::max(out.longest, earliest_end(instance, i, known));
+    bytes +=
+        (job.startup + job.seconds) * job.gpus * static_cast<double>(kind.memory.value_or(Bytes()).count());
+    first = std::min(first, job.arrival + job.startup);
+    first_bytes = std::min(first_bytes, job.arrival);
+    out.longest = std::max(out.longest, ends[i]);
   }
   double memory = 0;
   for (const Place& place : instance.places) memory += static_cast<double>(place.memory.count());
@@ -43,7 +58,7 @@ LowerBound lower_bound(const Instance& instance, std::span<const double> most_co
   for (const Place& place : instance.places) speed += most_combined[place.setup];
   out.work = first + work / std::max(speed, 1e-9);
   if (instance.shares_bind) out.share = first + share / static_cast<double>(instance.places.size());
-  if (memory > 0) out.memory = first + bytes / memory;
+  if (memory > 0) out.memory = first_bytes + bytes / memory;
   return out;
 }
 
@@ -76,6 +91,14 @@ std::vector<double> most_combined(const Instance& instance, Rates& rates, std::s
       }
     groups = std::move(larger);
   }
+  // And of all that were looked at before: those of a plan may be larger.
+  rates.each([&](std::span<const std::uint32_t> kinds, std::size_t setup, const GroupRates& known) {
+    if (!known.allowed || setup >= best.size()) return;
+    double combined = known.combined();
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      if (instance.kinds[kinds[i]].serves) combined -= known.speeds[i];
+    best[setup] = std::max(best[setup], combined);
+  });
   return best;
 }
 

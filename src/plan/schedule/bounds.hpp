@@ -14,7 +14,11 @@ struct LowerBound {
 /// `most_combined`: by setup, the highest combined speed of any group that the jobs allow, on one place.
 [[nodiscard]] LowerBound lower_bound(const Instance& instance, std::span<const double> most_combined);
 
-/// By setup, of all groups of up to `most` kinds.
+/// When each can end at the earliest, by its arrival, its length and those that it waits for; infinity where
+/// jobs wait for each other in a circle, and for all that wait for those.
+[[nodiscard]] std::vector<double> earliest_ends(std::span<const Job> jobs);
+
+/// By setup, of all groups of up to `most` kinds, and of those that were asked for before.
 [[nodiscard]] std::vector<double> most_combined(const Instance& instance, Rates& rates, std::size_t most);
 
 }  // namespace plimsoll::plan::schedule

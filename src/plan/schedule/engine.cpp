@@ -1,16 +1,21 @@
 #include "plan/schedule/engine.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <deque>
-#include <queue>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
+
+#include "base/largest_first.hpp"
 
 namespace plimsoll::plan::schedule {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr int kIdleLooks = 100;  // of a policy, while nothing runs and nobody comes
-constexpr double kOver = 1e-9;   // s of work: nothing is left
+constexpr double kOver = 1e-9;   // s of work or of a start-up: nothing is left
 
 class Clockwork {
  public:
@@ -21,6 +26,8 @@ class Clockwork {
         policy_(policy),
         states_(instance.places.size()),
         since_(instance.places.size(), 0),
+        extra_watts_(instance.places.size(), 0),
+        errors_(instance.jobs.size(), 0),
         versions_(instance.places.size(), 0),
         activities_(instance.places.size()),
         is_changed_(instance.places.size(), false),
@@ -29,6 +36,11 @@ class Clockwork {
         places_left_(instance.jobs.size(), 0),
         activity_([this](std::size_t place) { return activity_of(place); }) {
     out_.jobs.resize(instance.jobs.size());
+    for (std::size_t place = 0; place < instance.places.size(); ++place) {
+      if (instance.places[place].host >= hosts_.size()) hosts_.resize(instance.places[place].host + 1);
+      hosts_[instance.places[place].host].places.push_back(place);
+    }
+    has_come_.resize(instance.jobs.size(), false);
     for (std::size_t i = 0; i < instance.jobs.size(); ++i) {
       waits_for_[i] = instance.jobs[i].after.size();
       for (const std::size_t before : instance.jobs[i].after) followers_[before].push_back(i);
@@ -48,8 +60,8 @@ class Clockwork {
     while (true) {
       take_arrivals();
       while (const auto start = policy_.next(view())) begin(*start);
+      for (const std::size_t place : changed_) is_changed_[place] = false;
       changed_.clear();
-      is_changed_.assign(is_changed_.size(), false);
       const double next = std::min({next_arrival(), next_end(), next_look()});
       const bool waits_in_vain =
           next_arrival() == kNever && next_end() == kNever && ++idle_looks_ > kIdleLooks;
@@ -67,6 +79,12 @@ class Clockwork {
     std::size_t place;
     std::uint64_t version;
     bool operator<(const End& other) const { return at > other.at; }  // the queue has the largest on top
+  };
+  /// A machine whose cores start its jobs.
+  struct Host {
+    std::vector<std::size_t> places;
+    std::size_t processes = 0;
+    double pace = 1;  ///< of start-ups: below one where there are more processes than cores
   };
   struct Segment {
     double from;
@@ -95,7 +113,6 @@ class Clockwork {
   void take_arrivals() {
     for (; arrived_ < arrivals_.size() && instance_.jobs[arrivals_[arrived_]].arrival <= now_; ++arrived_) {
       const std::size_t job = arrivals_[arrived_];
-      has_come_.resize(instance_.jobs.size(), false);
       has_come_[job] = true;
       if (waits_for_[job] == 0) policy_.arrive(view(), job);
     }
@@ -107,17 +124,29 @@ class Clockwork {
     const double passed = now_ - since_[place];
     since_[place] = now_;
     if (passed <= 0) return;
+    const double pace = hosts_[instance_.places[place].host].pace;
     double active = 0;
     for (Running& running : state.running) {
-      running.left -= passed * running.speed;
+      running.starting -= running.starting > 0 ? passed * pace : 0;
+      const double done = passed * running.speed;
+      running.left -= done;
+      errors_[running.job] += done * running.log_error;
       active += instance_.kinds[running.kind].activity * running.speed;
     }
     busy_ += passed * std::min(1.0, active);
-    if (!state.kinds.empty())
-      joules_ += passed * std::max(0.0, truth_.rates.of(state.kinds, instance_.places[place].setup).watts -
-                                            instance_.idle_watts);
+    joules_ += passed * extra_watts_[place];
+    if (truth_.spent)
+      if (const auto kinds = computing_before(state); !kinds.empty())
+        truth_.spent(kinds, instance_.places[place].setup, passed);
   }
 
+  /// The kinds of those that computed since the place changed.
+  static std::vector<std::uint32_t> computing_before(const PlaceState& state) {
+    std::vector<std::uint32_t> out;
+    for (const Running& running : state.running)
+      if (running.speed > 0) out.push_back(running.kind);
+    return out;
+  }
   /// After those on a place have changed.
   void settle(std::size_t place) {
     PlaceState& state = states_[place];
@@ -131,16 +160,39 @@ class Clockwork {
       state.memory += kind.memory.value_or(Bytes());
       state.closed = state.closed || !kind.memory || alone_.contains(running.job);
     }
-    ++versions_[place];
     note_changed(place);
+    set_speeds(place);
+  }
+  /// After those that compute on a place have changed, or how fast others start up.
+  void set_speeds(std::size_t place) {
+    PlaceState& state = states_[place];
+    ++versions_[place];
     double first = kNever;
     View::Activity activity;
-    if (!state.kinds.empty()) {
-      const GroupRates& rates = truth_.rates.of(state.kinds, instance_.places[place].setup);
-      for (std::size_t i = 0; i < state.running.size(); ++i) {
-        Running& running = state.running[i];
+    extra_watts_[place] = 0;
+    const double pace = hosts_[instance_.places[place].host].pace;
+    const auto starts_up = [](const Running& running) { return running.starting > 0; };
+    for (Running& running : state.running) {
+      if (!starts_up(running)) continue;
+      running.speed = 0;
+      first = std::min(first, now_ + running.starting / pace);
+    }
+    const bool all_compute = std::ranges::none_of(state.running, starts_up);
+    const std::vector<std::uint32_t> computing =
+        all_compute ? std::vector<std::uint32_t>() : computing_kinds(state);
+    const std::vector<std::uint32_t>& kinds = all_compute ? state.kinds : computing;
+    if (!kinds.empty()) {
+      const GroupRates& rates = truth_.rates.of(kinds, instance_.places[place].setup);
+      extra_watts_[place] = std::max(0.0, rates.watts - instance_.idle_watts);
+      if (!rates.allowed) out_.refused = true;
+      std::size_t member = 0;
+      for (Running& running : state.running) {
+        if (starts_up(running)) continue;
         const Kind& kind = instance_.kinds[running.kind];
-        running.speed = std::max(rates.speeds[i], 1e-6);
+        running.speed = std::max(rates.speeds[member], 1e-6);
+        running.log_error =
+            rates.log_errors.empty() ? std::nan("") : rates.log_errors[member];  // stays, once added
+        ++member;
         if (!kind.serves) first = std::min(first, now_ + std::max(0.0, running.left) / running.speed);
         activity.sms += kind.activity * running.speed;
         activity.occupancy += kind.occupancy * kind.activity * running.speed;
@@ -169,10 +221,40 @@ class Clockwork {
     ran.start = now_;
     ran.places = start.places;
     places_left_[start.job] = start.places.size();
+    ran.first_step = now_ + job.startup;  // unless cores are few
+    const double settling =
+        job.settling > 0 && !settled_.contains(settled_key(start.places.front(), job.kind)) ? job.settling
+                                                                                            : 0;
+    if (settling > 0) settling_[start.job] = settling;
     for (const std::size_t place : start.places) {
-      states_[place].running.push_back({start.job, static_cast<std::uint32_t>(job.kind), job.seconds, 1});
+      states_[place].running.push_back({.job = start.job,
+                                        .kind = static_cast<std::uint32_t>(job.kind),
+                                        .left = job.seconds,
+                                        .starting = job.startup + settling});
       settle(place);
+      count_process(place, true);
     }
+  }
+  /// Of the caches that a kind fills: one for each way of sharing on a machine.
+  [[nodiscard]] std::array<std::size_t, 3> settled_key(std::size_t place, std::size_t kind) const {
+    return {instance_.places[place].host, instance_.places[place].setup, kind};
+  }
+  /// Where a host has fewer cores than processes, start-ups take longer.
+  void count_process(std::size_t place, bool comes) {
+    Host& host = hosts_[instance_.places[place].host];
+    host.processes = comes ? host.processes + 1 : host.processes - 1;
+    const int cores = instance_.cores_of(instance_.places[place].host);
+    if (cores <= 0) return;
+    const double pace = std::min(
+        1.0, static_cast<double>(cores) / static_cast<double>(std::max<std::size_t>(1, host.processes)));
+    if (pace == host.pace) return;
+    const auto starts_up = [](const Running& running) { return running.starting > 0; };
+    std::vector<std::size_t> slower;
+    for (const std::size_t other : host.places)
+      if (std::ranges::any_of(states_[other].running, starts_up)) slower.push_back(other);
+    for (const std::size_t other : slower) advance(other);
+    host.pace = pace;
+    for (const std::size_t other : slower) set_speeds(other);
   }
   [[nodiscard]] bool has_memory(const Start& start) const {
     const auto truly = [&](std::size_t kind) {
@@ -191,13 +273,23 @@ class Clockwork {
     if (end.version != versions_[place]) return;
     advance(place);
     PlaceState& state = states_[place];
+    const double nothing = kOver * std::max(1.0, now_);
     std::vector<std::size_t> over;
-    for (const Running& running : state.running)
-      if (!instance_.kinds[running.kind].serves && running.left <= kOver * std::max(1.0, now_))
+    for (Running& running : state.running) {
+      if (running.speed == 0 && running.starting <= nothing) {  // rounding may have left less than nothing
+        running.starting = 0;
+        const auto settling = settling_.find(running.job);
+        out_.jobs[running.job].first_step = now_ - (settling == settling_.end() ? 0 : settling->second);
+        settled_.insert(settled_key(place, running.kind));
+      }
+      if (running.starting <= 0 && !instance_.kinds[running.kind].serves && running.left <= nothing)
         over.push_back(running.job);
+    }
+    if (over.empty()) return set_speeds(place);  // a start-up has ended: for those that wait nothing changed
     std::erase_if(state.running,
                   [&](const Running& running) { return std::ranges::find(over, running.job) != over.end(); });
     settle(place);
+    for (std::size_t gone = 0; gone < over.size(); ++gone) count_process(place, false);
     for (const std::size_t job : over)
       if (--places_left_[job] == 0) finish(job);
   }
@@ -208,6 +300,8 @@ class Clockwork {
     --ends_left_;
     out_.makespan = std::max(out_.makespan, now_);
     const Job& of = instance_.jobs[job];
+    const double error = errors_[job] / std::max(of.seconds * of.gpus, 1e-9);
+    if (std::isfinite(error)) ran.log_error = error;
     if (of.deadline && now_ > *of.deadline) ++out_.late;
     for (const std::size_t follower : followers_[job])
       if (--waits_for_[follower] == 0 && follower < has_come_.size() && has_come_[follower])
@@ -242,6 +336,7 @@ class Clockwork {
       }
       if (instance_.kinds[instance_.jobs[i].kind].serves) {
         ran.end = now_;
+        out_.service_waiting += ran.start - instance_.jobs[i].arrival;
         continue;
       }
       out_.mean_completion += ran.end - instance_.jobs[i].arrival;
@@ -264,12 +359,15 @@ class Clockwork {
   Policy& policy_;
   double now_ = 0, joules_ = 0, busy_ = 0;
   std::vector<PlaceState> states_;
-  std::vector<double> since_;  ///< a place is as it was then
+  std::vector<double> since_;        ///< a place is as it was then
+  std::vector<double> extra_watts_;  ///< of a place, beyond idle
+  std::vector<double> errors_;       ///< of a job: what it did times the error of its speed
+  std::vector<Host> hosts_;
   std::vector<std::uint64_t> versions_;
   std::vector<std::deque<Segment>> activities_;
   std::vector<bool> is_changed_;
   std::vector<std::size_t> changed_;
-  std::priority_queue<End> ends_;
+  LargestFirst<End> ends_;
   std::vector<std::size_t> arrivals_;  ///< in their order
   std::size_t arrived_ = 0;
   std::vector<bool> has_come_;
@@ -277,6 +375,8 @@ class Clockwork {
   std::vector<std::vector<std::size_t>> followers_;
   std::vector<std::size_t> places_left_;
   std::unordered_set<std::size_t> alone_;  ///< that failed once
+  std::set<std::array<std::size_t, 3>> settled_;
+  std::unordered_map<std::size_t, double> settling_;  ///< s, of the jobs that settle
   std::size_t ends_left_ = 0;
   int idle_looks_ = 0;
   std::function<View::Activity(std::size_t)> activity_;

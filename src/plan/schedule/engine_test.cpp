@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plan/schedule/bounds.hpp"
 #include "plan/schedule/policies/policies.hpp"
 
 namespace plimsoll::plan::schedule {
@@ -97,6 +98,79 @@ TEST(Simulate, TheGateOpensWhereTheGpuIsNotBusy) {
   instance.kinds[0].occupancy = 0.6;
   const auto again = policy_named("carma")->make(instance);
   EXPECT_EQ(simulate(instance, rates, {rates}, *again).jobs[1].start, 10);
+}
+
+TEST(Simulate, WhoStartsUpTakesMemoryButSlowsNobody) {
+  Instance instance = two_on_one(share::Way::mps);
+  instance.jobs[0].startup = 2;
+  instance.jobs[1].startup = 6;
+  Rates rates = alike(0.5);
+  const auto policy = naive_policy(instance);
+  const Outcome out = simulate(instance, rates, {rates}, *policy);
+  // Computes from 2 on; the other one comes at 5, computes from 11 on, and costs it half of its last second.
+  EXPECT_NEAR(out.jobs[0].first_step, 2, 1e-9);
+  EXPECT_NEAR(out.jobs[1].start, 5, 1e-9);
+  EXPECT_NEAR(out.jobs[1].first_step, 11, 1e-9);
+  EXPECT_NEAR(out.jobs[0].end, 13, 1e-9);
+  EXPECT_NEAR(out.jobs[1].end, 32, 1e-9);
+  EXPECT_GE(out.makespan, lower_bound(instance, most_combined(instance, rates, 2)).seconds());
+  instance.places[0].memory = kGiB;  // of which both together have too little
+  const auto again = plimsoll_policy(instance);
+  EXPECT_NEAR(simulate(instance, rates, {rates}, *again).jobs[1].start, 12, 1e-9);
+}
+
+TEST(Simulate, TheFirstOfAKindFillsTheCachesOfAMachine) {
+  Instance instance = two_on_one(share::Way::exclusive);
+  instance.jobs = {{.name = "a", .startup = 1, .settling = 3, .seconds = 10},
+                   {.name = "b", .startup = 1, .settling = 3, .seconds = 10},
+                   {.name = "c", .startup = 1, .settling = 3, .seconds = 10, .after = {0}}};
+  instance.places.push_back({.name = "1", .device = 1, .memory = 8 * kGiB});
+  Rates rates = alike(1);
+  const auto policy = exclusive_policy(instance);
+  const Outcome out = simulate(instance, rates, {rates}, *policy);
+  EXPECT_NEAR(out.jobs[0].first_step, 1, 1e-9);
+  EXPECT_NEAR(out.jobs[0].end, 14, 1e-9);
+  EXPECT_NEAR(out.jobs[1].end, 14, 1e-9) << "it started beside the first, when nothing was cached";
+  EXPECT_NEAR(out.jobs[2].end, 25, 1e-9);
+}
+
+TEST(Simulate, StartUpsShareTheCoresOfTheirHost) {
+  Instance instance = two_on_one(share::Way::mps);
+  instance.jobs = {{.name = "a", .startup = 4, .seconds = 10}, {.name = "b", .startup = 4, .seconds = 10}};
+  instance.places.push_back({.name = "1", .device = 1, .memory = 8 * kGiB});
+  instance.cores = {1};
+  Rates rates = alike(1);
+  const auto policy = exclusive_policy(instance);
+  const Outcome out = simulate(instance, rates, {rates}, *policy);
+  EXPECT_NEAR(out.jobs[0].first_step, 8, 1e-9);  // half a core each
+  EXPECT_NEAR(out.jobs[1].end, 18, 1e-9);
+  instance.cores = {2};
+  const auto again = exclusive_policy(instance);
+  EXPECT_NEAR(simulate(instance, rates, {rates}, *again).jobs[1].end, 14, 1e-9);
+}
+
+TEST(Rates, LargerGroupsAreGuessedFromPairs) {
+  int asked = 0;
+  Rates whole([&](std::span<const std::uint32_t> kinds, std::size_t) {
+    asked = std::max(asked, static_cast<int>(kinds.size()));
+    GroupRates out{.watts = 100 + 100.0 * static_cast<double>(kinds.size())};
+    // The first is slowed down by a half by each of its companions; the others by nobody.
+    for (const std::uint32_t kind : kinds) {
+      out.speeds.push_back(kind == 0 && kinds.size() > 1 ? 1 / 1.5 : 1);
+      out.strains.push_back(kind == 2 ? 0.4 + 0.25 * static_cast<double>(kinds.size() - 1) : 0);
+    }
+    return out;
+  });
+  Rates guessed = from_pairs(whole, 100);
+  const std::vector<std::uint32_t> three = {0, 1, 2}, four = {0, 1, 1, 2};
+  const GroupRates& known = guessed.of(three, 0);
+  EXPECT_NEAR(known.speeds[0], 0.5, 1e-9);
+  EXPECT_NEAR(known.speeds[1], 1, 1e-9);
+  EXPECT_NEAR(known.strains[2], 0.9, 1e-9);
+  EXPECT_TRUE(known.allowed);
+  EXPECT_NEAR(known.watts, 100 + 100 * 2.5, 1e-9);
+  EXPECT_FALSE(guessed.of(four, 0).allowed) << "requests take 1.15 of what they may";
+  EXPECT_EQ(asked, 2);
 }
 
 }  // namespace

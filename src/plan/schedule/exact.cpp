@@ -70,8 +70,10 @@ class Search {
 
   bool put(State& state, std::size_t job, std::size_t place) {
     PlaceState& on = state.places[place];
-    on.running.push_back(
-        {job, static_cast<std::uint32_t>(instance_.jobs[job].kind), instance_.jobs[job].seconds, 1});
+    on.running.push_back({.job = job,
+                          .kind = static_cast<std::uint32_t>(instance_.jobs[job].kind),
+                          .left = instance_.jobs[job].seconds,
+                          .starting = instance_.jobs[job].startup});
     state.started[job] = true;
     state.ran[job].start = state.now;
     state.ran[job].places = {place};
@@ -87,9 +89,13 @@ class Search {
       on.memory += instance_.kinds[running.kind].memory.value_or(Bytes());
       on.closed = on.closed || !instance_.kinds[running.kind].memory;
     }
-    if (on.kinds.empty()) return true;
-    const GroupRates& rates = rates_.of(on.kinds, instance_.places[place].setup);
-    for (std::size_t i = 0; i < on.running.size(); ++i) on.running[i].speed = std::max(rates.speeds[i], 1e-6);
+    for (Running& running : on.running) running.speed = 0;
+    const std::vector<std::uint32_t> computing = computing_kinds(on);
+    if (computing.empty()) return true;
+    const GroupRates& rates = rates_.of(computing, instance_.places[place].setup);
+    std::size_t member = 0;
+    for (Running& running : on.running)
+      if (running.starting <= 0) running.speed = std::max(rates.speeds[member++], 1e-6);
     return rates.allowed;
   }
 
@@ -98,7 +104,8 @@ class Search {
     double next = kEnd, arrival = kEnd;
     for (const PlaceState& place : state.places)
       for (const Running& running : place.running)
-        next = std::min(next, state.now + running.left / running.speed);
+        next = std::min(next,
+                        state.now + (running.starting > 0 ? running.starting : running.left / running.speed));
     for (std::size_t job = 0; job < instance_.jobs.size(); ++job)
       if (!state.started[job] && instance_.jobs[job].arrival > state.now)
         arrival = std::min(arrival, instance_.jobs[job].arrival);
@@ -113,10 +120,17 @@ class Search {
     state.now = at;
     for (std::size_t place = 0; place < state.places.size(); ++place) {
       PlaceState& on = state.places[place];
+      const double nothing = kAsGood * std::max(1.0, at);
       bool changed = false;
       for (Running& running : on.running) {
         running.left -= passed * running.speed;
-        if (running.left <= kAsGood * std::max(1.0, at)) {
+        if (running.starting > 0) {
+          running.starting -= passed;
+          if (running.starting > nothing) continue;
+          running.starting = 0;
+          changed = true;
+        }
+        if (running.left <= nothing) {
           state.ended[running.job] = true;
           state.ran[running.job].end = at;
           changed = true;
@@ -134,12 +148,13 @@ class Search {
     for (const PlaceState& place : state.places)
       for (const Running& running : place.running) {
         left += running.left;
-        out = std::max(out, state.now + running.left);
+        out = std::max(out, state.now + running.starting + running.left);
       }
     for (std::size_t job = 0; job < instance_.jobs.size(); ++job) {
       if (state.started[job]) continue;
       left += instance_.jobs[job].seconds;
-      out = std::max(out, std::max(state.now, instance_.jobs[job].arrival) + instance_.jobs[job].seconds);
+      out = std::max(out, std::max(state.now, instance_.jobs[job].arrival) + instance_.jobs[job].startup +
+                              instance_.jobs[job].seconds);
     }
     return std::max(out, state.now + left / combined_);
   }
@@ -157,8 +172,12 @@ class Search {
 Exact exact_makespan(const Instance& instance, Rates& rates, std::span<const double> most_combined,
                      double known, std::uint64_t most_looks) {
   const bool small =
-      instance.jobs.size() <= kMostExactJobs && std::ranges::none_of(instance.jobs, [&](const Job& job) {
-        return job.gpus > 1 || instance.kinds[job.kind].serves;
+      instance.jobs.size() <= kMostExactJobs &&
+      std::ranges::none_of(
+          instance.cores,
+          [&](int cores) { return cores > 0 && static_cast<std::size_t>(cores) < instance.jobs.size(); }) &&
+      std::ranges::none_of(instance.jobs, [&](const Job& job) {
+        return job.gpus > 1 || job.settling > 0 || instance.kinds[job.kind].serves;
       });
   if (!small) return {.makespan = known};
   return Search(instance, rates, most_combined, known, most_looks).run();

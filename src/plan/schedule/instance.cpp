@@ -28,9 +28,35 @@ bool may_join(const Instance& instance, const Place& place, const PlaceState& st
   });
 }
 
+std::vector<std::uint32_t> computing_kinds(const PlaceState& state) {
+  std::vector<std::uint32_t> out;
+  out.reserve(state.running.size());
+  for (const Running& running : state.running)
+    if (running.starting <= 0) out.push_back(running.kind);
+  return out;
+}
+
 double rank_of(const Instance& instance, std::size_t job) {
   constexpr double kBeforeAll = 1e9;
   return instance.kinds[instance.jobs[job].kind].serves ? kBeforeAll : instance.jobs[job].priority;
+}
+
+std::vector<std::size_t> of_one_host(const Instance& instance, std::vector<std::size_t> idle,
+                                     std::size_t wanted) {
+  if (instance.hosts > 1 && wanted > 1) {
+    std::vector<std::size_t> all(instance.hosts), free(instance.hosts);
+    for (const Place& place : instance.places) ++all[place.host];
+    for (const std::size_t place : idle) ++free[instance.places[place].host];
+    std::optional<std::size_t> best;  // whose idle ones are the fewest that do
+    for (std::size_t host = 0; host < instance.hosts; ++host)
+      if (free[host] >= wanted && (!best || free[host] < free[*best])) best = host;
+    if (best)
+      std::erase_if(idle, [&](std::size_t place) { return instance.places[place].host != *best; });
+    else if (std::ranges::max(all) >= wanted)
+      idle.clear();
+  }
+  idle.resize(std::min(idle.size(), wanted));
+  return idle;
 }
 
 std::vector<std::uint32_t> with_kind(std::span<const std::uint32_t> kinds, std::uint32_t more) {

@@ -25,7 +25,11 @@ struct Kind {
 struct Job {
   std::string name;
   std::size_t kind = 0;
-  double seconds = 0;  ///< alone; of a service nothing
+  double startup = 0;  ///< s from its start to its first step: it holds memory and a core, no SMs
+  /// s more until it has its pace, of the first of its kind in a way of sharing on a machine, and of those
+  /// that start beside it: kernels are searched for, compiled and loaded, which later ones find in caches.
+  double settling = 0;
+  double seconds = 0;  ///< from its first step on, alone; of a service nothing
   double arrival = 0;  ///< s
   double priority = 0;
   std::optional<double> deadline = {};  ///< s

@@ -25,11 +25,20 @@ struct Layout {
   std::vector<Part> parts;
 };
 
-/// GPUs alike, and how they may be set up.
+/// One GPU of a fleet whose GPUs are not all alike.
+struct Slot {
+  std::string name = {};
+  std::size_t host = 0;
+  std::vector<std::size_t> layouts = {};  ///< those of the fleet that it may have; one at least
+};
+
+/// GPUs of one kind, and how they may be set up.
 struct Fleet {
   std::size_t gpus = 1;
   double price = 0;  ///< of an hour of one
   double idle_watts = 0;
+  std::vector<int> cores = {};   ///< of each machine; none, or 0: nobody knows
+  std::vector<Slot> slots = {};  ///< of each GPU; empty: all alike, in one machine
   std::vector<Setup> setups;
   std::vector<Layout> layouts;
 };
@@ -50,11 +59,16 @@ struct Plan {
       {};  ///< each layout for all GPUs, and exclusively in the order of arrival
 };
 
-/// The best that was found. `looks`: how much is searched, beyond what is greedy. Fails where a job fits
-/// nowhere, or jobs wait for each other in a circle.
+/// How a plan is searched for.
+struct Effort {
+  std::size_t looks = 2000;  ///< orders that are tried, beyond what is greedy
+  bool shares_bind = false;  ///< as an Instance has it
+  /// Larger groups are guessed from pairs while many are looked at, and asked for where they are in the plan.
+  bool by_pairs = false;
+};
+/// The best that was found. Fails where a job fits nowhere, or jobs wait for each other in a circle.
 [[nodiscard]] Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fleet& fleet,
-                                     Rates& rates, const Aim& wanted, std::size_t looks = 2000,
-                                     bool shares_bind = false);
+                                     Rates& rates, const Aim& wanted, const Effort& effort = {});
 
 /// What is worth less is better.
 [[nodiscard]] double cost_of(const Outcome& outcome, const Aim& aim);

@@ -68,7 +68,7 @@ TEST(Planner, NeverPutsTogetherWhatDoesNotFit) {
   for (std::uint64_t seed = 100; seed < 130; ++seed) {
     const TestWorld world = random_world(seed, 20, 4);
     Rates rates = world.known();
-    const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, 200);
+    const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 200});
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->outcome.out_of_memory, 0);
     for (std::size_t place = 0; place < plan->instance.places.size(); ++place)
@@ -157,6 +157,68 @@ TEST(Planner, KeepsOrdersAndSeveralGpus) {
   ASSERT_TRUE(plan) << plan.error().text();
   EXPECT_EQ(plan->outcome.jobs[2].places.size(), 2u);
   EXPECT_GE(plan->outcome.jobs[1].start, plan->outcome.jobs[2].end - 1e-9);
+}
+
+TEST(Planner, TellsThoseInACircleFromThoseThatWaitForIt) {
+  TestWorld world = two_jobs();
+  world.jobs.push_back({.name = "c", .seconds = 5, .after = {1}});
+  world.jobs.push_back({.name = "d", .seconds = 5, .deadline = 12, .after = {4}});
+  world.jobs.push_back({.name = "e", .seconds = 8});
+  world.jobs[0].after = {1};
+  world.jobs[1].after = {0};
+  Rates rates = world.known();
+  const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {});
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().text(),
+              HasSubstr("b waits for itself, by way of `after`; c waits for one that waits"));
+  EXPECT_THAT(plan.error().text(),
+              HasSubstr("d cannot end by 12 s: with those that it waits for it takes until 13 s"));
+}
+
+TEST(Planner, AServiceIsThereFromTheStart) {
+  TestWorld world = two_jobs();
+  world.kinds.push_back({.name = "service", .share = 0.1, .memory = Bytes::rounded(1e9), .serves = true});
+  world.conflicts = {{0.05, 0.6}, {0.05, 0.05}};  // it would pay to let it wait
+  world.jobs.push_back({.name = "s", .kind = 1});
+  Rates rates = world.known();
+  for (const bool by_pairs : {false, true}) {
+    const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.by_pairs = by_pairs});
+    ASSERT_TRUE(plan) << plan.error().text();
+    EXPECT_EQ(plan->outcome.jobs[2].start, 0) << by_pairs;
+    EXPECT_GE(plan->outcome.makespan, plan->bound.seconds() * (1 - 1e-9)) << by_pairs;
+  }
+}
+
+TEST(Planner, ByPairsIsNearlyAsGood) {
+  double sum = 0;
+  for (std::uint64_t seed = 200; seed < 210; ++seed) {
+    const TestWorld world = random_world(seed, 12, 2);
+    Rates rates = world.known();
+    const auto whole = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 200});
+    const auto pairs =
+        make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 200, .by_pairs = true});
+    ASSERT_TRUE(whole && pairs);
+    sum += pairs->outcome.makespan / whole->outcome.makespan;
+  }
+  EXPECT_LE(sum / 10, 1.05);
+}
+
+TEST(Planner, WhatIsCutStaysCutAndOneJobsGpusAreInOneMachine) {
+  TestWorld world = two_jobs();
+  world.fleet.gpus = 4;
+  world.fleet.slots = {{.name = "a/0", .host = 0, .layouts = {4}},
+                       {.name = "a/1", .host = 0, .layouts = {0, 1, 2, 3, 4}},
+                       {.name = "b/0", .host = 1, .layouts = {2}},
+                       {.name = "b/1", .host = 1, .layouts = {2}}};
+  world.jobs.push_back({.name = "c", .seconds = 5, .gpus = 2});
+  Rates rates = world.known();
+  const auto plan = make_plan(world.kinds, world.jobs, world.fleet, rates, {}, {.looks = 100});
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ(plan->layouts[0], "halves");
+  EXPECT_EQ(plan->layouts[2], "mps");
+  const auto& places = plan->outcome.jobs[2].places;
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_EQ(plan->instance.places[places[0]].host, plan->instance.places[places[1]].host);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "plan/schedule/rates.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -30,10 +33,62 @@ const GroupRates& Rates::of(std::span<const std::uint32_t> kinds, std::size_t se
   return known_.emplace(key_, ask_(kinds, setup)).first->second;
 }
 
+void Rates::each(const std::function<void(std::span<const std::uint32_t> kinds, std::size_t setup,
+                                          const GroupRates& rates)>& tell) const {
+  for (const auto& [key, rates] : known_) tell(std::span(key).subspan(1), key.front(), rates);
+}
+
 void Rates::set(std::span<const std::uint32_t> kinds, std::size_t setup, GroupRates measured) {
   key_.assign(1, static_cast<std::uint32_t>(setup));
   key_.insert(key_.end(), kinds.begin(), kinds.end());
   known_.insert_or_assign(key_, std::move(measured));
+}
+
+namespace {
+
+constexpr double kSlowest = 1e-6;
+
+/// The place of one of a pair whose kinds are in ascending order; of two alike the first.
+std::size_t place_in_pair(std::uint32_t one, std::uint32_t other) {
+  return one <= other ? 0 : 1;
+}
+
+}  // namespace
+
+Rates from_pairs(Rates& whole, double idle_watts) {
+  return Rates([&whole, idle_watts](std::span<const std::uint32_t> kinds, std::size_t setup) {
+    if (kinds.size() <= 2) return whole.of(kinds, setup);
+    GroupRates out;
+    double combined = 0, watts = 0;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const GroupRates& alone = whole.of(kinds.subspan(i, 1), setup);
+      out.allowed = out.allowed && alone.allowed;
+      const double step = 1 / std::max(alone.speeds.front(), kSlowest);
+      const double strain = alone.strains.empty() ? 0 : alone.strains.front();
+      double taken = step, strained = strain;
+      double error = alone.log_errors.empty() ? std::nan("") : alone.log_errors.front();
+      for (std::size_t j = 0; j < kinds.size(); ++j) {
+        if (j == i) continue;
+        const std::array both = {std::min(kinds[i], kinds[j]), std::max(kinds[i], kinds[j])};
+        const GroupRates& pair = whole.of(both, setup);
+        const std::size_t at = place_in_pair(kinds[i], kinds[j]);
+        out.allowed = out.allowed && pair.allowed;
+        taken += std::max(0.0, 1 / std::max(pair.speeds[at], kSlowest) - step);
+        error = pair.log_errors.empty() ? std::nan("") : std::max(error, pair.log_errors[at]);
+        if (!pair.strains.empty()) strained += std::max(0.0, pair.strains[at] - strain);
+      }
+      const double speed = 1 / taken;
+      out.speeds.push_back(speed);
+      out.strains.push_back(strained);
+      out.log_errors.push_back(error);
+      out.allowed = out.allowed && strained <= 1;
+      combined += speed;
+      watts += speed * alone.watts;
+    }
+    // What each draws beyond idle, as far as it runs.
+    out.watts = watts - (combined - 1) * idle_watts;
+    return out;
+  });
 }
 
 }  // namespace plimsoll::plan::schedule

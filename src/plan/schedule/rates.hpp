@@ -23,6 +23,10 @@ struct GroupRates {
   bool allowed = true;         ///< false: a service among them would miss its limit
   std::vector<double> speeds;  ///< against exclusively alone, in the order of the kinds
   double watts = 0;            ///< of the whole GPU
+  /// Of each service, how long its requests take over what they may, at the share that must meet it; 0 of
+  /// others. Empty: no service is among them.
+  std::vector<double> strains = {};
+  std::vector<double> log_errors = {};  ///< standard deviations of log(true / speed); empty: nobody knows
   [[nodiscard]] double combined() const;
 };
 
@@ -35,6 +39,9 @@ class Rates {
   [[nodiscard]] const GroupRates& of(std::span<const std::uint32_t> kinds, std::size_t setup);
   /// What was measured, in place of what was told.
   void set(std::span<const std::uint32_t> kinds, std::size_t setup, GroupRates measured);
+  /// Every group that was asked for or set.
+  void each(const std::function<void(std::span<const std::uint32_t> kinds, std::size_t setup,
+                                     const GroupRates& rates)>& tell) const;
   [[nodiscard]] std::size_t known() const { return known_.size(); }
 
  private:
@@ -45,5 +52,10 @@ class Rates {
   std::unordered_map<std::vector<std::uint32_t>, GroupRates, Hash> known_;  ///< by setup and kinds
   std::vector<std::uint32_t> key_;
 };
+
+/// What larger groups do, guessed from pairs: what each loses, and what a service's requests take longer, is
+/// what its pairs with each of the others come to together. For a search that looks at more groups than can
+/// be simulated. `whole` must outlive it; alone and in pairs all are as it says.
+[[nodiscard]] Rates from_pairs(Rates& whole, double idle_watts);
 
 }  // namespace plimsoll::plan::schedule

@@ -1,11 +1,14 @@
 // What Plimsoll does: of all jobs that wait and all places that changed, the one that adds most to what its
-// place does together, as predicted. Jobs of a kind are alike, so that kinds are weighed, not jobs; ten
-// thousand jobs take a fraction of a second.
-#include <queue>
+// place does together, as predicted. Jobs of a kind are alike, and so are places on which the same kinds run:
+// kinds and such groups of places are weighed, not jobs and places, so that time grows with the number of
+// jobs alone.
+#include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/largest_first.hpp"
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
@@ -16,7 +19,11 @@ class Greedy final : public Policy {
  public:
   Greedy(const Instance& instance, const Greed& greed)
       : greed_(greed), by_kind_(instance.kinds.size()), is_fresh_(instance.kinds.size(), false) {
-    for (const Job& job : instance.jobs) longest_ = std::max(longest_, job.seconds);
+    for (const Job& job : instance.jobs) {
+      longest_ = std::max(longest_, job.seconds);
+      tells_jobs_apart_ = tells_jobs_apart_ || !job.apart.empty() || job.user != instance.jobs.front().user;
+    }
+    group_of_.assign(instance.places.size(), kNoGroup);
   }
 
   void arrive(const View& view, std::size_t job) override {
@@ -51,9 +58,16 @@ class Greedy final : public Policy {
 
  private:
   using Line = std::set<std::tuple<double, double, std::size_t>>;  ///< the first is the next
+  /// Places on which the same is.
+  struct Group {
+    std::set<std::size_t> places = {};
+    std::vector<double> gains = {};  ///< by kind, as far as they were asked for: not a number
+    bool is_open = false;
+  };
   struct Open {
     double score;
-    std::size_t place;
+    std::size_t place;  ///< the first, of those alike
+    std::size_t group;
     bool operator<(const Open& other) const {
       return score != other.score ? score < other.score : place > other.place;
     }
@@ -77,7 +91,36 @@ class Greedy final : public Policy {
       idle_.insert(place);
     else
       idle_.erase(place);
-    if (const auto best = best_for(view, place)) open_.push({best->score, place});
+    const std::size_t group = put_into_group(view, place);
+    if (groups_[group].is_open) return;
+    if (const auto best = best_for(view, place)) open(best->score, group);
+  }
+  void open(double score, std::size_t group) {
+    groups_[group].is_open = true;
+    open_.push({score, *groups_[group].places.begin(), group});
+  }
+  std::size_t put_into_group(const View& view, std::size_t index) {
+    const PlaceState& state = view.places[index];
+    const Place& place = view.instance.places[index];
+    const bool spans = std::ranges::any_of(
+        state.running, [&](const Running& running) { return view.instance.jobs[running.job].gpus > 1; });
+    const auto bytes = static_cast<std::uint64_t>(place.memory.count());
+    std::vector<std::uint32_t> key = {
+        static_cast<std::uint32_t>(place.setup), static_cast<std::uint32_t>(bytes >> 32U),
+        static_cast<std::uint32_t>(bytes), (spans ? 2U : 0U) + (state.closed ? 1U : 0U),
+        tells_jobs_apart_ ? static_cast<std::uint32_t>(index) : 0U};
+    key.insert(key.end(), state.kinds.begin(), state.kinds.end());
+    const auto [found, is_new] = by_key_.emplace(std::move(key), groups_.size());
+    if (is_new) {
+      groups_.emplace_back();
+      groups_.back().gains.assign(by_kind_.size(), std::nan(""));
+    }
+    std::size_t& group = group_of_[index];
+    if (group == found->second) return group;
+    if (group != kNoGroup) groups_[group].places.erase(index);
+    group = found->second;
+    groups_[group].places.insert(index);
+    return group;
   }
 
   /// Those that want several GPUs, or one for themselves: idle ones are kept for the first of them.
@@ -86,10 +129,12 @@ class Greedy final : public Policy {
     const auto [priority, length, job] = *several_.begin();
     const auto wanted = static_cast<std::size_t>(view.instance.jobs[job].gpus);
     std::vector<std::size_t> places;
-    for (const std::size_t place : idle_)
-      if (places.size() < wanted &&
-          may_join(view.instance, view.instance.places[place], view.places[place], job))
+    for (const std::size_t place : idle_) {
+      if (places.size() == wanted && view.instance.hosts < 2) break;
+      if (may_join(view.instance, view.instance.places[place], view.places[place], job))
         places.push_back(place);
+    }
+    places = of_one_host(view.instance, std::move(places), wanted);
     if (places.size() < wanted) return std::nullopt;
     several_.erase(several_.begin());
     for (const std::size_t place : places) idle_.erase(place);
@@ -99,14 +144,16 @@ class Greedy final : public Policy {
 
   std::optional<Start> start_one(const View& view) {
     while (!open_.empty()) {
-      const std::size_t place = open_.top().place;
+      const std::size_t group = open_.top().group;
       open_.pop();
+      groups_[group].is_open = false;
+      if (groups_[group].places.empty()) continue;
+      const std::size_t place = *groups_[group].places.begin();
       const auto best = best_for(view, place);  // others may have taken what was best
       if (!best) continue;
-      if (!open_.empty() && best->score < open_.top().score) {
-        open_.push({best->score, place});
-        continue;
-      }
+      const bool is_best = open_.empty() || best->score >= open_.top().score;
+      open(best->score, group);  // for those alike, and if it is another's turn
+      if (!is_best) continue;
       const Job& job = view.instance.jobs[best->job];
       Line& line = by_kind_[job.kind];
       line.erase({-rank_of(view.instance, best->job), greed_.long_first >= 0 ? -job.seconds : job.seconds,
@@ -125,11 +172,15 @@ class Greedy final : public Policy {
       const std::size_t kind = fresh_.back();
       std::optional<Open> found;
       if (!by_kind_[kind].empty())
-        for (std::size_t place = 0; place < view.places.size(); ++place)
-          if (const auto best = score_of(view, place, kind); best && (!found || best->score > found->score))
-            found = Open{best->score, place};
+        for (std::size_t group = 0; group < groups_.size(); ++group) {
+          if (groups_[group].places.empty()) continue;
+          const std::size_t place = *groups_[group].places.begin();
+          const auto best = score_of(view, place, kind);
+          if (best && (!found || Open{found->score, found->place, 0} < Open{best->score, place, 0}))
+            found = Open{best->score, place, group};
+        }
       if (found) {
-        open_.push(*found);
+        open(found->score, found->group);
         return true;
       }
       is_fresh_[kind] = false;
@@ -157,7 +208,6 @@ class Greedy final : public Policy {
   [[nodiscard]] std::optional<Best> score_of(const View& view, std::size_t index, std::size_t kind) const {
     constexpr int kLooked = 4;
     const PlaceState& state = view.places[index];
-    const Place& place = view.instance.places[index];
     if (state.running.size() >= greed_.most) return std::nullopt;
     if (state.running.empty() && keeps_idle(view)) {
       holds_back_ = true;
@@ -166,29 +216,53 @@ class Greedy final : public Policy {
     int looked = 0;
     for (const auto& [priority, length, job] : by_kind_[kind]) {
       if (++looked > kLooked) break;
-      if (!may_join(view.instance, place, state, job)) continue;
-      const auto gain = gain_of(state, place, static_cast<std::uint32_t>(kind), view.beliefs);
-      if (!gain || (!state.running.empty() && *gain < greed_.least_gain)) return std::nullopt;
+      const double gain = gain_in_group(view, index, kind, job);
+      if (gain == kMayNot) {
+        if (!tells_jobs_apart_) return std::nullopt;
+        continue;
+      }
+      if (gain == kNotAllowed || (!state.running.empty() && gain < greed_.least_gain)) return std::nullopt;
       const double part = longest_ > 0 ? view.instance.jobs[job].seconds / longest_ : 0;
-      return Best{*gain + greed_.long_first * part + kPriority * -priority, job};
+      return Best{gain + greed_.long_first * part + kPriority * -priority, job};
     }
     return std::nullopt;
   }
+  /// What one of a kind adds, or that it may not be there, or that those together are not allowed. Asked for
+  /// once of places alike, unless some jobs of a kind may be there and others not.
+  [[nodiscard]] double gain_in_group(const View& view, std::size_t index, std::size_t kind,
+                                     std::size_t job) const {
+    const bool is_known = group_of_[index] != kNoGroup && !tells_jobs_apart_;
+    if (is_known && !std::isnan(groups_[group_of_[index]].gains[kind]))
+      return groups_[group_of_[index]].gains[kind];
+    const PlaceState& state = view.places[index];
+    const Place& place = view.instance.places[index];
+    double out = kMayNot;
+    if (may_join(view.instance, place, state, job))
+      out = gain_of(state, place, static_cast<std::uint32_t>(kind), view.beliefs).value_or(kNotAllowed);
+    if (is_known) groups_[group_of_[index]].gains[kind] = out;
+    return out;
+  }
 
   static constexpr double kPriority = 100;  // counts for more than any gain
+  static constexpr double kMayNot = -2e9, kNotAllowed = -1e9;
+  static constexpr std::size_t kNoGroup = static_cast<std::size_t>(-1);
 
   Greed greed_;
   std::vector<Line> by_kind_;
   std::set<std::size_t> waiting_kinds_;
   Line several_;
   std::set<std::size_t> idle_;
-  std::priority_queue<Open> open_;
+  LargestFirst<Open> open_;
   std::size_t taken_ = 0;                ///< of the view's changed places
   std::vector<std::size_t> started_on_;  ///< places of the last that was started
   mutable bool holds_back_ = false;      ///< a place that is kept for one that wants several
   std::vector<std::size_t> fresh_;
   std::vector<bool> is_fresh_;
   double longest_ = 0;
+  bool tells_jobs_apart_ = false;      ///< of a kind: not all may be beside the same
+  mutable std::vector<Group> groups_;  ///< their gains are filled when they are asked for
+  std::map<std::vector<std::uint32_t>, std::size_t> by_key_;
+  std::vector<std::size_t> group_of_;  ///< of a place, as it was when it was last looked at
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #pragma once
 #include <algorithm>
-#include <deque>
+#include <cstdint>
+#include <map>
+#include <utility>
 
 #include "plan/schedule/policy.hpp"
 
@@ -9,28 +11,31 @@ namespace plimsoll::plan::schedule {
 /// Jobs that wait, by priority and then as they came.
 class WaitingLine {
  public:
+  using Jobs = std::map<std::pair<double, std::uint64_t>, std::size_t>;  ///< by rank and arrival
   void add(const Instance& instance, std::size_t job) {
-    const double rank = rank_of(instance, job);
-    const auto at =
-        std::ranges::find_if(jobs_, [&](std::size_t other) { return rank_of(instance, other) < rank; });
-    jobs_.insert(at, job);
+    jobs_.emplace(std::pair(-rank_of(instance, job), came_++), job);
   }
-  void remove(std::size_t job) { std::erase(jobs_, job); }
-  [[nodiscard]] const std::deque<std::size_t>& jobs() const { return jobs_; }
+  [[nodiscard]] bool is_empty() const { return jobs_.empty(); }
+  [[nodiscard]] std::size_t first() const { return jobs_.begin()->second; }
+  void remove_first() { jobs_.erase(jobs_.begin()); }
+  void remove(Jobs::const_iterator at) { jobs_.erase(at); }
+  [[nodiscard]] const Jobs& jobs() const { return jobs_; }
 
  private:
-  std::deque<std::size_t> jobs_;
+  Jobs jobs_;
+  std::uint64_t came_ = 0;
 };
 
 /// Places on which nothing is; as many as are wanted, or fewer.
 [[nodiscard]] inline std::vector<std::size_t> idle_places(const View& view, std::size_t job) {
   std::vector<std::size_t> out;
   const auto wanted = static_cast<std::size_t>(view.instance.jobs[job].gpus);
-  for (std::size_t place = 0; place < view.places.size() && out.size() < wanted; ++place)
+  const bool hosts = view.instance.hosts > 1;  // then all of them are looked at
+  for (std::size_t place = 0; place < view.places.size() && (hosts || out.size() < wanted); ++place)
     if (view.places[place].running.empty() &&
         may_join(view.instance, view.instance.places[place], view.places[place], job))
       out.push_back(place);
-  return out;
+  return of_one_host(view.instance, std::move(out), wanted);
 }
 
 /// One after the other in the order of the line, each on the place with the highest score; the first that
@@ -47,10 +52,11 @@ class FitPolicy : public Policy {
     line_.add(view.instance, job);
   }
   std::optional<Start> next(const View& view) override {
-    for (const std::size_t job : line_.jobs()) {
+    for (auto at = line_.jobs().begin(); at != line_.jobs().end(); ++at) {
+      const std::size_t job = at->second;
       std::vector<std::size_t> places = places_for(view, job);
       if (!places.empty()) {
-        line_.remove(job);
+        line_.remove(at);
         return Start{job, std::move(places)};
       }
       if (!passes_) break;
@@ -59,7 +65,7 @@ class FitPolicy : public Policy {
   }
 
  protected:
-  [[nodiscard]] bool is_empty() const { return line_.jobs().empty(); }
+  [[nodiscard]] bool is_empty() const { return line_.is_empty(); }
 
  private:
   [[nodiscard]] std::vector<std::size_t> places_for(const View& view, std::size_t job) const {
