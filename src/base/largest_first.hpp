@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// A heap: the largest is on top. As the standard's priority_queue, whose header is called like a room of this
-/// project, which who checks the rooms cannot tell apart.
+/// A heap: the largest is on top. As the standard's priority_queue, whose header is called like a room of
+/// this project, which who checks the rooms cannot tell apart.
 template <class Value>
 class LargestFirst {
  public:

@@ -195,8 +195,9 @@ struct Done {  ///< "done", last of a job that went well
   bool operator==(const Done&) const = default;
 };
 
-using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
-                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime, Learned, Saved, WentOn>;
+using Answer =
+    std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured, Latencies,
+                 Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime, Learned, Saved, WentOn>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

@@ -30,7 +30,8 @@ milliseconds part_of(Seconds lease, double part) {
   return milliseconds(static_cast<std::int64_t>(1000 * lease.value() * part));
 }
 
-/// Short, since sockets stand in a folder of that name: the end of a UUID, in which GPUs, and slices of one, differ.
+/// Short, since sockets stand in a folder of that name: the end of a UUID, in which GPUs, and slices of one,
+/// differ.
 std::string short_name(const std::string& uuid) {
   constexpr std::size_t kEnough = 12;
   return uuid.size() <= kEnough ? uuid : uuid.substr(uuid.size() - kEnough);
@@ -102,8 +103,8 @@ void Daemon::open() {
       // Only where others can take the jobs must an attempt end with its lease.
       leased_ = options_.ends_when_idle || store->location().starts_with("postgres");
       if (leased_ && options_.lease < kShortestLease) {
-        failure_ = Error{fmt::format("a lease of {:.0f} s is too short: {:.0f} s at least", options_.lease.value(),
-                                     kShortestLease.value()),
+        failure_ = Error{fmt::format("a lease of {:.0f} s is too short: {:.0f} s at least",
+                                     options_.lease.value(), kShortestLease.value()),
                          "--lease"};
         return;
       }
@@ -146,8 +147,7 @@ void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host hos
                 : sharing == QueueSharing::naive   ? kNaiveSetup
                                                    : kMpsSetup;
     if (gpu.setup == kMpsSetup)
-      gpu.mps =
-          std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / short_name(device.uuid), device);
+      gpu.mps = std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / short_name(device.uuid), device);
     if (device.number) numbers.push_back(*device.number);
     gpu.changed = Clock::now();
     gpus_.push_back(std::move(gpu));

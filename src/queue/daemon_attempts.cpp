@@ -235,7 +235,9 @@ void Daemon::launch(std::int64_t number, const std::string& environment) {
   order.jobs = {std::move(spec)};
   order.options.program = options_.program;
   // It has to be gone before its lease is over, and the lease is renewed when a quarter of it has passed.
-  if (leased_) order.options.watch.grace = std::min(order.options.watch.grace, in_milliseconds(options_.lease * kGraceOfLease));
+  if (leased_)
+    order.options.watch.grace =
+        std::min(order.options.watch.grace, in_milliseconds(options_.lease * kGraceOfLease));
   order.quiet = true;
   order.attempt = running::Attempt{.folder = attempt.folder,
                                    .leased = leased_ && !job->request.runs_on,
@@ -404,9 +406,7 @@ void Daemon::follow_up() {
     attempt.look_again = now + kLookAgain;
     ledger_->change(number,
                     {.state = store::QueueState::running, .run = attempt.run, .started = store::now()}, {},
-                    claim_, [this](Ledger::Done done) {
-                      note_undone(done);
-                    });
+                    claim_, [this](Ledger::Done done) { note_undone(done); });
   }
 }
 

@@ -153,7 +153,7 @@ TEST(Rates, LargerGroupsAreGuessedFromPairs) {
   int asked = 0;
   Rates whole([&](std::span<const std::uint32_t> kinds, std::size_t) {
     asked = std::max(asked, static_cast<int>(kinds.size()));
-    GroupRates out{.watts = 100 + 100.0 * static_cast<double>(kinds.size())};
+    GroupRates out{.speeds = {}, .watts = 100 + 100.0 * static_cast<double>(kinds.size())};
     // The first is slowed down by a half by each of its companions; the others by nobody.
     for (const std::uint32_t kind : kinds) {
       out.speeds.push_back(kind == 0 && kinds.size() > 1 ? 1 / 1.5 : 1);
