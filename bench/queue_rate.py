@@ -2,7 +2,7 @@
 """How many jobs a second the queue's daemon takes: acknowledged, that is, kept in the store and flushed to its disk.
 
 usage: PLIMSOLL_BINARY=build/release/apps/plimsoll PLIMSOLL_FAKE_NVML_LIBRARY=build/release/tests/fixtures/libfake_nvml.so \\
-       bench/queue_rate.py [JOBS]      default: 10000; needs pytest, whose fixtures it shares
+       bench/queue_rate.py [JOBS]      default: 10000, a tenth of them one at a time; needs pytest, whose fixtures it shares
 
 Clients of its socket submit jobs, one at a time or all at once, while none may start (held), and while the daemon starts those that
 it has. Each row is a new queue; three times, the median and all three are printed. Wanted: at least 500 jobs a second.
@@ -67,13 +67,15 @@ def rate(jobs, clients, at_once, held):
 
 def main():
     jobs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    print(f"{jobs} jobs, {os.cpu_count()} processors, SQLite; jobs a second: median of {TIMES} (all)")
-    for name, clients, at_once, held in (("all in one submission, held", 1, jobs, True),
-                                         ("one at a time, 1 client, held", 1, 1, True),
-                                         ("one at a time, 16 clients, held", 16, 1, True),
-                                         ("one at a time, 16 clients, started meanwhile", 16, 1, False)):
-        found = sorted(rate(jobs, clients, at_once, held) for _ in range(TIMES))
-        print(f"{name:<46}{statistics.median(found):>8.0f}   ({', '.join(f'{value:.0f}' for value in found)})", flush=True)
+    few = max(1, jobs // 10)
+    print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.0f}, SQLite; jobs a second: median of {TIMES} (all)")
+    for name, count, clients, at_once, held in (("in one submission, held", jobs, 1, jobs, True),
+                                                ("one at a time, 1 client, held", few, 1, 1, True),
+                                                ("one at a time, 16 clients, held", few, 16, 1, True),
+                                                ("one at a time, 16 clients, started meanwhile", few, 16, 1, False)):
+        found = sorted(rate(count, clients, at_once, held) for _ in range(TIMES))
+        told = ", ".join(f"{value:.0f}" for value in found)
+        print(f"{count:>6} {name:<46}{statistics.median(found):>6.0f}   ({told})", flush=True)
 
 
 if __name__ == "__main__":
