@@ -205,8 +205,8 @@ void Daemon::leave_when_done() {
   if (!looked_again_) {
     if (looking_again_ || ledger_->is_refreshing()) return;
     looking_again_ = true;
-    ledger_->refresh([this](bool answered) {
-      looked_again_ = answered;
+    ledger_->refresh([this](bool /*news*/) {
+      looked_again_ = ledger_->was_answered();
       looking_again_ = false;
     });
     return;

@@ -71,6 +71,7 @@ void Ledger::refresh(std::function<void(bool)> then) {
                       loaded ? load_newer(store->queue(), pool, version) : load(store->queue(), pool));
                   return [this, found, loaded] {
                     refreshing_ = false;
+                    answered_ = found->has_value();
                     bool news = false;
                     if (*found) {
                       news = !loaded || !(*found)->rows.empty();

@@ -39,6 +39,8 @@ class Ledger {
   /// failed, with whether there was any.
   void refresh(std::function<void(bool news)> then);
   [[nodiscard]] bool is_refreshing() const { return refreshing_; }
+  /// Whether the store answered the last refresh.
+  [[nodiscard]] bool was_answered() const { return answered_; }
   [[nodiscard]] bool is_loaded() const { return loaded_; }
 
   [[nodiscard]] std::map<std::int64_t, LedgerJob>& jobs() { return jobs_; }
@@ -62,7 +64,7 @@ class Ledger {
   std::string pool_;
   std::map<std::int64_t, LedgerJob> jobs_;
   std::int64_t version_ = 0;
-  bool loaded_ = false, refreshing_ = false, is_stale_ = false;
+  bool loaded_ = false, refreshing_ = false, is_stale_ = false, answered_ = false;
   std::vector<std::function<void(bool)>> after_refresh_;
 };
 

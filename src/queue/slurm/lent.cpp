@@ -50,7 +50,8 @@ class Lent final : public Allocation {
     }
     if (const auto left = time_left(lent_.id.job)) out.left = *left;
     if (!inside.wants_more) return out;
-    const auto asked = ask_for_allocation(setting_, terms_, true);
+    // Who ends needs one that takes its jobs; who goes on needs one more.
+    const auto asked = ask_for_allocation(setting_, terms_, !inside.ending);
     if (!asked)
       out.said.push_back("another allocation cannot be asked for: " + asked.error().text());
     else if (asked->asked)
