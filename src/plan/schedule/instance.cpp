@@ -15,6 +15,7 @@ bool may_join(const Instance& instance, const Place& place, const PlaceState& st
   const share::Way way = instance.setups[place.setup].way;
   if (state.closed) return false;
   if (kind.memory && *kind.memory > place.memory) return false;
+  if (way == share::Way::mig && joins.gpus > 1) return false;  // slices of GPUs cannot reach each other
   if (state.running.empty()) return true;
   if (!kind.memory || state.memory + *kind.memory > place.memory) return false;
   if (way == share::Way::exclusive || way == share::Way::mig || joins.gpus > 1) return false;
