@@ -23,9 +23,9 @@ import torch
 import peer_training as peer
 
 LIMIT = 0.005
-# Small enough for two cores: a quarter of ResNet-18's width, a twentieth to a fifth of the images.
+# Small enough for two cores: a quarter of ResNet-18's width, a twentieth to a tenth of the images.
 NETWORKS = {
-    "lenet": (peer.lenet, {"epochs": 4, "batch": 128, "rate": 0.002, "most": 12_000}),
+    "lenet": (peer.lenet, {"epochs": 4, "batch": 128, "rate": 0.002, "most": 6_000}),
     "resnet18": (lambda: peer.ResNet18(width=16), {"epochs": 3, "batch": 128, "rate": 0.002, "most": 3_000}),
     "vit": (lambda: peer.VisionTransformer(width=64, depth=4, heads=4), {"epochs": 4, "batch": 128, "rate": 0.002, "most": 6_000}),
 }

@@ -141,7 +141,7 @@ def test_interrupted_it_goes_on(small):
 
 
 @pytest.mark.parametrize("words,said", [
-    (["model.onnx", "--data", "nowhere"], "nowhere: is not there"),
+    (["model.onnx", "--data", "nowhere"], "nowhere: cannot be found"),
     (["model.onnx", "--data", "x.npy"], "--labels FILE"),
     (["model.onnx", "--data", "x.npy", "--labels", "model.onnx"], "model.onnx: is not a NumPy file"),
     (["model.onnx", "--data", "wide.npy", "--labels", "y.npy"], "takes examples of 1x6x6, the data holds 1x7x6"),
