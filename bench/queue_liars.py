@@ -23,7 +23,8 @@ OUT_OF_MEMORY = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to alloc
 SECONDS = 20  # of work, of each honest job
 HONEST = f"""
 import os, sys, time
-def faults(): return os.path.getsize("faults") if os.path.exists("faults") else 0
+server = os.environ.get("CUDA_MPS_PIPE_DIRECTORY")  # whose clients fall together; none: it is alone
+def faults(): return os.path.getsize(server + "/faults") if server and os.path.exists(server + "/faults") else 0
 before, begin = faults(), time.monotonic()
 log = lambda word: open("log", "a").write(f"{{word}} {{sys.argv[1]}} {{time.monotonic() - begin:.3f}}\\n")
 log("begin")
@@ -41,7 +42,8 @@ LIARS = {
     "prints a gigabyte": "import os\nfor _ in range(1 << 14): os.write(1, b'nonsense' * 8191 + b'\\n')",
     "memory too low": f"import sys, time; time.sleep(2); sys.exit('{OUT_OF_MEMORY}')",
     "artifacts without end": "import itertools\nfor i in itertools.count(): open(f'part{i % 20}', 'wb').write(b'x' * (1 << 20))",
-    "crashes MPS": f"import sys, time; time.sleep(5); open('faults', 'a').write('x'); sys.exit('{FAULT}')",
+    "crashes MPS": "import os, sys, time; time.sleep(5); server = os.environ.get('CUDA_MPS_PIPE_DIRECTORY')\n"
+                   f"if server: open(server + '/faults', 'a').write('x')\nsys.exit('{FAULT}')",
 }
 COUNT = 4
 
