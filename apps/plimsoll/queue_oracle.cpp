@@ -48,7 +48,7 @@ std::string key_of(const queue::JobRequest& request, const std::optional<queue::
 class DeviceOracle final : public queue::Oracle {
  public:
   DeviceOracle(EstimateTarget target, share::SharingFigures figures)
-      : target_(std::move(target)), figures_(std::move(figures)) {}
+      : target_(std::move(target)), figures_(figures) {}
 
   Result<Belief> belief(const queue::JobRequest& request, const std::optional<queue::Profile>& profile,
                         const std::optional<Bytes>& need) override {

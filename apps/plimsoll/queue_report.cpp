@@ -50,7 +50,7 @@ std::string command_text(const Told& job) {
 
 /// Where it is, or why it is nowhere.
 std::string place_text(const Told& job) {
-  const std::string why = text_at(job, "waits_because");
+  std::string why = text_at(job, "waits_because");
   if (!why.empty()) return why;
   std::string out;
   if (const auto places = job.find("places"); places != job.end() && places->is_array())
