@@ -47,7 +47,7 @@ class TrainRecord {
 
  private:
   void take(const job::Learned& learned);
-  void take(const job::Epoch& epoch);
+  void take(const job::Epoch& told);
   void take(const job::Saved& saved);
   void take(const job::WentOn& went_on);
   void take(const job::Loaded& loaded);

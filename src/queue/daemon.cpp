@@ -76,10 +76,10 @@ Result<int> Daemon::run() {
 void Daemon::open() {
   errands_.send("nvml", "asking the driver for the GPUs", [this]() -> running::Errands::Then {
     auto opened = nvml::open();
+    const std::string why = opened ? std::string() : opened.error().text();
     std::shared_ptr<nvml::Library> nvml;
     if (opened) nvml = *std::move(opened);
     const running::Host host = running::look_at_host(nvml.get());
-    const std::string why = opened ? std::string() : opened.error().text();
     return [this, nvml, host, why] {
       if (host.gpus.empty()) {
         failure_ =

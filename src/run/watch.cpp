@@ -174,7 +174,7 @@ std::uint64_t Watch::take_statement(const Statement& statement, const store::Des
 
 std::uint64_t Watch::take_metric(const MetricLine& line, const store::Description& description) {
   if (line.step && *line.step >= 0 && (!reached_.step || *line.step > *reached_.step)) {
-    reached_.step = *line.step;
+    reached_.step = line.step;
     reached_.at = store::now();
   }
   // What comes by the socket is held back by the reader instead; output is not ours to hold back.

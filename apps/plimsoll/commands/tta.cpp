@@ -201,7 +201,8 @@ Groups grouped(std::vector<store::Run> runs, const std::string& by) {
   std::map<std::string, std::vector<store::Run>> groups;
   for (store::Run& run : runs) {
     const std::string value = value_of(run, by);
-    groups[by == "command" || by == kSetupTag ? value : by + "=" + value].push_back(std::move(run));
+    const std::string name = by == "command" || by == kSetupTag ? value : fmt::format("{}={}", by, value);
+    groups[name].push_back(std::move(run));
   }
   return {groups.begin(), groups.end()};
 }
