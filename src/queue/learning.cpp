@@ -120,7 +120,7 @@ Profile Lesson::learned(const Profile& before, bool finished) const {
   Profile out = before;
   if (peak_) out.peak = std::max(before.peak.value_or(Bytes()), *peak_);
   if (alone_rate_ && *alone_rate_ > 0 && best_alone_ >= kLeastAlone) {
-    out.steps_per_second = *alone_rate_;
+    out.steps_per_second = alone_rate_;
     if (readings_ > 0) {
       out.sms = sms_ / readings_;
       out.bandwidth = bandwidth_ / readings_;

@@ -15,18 +15,17 @@ constexpr double kRaise = 1.5;
 constexpr Bytes kLeastRaise = kGiB;
 
 NextStep over(JobNotes notes, std::string outcome, std::string reason) {
-  return {
-      .again = false, .notes = std::move(notes), .outcome = std::move(outcome), .reason = std::move(reason)};
+  return {.again = false, .notes = notes, .outcome = std::move(outcome), .reason = std::move(reason)};
 }
 NextStep again(JobNotes notes, std::string reason) {
   notes.moving = false;
-  return {.again = true, .notes = std::move(notes), .outcome = {}, .reason = std::move(reason)};
+  return {.again = true, .notes = notes, .outcome = {}, .reason = std::move(reason)};
 }
 
 NextStep after_memory(JobNotes notes, const AttemptEnd& end) {
   const std::string outcome(running::name(end.ended->outcome));
   if (notes.out_of_memory >= kMostOutOfMemory)
-    return over(std::move(notes), outcome,
+    return over(notes, outcome,
                 fmt::format("out of memory for the {} time: {}",
                             notes.out_of_memory + 1 == 3 ? "third" : "last", end.ended->reason));
   ++notes.out_of_memory;
@@ -36,23 +35,22 @@ NextStep after_memory(JobNotes notes, const AttemptEnd& end) {
   notes.need = std::max(raised, known + kLeastRaise);
   // The second time nobody is beside it: then what it needs is the whole GPU's to give.
   notes.alone = notes.alone || notes.out_of_memory >= kMostOutOfMemory;
-  return again(std::move(notes), fmt::format("it ran out of memory with {}; it runs again with {}{}",
-                                             text(known), text(*notes.need), notes.alone ? ", alone" : ""));
+  return again(notes, fmt::format("it ran out of memory with {}; it runs again with {}{}", text(known),
+                                  text(*notes.need), notes.alone ? ", alone" : ""));
 }
 
 NextStep after_no_start(JobNotes notes, const AttemptEnd& end) {
-  if (end.refused.empty()) return again(std::move(notes), "its command was never started");
+  if (end.refused.empty()) return again(notes, "its command was never started");
   if (++notes.unstarted >= kMostUnstarted)
-    return over(std::move(notes), std::string(running::name(Outcome::refused)), end.refused);
-  return again(std::move(notes), "its command was not started: " + end.refused);
+    return over(notes, std::string(running::name(Outcome::refused)), end.refused);
+  return again(notes, "its command was not started: " + end.refused);
 }
 
 NextStep after_unknown(const JobRequest& request, JobNotes notes, const AttemptEnd& end) {
   if (request.rerun || (request.save && end.saved))
-    return again(std::move(notes), request.rerun ? "nobody saw its end, and it may run again"
-                                                 : "nobody saw its end; it goes on from what it saved");
-  return over(std::move(notes), "unknown",
-              "nobody saw its end; --rerun at its submission would have let it run again");
+    return again(notes, request.rerun ? "nobody saw its end, and it may run again"
+                                      : "nobody saw its end; it goes on from what it saved");
+  return over(notes, "unknown", "nobody saw its end; --rerun at its submission would have let it run again");
 }
 
 }  // namespace
@@ -98,42 +96,41 @@ std::optional<JobNotes> read_notes(std::string_view text) {
 NextStep next_step(const JobRequest& request, const JobNotes& before, const AttemptEnd& end) {
   JobNotes notes = before;
   notes.saved = notes.saved || end.saved;
-  if (!end.began && before.cancelled) return over(std::move(notes), "cancelled", "before it started");
-  if (!end.began) return after_no_start(std::move(notes), end);
+  if (!end.began && before.cancelled) return over(notes, "cancelled", "before it started");
+  if (!end.began) return after_no_start(notes, end);
   notes.unstarted = 0;
   if (!end.ended) {
-    if (before.cancelled) return over(std::move(notes), "cancelled", "");
+    if (before.cancelled) return over(notes, "cancelled", "");
     if (before.moving && notes.saved) {
       ++notes.moves;
-      return again(std::move(notes), "it was moved, and goes on from what it saved");
+      return again(notes, "it was moved, and goes on from what it saved");
     }
-    return after_unknown(request, std::move(notes), end);
+    return after_unknown(request, notes, end);
   }
   const running::Ended& ended = *end.ended;
   // What ended well has ended, whatever was meant to happen to it.
-  if (ended.outcome == Outcome::finished)
-    return over(std::move(notes), std::string(running::name(ended.outcome)), "");
-  if (before.cancelled) return over(std::move(notes), "cancelled", ended.reason);
+  if (ended.outcome == Outcome::finished) return over(notes, std::string(running::name(ended.outcome)), "");
+  if (before.cancelled) return over(notes, "cancelled", ended.reason);
   if (before.moving && ended.outcome == Outcome::interrupted) {
     ++notes.moves;
-    return again(std::move(notes), "it was moved, and goes on from what it saved");
+    return again(notes, "it was moved, and goes on from what it saved");
   }
-  if (end.lease_ended) return after_unknown(request, std::move(notes), end);
+  if (end.lease_ended) return after_unknown(request, notes, end);
   // Its scheduler ends all in an allocation at once, whoever watches them.
   const bool was_ended =
       ended.outcome == Outcome::interrupted || ended.signal == SIGTERM || ended.signal == SIGKILL;
   if (end.time_was_up && was_ended) {
     if (request.save && notes.saved)
-      return again(std::move(notes), "the allocation's time was up; it goes on from what it saved");
+      return again(notes, "the allocation's time was up; it goes on from what it saved");
     // One that never ends within an allocation's time would run for ever.
     if (request.rerun && notes.moves < request.most_moves) {
       ++notes.moves;
-      return again(std::move(notes), "the allocation's time was up, and it may run again");
+      return again(notes, "the allocation's time was up, and it may run again");
     }
-    return over(std::move(notes), std::string(running::name(Outcome::interrupted)),
+    return over(notes, std::string(running::name(Outcome::interrupted)),
                 "the allocation's time was up; --save or --rerun at its submission would have let it go on");
   }
-  if (ended.outcome == Outcome::cuda_out_of_memory) return after_memory(std::move(notes), end);
+  if (ended.outcome == Outcome::cuda_out_of_memory) return after_memory(notes, end);
   if (end.others_fell && end.gpu_fault && notes.neighbours < kMostNeighbours) {
     ++notes.neighbours;
     // Nobody can tell whose fault it was. Who came last is suspected, and has nobody beside it from now on: a
@@ -145,9 +142,9 @@ NextStep next_step(const JobRequest& request, const JobNotes& before, const Atte
             ? "a fault on the GPU ended it with its neighbours; it came last, and runs again alone"
         : notes.alone ? "a fault on the GPU ended it with its neighbours once more; it runs again alone"
                       : "a fault of a neighbour on the GPU ended it";
-    return again(std::move(notes), reason);
+    return again(notes, reason);
   }
-  return over(std::move(notes), std::string(running::name(ended.outcome)), ended.reason);
+  return over(notes, std::string(running::name(ended.outcome)), ended.reason);
 }
 
 }  // namespace plimsoll::queue

@@ -79,13 +79,13 @@ struct AttemptFacts {
   std::optional<Ended> ended = {};
 };
 /// Without waiting. An error: the folder or a file in it cannot be read, so that nothing is known.
-[[nodiscard]] Result<AttemptFacts> look_at_attempt(const std::filesystem::path& folder);
+[[nodiscard]] Result<AttemptFacts> look_at_attempt(const std::filesystem::path& path);
 
 /// Sees to it that nothing is ever started here, also by a supervisor that is on its way. False where the
 /// attempt has begun, or a supervisor lives.
-[[nodiscard]] Result<bool> undo_attempt(const std::filesystem::path& folder);
+[[nodiscard]] Result<bool> undo_attempt(const std::filesystem::path& path);
 
-/// Writes `lease`, readable by the folder's user; on the disk when the call comes back.
-[[nodiscard]] Status write_lease(const std::filesystem::path& folder, const Lease& lease);
+/// Writes `lease` into the folder, readable by the folder's user; on the disk when the call comes back.
+[[nodiscard]] Status write_lease(const std::filesystem::path& path, const Lease& lease);
 
 }  // namespace plimsoll::running

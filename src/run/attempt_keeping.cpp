@@ -27,7 +27,7 @@ AttemptKeeping::AttemptKeeping(Setting setting) : setting_(std::move(setting)) {
     lease_.emplace(setting_.held->clock, setting_.held->attempt.lease_patience, setting_.grace);
 }
 
-void AttemptKeeping::begin(Began began, std::function<void(const Status&)> then) {
+void AttemptKeeping::begin(Began began, const std::function<void(const Status&)>& then) {
   run_ = began.run;
   const auto write = [this, began = std::move(began), then] {
     setting_.errands.send(kLane, "noting that the attempt begins",

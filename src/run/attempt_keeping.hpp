@@ -32,7 +32,7 @@ class AttemptKeeping {
   explicit AttemptKeeping(Setting setting);
 
   /// Before the command is started: then says whether it may be.
-  void begin(Began began, std::function<void(const Status&)> then);
+  void begin(Began began, const std::function<void(const Status&)>& then);
   /// While it runs: its lease, what it has saved, how far it is.
   void look_after(Watch& watch, const GpuUse& use, Clock::time_point now);
   /// The command has ended. The rest of what is to be told of that comes with tell_end().
