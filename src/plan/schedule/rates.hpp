@@ -20,9 +20,9 @@ struct Setup {
 
 /// What some kinds do together on a place.
 struct GroupRates {
-  bool allowed = true;         ///< false: a service among them would miss its limit
+  bool allowed = true;              ///< false: a service among them would miss its limit
   std::vector<double> speeds = {};  ///< against exclusively alone, in the order of the kinds
-  double watts = 0;            ///< of the whole GPU
+  double watts = 0;                 ///< of the whole GPU
   /// Of each service, how long its requests take over what they may, at the share that must meet it; 0 of
   /// others. Empty: no service is among them.
   std::vector<double> strains = {};
