@@ -39,7 +39,7 @@ class Door {
   void collect(running::Interests& interests);
   /// What has come since.
   [[nodiscard]] std::vector<Asked> take() { return std::exchange(asked_, {}); }
-  void answer(std::int64_t client, const job::Json& message);
+  void answer(std::int64_t number, const job::Json& message);
   [[nodiscard]] std::size_t clients() const { return clients_.size(); }
 
  private:
