@@ -141,7 +141,8 @@ def test_jobs_of_another_pool_are_waited_for(make_queue):
     other = make_queue(gpus=1, store=queue.environment["PLIMSOLL_STORE"])
     queue.start_daemon()
     with open(other.folder / "daemon.log", "a") as log:
-        other.daemons.append(other.start("queue", "start", "--foreground", "--host", "there", "--pool", "other", stdout=log, stderr=log))
+        other.daemons.append(other.start("queue", "start", "--foreground", "--host", "there", "--pool", "other",
+                                         "--sharing", "exclusive", stdout=log, stderr=log))
     other.wait_until_open()
     first = queue.submit_one("--need", "1GiB", "--", *queue.training("first"))
     queue.begun("first")
