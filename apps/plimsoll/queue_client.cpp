@@ -22,9 +22,13 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 }  // namespace
 
-Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience) {
-  for (const std::filesystem::path& socket : queue::queue_sockets()) {
+Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience,
+                            std::filesystem::path* same) {
+  const bool is_chosen = same != nullptr && !same->empty();
+  for (const std::filesystem::path& socket :
+       is_chosen ? std::vector<std::filesystem::path>{*same} : queue::queue_sockets()) {
     auto answer = queue::ask(socket, message, patience);
+    if (same != nullptr && (!answer || *answer)) *same = socket;
     if (!answer) return std::unexpected(std::move(answer).error());
     if (*answer) return **std::move(answer);
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@ namespace plimsoll {
 inline constexpr std::string_view kNoQueue = "no queue runs on this machine";
 
 /// Asks the queue's daemon: this user's own, else root's for all users. Says what to do where none runs.
-[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience = {});
+/// `same`: becomes the socket of the one that was asked; where it says one, no other is.
+[[nodiscard]] Result<job::Json> ask_queue(const job::Json& message, std::optional<Seconds> patience = {},
+                                          std::filesystem::path* same = nullptr);
 
 /// "3", "5-8": numbers of jobs, as people write them.
 [[nodiscard]] Result<std::vector<std::int64_t>> job_numbers(const std::vector<std::string>& words);

@@ -69,6 +69,7 @@ class DeviceOracle final : public queue::Oracle {
       out.kind = {.name = request.job.name, .share = 1, .memory = {}, .activity = 1};
     }
     if (profile) add_profile(*profile, known, out);
+    if (request.job.need || need) out.seen.reset();  // that much it asks for itself
     if (request.job.need) out.kind.memory = *request.job.need;
     if (need) out.kind.memory = std::max(*need, out.kind.memory.value_or(Bytes()));
     if (out.kind.memory) out.kind.memory = rounded_up(*out.kind.memory);
@@ -128,6 +129,7 @@ class DeviceOracle final : public queue::Oracle {
     // took more.
     if (profile.peak && *profile.peak > Bytes()) {
       const Bytes seen = with_slack(*profile.peak);
+      if (profile.steps) out.seen = profile.peak;
       out.kind.memory = profile.steps ? seen : std::max(seen, out.kind.memory.value_or(Bytes()));
     }
     out.startup = profile.startup;

@@ -168,7 +168,7 @@ std::string expected_text(const Told& answer, const report::TextStyle& style) {
     else if (start)
       out += fmt::format("expected to start in {}; nobody knows how long it takes\n", duration_text(*start));
     else
-      out += "nobody knows when it starts: something runs before it whose length is unknown\n";
+      out += "nobody knows when it starts: it waits for what nobody knows the end of\n";
     if (const auto beside = job.find("beside"); beside != job.end())
       for (const Told& other : *beside)
         out += fmt::format("beside   job {}, which is left {:.2f} of its speed alone\n",

@@ -135,7 +135,7 @@ Result<JobRequest> request_of(const SubmitOptions& options) {
     out.save = queue::signal_named(options.save);
     if (!out.save)
       return std::unexpected(Error{fmt::format("{} is no signal to save on", quote(options.save)), "--save",
-                                   "SIGUSR1, SIGUSR2, SIGHUP, SIGINT or SIGTERM"});
+                                   "SIGUSR1 or SIGUSR2"});
   }
   if (!options.deadline.empty()) {
     const double now = static_cast<double>(store::now()) * 1e-6;
@@ -320,7 +320,7 @@ Result<JobRequest> request_in(const SubmitOptions& options, const PlanJobRequest
     request->deadline = static_cast<double>(store::now()) * 1e-6 + *planned.job.deadline;
   if (const auto save = told.find("save"); save != told.end()) {
     request->save = queue::signal_named(job::text_of(*save).value_or(""));
-    if (!request->save) return wrong("saves on no signal: SIGUSR1, SIGUSR2, SIGHUP, SIGINT or SIGTERM");
+    if (!request->save) return wrong("saves on no signal: SIGUSR1 or SIGUSR2");
   }
   std::optional<Error> error;
   const job::Fields fields(told, "", error);

@@ -216,7 +216,7 @@ void Daemon::tend() {
   if (!may_act() || stopping_) return;
   // Time itself changes who comes first, and what is still being learned.
   if (now >= plan_again_) dirty_ = true;
-  find_beliefs();
+  if (dirty_ && !planning_now_) find_beliefs();
   if (now >= rests_until_) plan();
   leave_when_done();
 }
@@ -249,7 +249,7 @@ void Daemon::renew_claim() {
   renewing_ = true;
   renew_at_ = Clock::now() + part_of(options_.lease, 0.25);
   errands_.send(
-      kStoreLane, "renewing the queue's lease",
+      kLeaseLane, "renewing the queue's lease",
       [this, store = ledger_->store(), wish = claim_wish(options_.host)]() -> running::Errands::Then {
         const Seconds asked_at = running::BootClock::of_machine().now();
         auto answer = store->claims().take(wish);

@@ -27,8 +27,11 @@ constexpr milliseconds kLookAgain{250};
 constexpr milliseconds kRestOfJob{1000};  // doubled with each time that its supervisor refused
 constexpr milliseconds kRest{2000};
 constexpr double kGraceOfLease = 0.2;
-// Clients of an MPS daemon that fall together tell it one after the other.
+// Clients of an MPS daemon that fall together tell it one after the other: each when it next asks the GPU.
 constexpr milliseconds kFallTogether{4000};
+constexpr milliseconds kMostFallTogether{60'000};
+// A step that is told so long after a fault was done after it.
+constexpr milliseconds kToldLate{2000};
 constexpr double kStragglers = 30;  // s
 
 /// Processes of a run. Its number is what the folder's owner wrote there: only that user's are meant.
@@ -321,16 +324,22 @@ void Daemon::take_facts(std::int64_t number, const running::AttemptFacts& facts,
   if (attempt.stage != Stage::unwatched) return;
   if (facts.saved) {
     attempt.saved = true;
-    attempt.saved_text = facts.saved->text;
+    attempt.saved_text = kept_words(facts.saved->text);
   }
-  if (facts.began) attempt.run = facts.began->run;
+  if (facts.began) attempt.run = kept_run(facts.began->run);
   if (facts.supervised) {
     if (!facts.began) return;  // it is on its way
-    auto client = running::SupervisorClient::connect(facts.began->socket);
+    // Who wrote that down may have written anything: only that user's own supervisor is listened to.
+    const LedgerJob* const job = ledger_->find(number);
+    if (job == nullptr) return;
+    auto client = running::SupervisorClient::connect(facts.began->socket, runs_as(*job));
     if (!client) return;
     attempt.client.emplace(*std::move(client));
     attempt.stage = Stage::running;
-    if (!attempt.lesson) attempt.lesson.emplace(unix_now());
+    if (!attempt.lesson) {
+      attempt.lesson.emplace(unix_now());
+      note_company(attempt.devices);  // else what it does beside others is learned as what it does alone
+    }
     return;
   }
   end_attempt(attempt, {.began = is_lost || facts.began || facts.ended, .ended = facts.ended});
@@ -361,10 +370,12 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
   LedgerJob* const job = ledger_->find(number);
   if (type == "started") {
     attempt.stage = Stage::running;
-    attempt.run = told_text(message, "run");
+    attempt.run = kept_run(told_text(message, "run"));
   } else if (type == "progress") {
     const auto progress = running::read_progress(message);
     if (!progress) return;
+    if (progress->step && (!attempt.progress || progress->step != attempt.progress->step))
+      attempt.stepped = Clock::now();
     attempt.progress = *progress;
     if (!attempt.lesson) return;
     attempt.lesson->note(*progress, unix_now());
@@ -374,8 +385,8 @@ void Daemon::take_message(LiveAttempt& attempt, const job::Json& message) {
     learn(*job, attempt, false);
     dirty_ = true;
   } else if (type == "saved") {
-    attempt.saved = true;
-    attempt.saved_text = told_text(message, "text");
+    attempt.saved = attempt.answered = true;
+    attempt.saved_text = kept_words(told_text(message, "text"));
   } else if (type == "ended") {
     auto ended = running::read_ended(message);
     if (!ended) return;
@@ -423,6 +434,11 @@ bool Daemon::has_moved_on(const LedgerJob* job, const LiveAttempt& attempt) cons
   return !is_ours(*job, attempt);
 }
 
+uid_t Daemon::runs_as(const LedgerJob& job) const {
+  return options_.everybody ? static_cast<uid_t>(std::strtoul(job.row.user.c_str(), nullptr, 10))
+                            : ::geteuid();
+}
+
 bool Daemon::is_own(const fs::path& folder) const {
   return folder.parent_path() == options_.place.home / "attempts";
 }
@@ -453,6 +469,8 @@ void Daemon::forget(std::int64_t number) {
 void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
   if (attempt.stage == Stage::ended) return;
   attempt.stage = Stage::ended;
+  if (end.ended) end.ended = kept_end(*std::move(end.ended));
+  end.refused = kept_words(end.refused);
   if (end.ended && end.ended->outcome == running::Outcome::refused) {
     end.began = false;
     end.refused = end.ended->reason.empty() ? "its supervisor refused" : end.ended->reason;
@@ -461,6 +479,8 @@ void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
   end.time_was_up = time_is_up_;
   end.given = attempt.given > Bytes() ? std::optional(attempt.given) : std::nullopt;
   if (attempt.lesson) end.seen = attempt.lesson->peak();
+  for (const QueueGpu& gpu : gpus_)
+    if (gpu.total > Bytes()) end.largest = std::max(end.largest.value_or(Bytes()), gpu.total - gpu.others);
   if (end.ended) {
     end.gpu_fault = end.ended->gpu_fault;
     end.lease_ended = end.ended->stopped == running::StopCause::lease;
@@ -474,14 +494,30 @@ void Daemon::end_attempt(LiveAttempt& attempt, AttemptEnd end) {
   note_company(attempt.devices);
 }
 
+/// Whether all beside it have fallen, too, or done a step since; or it has taken too long to find out.
+bool Daemon::is_seen_who_fell(const LiveAttempt& first) {
+  const auto now = Clock::now();
+  if (now < first.fell + kFallTogether) return false;
+  if (now >= first.fell + kMostFallTogether) return true;
+  return std::ranges::all_of(live_, [&](const auto& entry) {
+    const LiveAttempt& other = entry.second;
+    return other.stage == Stage::ended || other.sharing != "mps" || other.devices != first.devices ||
+           other.since > first.fell || other.stepped > first.fell + kToldLate;
+  });
+}
+
 /// Those on a GPU whose fault ended them, together: once for all of them, since who is concluded first is
 /// gone.
 void Daemon::judge_fall(LiveAttempt& first) {
   if (first.fall_is_judged) return;
   std::vector<LiveAttempt*> fallen;
-  for (auto& [number, attempt] : live_)
-    if (attempt.end && attempt.end->gpu_fault && attempt.devices == first.devices && !attempt.fall_is_judged)
-      fallen.push_back(&attempt);
+  for (auto& [number, attempt] : live_) {
+    if (attempt.sharing != "mps" || attempt.devices != first.devices || attempt.fall_is_judged) continue;
+    if (attempt.end && attempt.end->gpu_fault) fallen.push_back(&attempt);
+    if (attempt.stage != Stage::ended && attempt.since <= first.fell &&
+        attempt.stepped <= first.fell + kToldLate)
+      attempt.is_shaken = true;
+  }
   // Where the MPS daemon itself was killed, it was nobody's fault.
   QueueGpu* const gpu = gpu_of(first.devices.front());
   const bool daemon_fell =
@@ -489,7 +525,7 @@ void Daemon::judge_fall(LiveAttempt& first) {
   const LiveAttempt* const newest = *std::ranges::max_element(fallen, {}, &LiveAttempt::since);
   for (LiveAttempt* const attempt : fallen) {
     attempt->fall_is_judged = true;
-    attempt->end->others_fell = fallen.size() > 1 || daemon_fell;
+    attempt->end->others_fell = fallen.size() > 1 || daemon_fell || attempt->is_shaken;
     attempt->end->newest_of_those = fallen.size() > 1 && attempt == newest && !daemon_fell;
   }
 }
@@ -502,7 +538,7 @@ void Daemon::settle_ends() {
   for (auto& [number, attempt] : live_) {
     if (attempt.stage != Stage::ended || !attempt.end || now < attempt.look_again) continue;
     if (attempt.end->gpu_fault && attempt.sharing == "mps") {
-      if (now < attempt.fell + kFallTogether) continue;
+      if (!attempt.fall_is_judged && !is_seen_who_fell(attempt)) continue;
       judge_fall(attempt);
     }
     over.push_back(number);

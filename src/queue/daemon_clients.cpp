@@ -19,6 +19,8 @@ constexpr std::size_t kMostListed = 10'000;
 constexpr std::size_t kMostEnded = 200;
 constexpr std::size_t kMostDecisions = 1000;
 constexpr std::size_t kMostOfOneUser = 200'000;
+constexpr std::size_t kMostBytesOfOneUser = std::size_t{512} << 20;  // of what open jobs ask for
+constexpr std::size_t kMostBytesArriving = std::size_t{512} << 20;   // of one user, on their way to the store
 constexpr std::size_t kMostDry = 1000;
 
 std::vector<std::int64_t> numbers_of(const Json& message) {
@@ -70,16 +72,34 @@ void Daemon::submit(const Asked& asked) {
   auto submitted = read_submitted(asked.message, owner_for(asked), options_.pool, true);
   if (!submitted) return door_.answer(asked.client, failure_json(submitted.error()));
   const std::string user = fmt::format("{}", owner_for(asked));
-  const auto waiting = std::ranges::count_if(
-      ledger_->jobs(), [&](const auto& entry) { return entry.second.row.user == user; });
-  if (static_cast<std::size_t>(waiting) + submitted->jobs.size() > kMostOfOneUser)
+  const std::size_t bytes = submitted->bytes();
+  Ledger::Held held = ledger_->held_by(user);
+  Ledger::Held& arriving = arriving_[user];
+  if (held.jobs + arriving.jobs + submitted->jobs.size() > kMostOfOneUser || held.bytes > kMostBytesOfOneUser)
     return door_.answer(
-        asked.client, failure_json({fmt::format("{} jobs of yours are in the queue, and it takes {}", waiting,
-                                                kMostOfOneUser),
-                                    {},
-                                    "Submit these when some have ended."}));
+        asked.client,
+        failure_json({fmt::format("{} jobs of yours are in the queue, and it takes {}, of {} "
+                                  "MiB together",
+                                  held.jobs + arriving.jobs, kMostOfOneUser, kMostBytesOfOneUser >> 20U),
+                      {},
+                      "Submit these when some have ended."}));
+  if (arriving.bytes > 0 && arriving.bytes + bytes > kMostBytesArriving)
+    return door_.answer(asked.client, failure_json({"what you have submitted before is still being kept",
+                                                    {},
+                                                    "Try again in a moment.",
+                                                    Error::Kind::unavailable}));
+  arriving.jobs += submitted->jobs.size();
+  arriving.bytes += bytes;
   submissions_.push_back({asked.client, *std::move(submitted)});
   keep_submissions();
+}
+
+void Daemon::note_arrived(const Arrived& arrived) {
+  const auto found = arriving_.find(arrived.submitted.jobs.front().user);
+  if (found == arriving_.end()) return;
+  found->second.jobs -= arrived.submitted.jobs.size();
+  found->second.bytes -= arrived.submitted.bytes();
+  if (found->second.jobs == 0) arriving_.erase(found);
 }
 
 /// All that have come while the store was busy with those before: a disk flushes once for them.
@@ -94,6 +114,7 @@ void Daemon::keep_submissions() {
         auto answers = store->queue().submit_all(all);
         return [this, taken, answers = std::move(answers)] {
           submitting_ = false;
+          for (const Arrived& one : *taken) note_arrived(one);
           for (std::size_t i = 0; i < taken->size(); ++i) {
             const Error* const wrong = !answers         ? &answers.error()
                                        : !(*answers)[i] ? &(*answers)[i].error()
@@ -115,30 +136,67 @@ void Daemon::submit_dry(const Asked& asked) {
   if (submitted->jobs.size() > kMostDry)
     return door_.answer(asked.client,
                         failure_json(Error{fmt::format("at most {} jobs are tried at once", kMostDry)}));
-  std::vector<JobRequest> requests;
+  std::vector<Tried> requests;
   for (const store::NewQueueJob& job : submitted->jobs)
-    if (auto request = read_request(Json::parse(job.request, nullptr, false)))
-      requests.push_back(*std::move(request));
+    if (auto request = read_request(Json::parse(job.request, nullptr, false))) {
+      Tried one{.request = *std::move(request), .priority = job.priority};
+      if (job.state == QueueState::held) one.waits = "it is held: `plimsoll release` lets it go on";
+      for (const std::int64_t before : job.after)
+        if (before < 0)
+          one.waits = fmt::format("it waits for job {} of this submission", -before);
+        else if (!ledger_->has_ended(before))
+          one.waits = fmt::format("it waits for job {}", before);
+      requests.push_back(std::move(one));
+    }
+  // What was learned of them may be in the store alone.
+  const std::string user = fmt::format("{}", owner_for(asked));
+  std::vector<std::string> prints;
+  for (const Tried& one : requests) prints.push_back(user + "/" + fingerprint_of(one.request));
+  errands_.send(kStoreLane, "asking for what was learned",
+                [this, asked, requests = std::move(requests), prints,
+                 store = ledger_->store()]() mutable -> running::Errands::Then {
+                  auto known = store->queue().profiles(prints);
+                  return [this, asked, requests = std::move(requests), prints,
+                          known = std::move(known)]() mutable {
+                    std::map<std::string, Profile> profiles;
+                    if (known)
+                      for (const auto& [print, text] : *known)
+                        if (auto profile = read_profile(text)) profiles.emplace(print, *profile);
+                    for (const std::string& print : prints)
+                      if (const auto here = profiles_.find(print); here != profiles_.end())
+                        profiles.insert_or_assign(print, here->second);
+                    foretell(asked, std::move(requests), std::move(profiles));
+                  };
+                });
+}
+
+void Daemon::foretell(const Asked& asked, std::vector<Tried> requests,
+                      std::map<std::string, Profile> profiles) {
   auto question = std::make_shared<Question>(question_now());
-  std::vector<std::string> keys(kinds_.size());
-  for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
-  const std::string user = fmt::format("{}", asked.user);
+  question->starving.reset();
+  // Of very many jobs nothing is foretold: nothing could be decided meanwhile.
+  const bool looks_ahead = question->running.size() + question->waiting.size() <= kMostForecast;
+  const std::string user = fmt::format("{}", owner_for(asked));
   const double arrival =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  struct Found {
-    Json answer = {};
-  };
   errands_.send("plan", "looking ahead with a job more",
-                [this, client = asked.client, question, requests, keys, user, arrival, profiles = profiles_,
+                [this, client = asked.client, question, requests = std::move(requests),
+                 keys = keys_of_kinds(), user, arrival, profiles = std::move(profiles), looks_ahead,
                  room = planning_]() mutable -> running::Errands::Then {
                   room->keys = keys;
-                  const auto before = forecast(*question, room->rates);
+                  // What is only tried has the number of a kind that another will have: nothing of it is
+                  // kept.
+                  plan::schedule::Rates rates = room->rates;
+                  const auto ahead = [&] {
+                    return looks_ahead ? forecast(*question, rates) : std::map<std::int64_t, Expected>();
+                  };
+                  const auto before = ahead();
                   std::int64_t number = 0;
                   std::string wrong;
                   Json mine = Json::array();
                   std::vector<Belief> beliefs;
-                  for (const JobRequest& request : requests) {
-                    const auto profile = profiles.find(fingerprint_of(request));
+                  for (const auto& [request, priority, waits] : requests) {
+                    const auto profile = profiles.find(user + "/" + fingerprint_of(request));
                     auto belief = room->oracle.belief(
                         request, profile == profiles.end() ? std::nullopt : std::optional(profile->second),
                         std::nullopt);
@@ -151,22 +209,26 @@ void Daemon::submit_dry(const Asked& asked) {
                     if (known == room->keys.end()) {
                       room->keys.push_back(belief->key);
                       question->kinds.push_back(belief->kind);
+                      question->seen.push_back(belief->seen);
                     }
-                    question->waiting.push_back({.number = --number,
+                    beliefs.push_back(*belief);
+                    --number;
+                    if (!waits.empty()) continue;
+                    question->waiting.push_back({.number = number,
                                                  .kind = kind,
                                                  .seconds = belief->seconds.value_or(kUnknownLength),
                                                  .is_known = belief->seconds.has_value(),
                                                  .startup = belief->startup.value_or(0),
+                                                 .rank = priority,
                                                  .arrival = arrival,
                                                  .gpus = request.gpus,
                                                  .alone = request.alone,
                                                  .user = user});
-                    beliefs.push_back(*std::move(belief));
                   }
                   Json answer{{"type", "expected"}};
                   if (wrong.empty()) {
-                    const Answer now = decide(*question, room->rates);
-                    const auto after = forecast(*question, room->rates);
+                    const Answer now = decide(*question, rates);
+                    const auto after = ahead();
                     for (std::int64_t i = -1; i >= number; --i) {
                       const Belief& belief = beliefs[static_cast<std::size_t>(-i - 1)];
                       Json one{{"source", belief.source}};
@@ -188,6 +250,9 @@ void Daemon::submit_dry(const Asked& asked) {
                         }
                       if (const auto why = now.waits.find(i); why != now.waits.end())
                         one["waits"] = why->second;
+                      if (const std::string& why = requests[static_cast<std::size_t>(-i - 1)].waits;
+                          !why.empty())
+                        one["waits"] = why;
                       mine.push_back(std::move(one));
                     }
                     answer["jobs"] = mine;
@@ -313,8 +378,10 @@ void Daemon::tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numb
   Json answer{{"type", "jobs"}, {"queue", status_json()}, {"jobs", jobs}, {"left_out", left_out}};
   if (!all && missing.empty()) return door_.answer(asked.client, answer);
   // Those that have ended are in the store alone.
-  store::QueueSearch search{
-      .states = {QueueState::ended}, .numbers = {missing.begin(), missing.end()}, .limit = kMostEnded};
+  store::QueueSearch search{.states = {QueueState::ended},
+                            .numbers = {missing.begin(), missing.end()},
+                            .limit = numbers.empty() ? kMostEnded : kMostListed,
+                            .last = true};
   search.pool = options_.pool;
   errands_.send(kStoreLane, "asking for jobs that have ended",
                 [this, client = asked.client, user = asked.user, whole = !numbers.empty(), search,
@@ -323,6 +390,7 @@ void Daemon::tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numb
                   return [this, client, user, whole, answer = std::move(answer),
                           rows = std::move(rows)]() mutable {
                     if (!rows) return door_.answer(client, failure_json(rows.error()));
+                    std::ranges::reverse(*rows);
                     for (store::QueueJob& row : *rows) {
                       LedgerJob job{.row = std::move(row)};
                       if (auto request = read_request(Json::parse(job.row.request, nullptr, false)))

@@ -15,9 +15,8 @@ using store::QueueState;
 
 constexpr std::size_t kBeliefsAtOnce = 200;
 constexpr double kAgeing = 600;     // s of waiting that count as one of priority
-constexpr double kStarving = 1800;  // s after which a place is kept for who finds none
+constexpr double kStarving = 1800;  // s of being first in line, after which a place is kept for it
 constexpr double kHurry = 1.5;      // of its length, before its deadline, from which a job hurries
-constexpr std::size_t kMostForecast = 3000;
 constexpr milliseconds kForecastEvery{2000};
 constexpr milliseconds kPlanAgain{2000};
 
@@ -95,7 +94,15 @@ std::size_t Daemon::kind_of(const Belief& belief) {
   const auto [found, is_new] = kind_by_key_.emplace(belief.key, kinds_.size());
   if (!is_new) return found->second;
   kinds_.push_back(belief.kind);
+  seen_.push_back(belief.seen);
   return found->second;
+}
+
+/// As they are given to the planning lane with each question: it knows no kind without.
+std::vector<std::string> Daemon::keys_of_kinds() const {
+  std::vector<std::string> out(kinds_.size());
+  for (const auto& [key, kind] : kind_by_key_) out[kind] = key;
+  return out;
 }
 
 std::string Daemon::not_ready(const LedgerJob& job) const {
@@ -120,32 +127,17 @@ double Daemon::rank_of(const LedgerJob& job) const {
     const auto belief = beliefs_.find(job.belief_key);
     const double length =
         belief != beliefs_.end() ? belief->second.seconds.value_or(kUnknownLength) : kUnknownLength;
-    if (*job.request.deadline - now < kHurry * length && *job.request.deadline > now) rank += 1000;
+    if (*job.request.deadline - now < kHurry * length && *job.request.deadline > now) rank += kHurrying;
   }
   return rank;
 }
 
-/// A job that has found no place for long gets one kept: nobody else comes there until it has started.
-void Daemon::keep_place_for_starving(Question& question) const {
-  const double now = unix_now();
-  const WaitingNow* starving = nullptr;
-  for (const WaitingNow& waiting : question.waiting)
-    if (now - waiting.arrival > kStarving && waits_.contains(waiting.number) &&
-        (starving == nullptr || waiting.rank > starving->rank))
-      starving = &waiting;
-  if (starving == nullptr) return;
-  const auto& memory = question.kinds[starving->kind].memory;
-  int kept = 0;
-  for (std::size_t i = 0; i < question.places.size() && kept < starving->gpus; ++i) {
-    PlaceNow& place = question.places[i];
-    if (memory && *memory > place.memory) continue;
-    const bool used = std::ranges::any_of(question.running, [&](const RunningNow& running) {
-      return std::ranges::find(running.places, i) != running.places.end();
-    });
-    ++kept;
-    if (used && place.closed.empty())
-      place.closed = fmt::format("it is kept for job {}, which has waited for long", starving->number);
-  }
+/// Who has been first in line for long, by age and priority and not by its hurry, comes before all others.
+void Daemon::find_starving(Question& question) {
+  const auto first = first_in_line(question);
+  const std::int64_t number = first ? question.waiting[*first].number : 0;
+  if (number != std::exchange(first_number_, number)) first_since_ = Clock::now();
+  if (first && seconds_between(first_since_, Clock::now()) > kStarving) question.starving = first;
 }
 
 Question Daemon::question_now() {
@@ -221,10 +213,11 @@ Question Daemon::question_now() {
     out.waiting.push_back(std::move(waiting));
   }
   out.kinds = kinds_;
+  out.seen = seen_;
   if (options_.everybody) take_turns(out.waiting, out.running);
   for (auto& [number, why] : keep_to_limit(out.waiting, out.running, options_.most_per_user))
     waits_[number] = why;
-  keep_place_for_starving(out);
+  find_starving(out);
   if (activity_) {
     activity_->refresh();
     std::vector<plan::schedule::View::Activity> seen;
@@ -250,10 +243,8 @@ void Daemon::plan() {
   auto question = std::make_shared<Question>(question_now());
   if (question->waiting.empty()) return;
   planning_now_ = true;
-  std::vector<std::string> keys(kinds_.size());
-  for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
   errands_.send("plan", "deciding what starts",
-                [this, question, keys, room = planning_]() -> running::Errands::Then {
+                [this, question, keys = keys_of_kinds(), room = planning_]() -> running::Errands::Then {
                   room->keys = keys;
                   auto answer = std::make_shared<Answer>(decide(*question, room->rates));
                   return [this, answer] {
@@ -291,18 +282,17 @@ void Daemon::with_forecast(std::function<void()> then) {
   }
   forecasting_ = true;
   after_forecast_.push_back(std::move(then));
-  std::vector<std::string> keys(kinds_.size());
-  for (const auto& [key, kind] : kind_by_key_) keys[kind] = key;
-  errands_.send(
-      "plan", "looking ahead", [this, question, keys, room = planning_]() -> running::Errands::Then {
-        room->keys = keys;
-        auto expected = std::make_shared<std::map<std::int64_t, Expected>>(forecast(*question, room->rates));
-        return [this, expected] {
-          forecasting_ = false;
-          expected_ = std::move(*expected);
-          for (const std::function<void()>& one : std::exchange(after_forecast_, {})) one();
-        };
-      });
+  errands_.send("plan", "looking ahead",
+                [this, question, keys = keys_of_kinds(), room = planning_]() -> running::Errands::Then {
+                  room->keys = keys;
+                  auto expected =
+                      std::make_shared<std::map<std::int64_t, Expected>>(forecast(*question, room->rates));
+                  return [this, expected] {
+                    forecasting_ = false;
+                    expected_ = std::move(*expected);
+                    for (const std::function<void()>& one : std::exchange(after_forecast_, {})) one();
+                  };
+                });
 }
 
 }  // namespace plimsoll::queue

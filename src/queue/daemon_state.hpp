@@ -27,6 +27,8 @@ struct PlanningRoom {
   std::vector<plan::schedule::Setup> setups;
   plan::schedule::Rates rates;
 };
+/// Of more jobs than that nothing is foretold.
+inline constexpr std::size_t kMostForecast = 3000;
 inline constexpr std::size_t kExclusiveSetup = 0, kNaiveSetup = 1, kMpsSetup = 2;
 
 /// A GPU, or a slice of one, that the queue may use.
@@ -49,6 +51,13 @@ struct QueueGpu {
 struct Arrived {
   std::int64_t client = 0;
   Submitted submitted = {};
+};
+
+/// What a client would submit, and asks what would become of it.
+struct Tried {
+  JobRequest request = {};
+  double priority = 0;
+  std::string waits = {};  ///< why it would not start, whatever place there is
 };
 
 /// Of another machine whose jobs run: its lease as it was last seen, and since when it has been so.
@@ -95,8 +104,9 @@ class Daemon {
   [[nodiscard]] Question question_now();
   [[nodiscard]] std::string not_ready(const LedgerJob& job) const;
   [[nodiscard]] std::size_t kind_of(const Belief& belief);
+  [[nodiscard]] std::vector<std::string> keys_of_kinds() const;
   [[nodiscard]] double rank_of(const LedgerJob& job) const;
-  void keep_place_for_starving(Question& question) const;
+  void find_starving(Question& question);
   void with_forecast(std::function<void()> then);
 
   // daemon_allocation.cpp: inside an allocation of somebody else's
@@ -123,12 +133,14 @@ class Daemon {
   void follow_up();
   [[nodiscard]] bool is_ours(const LedgerJob& job, const LiveAttempt& attempt) const;
   [[nodiscard]] bool has_moved_on(const LedgerJob* job, const LiveAttempt& attempt) const;
+  [[nodiscard]] uid_t runs_as(const LedgerJob& job) const;
   [[nodiscard]] bool is_own(const std::filesystem::path& folder) const;
   void remove_folder(const std::filesystem::path& folder);
   void forget(std::int64_t number);
   void rest(const std::string& why);
   void note_undone(Ledger::Done done);
   void end_attempt(LiveAttempt& attempt, AttemptEnd end);
+  [[nodiscard]] bool is_seen_who_fell(const LiveAttempt& first);
   void judge_fall(LiveAttempt& first);
   void settle_ends();
   void conclude(std::int64_t number);
@@ -149,8 +161,10 @@ class Daemon {
   void obey(const Asked& asked);
   void submit(const Asked& asked);
   void keep_submissions();
+  void note_arrived(const Arrived& arrived);
   [[nodiscard]] uid_t owner_for(const Asked& asked) const;
   void submit_dry(const Asked& asked);
+  void foretell(const Asked& asked, std::vector<Tried> requests, std::map<std::string, Profile> profiles);
   void list(const Asked& asked);
   void tell_jobs(const Asked& asked, const std::vector<std::int64_t>& numbers, bool all);
   void change_jobs(const Asked& asked);
@@ -175,10 +189,13 @@ class Daemon {
   std::map<std::string, Profile> profiles_;    ///< by fingerprint
   std::map<std::int64_t, std::string> wrong_;  ///< jobs that make no sense, and why
   std::vector<plan::schedule::Kind> kinds_;    ///< as the planning room has their keys
+  std::vector<std::optional<Bytes>> seen_;     ///< by kind: the most memory that one was seen to take
   std::map<std::string, std::size_t> kind_by_key_;
   std::map<std::int64_t, std::string> waits_;  ///< why, by number
   std::map<std::int64_t, Expected> expected_;
   Clock::time_point forecast_at_ = {};
+  std::int64_t first_number_ = 0;  ///< who is first in line, and since when
+  Clock::time_point first_since_ = {};
   std::optional<store::Claim> claim_;
   Clock::time_point renew_at_ = {}, refresh_at_ = {}, look_at_ = {}, judge_at_ = {}, watch_at_ = {},
                     rests_until_ = {};
@@ -186,7 +203,8 @@ class Daemon {
   std::string rests_because_ = {};
   std::map<std::int64_t, Clock::time_point> resting_;  ///< jobs whose supervisors refused
   std::list<running::SupervisorClient> parting_;
-  std::vector<Arrived> submissions_;  ///< that have come while the store was busy with others
+  std::vector<Arrived> submissions_;              ///< that have come while the store was busy with others
+  std::map<std::string, Ledger::Held> arriving_;  ///< by user: what of them is not kept yet
   bool submitting_ = false;
   std::map<std::string, OtherHost> other_hosts_;
   Clock::time_point plan_again_ = {};

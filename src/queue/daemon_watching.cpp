@@ -11,8 +11,9 @@ namespace {
 using Stage = LiveAttempt::Stage;
 using std::chrono::milliseconds;
 
-constexpr double kSteady = 10;       // s without anybody coming or going, before a group is judged
-constexpr double kLeastGain = 0.03;  // of a job's speed, that one more should add
+constexpr double kSteady = 10;               // s without anybody coming or going, before a group is judged
+constexpr milliseconds kSilentFrom{60'000};  // without a step, after which none is waited for
+constexpr double kLeastGain = 0.03;          // of a job's speed, that one more should add
 
 }  // namespace
 
@@ -37,10 +38,14 @@ void Daemon::watch_speeds() {
       const auto belief = beliefs_.find(job->belief_key);
       if (belief == beliefs_.end()) break;
       double speed = 1;  // of a service: it answers what it is asked
-      if (!belief->second.kind.serves) {
+      const double alone = belief->second.steps_per_second.value_or(0);
+      const bool is_silent = !attempt->lesson->has_stepped() && Clock::now() > attempt->since + kSilentFrom;
+      if (!belief->second.kind.serves && (alone <= 0 || is_silent)) {
+        speed = attempt->speed;  // nobody can tell: the others are judged all the same
+      } else if (!belief->second.kind.serves) {
         const auto pace = attempt->lesson->pace_since(unix_now() - steady + 1);
-        if (!pace || !belief->second.steps_per_second || *belief->second.steps_per_second <= 0) break;
-        speed = *pace / *belief->second.steps_per_second;
+        if (!pace) break;
+        speed = *pace / alone;
       }
       group.push_back({attempt, static_cast<std::uint32_t>(kind_of(belief->second)), speed});
     }
@@ -63,26 +68,29 @@ void Daemon::watch_speeds() {
       keeps = keeps && one.speed >= ledger_->find(one.attempt->job)->request.keep;
     }
     std::vector<std::uint32_t> without;
-    if (slow && newest != nullptr)
+    if ((slow || !keeps) && newest != nullptr)
       for (const One& one : group)
         if (one.attempt != newest) without.push_back(one.kind);
     const std::int64_t mover = newest == nullptr ? 0 : newest->job;
     gpu.changed = Clock::now();  // judged; again after as long
     errands_.send(
         "plan", "comparing what was promised",
-        [this, room = planning_, kinds, measured, without, mover, keeps,
+        [this, room = planning_, keys = keys_of_kinds(), kinds, measured, without, mover, keeps,
          setup = gpu.setup]() mutable -> running::Errands::Then {
+          room->keys = keys;
           measured.watts = room->rates.of(kinds, setup).watts;
           measured.allowed = room->rates.of(kinds, setup).allowed && keeps;
           room->rates.set(kinds, setup, measured);
           if (without.empty()) return {};
           const double gain = measured.combined() - room->rates.of(without, setup).combined();
           if (gain >= kLeastGain && keeps) return {};
-          return [this, mover, gain] {
+          return [this, mover, gain, keeps] {
             begin_move(
                 mover,
-                fmt::format("those on its GPU are slower than promised, and it adds {:.2f} of a job's speed",
-                            gain));
+                keeps ? fmt::format(
+                            "those on its GPU are slower than promised, and it adds {:.2f} of a job's speed",
+                            gain)
+                      : std::string("somebody on its GPU is left less of his speed than he wants to keep"));
           };
         });
   }
@@ -96,7 +104,7 @@ void Daemon::begin_move(std::int64_t number, const std::string& reason) {
       found->second.saves_by || !found->second.client)
     return;
   LiveAttempt& attempt = found->second;
-  attempt.saved = false;
+  attempt.answered = false;
   attempt.moves_because = reason;
   attempt.saves_by =
       Clock::now() + milliseconds(static_cast<std::int64_t>(1000 * job->request.save_patience.value()));
@@ -110,10 +118,9 @@ void Daemon::proceed_with_moves() {
     if (!attempt.saves_by || attempt.stop_asked || attempt.stage != Stage::running) continue;
     LedgerJob* const job = ledger_->find(number);
     if (job == nullptr || job->busy) continue;
-    if (!attempt.saved) {
+    if (!attempt.answered) {
       if (Clock::now() < *attempt.saves_by) continue;
       attempt.saves_by.reset();
-      attempt.saved = job->notes.saved;
       ledger_->change(number, {.notes = notes_text(job->notes)},
                       {.host = options_.host,
                        .kind = "stay",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -19,9 +20,20 @@ using schedule::PlaceState;
 // Trainings that wait for their hosts leave most of a GPU to others: more than a plan on paper puts together.
 constexpr schedule::Greed kGreed{.least_gain = 0.03, .most = 12, .long_first = 0.05};
 
+/// What is kept beyond what was seen is no reason against a GPU that has what was seen.
+std::vector<schedule::Kind> kinds_of(const Question& question) {
+  std::vector<schedule::Kind> out = question.kinds;
+  Bytes largest;
+  for (const PlaceNow& place : question.places) largest = std::max(largest, place.memory);
+  for (std::size_t i = 0; i < std::min(out.size(), question.seen.size()); ++i)
+    if (question.seen[i] && *question.seen[i] <= largest && out[i].memory)
+      out[i].memory = std::min(*out[i].memory, largest);
+  return out;
+}
+
 /// As the planner sees it: those that run, then those that wait.
 Instance instance_of(const Question& question) {
-  Instance out{.kinds = question.kinds,
+  Instance out{.kinds = kinds_of(question),
                .jobs = {},
                .setups = question.setups,
                .places = {},
@@ -135,7 +147,42 @@ std::string why_not(const Question& question, const Instance& instance, const st
 
 }  // namespace
 
-Answer decide(const Question& question, schedule::Rates& rates) {
+std::optional<std::size_t> first_in_line(const Question& question) {
+  const std::vector<schedule::Kind> kinds = kinds_of(question);
+  const auto can_be_held = [&](const WaitingNow& waiting) {
+    const auto& memory = kinds[waiting.kind].memory;
+    return waiting.gpus <= std::ranges::count_if(question.places, [&](const PlaceNow& place) {
+             return memory.value_or(Bytes()) <= place.memory;
+           });
+  };
+  const auto standing = [](const WaitingNow& waiting) {
+    const double rank = waiting.rank - (waiting.rank >= kHurrying / 2 ? kHurrying : 0);
+    return std::tuple(rank, -waiting.arrival, -waiting.number);
+  };
+  std::optional<std::size_t> out;
+  for (std::size_t i = 0; i < question.waiting.size(); ++i)
+    if ((!out || standing(question.waiting[i]) > standing(question.waiting[*out])) &&
+        can_be_held(question.waiting[i]))
+      out = i;
+  return out;
+}
+
+namespace {
+
+/// Nobody else comes to the places where it could be, until it is there itself.
+void keep_places(Question& question, const WaitingNow& starving) {
+  const auto& memory = question.kinds[starving.kind].memory;
+  int kept = 0;
+  for (std::size_t i = 0; i < question.places.size() && kept < starving.gpus; ++i) {
+    PlaceNow& place = question.places[i];
+    if (memory && *memory > place.memory) continue;
+    ++kept;
+    if (place.closed.empty())
+      place.closed = fmt::format("it is kept for job {}, which has waited for long", starving.number);
+  }
+}
+
+Answer decide_all(const Question& question, schedule::Rates& rates) {
   const Instance instance = instance_of(question);
   std::vector<PlaceState> states = states_of(question, instance);
   const auto policy = policy_of(question, instance);
@@ -198,6 +245,22 @@ Answer decide(const Question& question, schedule::Rates& rates) {
                           ? why_not(question, instance, states, question.waiting[i], first + i, rates)
                           : std::string("others come first"));
   }
+  return out;
+}
+
+}  // namespace
+
+Answer decide(const Question& question, schedule::Rates& rates) {
+  if (!question.starving) return decide_all(question, rates);
+  const WaitingNow starving = question.waiting[*question.starving];
+  Question alone = question;
+  alone.waiting = {starving};
+  Answer first = decide_all(alone, rates);
+  if (!first.starts.empty()) return first;  // the others are asked for when it is there
+  Question rest = question;
+  keep_places(rest, starving);
+  Answer out = decide_all(rest, rates);
+  out.waits[starving.number] = first.waits[starving.number];
   return out;
 }
 

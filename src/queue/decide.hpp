@@ -51,10 +51,16 @@ struct Question {
   double now = 0;  ///< s, of any clock that all times here are of
   std::string policy = "plimsoll";
   std::vector<plan::schedule::Kind> kinds = {};
+  /// Of each kind the most memory that one was seen to take, as far as it was: what is kept for it beyond
+  /// that is no reason against a GPU on which it would have run.
+  std::vector<std::optional<Bytes>> seen = {};
   std::vector<plan::schedule::Setup> setups = {};
   std::vector<PlaceNow> places = {};
   std::vector<RunningNow> running = {};
   std::vector<WaitingNow> waiting = {};
+  /// Of those, who has been first in line for so long that it comes before all others: where it cannot start,
+  /// places are kept for it.
+  std::optional<std::size_t> starving = {};
   double idle_watts = 0;
   /// SM activity of a place over the last seconds.
   std::function<plan::schedule::View::Activity(std::size_t place)> activity = {};
@@ -73,6 +79,12 @@ struct Answer {
   std::vector<Chosen> starts = {};
   std::map<std::int64_t, std::string> waits = {};  ///< why the others do not start
 };
+
+/// Added to the rank of who would miss a deadline: more than any priority.
+inline constexpr double kHurrying = 1e9;
+/// Who is first in line: of those whom the places could hold the one of the highest rank, hurry aside, and
+/// of these the one that came first.
+[[nodiscard]] std::optional<std::size_t> first_in_line(const Question& question);
 
 /// What starts now, and why the rest waits. Pure.
 [[nodiscard]] Answer decide(const Question& question, plan::schedule::Rates& rates);

@@ -71,6 +71,65 @@ TEST(Decide, WhoCannotFitAnywhereIsToldSo) {
   EXPECT_THAT(decide(question, rates).waits.at(1), HasSubstr("no GPU here can hold it"));
 }
 
+TEST(Decide, WhatRanOnAGpuFitsThereAgain) {
+  Question question = with({kind(1, 105 * kGiB)}, {gpu(kMps)});
+  question.waiting = {{.number = 1, .seconds = 60}};
+  auto rates = rates_of(question.kinds);
+  question.seen = {101 * kGiB};
+  EXPECT_TRUE(decide(question, rates).starts.empty());
+  question.seen = {95 * kGiB};
+  EXPECT_EQ(decide(question, rates).starts.size(), 1);
+}
+
+TEST(Decide, WhoStarvesComesFirstAndKeepsAPlaceWhereItCannot) {
+  Question question = with({kind(0.1, 30 * kGiB), kind(0.1, 90 * kGiB)}, {gpu(kMps)});
+  question.running = {{.number = 1, .kind = 0, .places = {0}, .left = 60}};
+  question.waiting = {{.number = 2, .kind = 0, .seconds = 60, .rank = 9},
+                      {.number = 3, .kind = 0, .seconds = 60, .rank = 9},
+                      {.number = 4, .kind = 0, .seconds = 60}};
+  auto rates = rates_of(question.kinds);
+  // It fits beside those that run: the place is not kept empty for it.
+  question.starving = 2;
+  const Answer fits = decide(question, rates);
+  ASSERT_EQ(fits.starts.size(), 1);
+  EXPECT_EQ(fits.starts[0].number, 4);
+  // It does not fit: nobody else comes, whatever his rank.
+  question.waiting[2].kind = 1;
+  const Answer kept = decide(question, rates);
+  EXPECT_TRUE(kept.starts.empty());
+  EXPECT_THAT(kept.waits.at(2), HasSubstr("kept for job 4"));
+  EXPECT_THAT(kept.waits.at(4), HasSubstr("left, and it needs"));
+  // What else there is, is not kept.
+  question.places.push_back(gpu(kMps, 80 * kGiB));
+  EXPECT_EQ(decide(question, rates).starts.size(), 2);
+}
+
+TEST(Decide, WhoStarvesForSeveralGpusKeepsIdleOnesToo) {
+  Question question = with({kind(0.1, 30 * kGiB)}, {gpu(kMps), gpu(kMps)});
+  question.running = {{.number = 1, .kind = 0, .places = {0}, .left = 60}};
+  question.waiting = {{.number = 2, .kind = 0, .seconds = 60, .rank = 9},
+                      {.number = 3, .kind = 0, .seconds = 60, .gpus = 2}};
+  question.starving = 1;
+  for (const char* const policy : {"plimsoll", "naive"}) {
+    question.policy = policy;
+    auto rates = rates_of(question.kinds);
+    EXPECT_TRUE(decide(question, rates).starts.empty()) << policy;
+  }
+}
+
+TEST(Decide, FirstInLineIsTheHighestRankThenWhoCameFirst) {
+  Question question = with({kind(0.1, 30 * kGiB), kind(0.1, 200 * kGiB)}, {gpu(kMps)});
+  EXPECT_EQ(first_in_line(question), std::nullopt);
+  question.waiting = {{.number = 1, .arrival = 5}, {.number = 2, .arrival = 3}, {.number = 3, .arrival = 3}};
+  EXPECT_EQ(first_in_line(question), std::optional<std::size_t>(1));
+  question.waiting[0].rank = 1;
+  question.waiting[2].rank = kHurrying;  // its hurry says nothing of how long it has waited
+  EXPECT_EQ(first_in_line(question), std::optional<std::size_t>(0));
+  question.waiting[0].gpus = 2;  // whom no place can hold holds up nobody
+  question.waiting[1].kind = 1;
+  EXPECT_EQ(first_in_line(question), std::optional<std::size_t>(2));
+}
+
 TEST(Decide, MpsServesOneUser) {
   for (const std::size_t setup : {kMps, kNaive}) {
     Question question = with({kind(0.1, kGiB)}, {gpu(setup)});

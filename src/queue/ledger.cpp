@@ -30,7 +30,30 @@ Result<std::vector<store::QueueJob>> all_open(store::Queue& queue, const std::st
 struct Loaded {
   std::int64_t version = 0;
   std::vector<store::QueueJob> rows = {};
+  std::set<std::int64_t> elsewhere = {};  ///< of other pools, which have not ended, and for which some wait
 };
+
+/// Of those for which others wait, the ones of other pools that have not ended.
+Result<std::set<std::int64_t>> open_elsewhere(store::Queue& queue, const std::string& pool,
+                                              const std::vector<store::QueueJob>& rows,
+                                              std::set<std::int64_t> asked) {
+  for (const store::QueueJob& row : rows) asked.insert(row.after.begin(), row.after.end());
+  std::set<std::int64_t> out;
+  if (asked.empty()) return out;
+  store::QueueSearch search{
+      .states = {QueueState::waiting, QueueState::held, QueueState::starting, QueueState::running},
+      .numbers = {asked.begin(), asked.end()},
+      .limit = kAtOnce,
+      .with_request = false};
+  while (true) {
+    const auto page = queue.jobs(search);
+    PLIMSOLL_TRY(page);
+    if (page->empty()) return out;
+    search.above = page->back().number;
+    for (const store::QueueJob& row : *page)
+      if (row.pool != pool) out.insert(row.number);
+  }
+}
 
 Result<Loaded> load(store::Queue& queue, const std::string& pool) {
   const auto version = queue.version();
@@ -65,16 +88,24 @@ void Ledger::refresh(std::function<void(bool)> then) {
   if (refreshing_) return;
   refreshing_ = true;
   errands_.send(kStoreLane, "asking the store for the queue's jobs",
-                [this, store = store_, pool = pool_, version = version_,
-                 loaded = loaded_ && !is_stale_]() -> running::Errands::Then {
+                [this, store = store_, pool = pool_, version = version_, loaded = loaded_ && !is_stale_,
+                 elsewhere = elsewhere_]() -> running::Errands::Then {
                   auto found = std::make_shared<Result<Loaded>>(
                       loaded ? load_newer(store->queue(), pool, version) : load(store->queue(), pool));
+                  if (*found) {
+                    auto open = open_elsewhere(store->queue(), pool, (*found)->rows, elsewhere);
+                    if (open)
+                      (*found)->elsewhere = *std::move(open);
+                    else
+                      *found = std::unexpected(open.error());
+                  }
                   return [this, found, loaded] {
                     refreshing_ = false;
                     answered_ = found->has_value();
                     bool news = false;
                     if (*found) {
-                      news = !loaded || !(*found)->rows.empty();
+                      news = !loaded || !(*found)->rows.empty() || (*found)->elsewhere != elsewhere_;
+                      elsewhere_ = std::move((*found)->elsewhere);
                       if (!loaded) forget_all_but((*found)->rows);
                       loaded_ = true;
                       is_stale_ = is_stale_ && loaded;
@@ -89,13 +120,30 @@ void Ledger::refresh(std::function<void(bool)> then) {
 void Ledger::forget_all_but(const std::vector<store::QueueJob>& rows) {
   std::set<std::int64_t> open;
   for (const store::QueueJob& row : rows) open.insert(row.number);
-  std::erase_if(jobs_, [&](const auto& entry) { return !entry.second.busy && !open.contains(entry.first); });
+  std::erase_if(jobs_, [&](const auto& entry) {
+    const bool is_over = !entry.second.busy && !open.contains(entry.first);
+    if (is_over) count(entry.second, -1);
+    return is_over;
+  });
+}
+
+void Ledger::count(const LedgerJob& job, int sign) {
+  Held& held = held_[job.row.user];
+  held.jobs += static_cast<std::size_t>(sign);
+  held.bytes += static_cast<std::size_t>(sign) * job.row.request.size();
+  if (held.jobs == 0) held_.erase(job.row.user);
+}
+
+Ledger::Held Ledger::held_by(const std::string& user) const {
+  const auto found = held_.find(user);
+  return found == held_.end() ? Held() : found->second;
 }
 
 void Ledger::take(std::vector<store::QueueJob> rows) {
   for (store::QueueJob& row : rows) {
     const auto known = jobs_.find(row.number);
     if (known != jobs_.end() && (known->second.busy || known->second.row.version >= row.version)) continue;
+    if (known != jobs_.end()) count(known->second, -1);
     if (row.state == QueueState::ended) {
       if (known != jobs_.end()) jobs_.erase(known);
       continue;
@@ -111,11 +159,13 @@ void Ledger::take(std::vector<store::QueueJob> rows) {
         job.request = *std::move(request);
       else
         job.fault = request.error().text();
-      job.print = fingerprint_of(job.request);
+      // What one user's command does tells nothing of another's: he may have said so to mislead.
+      job.print = row.user + "/" + fingerprint_of(job.request);
     }
     job.notes = read_notes(row.notes).value_or(JobNotes());
     job.belief_key = job.print + notes_text({.need = job.notes.need});
     job.row = std::move(row);
+    count(job, 1);
     jobs_.insert_or_assign(job.row.number, std::move(job));
   }
 }
@@ -140,6 +190,8 @@ void Ledger::change(std::int64_t number, store::QueueChange change, store::Queue
                   if (!decision.kind.empty()) decisions.push_back(decision);
                   const auto done = store->queue().change({&change, 1}, decisions, claim);
                   if (done) answer.done = *done ? Done::yes : Done::no;
+                  // What it refuses for itself it does not refuse for being away: others' changes are taken.
+                  if (!done && done.error().kind == Error::Kind::bad_input) answer.done = Done::no;
                   // What it is now, whoever did it: an answer may have been lost on its way.
                   if (auto rows = store->queue().jobs({.numbers = {number}}); rows && !rows->empty())
                     answer.row = std::move(rows->front());

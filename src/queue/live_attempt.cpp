@@ -1,8 +1,30 @@
 #include "queue/live_attempt.hpp"
 
+#include <algorithm>
+
+#include "base/utf8.hpp"
 #include "job/fields.hpp"
 
 namespace plimsoll::queue {
+
+std::string kept_words(std::string_view text) {
+  constexpr std::size_t kMostCharacters = 4000;
+  return std::string(is_utf8(text) ? first_characters(text, kMostCharacters)
+                                   : text.substr(0, kMostCharacters));
+}
+
+std::string kept_run(std::string_view id) {
+  constexpr std::size_t kLongestId = 100;
+  return is_plain(id) && id.size() <= kLongestId ? std::string(id) : std::string();
+}
+
+running::Ended kept_end(running::Ended ended) {
+  constexpr Bytes kMostMemory = 1024 * 1024 * kGiB;  // beyond any GPU's
+  ended.run = kept_run(ended.run);
+  ended.reason = kept_words(ended.reason);
+  if (ended.peak_gpu_bytes) ended.peak_gpu_bytes = std::min(*ended.peak_gpu_bytes, kMostMemory);
+  return ended;
+}
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

@@ -44,6 +44,7 @@ struct LiveAttempt {
 
   /// It was asked to save, so that it can be moved; by then it must have answered.
   std::optional<Clock::time_point> saves_by = {};
+  bool answered = false;  ///< it has saved since
   std::string moves_because = {};
   bool stop_asked = false;
   bool asked_for_time = false;  ///< to save, since the allocation's time is nearly up
@@ -51,8 +52,17 @@ struct LiveAttempt {
   Clock::time_point look_again = {};
   std::optional<AttemptEnd> end = {};
   bool fall_is_judged = false;
-  Clock::time_point fell = {};  ///< when it ended by a fault on a shared GPU; others may follow
+  Clock::time_point fell = {};     ///< when it ended by a fault on a shared GPU; others may follow
+  Clock::time_point stepped = {};  ///< when it was last told to have done a step
+  bool is_shaken = false;          ///< another beside it fell, and nobody knows whether it has fallen, too
 };
+
+/// What a job's user may have written himself, as far as it is kept: the store, which would refuse the whole,
+/// takes that much. Of a run's id nothing where it can be none.
+[[nodiscard]] std::string kept_words(std::string_view text);
+[[nodiscard]] std::string kept_run(std::string_view id);
+/// The same of how it ended.
+[[nodiscard]] running::Ended kept_end(running::Ended ended);
 
 /// Seconds since 1970.
 [[nodiscard]] double unix_now();

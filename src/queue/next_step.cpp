@@ -31,8 +31,16 @@ NextStep after_memory(JobNotes notes, const AttemptEnd& end) {
   ++notes.out_of_memory;
   const Bytes known =
       std::max({notes.need.value_or(Bytes()), end.given.value_or(Bytes()), end.seen.value_or(Bytes())});
-  const auto raised = Bytes(static_cast<std::int64_t>(static_cast<double>(known.count()) * kRaise));
-  notes.need = std::max(raised, known + kLeastRaise);
+  const auto more = Bytes(static_cast<std::int64_t>(static_cast<double>(known.count()) * kRaise));
+  const Bytes raised = std::max(more, known + kLeastRaise);
+  // More than there is would wait for ever: it has all of a GPU instead.
+  if (end.largest && raised > *end.largest) {
+    notes.alone = true;
+    return again(notes,
+                 fmt::format("it ran out of memory with {}, and no GPU here has {}; it runs again alone",
+                             text(known), text(raised)));
+  }
+  notes.need = raised;
   // The second time nobody is beside it: then what it needs is the whole GPU's to give.
   notes.alone = notes.alone || notes.out_of_memory >= kMostOutOfMemory;
   return again(notes, fmt::format("it ran out of memory with {}; it runs again with {}{}", text(known),

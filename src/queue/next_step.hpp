@@ -31,6 +31,7 @@ struct AttemptEnd {
   std::optional<running::Ended> ended = {};  ///< nothing: nobody saw its end
   std::optional<Bytes> seen = {};            ///< the most memory that it was seen to take
   std::optional<Bytes> given = {};           ///< that it was admitted with
+  std::optional<Bytes> largest = {};         ///< that a job could have on a GPU here; nothing: nobody knows
   bool gpu_fault = false;                    ///< its last words are of a fault on the GPU
   bool lease_ended = false;                  ///< its supervisor ended it, since nobody renewed its lease
   /// Others of the same MPS daemon fell at the same time, each with such words: one of them was the cause.

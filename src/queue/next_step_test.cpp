@@ -37,6 +37,20 @@ TEST(NextStep, OutOfMemoryRaisesTheNeedAndIsTriedTwice) {
   EXPECT_FALSE(next_step({}, second.notes, end).again);
 }
 
+TEST(NextStep, WhatNoGpuHasIsNotWaitedFor) {
+  AttemptEnd end = with(Outcome::cuda_out_of_memory);
+  end.given = 100 * kGiB;
+  end.largest = 140 * kGiB;
+  const NextStep first = next_step({}, {}, end);
+  ASSERT_TRUE(first.again);
+  EXPECT_TRUE(first.notes.alone);
+  EXPECT_LE(first.notes.need.value_or(Bytes()), *end.largest);
+  const NextStep second = next_step({}, first.notes, end);
+  ASSERT_TRUE(second.again);
+  EXPECT_LE(second.notes.need.value_or(Bytes()), *end.largest);
+  EXPECT_FALSE(next_step({}, second.notes, end).again);
+}
+
 TEST(NextStep, AnExitCodeIsNotTakenForOutOfMemory) {
   AttemptEnd end = with(Outcome::failed);
   end.ended->exit_code = 1;

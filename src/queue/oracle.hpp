@@ -14,6 +14,7 @@ namespace plimsoll::queue {
 struct Belief {
   plan::schedule::Kind kind = {};
   std::string key = {};                         ///< equal for those that are alike
+  std::optional<Bytes> seen = {};               ///< the most memory that it took in a run, where a run tells
   std::optional<double> seconds = {};           ///< alone, from its first step to its last
   std::optional<double> startup = {};           ///< s
   std::optional<double> steps_per_second = {};  ///< alone

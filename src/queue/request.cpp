@@ -28,9 +28,8 @@ struct NamedSignal {
   std::string_view name;
   int number;
 };
-constexpr std::array kSignals{NamedSignal{"SIGUSR1", SIGUSR1}, NamedSignal{"SIGUSR2", SIGUSR2},
-                              NamedSignal{"SIGHUP", SIGHUP}, NamedSignal{"SIGINT", SIGINT},
-                              NamedSignal{"SIGTERM", SIGTERM}};
+// Not those that end programs: a supervisor takes them for the end of the job.
+constexpr std::array kSignals{NamedSignal{"SIGUSR1", SIGUSR1}, NamedSignal{"SIGUSR2", SIGUSR2}};
 
 }  // namespace
 
@@ -92,9 +91,7 @@ Result<JobRequest> read_request(const Json& object) {
     const std::string word = fields.text("save");
     out.save = signal_named(word);
     if (fields.good() && !out.save)
-      fields.complain(
-          "save",
-          fmt::format("{} is no signal to save on: SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGTERM", quote(word)));
+      fields.complain("save", fmt::format("{} is no signal to save on: SIGUSR1 or SIGUSR2", quote(word)));
   }
   if (fields.has("save_patience_seconds"))
     out.save_patience = Seconds(std::min(fields.not_negative("save_patience_seconds"), 86400.0));

@@ -32,7 +32,7 @@ struct JobRequest {
 /// Strict: what is not known is refused.
 [[nodiscard]] Result<JobRequest> read_request(const job::Json& object);
 
-/// The number of a signal by which programs can be asked to save: SIGUSR1, USR2, HUP…
+/// The number of a signal by which programs can be asked to save: SIGUSR1, USR2
 [[nodiscard]] std::optional<int> signal_named(std::string_view name);
 [[nodiscard]] std::string signal_name(int signal);
 

@@ -67,6 +67,13 @@ Result<Submitted> read_submitted(const Json& message, uid_t user, const std::str
   if (items.size() > kMostJobs) fields.complain("jobs", "are too many at once");
   if (error) return std::unexpected(*std::move(error));
   if (items.empty()) return fail("a submission without jobs");
+  // Each job keeps it: before it is copied for the first.
+  if (environment.size() * items.size() > store::kMostQueueBytes)
+    return std::unexpected(
+        Error{fmt::format("{} jobs with an environment of {} bytes each are too much at once", items.size(),
+                          environment.size()),
+              {},
+              fmt::format("Submit at most {} at a time.", store::kMostQueueBytes / environment.size())});
   for (const Json& item : items) {
     auto one = read_one(item);
     PLIMSOLL_TRY(one);
@@ -75,6 +82,12 @@ Result<Submitted> read_submitted(const Json& message, uid_t user, const std::str
     one->environment = environment;
     out.jobs.push_back(*std::move(one));
   }
+  return out;
+}
+
+std::size_t Submitted::bytes() const {
+  std::size_t out = 0;
+  for (const store::NewQueueJob& job : jobs) out += job.request.size() + job.environment.size();
   return out;
 }
 

@@ -15,7 +15,8 @@ namespace plimsoll::queue {
 /// What a client submits: what is to be kept of each of its jobs.
 struct Submitted {
   std::vector<store::NewQueueJob> jobs = {};
-  std::string token = {};  ///< by which a submission that comes again is known
+  std::string token = {};                   ///< by which a submission that comes again is known
+  [[nodiscard]] std::size_t bytes() const;  ///< of all their texts
 };
 /// Strict: what is not known, or cannot be, is refused. `token` is of a submission that is to be kept alone.
 [[nodiscard]] Result<Submitted> read_submitted(const job::Json& message, uid_t user, const std::string& pool,

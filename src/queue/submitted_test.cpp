@@ -46,6 +46,7 @@ TEST(Request, WhatIsNotKnownOrCannotBeIsRefused) {
   EXPECT_THAT(refused("prioriti", 1), HasSubstr("no key 'prioriti'"));
   EXPECT_THAT(refused("keep", 1.5), HasSubstr("from 0 to 1"));
   EXPECT_THAT(refused("save", "SIGKILL"), HasSubstr("no signal to save on"));
+  EXPECT_THAT(refused("save", "SIGTERM"), HasSubstr("SIGUSR1 or SIGUSR2"));  // it would end the job
   EXPECT_THAT(refused("gpus", 0), HasSubstr("gpus"));
   EXPECT_THAT(refused("gpus", 1e9), HasSubstr("gpus"));
   EXPECT_THAT(refused("deadline", -1), HasSubstr("deadline"));
@@ -111,6 +112,16 @@ TEST(Submitted, NonsenseIsRefused) {
               HasSubstr("none can have"));
   EXPECT_THAT(refused([](Json& m) { m["environment"] = Json::array({Json::array({"", "C"})}); }),
               HasSubstr("none can have"));
+}
+
+TEST(Submitted, AnEnvironmentIsNotCopiedWithoutEnd) {
+  Json message{{"token", "t"},
+               {"environment", Json::array({Json::array({"A", std::string(std::size_t{3} << 20, 'x')})})},
+               {"jobs", Json::array()}};
+  for (int i = 0; i < 200; ++i) message["jobs"].push_back({{"request", {{"job", {{"command", {"true"}}}}}}});
+  const auto refused = read_submitted(message, 1, "", true);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().hint, HasSubstr("at most 85 at a time"));
 }
 
 }  // namespace

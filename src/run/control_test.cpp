@@ -1,7 +1,10 @@
 #include "run/control.hpp"
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <optional>
+#include <thread>
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -9,6 +12,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/files.hpp"
 #include "run/signals.hpp"
@@ -80,6 +84,56 @@ TEST_F(ControlTest, WhoComesLaterIsToldWhatIsKept) {
   auto second = SupervisorClient::connect(path_);
   ASSERT_TRUE(second);
   EXPECT_THAT(types(*second, 2), testing::ElementsAre("hello", "started"));
+}
+
+TEST_F(ControlTest, WhoListensMustBeWhoIsMeant) {
+  const auto control = start();
+  EXPECT_TRUE(SupervisorClient::connect(path_, ::geteuid()));
+  EXPECT_FALSE(SupervisorClient::connect(path_, ::geteuid() + 1));
+}
+
+/// One who is no supervisor, and does what it likes at the other end.
+class StrangerTest : public ControlTest {
+ protected:
+  void SetUp() override {
+    ControlTest::SetUp();
+    auto listener = listen_at(path_);
+    ASSERT_TRUE(listener);
+    listener_ = *std::move(listener);
+    auto connected = SupervisorClient::connect(path_, ::geteuid());
+    ASSERT_TRUE(connected);
+    client_.emplace(*std::move(connected));
+    stranger_ = FileDescriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    ASSERT_TRUE(stranger_);
+  }
+  FileDescriptor listener_, stranger_;
+  std::optional<SupervisorClient> client_;
+};
+
+TEST_F(StrangerTest, WhoNeverStopsTalkingHoldsNobodyUp) {
+  std::atomic<bool> enough = false;
+  std::thread talks([&] {
+    const std::string line = std::string(4000, ' ') + "{\"type\":\"say\"}\n";
+    while (!enough && ::send(stranger_.get(), line.data(), line.size(), MSG_NOSIGNAL) > 0) continue;
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_LE(client_->wait_and_receive().size(), 2000U);
+  enough = true;
+  client_.reset();
+  talks.join();
+}
+
+TEST_F(StrangerTest, AMessageWithoutEndIsNotKept) {
+  std::thread talks([&] {
+    const std::string part(65536, 'x');
+    while (::send(stranger_.get(), part.data(), part.size(), MSG_NOSIGNAL) > 0) continue;
+  });
+  while (client_->is_open()) static_cast<void>(client_->wait_and_receive());
+  talks.join();
+}
+
+TEST_F(StrangerTest, WhoDoesNotListenIsLeft) {
+  for (int i = 0; client_->is_open() && i < 1'000'000; ++i) client_->send_signal(SIGUSR1);
+  EXPECT_FALSE(client_->is_open());
 }
 
 TEST_F(ControlTest, SignalsComeToThisProcess) {

@@ -21,6 +21,9 @@
 namespace plimsoll::running {
 namespace {
 
+// What a supervisor tells of a job that it runs; who is not trusted says no more at once.
+constexpr std::size_t kLongestOfOthers = std::size_t{1} << 20;
+
 std::unexpected<Error> cannot(int code) {
   return std::unexpected(
       Error{fmt::format("cannot start a supervisor: {}", std::generic_category().message(code)),
@@ -105,17 +108,25 @@ Result<SupervisorClient> SupervisorClient::launch(const Order& order) {
   return client;
 }
 
-Result<SupervisorClient> SupervisorClient::connect(const std::filesystem::path& socket) {
+Result<SupervisorClient> SupervisorClient::connect(const std::filesystem::path& socket,
+                                                   std::optional<uid_t> owner) {
   // The socket of one that runs as another user is whatever that user put there.
   Result<FileDescriptor> connected = connect_to(socket, Patience::none);
   if (!connected) return std::unexpected(std::move(connected).error());
-  return SupervisorClient(*std::move(connected));
+  // Else who may ask for less would have root ask for it: another's supervisor, or root's own daemon, obeys.
+  if (owner && owner_of(connected->get()) != owner)
+    return std::unexpected(
+        Error{"who listens there is not the job's user", socket.string(), {}, Error::Kind::not_found});
+  SupervisorClient client(*std::move(connected));
+  if (owner) client.longest_ = kLongestOfOthers;
+  return client;
 }
 
 std::vector<job::Json> SupervisorClient::receive() {
+  constexpr int kMostChunks = 64;
   std::vector<job::Json> out;
   std::array<char, std::size_t{64} << 10> chunk;  // filled by recv
-  while (socket_) {
+  for (int chunks = 0; socket_ && chunks < kMostChunks; ++chunks) {
     const ssize_t count = ::recv(socket_.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) break;
@@ -130,7 +141,7 @@ std::vector<job::Json> SupervisorClient::receive() {
       rest.remove_prefix(end + 1);
     }
     input_.erase(0, input_.size() - rest.size());
-    if (input_.size() > kLongestMessage) socket_.reset();
+    if (input_.size() > longest_) socket_.reset();
   }
   return out;
 }
@@ -142,7 +153,10 @@ std::vector<job::Json> SupervisorClient::wait_and_receive(std::optional<std::chr
 }
 
 void SupervisorClient::send(const job::Json& message, const std::vector<int>& descriptors) {
-  if (socket_) static_cast<void>(send_all(socket_.get(), line_of(message), descriptors));
+  if (!socket_) return;
+  pollfd ready{socket_.get(), POLLOUT, 0};
+  if (::poll(&ready, 1, 0) <= 0) return socket_.reset();
+  static_cast<void>(send_all(socket_.get(), line_of(message), descriptors));
 }
 
 void SupervisorClient::send_signal(int signal) {

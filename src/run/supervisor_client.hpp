@@ -22,17 +22,21 @@ class SupervisorClient {
   /// Starts one, in a session of its own, with this process's directory and environment, and gives it its
   /// order. Of the three standard streams it gets those that the order lets it use.
   [[nodiscard]] static Result<SupervisorClient> launch(const Order& order);
-  /// To one that runs; not_found where nobody answers.
-  [[nodiscard]] static Result<SupervisorClient> connect(const std::filesystem::path& socket);
+  /// To one that runs; not_found where nobody answers. `owner`: whose process must listen there; what another
+  /// user wrote down as its socket may be anybody's.
+  [[nodiscard]] static Result<SupervisorClient> connect(const std::filesystem::path& socket,
+                                                        std::optional<uid_t> owner = {});
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }
-  /// What has come, without waiting. Once the supervisor has gone, is_open() is false.
+  /// What has come, without waiting, and a few megabytes at a time: who never stops talking holds nobody up.
+  /// Once the supervisor has gone, is_open() is false.
   [[nodiscard]] std::vector<job::Json> receive();
   /// Waits until something comes, it goes, or `patience` is over (without one: for ever).
   [[nodiscard]] std::vector<job::Json> wait_and_receive(
       std::optional<std::chrono::milliseconds> patience = std::nullopt);
   [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
-  /// What cannot be sent is to one that has gone, which receive() tells.
+  /// What cannot be sent is to one that has gone, which receive() tells. Never waits: who does not listen is
+  /// left.
   void send(const job::Json& message, const std::vector<int>& descriptors = {});
   void send_signal(int signal);
   /// Waits for the end of one that this process started.
@@ -45,6 +49,7 @@ class SupervisorClient {
   FileDescriptor socket_;
   pid_t pid_ = 0;  // 0: not this process's child
   std::string input_;
+  std::size_t longest_ = kLongestMessage;
 };
 
 /// A supervisor that runs, as its directory tells.

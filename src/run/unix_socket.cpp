@@ -56,11 +56,16 @@ Result<FileDescriptor> connect_to(const std::filesystem::path& path, Patience pa
   return socket;
 }
 
-bool is_of_this_user(int socket) {
+std::optional<uid_t> owner_of(int socket) {
   ucred peer{};
   socklen_t length = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
-  return peer.uid == ::geteuid() || peer.uid == 0;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
+  return peer.uid;
+}
+
+bool is_of_this_user(int socket) {
+  const auto owner = owner_of(socket);
+  return owner && (*owner == ::geteuid() || *owner == 0);
 }
 
 Status send_all(int socket, std::string_view text, const std::vector<int>& descriptors) {

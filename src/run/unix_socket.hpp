@@ -1,7 +1,10 @@
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
@@ -15,6 +18,8 @@ enum class Patience { endless, none };
 /// A connection to the one that listens there; not_found where nobody does.
 [[nodiscard]] Result<FileDescriptor> connect_to(const std::filesystem::path& path,
                                                 Patience patience = Patience::endless);
+/// Whose the process at the other end is, as the kernel says.
+[[nodiscard]] std::optional<uid_t> owner_of(int socket);
 /// Whether the process at the other end belongs to this user or to root, as the kernel says.
 [[nodiscard]] bool is_of_this_user(int socket);
 

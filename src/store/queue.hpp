@@ -30,8 +30,8 @@ struct NewQueueJob {
   /// Jobs that must have ended before, up to 10,000. Those of the same submission are -1, -2… in its order,
   /// earlier or later ones, without a circle.
   std::vector<std::int64_t> after = {};
-  std::string request = {};                ///< up to 16 MiB
-  std::string environment = {};            ///< up to 4 MiB; read by Queue::environment() alone
+  std::string request = {};      ///< up to 16 MiB
+  std::string environment = {};  ///< up to 4 MiB; read by Queue::environment() alone, and kept until it ends
   QueueState state = QueueState::waiting;  ///< or held
 };
 
@@ -103,6 +103,7 @@ struct QueueSearch {
   std::int64_t newer_than = 0;
   std::size_t limit = 1000;
   std::int64_t above = 0;  ///< only numbers beyond this, for paging
+  bool last = false;       ///< the last numbers first, where `limit` cuts; not with newer_than
   bool with_request = true;
 };
 

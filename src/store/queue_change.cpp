@@ -39,6 +39,12 @@ Status update_job(Database& database, const QueueChange& change, std::int64_t ve
   return query.bind(change.number).run();
 }
 
+/// What has ended is never started again: what was in its environment, secrets too, is kept no longer.
+Status forget_environment(Database& database, const QueueChange& change) {
+  if (change.state != QueueState::ended) return {};
+  return database.query("UPDATE queue_text SET environment = '' WHERE job = ?").bind(change.number).run();
+}
+
 Status insert_decision(Database& database, const QueueDecision& decision, std::int64_t id, Time now) {
   return database
       .query(
@@ -127,7 +133,10 @@ Result<bool> change_jobs(Database& database, std::span<const QueueChange> change
   }
   // From here on nothing says no: what is written is committed.
   QueueCounter after = *before;
-  for (const QueueChange& change : changes) PLIMSOLL_TRY(update_job(database, change, ++after.version));
+  for (const QueueChange& change : changes) {
+    PLIMSOLL_TRY(update_job(database, change, ++after.version));
+    PLIMSOLL_TRY(forget_environment(database, change));
+  }
   PLIMSOLL_TRY(keep_decisions(database, decisions, after));
   if (!changes.empty() || !decisions.empty()) PLIMSOLL_TRY(save_counter(database, *before, after));
   return true;

@@ -23,7 +23,9 @@ Query query_for(Database& database, const QueueSearch& search) {
     for (std::size_t i = 0; i < search.states.size(); ++i) sql += i == 0 ? "?" : ", ?";
     sql += ")";
   }
-  sql += search.newer_than > 0 ? " ORDER BY version LIMIT ?" : " ORDER BY number LIMIT ?";
+  sql += search.newer_than > 0 ? " ORDER BY version LIMIT ?"
+         : search.last         ? " ORDER BY number DESC LIMIT ?"
+                               : " ORDER BY number LIMIT ?";
   Query query = database.query_again(sql);
   query.bind(search.above);
   if (search.newer_than > 0) query.bind(search.newer_than);

@@ -46,6 +46,17 @@ TEST_P(QueueContract, KeepsWhatIsSubmittedUnderNumbersInOrder) {
   EXPECT_EQ(one(1), expected);
 }
 
+TEST_P(QueueContract, AnEnvironmentIsKeptUntilTheEnd) {
+  NewQueueJob one = job("one");
+  one.environment = R"([["TOKEN","secret"]])";
+  submit({one, one}, "a");
+  ASSERT_TRUE(set_state(1, QueueState::starting));
+  EXPECT_EQ(queue().environment(1), one.environment);
+  ASSERT_TRUE(set_state(1, QueueState::ended));
+  EXPECT_EQ(queue().environment(1), "");
+  EXPECT_EQ(queue().environment(2), one.environment);
+}
+
 TEST_P(QueueContract, GivesTheSameNumbersForTheSameToken) {
   EXPECT_EQ(submit({job("x")}, "other"), (Numbers{1}));
   EXPECT_EQ(submit({job("a"), job("b")}, "mine"), (Numbers{2, 3}));
@@ -242,6 +253,7 @@ TEST_P(QueueContract, FindsJobsByAllThatIsSaid) {
   EXPECT_EQ(numbers({.pool = "night"}), (Numbers{4, 5, 6}));
   EXPECT_EQ(numbers({.host = "node7"}), (Numbers{2}));
   EXPECT_EQ(numbers({.numbers = {6, 1, 99}}), (Numbers{1, 6}));
+  EXPECT_EQ(numbers({.limit = 2, .last = true}), (Numbers{6, 5}));
   EXPECT_EQ(numbers({.limit = 2, .above = 2}), (Numbers{3, 4}));
   EXPECT_EQ(numbers({.newer_than = 5}), (Numbers{6, 2, 5})) << "in the order of changes";
   EXPECT_EQ(numbers({.newer_than = 5, .limit = 1}), (Numbers{6}));

@@ -128,6 +128,32 @@ def test_cancel_hold_release(queue):
     assert again.code == 1 and "no such job that waits or runs" in again.err
 
 
+def test_the_last_that_ended_are_shown(queue):
+    numbers = queue.submit("--hold", "--array", 205, "--", "true")
+    assert queue.plimsoll("cancel", "--quiet", f"{numbers[0]}-{numbers[-1]}").code == 0
+    told = [job["number"] for job in json.loads(queue.plimsoll("queue", "--all", "--json").out)["jobs"]]
+    assert told == numbers[-200:]
+    assert len(queue.jobs(*numbers)) == 205
+
+
+def test_jobs_of_another_pool_are_waited_for(make_queue):
+    queue = make_queue(gpus=1)
+    other = make_queue(gpus=1, store=queue.environment["PLIMSOLL_STORE"])
+    queue.start_daemon()
+    with open(other.folder / "daemon.log", "a") as log:
+        other.daemons.append(other.start("queue", "start", "--foreground", "--host", "there", "--pool", "other",
+                                         "--sharing", "exclusive", stdout=log, stderr=log))
+    other.wait_until_open()
+    first = queue.submit_one("--need", "1GiB", "--", *queue.training("first"))
+    queue.begun("first")
+    second = other.submit_one("--need", "1GiB", "--after", first, "--", *other.training("second", 1))
+    assert "waits for job" in other.wait_job(second, lambda job: "waits_because" in job)["waits_because"]
+    assert other.log("second") == []
+    queue.let_go("first")
+    queue.wait_ended(first)
+    assert other.wait_ended(second)["started"] >= queue.job(first)["ended"]
+
+
 def test_nonsense_on_the_socket_ends_nothing(queue):
     for message in ({"type": "list", "all": "yes"}, {"type": "list", "numbers": "x"}, {"type": "submit"}, {"type": 3}, {},
                     {"type": "submit", "token": "a", "environment": [], "jobs": [{"request": {"job": 3}}]},

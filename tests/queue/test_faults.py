@@ -150,6 +150,30 @@ def test_killed_mps_takes_its_clients_with_it(make_queue):
         assert not any("alone" in decision["reason"] and decision["kind"] == "again" for decision in queue.decisions(number))
 
 
+def test_who_finds_out_late_that_it_has_fallen(make_queue):
+    """Each client of an MPS server that has faulted is told when it next asks the GPU, which may be long after the others."""
+    queue = make_queue(gpus=1)
+    queue.start_daemon("--policy", "naive", "--sharing", "mps")
+    script = queue.script(f"""
+import os, sys, time
+open(sys.argv[1] + ".began", "a").write("x")
+while not os.path.exists(sys.argv[1] + ".fall"): time.sleep(0.02)
+if len(open(sys.argv[1] + ".began").read()) == 1: sys.exit("{FAULT}")
+""", "late.py")
+    numbers = {}
+    for name in ("innocent", "guilty"):
+        numbers[name] = queue.submit_one("--need", "1GiB", "--", *script, name)
+        wait_for((queue.folder / f"{name}.began").exists)
+        queue.wait_state(numbers[name], "running")
+    (queue.folder / "guilty.fall").touch()
+    # Longer than those take that fall at once; however long, the innocent runs again.
+    with pytest.raises(AssertionError):
+        wait_for(lambda: queue.job(numbers["guilty"])["state"] == "ended", 8)
+    (queue.folder / "innocent.fall").touch()
+    assert queue.wait_ended(numbers["innocent"])["attempt"] == 2
+    queue.wait_ended(numbers["guilty"])
+
+
 def start_after_a_reboot(queue):
     """The kernel gives each start of a machine a new boot id. Where this test may not put another in its place, all else of a
     reboot is there."""

@@ -1,10 +1,14 @@
 """Root's queue for all users: each job runs as who submitted it, and nobody sees another's."""
+import fcntl
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from conftest import FIXTURES, Queue, wait_for
@@ -154,6 +158,79 @@ def test_users_take_turns_and_mps_serves_one(everybodys):
     (everybodys.homes[OWNER] / "go").touch()
     queue.wait_ended(first)
     queue.wait_ended(second)
+
+
+def take_the_place_of_its_supervisor(folder, began, ended, ready, enough):
+    """As the job's user may: the files are his. Until `enough` is there."""
+    told = json.loads((folder / "began").read_text())
+    os.kill(int(told["supervisor"].split()[0]), signal.SIGKILL)
+    lock = open(folder / "lock")
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            time.sleep(0.005)
+    (folder / "began").write_text(json.dumps({**told, **began}))
+    if ended:
+        (folder / "ended").write_text(json.dumps(ended))
+    ready.touch()
+    while not enough.exists():
+        time.sleep(0.01)
+
+
+def usurp(everybodys, number, began, ended=None):
+    """Somebody of the owner's in his supervisor's place, until he is let go."""
+    owner = everybodys.homes[OWNER]
+    folder = everybodys.queue.home / "attempts" / f"{number}.1"
+    wait_for((folder / "began").exists)
+    thread = threading.Thread(target=as_user, args=(
+        OWNER, take_the_place_of_its_supervisor, folder, began, ended, owner / "run" / "ready", owner / "run" / "enough"))
+    everybodys.queue.daemon.send_signal(signal.SIGSTOP)  # or it would see that nobody is there for a moment
+    thread.start()
+    wait_for((owner / "run" / "ready").exists)
+    everybodys.queue.daemon.send_signal(signal.SIGCONT)
+    return thread
+
+
+def test_root_asks_nobody_but_the_jobs_user(everybodys):
+    """Who says that his supervisor listens at another's socket would have root speak to it: to another's supervisor, or to the queue."""
+    queue = everybodys.queue
+    queue.start_daemon("--all-users", "--sharing", "naive")
+    number = everybodys.submit(OWNER, "--", "sh", "-c", "trap '' TERM; while [ ! -e go ]; do sleep 0.05; done")
+    queue.wait_state(number, "running")
+    with socket.socket(socket.AF_UNIX) as others:  # of root's, and everybody may knock
+        path = everybodys.place.root / "others.sock"
+        others.bind(str(path))
+        path.chmod(0o666)
+        others.listen()
+        others.settimeout(300)
+        thread = usurp(everybodys, number, {"socket": str(path)})
+        try:
+            assert everybodys.call(OWNER, "cancel", number).returncode == 0
+            connection, _ = others.accept()
+            with connection:
+                connection.settimeout(300)
+                assert connection.recv(100) == b"", "it is left without a word"
+        finally:
+            (everybodys.homes[OWNER] / "run" / "enough").touch()
+            thread.join()
+    queue.wait_ended(number, "cancelled")
+
+
+def test_what_a_user_writes_of_his_jobs_end_holds_up_nobody(everybodys):
+    """Longer than the store takes, numbers beyond any memory."""
+    queue = everybodys.queue
+    queue.start_daemon("--all-users", "--sharing", "naive")
+    number = everybodys.submit(OWNER, "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.05; done")
+    queue.wait_state(number, "running")
+    ended = {"version": 1, "type": "ended", "job": 0, "run": "r" * 400, "outcome": "failed", "reason": "why " * 50_000, "exit_code": 1,
+             "signal": 0, "seconds": 1.0, "retried": False, "metrics_lost": 0, "peak_gpu_bytes": (1 << 63) - 1}
+    thread = usurp(everybodys, number, {"run": "r" * 400}, ended)
+    (everybodys.homes[OWNER] / "run" / "enough").touch()
+    thread.join()
+    queue.wait_ended(number, "failed")
+    queue.wait_ended(everybodys.submit(STRANGER, "--", "true"))
 
 
 def test_only_root_has_everybodys(everybodys):

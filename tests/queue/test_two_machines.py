@@ -211,6 +211,55 @@ def test_the_store_is_away_for_longer(tmp_path, postgres):
         b.remove()
 
 
+def psql_words(postgres):
+    psql = os.path.join(os.path.dirname(os.path.realpath(postgres.control)), "psql")
+    return [psql, "-At", "-h", str(postgres.socket), "-U", "plimsoll", "postgres"]
+
+
+def told_by(postgres, sql):
+    done = subprocess.run([*psql_words(postgres), "-c", sql], env=postgres.environment, capture_output=True, text=True, check=True,
+                          cwd="/")
+    return done.stdout.split("\n")[0]
+
+
+def test_another_keeps_the_queue_locked_for_longer_than_the_lease(tmp_path, postgres):
+    """As one who submits very many jobs does: what is to be changed waits for it in vain, one after the other, and no lease runs
+    out by that."""
+    (tmp_path / "a").mkdir()
+    a = Member(tmp_path / "a", "a", postgres)
+    until = "SELECT until FROM claim WHERE name = 'queue/a'"
+    locker = None
+    try:
+        a.start_daemon()
+        number = a.submit_one("--", *a.training("job"))
+        held = a.submit("--hold", "--array", 5, "--", "true")
+        pid = a.begun("job")
+        a.wait_state(number, "running")
+        locker = subprocess.Popen(psql_words(postgres), env=postgres.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True, cwd="/")
+        locker.stdin.write("BEGIN;\nSELECT 'locked' FROM queue_counter FOR UPDATE;\n")
+        locker.stdin.flush()
+        while "locked" not in locker.stdout.readline():
+            pass
+        cancels = a.start("cancel", *held)
+        first = int(told_by(postgres, until))
+        wait_for(lambda: int(told_by(postgres, until)) > first + 2 * LEASE * 1_000_000 or not is_alive(pid))
+        assert is_alive(pid)
+        locker.stdin.write("COMMIT;\n")
+        locker.stdin.close()
+        locker.wait(timeout=300)
+        cancels.communicate(timeout=300)
+        a.let_go("job")
+        assert a.wait_ended(number)["attempt"] == 1
+        more = a.submit_one("--", *a.training("more", 2))
+        a.wait_ended(more)
+    finally:
+        if locker:
+            locker.kill()
+            locker.wait()
+        a.remove()
+
+
 def test_the_stores_clock_jumps(machines, postgres):
     """Forth by a day: all leases look as if they had run out. Nobody takes what another still runs."""
     a, b = machines
@@ -219,10 +268,7 @@ def test_the_stores_clock_jumps(machines, postgres):
         a.begun(f"job{i}")
 
     def ask(sql):
-        psql = os.path.join(os.path.dirname(os.path.realpath(postgres.control)), "psql")
-        done = subprocess.run([psql, "-At", "-h", str(postgres.socket), "-U", "plimsoll", "postgres",
-                               "-c", sql], env=postgres.environment, capture_output=True, text=True, check=True, cwd="/")
-        return done.stdout.split("\n")[0]
+        return told_by(postgres, sql)
 
     for _ in range(3):
         ask("UPDATE claim SET until = until - 86400000000")
