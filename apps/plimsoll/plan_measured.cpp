@@ -13,6 +13,8 @@ constexpr std::size_t kMostInGroup = 1000;
 /// What is wrong with a row; nothing where it was read, or is of no use here.
 std::string_view read_group(const nlohmann::json& row, MeasuredGroups& out) {
   if (!row.is_object()) return "is no JSON object";
+  const auto kind = row.find("kind");
+  if (kind != row.end() && *kind == "service") return "";  // how long its requests took
   const auto names = row.find("workloads"), caps = row.find("caps");
   if (names == row.end() || (caps != row.end() && caps->is_array())) return "";
   const auto speeds = row.find("speed"), sharing = row.find("sharing");
