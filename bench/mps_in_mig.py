@@ -3,20 +3,21 @@
 
 usage: bench/mps_in_mig.py PLIMSOLL [--bars]
 
-Of every network, size of instance, batch of 1, 8 and 32, and 1 to 3 processes that were measured: requests a second, told over measured, and what further processes
+Of every network of the zoo, size of instance, batch of 1, 8 and 32, and 1 to 3 processes that were measured: requests a second, told over measured, and what further processes
 gain over one, told over measured. Networks run eagerly, as those that were measured do at small batches, whose times hardly depend on the instance. With
 --bars it fails where the mean error of the gain is above 20 %. The measurements stand beside the project (PLIMSOLL_SHARED, else ../shared).
 """
 import concurrent.futures, csv, json, os, pathlib, statistics, subprocess, sys
 
 NAMES = {'bert': 'bert_base,seq=128', 'inceptionv3': 'inception_v3', 'mobilenetv2': 'mobilenet_v2'}
+NOT_IN_THE_ZOO = ('densenet169', 'densenet201')
 PROFILES = {1: '1g.10gb', 2: '2g.20gb', 3: '3g.40gb', 4: '4g.40gb', 7: '7g.80gb'}
 data = pathlib.Path(os.environ.get('PLIMSOLL_SHARED', pathlib.Path(__file__).resolve().parents[1] / '../shared')) / 'data/public/parvagpu_profiles.csv'
 if not data.exists():
     print(f'no measurements at {data}; PLIMSOLL_SHARED names the folder')
     sys.exit(77)
 measured = {(r['model'], int(r['mig_compute_slices']), int(r['batch']), int(r['processes'])): float(r['throughput_total_req_s'])
-            for r in csv.DictReader(open(data)) if int(r['batch']) in (1, 8, 32) and int(r['processes']) <= 3}
+            for r in csv.DictReader(open(data)) if r['model'] not in NOT_IN_THE_ZOO and int(r['batch']) in (1, 8, 32) and int(r['processes']) <= 3}
 
 
 def told(key):

@@ -13,7 +13,8 @@ namespace plimsoll {
 using MeasuredGroups = std::map<std::pair<std::string, std::vector<std::string>>, std::vector<double>>;
 
 /// A JSON object a line: {"workloads": ["a", "b"], "sharing": "mps", "speed": [0.8, 0.7], …}. Rows of
-/// one alone, of services (kind), and of groups with caps, are passed over; all that is wrong is told by line.
+/// one alone, of services (kind), and of groups with caps, are passed over; all that is wrong is told by
+/// line.
 [[nodiscard]] AllErrors<MeasuredGroups> read_measured_groups(std::string_view text);
 
 }  // namespace plimsoll
