@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "hardware/mig.hpp"
+#include "plan_fleet.hpp"
 #include "run/toml_document.hpp"
 #include "share/mig.hpp"
 
@@ -39,7 +40,9 @@ class MachineReader {
       if (std::ranges::find(kWays, way) == kWays.end())
         complain(
             fmt::format("its sharing has '{}': there are exclusive, naive, mps, mig", printable(way, 40)));
-    if (!out.mig.empty() && !out.sharing.empty()) complain("is cut by mig, and so is not shared otherwise");
+    const auto turns = [](const std::string& way) { return way == "naive" || way == "mig"; };
+    if (!out.mig.empty() && std::ranges::any_of(out.sharing, turns))
+      complain("is cut by mig: in a slice one runs at a time (exclusive) or several under mps");
     if (out.mig.size() > kMostSlices) complain("has more slices than a GPU can be cut into");
     for (const auto& [key, value] : object_.items())
       if (std::ranges::find(kKeys, key) == kKeys.end())
@@ -102,7 +105,7 @@ Result<std::size_t> layout_of(const std::vector<std::string>& profiles, const ha
   if (same != fleet.layouts.end()) return static_cast<std::size_t>(same - fleet.layouts.begin());
   for (const std::string& profile : profiles) {
     const auto setup = std::ranges::find_if(fleet.setups, [&](const plan::schedule::Setup& one) {
-      return one.way == share::Way::mig && one.profile == profile;
+      return one.way == share::Way::mig && one.profile == profile && !one.clients;
     });
     const auto row = std::ranges::find(table->profiles, profile, &hardware::MigProfile::name);
     if (setup == fleet.setups.end() || row == table->profiles.end())
@@ -118,9 +121,28 @@ std::vector<std::size_t> allowed_layouts(const std::vector<std::string>& ways, c
                                          std::size_t ordinary) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < ordinary; ++i) {
-    const share::Way way = fleet.setups[fleet.layouts[i].parts.front().setup].way;
-    if (ways.empty() || std::ranges::find(ways, share::name(way)) != ways.end()) out.push_back(i);
+    const plan::schedule::Setup& setup = fleet.setups[fleet.layouts[i].parts.front().setup];
+    const auto allows = [&](share::Way way) {
+      return std::ranges::find(ways, share::name(way)) != ways.end();
+    };
+    if (ways.empty() || (allows(setup.way) && (!setup.clients || allows(share::Way::mps)))) out.push_back(i);
   }
+  return out;
+}
+
+/// What a machine whose GPUs are cut allows in its slices.
+std::vector<std::size_t> layouts_in_slices(const PlanMachine& machine, std::size_t cut, bool clients,
+                                           Fleet& fleet) {
+  const auto allows = [&](std::string_view way) {
+    return machine.sharing.empty() || std::ranges::find(machine.sharing, way) != machine.sharing.end();
+  };
+  std::vector<std::size_t> out;
+  if (allows("exclusive") || !clients) out.push_back(cut);
+  if (!clients || !allows("mps")) return out;
+  Layout shared = with_clients(fleet.layouts[cut], fleet.setups);
+  const auto same = std::ranges::find(fleet.layouts, shared.name, &Layout::name);
+  out.push_back(static_cast<std::size_t>(same - fleet.layouts.begin()));
+  if (same == fleet.layouts.end()) fleet.layouts.push_back(std::move(shared));
   return out;
 }
 
@@ -166,7 +188,7 @@ AllErrors<std::vector<PlanMachine>> read_plan_inventory(std::string_view text, c
 }
 
 AllErrors<Fleet> fleet_in(const std::vector<PlanMachine>& machines, const hardware::Device& device,
-                          Fleet fleet) {
+                          Fleet fleet, bool clients_in_slices) {
   const std::size_t ordinary = fleet.layouts.size();
   std::vector<Error> wrong;
   fleet.gpus = 0;
@@ -178,7 +200,7 @@ AllErrors<Fleet> fleet_in(const std::vector<PlanMachine>& machines, const hardwa
       layouts = allowed_layouts(machine.sharing, fleet, ordinary);
       if (layouts.empty()) wrong.push_back({"allows no way that its device has", name_of(machine, host)});
     } else if (const auto cut = layout_of(machine.mig, device, fleet)) {
-      layouts = {*cut};
+      layouts = layouts_in_slices(machine, *cut, clients_in_slices, fleet);
     } else {
       wrong.push_back({cut.error().message, name_of(machine, host), cut.error().hint});
     }

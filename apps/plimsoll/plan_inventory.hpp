@@ -16,7 +16,7 @@ struct PlanMachine {
   std::size_t gpus = 1;
   int cores = 0;                          ///< 0: nobody knows
   std::vector<std::string> sharing = {};  ///< ways that are allowed; empty: all
-  std::vector<std::string> mig = {};      ///< profiles into which each is cut, and stays
+  std::vector<std::string> mig = {};      ///< profiles into which each is cut, and stays; `sharing`: in them
 };
 
 inline constexpr std::size_t kMostMachines = 10'000;
@@ -29,6 +29,7 @@ inline constexpr std::size_t kMostMachines = 10'000;
 /// GPUs of the fleet, which has all ways in which its device can be set up, as the machines have them.
 [[nodiscard]] AllErrors<plan::schedule::Fleet> fleet_in(const std::vector<PlanMachine>& machines,
                                                         const hardware::Device& device,
-                                                        plan::schedule::Fleet fleet);
+                                                        plan::schedule::Fleet fleet,
+                                                        bool clients_in_slices = true);
 
 }  // namespace plimsoll

@@ -20,6 +20,8 @@ using Document = nlohmann::json;
 constexpr std::size_t kMostJobs = 200'000;
 constexpr double kMostSeconds = 1e9, kMostCount = 1e12;
 constexpr int kMostGpus = 100'000;
+constexpr double kMostBatch = 4096;
+constexpr std::size_t kMostBatches = 16;
 
 /// One job of the file; the first mistake is kept.
 class JobReader {
@@ -35,7 +37,7 @@ class JobReader {
         number("arrival", 0, kMostSeconds).value_or(number("arrival_s", 0, kMostSeconds).value_or(0));
     out_.job.priority = number("priority", -1e6, 1e6).value_or(0);
     out_.job.deadline = number("deadline", 0, kMostSeconds);
-    out_.job.gpus = static_cast<int>(number("gpus", 1, kMostGpus).value_or(1));
+    out_.job.gpus = static_cast<int>(whole("gpus", kMostGpus).value_or(1));
     out_.job.user = text("user");
     out_.job.can_be_interrupted = object_.contains("save") || flag("interruptible");
     out_.after_names = texts("after");
@@ -61,6 +63,7 @@ class JobReader {
       if (!rate || !limit) complain("a service has a rate (requests per second) and limit_ms");
       if (!out_.workload) complain("a service has a model");
       if (limit) out_.limit = *limit * 1e-3;
+      read_batches();
     } else {
       if (!out_.steps && !seconds) complain("has no steps, epochs or seconds: how long is it?");
       if (out_.steps && !out_.workload && !seconds) complain("steps are of a model; a command has seconds");
@@ -77,7 +80,7 @@ class JobReader {
       "name",  "kind",          "arrival",  "arrival_s", "priority", "deadline", "gpus",
       "user",  "save",          "after",    "apart",     "command",  "share",    "seconds",
       "rate",  "steps",         "limit_ms", "within",    "epochs",   "samples",  "need",
-      "input", "interruptible", "workload", "startup",   "settling"};
+      "input", "interruptible", "workload", "startup",   "settling", "batches"};
 
   void complain(std::string what) {
     if (wrong_.empty()) wrong_ = std::move(what);
@@ -101,6 +104,26 @@ class JobReader {
       return std::nullopt;
     }
     return out;
+  }
+  std::optional<double> whole(const char* key, double most) {
+    const auto out = number(key, 1, most);
+    if (out && *out != std::floor(*out)) complain(fmt::format("its {} is no whole number", key));
+    return out;
+  }
+  /// Those that the service's program may form of the requests that wait.
+  void read_batches() {
+    const Document* value = find("batches");
+    if (value == nullptr) return;
+    if (object_.contains("batch")) complain("has a batch and batches: one of them");
+    if (!value->is_array() || value->empty() || value->size() > kMostBatches)
+      return complain(fmt::format("its batches are no list of 1 to {} numbers", kMostBatches));
+    for (const Document& item : *value) {
+      const double batch = item.is_number() ? item.get<double>() : 0;
+      if (!(batch >= 1 && batch <= kMostBatch) || batch != std::floor(batch))
+        return complain(fmt::format("its batches are no whole numbers from 1 to {:g}", kMostBatch));
+      out_.batches.push_back(static_cast<std::int64_t>(batch));
+    }
+    std::ranges::sort(out_.batches);
   }
   bool flag(const char* key) {
     const Document* value = find(key);

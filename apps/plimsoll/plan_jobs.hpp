@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct PlanJobRequest {
   std::optional<double> startup = {};            ///< s before its first step, as it says
   std::optional<double> limit = {};              ///< s, of a service's requests
   double within = 0.99;                          ///< of the requests that must meet it
+  std::vector<std::int64_t> batches = {};        ///< of requests, that a service may form; empty: as it says
   std::vector<std::string> command = {}, estimate = {};
   [[nodiscard]] bool serves() const { return limit.has_value(); }
 };

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hardware/mig.hpp"
-#include "plan/mig/layouts.hpp"
+#include <fmt/ranges.h>
+
 #include "share/mig.hpp"
 
 namespace plimsoll {
 namespace {
 
-using plan::schedule::Fleet;
 using plan::schedule::GroupRates;
 using plan::schedule::Kind;
 using plan::schedule::Rates;
@@ -34,19 +33,36 @@ void add_activity(const share::Workload& workload, Kind& kind) {
   kind.share = std::clamp(kind.activity, 0.01, 1.0);
 }
 
+/// Of the GPU's SMs, that those on a place have together.
+double sms_of(const Setup& setup, const hardware::Device& device) {
+  if (setup.way != share::Way::mig) return 1;
+  const auto slices = share::slices_of(std::span(&setup.profile, 1), device);
+  return slices ? slices->front().sms : 1;
+}
+
+/// By shares alone: all that keep a place busy together have so much of it each.
 GroupRates stated_rates(const PlanQuestion& question, std::span<const std::uint32_t> kinds,
                         const Setup& setup, const hardware::Device& device) {
+  const double sms = sms_of(setup, device);
   double share = 0;
   for (const std::uint32_t kind : kinds) share += question.kinds[kind].share;
   const bool turns = setup.way == share::Way::naive && kinds.size() > 1;
   GroupRates out;
   for (const std::uint32_t kind : kinds) {
     const double own = std::min(1.0, setup.cap / std::max(question.kinds[kind].share, 1e-9));
-    out.speeds.push_back(std::min(own, (turns && share > 1 ? kTurnsCost : 1) / std::max(1.0, share)));
+    out.speeds.push_back(std::min(own, (turns && share > 1 ? kTurnsCost : 1) / std::max(1.0, share / sms)));
   }
   const double idle = share::idle_watts(device), most = device.power ? device.power->value : idle;
-  out.watts = idle + (most - idle) * std::min(1.0, share);
+  out.watts = idle + (most - idle) * std::min(sms, share);
   return out;
+}
+
+/// So many that some are beyond that share of them.
+std::size_t requests_for(double within) {
+  constexpr double kBeyond = 2.5;
+  const double wanted =
+      kBeyond / std::max(1 - within, kBeyond / static_cast<double>(share::kSimulatedRequests));
+  return std::max(kRequestsToPlan, static_cast<std::size_t>(wanted));
 }
 
 /// What requests take over what they may, of each service among them.
@@ -63,10 +79,41 @@ void add_strains(const PlanQuestion& question, std::span<const std::uint32_t> ki
     if (limit && (!latency || latency->saturated))
       strain = kSaturated;
     else if (limit)
-      strain = (question.within[kinds[i]] > 0.5 ? latency->p99 : latency->median).value() / *limit;
+      strain = latency->asked.value() / *limit;
     out.allowed = out.allowed && strain <= 1;
     out.strains.push_back(strain);
   }
+}
+
+/// A service with the batch that was chosen for it.
+struct BatchedService {
+  std::int64_t batch = 0;
+  double limit = 0;  ///< s, that are left of it once a batch is there
+  share::Workload workload = {};
+};
+
+/// Of the batches that it may form, the one that keeps a GPU busy least of those that hold its limit: a
+/// request waits until the batch is full, and while another runs, and then runs itself. Where none holds it,
+/// the smallest.
+Result<BatchedService> with_batch(const PlanJobRequest& request, const EstimateTarget& on) {
+  constexpr double kKept = 0.9;  // of the limit: a tenth is kept back
+  std::optional<BatchedService> best;
+  double least = 0;
+  for (const std::int64_t batch : request.batches) {
+    WorkloadRequest asked = *request.workload;
+    asked.setting.batch = batch;
+    asked.arrivals = request.workload->arrivals / static_cast<double>(batch);
+    auto placed = place_workload(asked, on);
+    PLIMSOLL_TRY(placed);
+    const double step = placed->step.value(), busy = step / static_cast<double>(batch);
+    const double left = *request.limit - static_cast<double>(batch - 1) / request.workload->arrivals;
+    const bool holds = 2 * step < kKept * left && asked.arrivals * step < 1;
+    if (best && (!holds || busy >= least)) continue;
+    // What a smaller one misses a larger one may hold, since it can answer more.
+    least = holds ? busy : std::numeric_limits<double>::infinity();
+    best = BatchedService{batch, std::max(left, *request.limit * (1 - kKept)), *std::move(placed)};
+  }
+  return *std::move(best);
 }
 
 share::Sharing sharing_of(const Setup& setup, std::size_t count) {
@@ -74,6 +121,7 @@ share::Sharing sharing_of(const Setup& setup, std::size_t count) {
   if (setup.way == share::Way::exclusive) out.way = share::Way::naive;  // one alone
   if (setup.way == share::Way::mps && setup.cap < 1) out.caps.assign(count, setup.cap);
   if (setup.way == share::Way::mig) out.profiles = {setup.profile};
+  out.in_one_slice = setup.clients;
   return out;
 }
 
@@ -93,6 +141,7 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
     std::string key = request.workload_key;
     key += fmt::format("|{}|{}|{}|{}", request.share.value_or(-1), request.need ? request.need->count() : -1,
                        request.limit.value_or(-1), request.within);
+    key += fmt::format("|{}", fmt::join(request.batches, ","));
     const auto [found, is_new] = known.emplace(key, out.kinds.size());
     if (is_new) {
       Kind kind{.name = !request.kind_name.empty() ? request.kind_name
@@ -103,8 +152,18 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
                 .activity = request.share.value_or(1),
                 .serves = request.serves()};
       std::optional<share::Workload> workload;
+      std::optional<double> limit = request.limit;
       if (request.workload) {
-        auto placed = place_workload(*request.workload, on);
+        Result<share::Workload> placed = share::Workload();
+        if (request.batches.empty()) {
+          placed = place_workload(*request.workload, on);
+        } else {
+          auto chosen = with_batch(request, on);
+          PLIMSOLL_TRY(chosen);
+          kind.batch = chosen->batch;
+          limit = chosen->limit;
+          placed = std::move(chosen->workload);
+        }
         PLIMSOLL_TRY(placed);
         add_activity(*placed, kind);
         if (const auto& alone = request.workload->alone) {
@@ -119,7 +178,7 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
       }
       out.kinds.push_back(std::move(kind));
       out.workloads.push_back(std::move(workload));
-      out.limits.push_back(request.limit);
+      out.limits.push_back(limit);
       out.within.push_back(request.within);
     }
     plan::schedule::Job job = request.job;
@@ -132,51 +191,24 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
   return out;
 }
 
-Fleet fleet_of(const hardware::Device& device, std::size_t gpus, double price) {
-  const Bytes whole = share::memory_of(device).value_or(Bytes());
-  Fleet out{.gpus = gpus,
-            .price = price,
-            .idle_watts = share::idle_watts(device),
-            .setups = {{.way = share::Way::exclusive}, {.way = share::Way::naive}},
-            .layouts = {{"exclusive", {{0, whole}}}, {"naive", {{1, whole}}}}};
-  if (!device.vendor.empty() && device.vendor != "NVIDIA") return out;
-  for (const double cap : {1.0, 0.5, 0.34}) {
-    out.layouts.push_back(
-        {cap < 1 ? fmt::format("mps, {:.0f} % each", 100 * cap) : "mps", {{out.setups.size(), whole}}});
-    out.setups.push_back({.way = share::Way::mps, .cap = cap});
-  }
-  const hardware::MigTable* table = hardware::mig_table(device);
-  if (table == nullptr) return out;
-  const std::size_t first = out.setups.size();
-  for (const hardware::MigProfile& profile : table->profiles)
-    out.setups.push_back({.way = share::Way::mig, .profile = profile.name});
-  const auto profiles = plan::ordinary_profiles(*table, false);
-  for (const plan::ProfileCounts& counts :
-       plan::multisets_of(*table, plan::maximal_layouts(*table, profiles))) {
-    plan::schedule::Layout layout{.name = "mig:", .parts = {}};
-    for (std::size_t i = counts.size(); i-- > 0;)
-      for (int count = 0; count < counts[i]; ++count) {
-        layout.name += (layout.parts.empty() ? "" : ",") + table->profiles[i].name;
-        layout.parts.push_back(
-            {first + i, hardware::mig_bytes(*table, table->profiles[i], device).value_or(Bytes())});
-      }
-    out.layouts.push_back(std::move(layout));
-  }
-  return out;
-}
-
 Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& setups,
                       const hardware::Device& device, const share::SharingFigures& figures,
                       const share::Conditions& conditions) {
-  const share::Conditions asked{
+  const share::Conditions planned{
       .cores = conditions.cores, .enough = kEnoughToPlan, .requests = kRequestsToPlan};
-  return Rates([&question, &setups, &device, &figures, asked](std::span<const std::uint32_t> kinds,
-                                                              std::size_t index) {
+  return Rates([&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds,
+                                                                std::size_t index) {
     const Setup& setup = setups[index];
     std::vector<const share::Workload*> workloads;
     for (const std::uint32_t kind : kinds)
       if (question.workloads[kind]) workloads.push_back(&*question.workloads[kind]);
     if (workloads.size() < kinds.size()) return stated_rates(question, kinds, setup, device);
+    share::Conditions asked = planned;
+    for (const std::uint32_t kind : kinds) {
+      asked.limits.push_back({question.limits[kind].value_or(0), question.within[kind]});
+      if (question.limits[kind])
+        asked.requests = std::max(asked.requests, requests_for(question.within[kind]));
+    }
     const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures, asked);
     GroupRates out;
     out.speeds.assign(kinds.size(), 0);

@@ -22,9 +22,6 @@ struct PlanQuestion {
 [[nodiscard]] Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests,
                                                  const EstimateTarget& on);
 
-/// GPUs alike, with every way in which they can be set up.
-[[nodiscard]] plan::schedule::Fleet fleet_of(const hardware::Device& device, std::size_t gpus, double price);
-
 /// What groups do, by `beside`; of those that only say what they take, by their shares. What it is given must
 /// outlive it.
 [[nodiscard]] plan::schedule::Rates predicted_rates(const PlanQuestion& question,

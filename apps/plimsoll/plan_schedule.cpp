@@ -13,6 +13,7 @@
 #include "hardware/prices.hpp"
 #include "json_output.hpp"
 #include "plan/schedule/policies/policies.hpp"
+#include "plan_fleet.hpp"
 #include "plan_inventory.hpp"
 #include "plan_truth.hpp"
 #include "quantity.hpp"
@@ -20,6 +21,7 @@
 #include "report/policy_report.hpp"
 #include "report/schedule_exports.hpp"
 #include "report/schedule_report.hpp"
+#include "report/schedule_words.hpp"
 #include "setting_options.hpp"
 #include "sharing_figures_file.hpp"
 #include "told_errors.hpp"
@@ -29,7 +31,7 @@ namespace {
 
 namespace schedule = plan::schedule;
 
-constexpr std::size_t kMostJobsFile = std::size_t{256} << 20;
+constexpr std::size_t kMostJobsFile = std::size_t{64} << 20;
 constexpr std::size_t kMostInventoryFile = std::size_t{16} << 20;
 constexpr std::size_t kMostPlannedGpus = 100'000;
 
@@ -166,9 +168,12 @@ Result<std::unique_ptr<Ground>> ground_of(const PlanOptions& options, const std:
   out->question = *std::move(question);
   const auto price = price_of(options, device);
   PLIMSOLL_TRY(price);
-  out->fleet = fleet_of(device, out->wanted.count, *price);
+  // What runs a plan from such files starts one daemon of MPS for a GPU, not one for each slice.
+  const bool clients_in_slices =
+      options.jobs_file.empty() && options.sbatch.empty() && options.kubernetes.empty();
+  out->fleet = fleet_of(device, out->wanted.count, *price, clients_in_slices);
   if (!machines.empty()) {
-    auto fleet = fleet_in(machines, device, std::move(out->fleet));
+    auto fleet = fleet_in(machines, device, std::move(out->fleet), clients_in_slices);
     if (!fleet) return std::unexpected(all_told(fleet.error(), options.inventory, "planned"));
     out->fleet = *std::move(fleet);
     out->wanted.count = out->fleet.gpus;
@@ -298,6 +303,9 @@ std::vector<std::string> reasons(const schedule::Plan& plan, schedule::Rates& ra
       out[job] = fmt::format("adds {:.2f} of a job's speed beside {} other{}", gain.value_or(0),
                              there.kinds.size(), there.kinds.size() == 1 ? "" : "s");
     }
+    if (const std::int64_t batch = plan.instance.kinds[kind].batch; batch > 0)
+      out[job] +=
+          fmt::format("; requests in batches of {}, which keep the GPU busy least within its limit", batch);
   }
   return out;
 }
@@ -349,6 +357,26 @@ Status write_exports(const PlanOptions& options, const Ground& on, const schedul
   return {};
 }
 
+/// A plan that keeps not all deadlines is shown, and the answer is no.
+int tell_late(const schedule::Plan& plan) {
+  if (plan.outcome.late == 0) return 0;
+  constexpr int kMostNamed = 10;
+  std::string names;
+  int named = 0;
+  for (std::size_t i = 0; i < plan.outcome.jobs.size(); ++i) {
+    const auto& deadline = plan.instance.jobs[i].deadline;
+    if (!deadline || plan.outcome.jobs[i].end <= *deadline || ++named > kMostNamed) continue;
+    names += fmt::format("{}{} ends at {:.1f} s instead of {:g} s", names.empty() ? "" : "; ",
+                         report::scheduled_name(plan, i), plan.outcome.jobs[i].end, *deadline);
+  }
+  if (named > kMostNamed) names += fmt::format("; and {} more", named - kMostNamed);
+  fmt::print(stderr,
+             "plimsoll: no plan was found that keeps all deadlines: {}\n  more GPUs, later deadlines, or "
+             "--looks for a longer search\n",
+             names);
+  return 1;
+}
+
 Result<int> run_planning(const PlanOptions& options, const report::TextStyle& style) {
   const auto aim = read_aim(options.aims);
   PLIMSOLL_TRY(aim);
@@ -378,7 +406,7 @@ Result<int> run_planning(const PlanOptions& options, const report::TextStyle& st
     print_json(report::schedule_json(report));
   else
     fmt::print("{}", report::schedule_text(report, style));
-  return 0;
+  return tell_late(*plan);
 }
 
 }  // namespace

@@ -78,7 +78,14 @@ Table ways_table(const BesideReport& report) {
 
 std::string memory_words(const BesideReport& report) {
   const std::optional<bool> fits = report.fits;
-  if (report.ways.front().sharing.way == share::Way::mig) {
+  const share::Sharing& sharing = report.ways.front().sharing;
+  if (sharing.in_one_slice) {
+    const auto& capacity = report.ways.front().members.front().capacity;
+    return fmt::format("{} at least for all together, in one slice of {}: {}", text(report.minimum),
+                       capacity ? text(*capacity) : "unknown size",
+                       fits.value_or(true) ? "fits" : "does not fit");
+  }
+  if (sharing.way == share::Way::mig) {
     std::string out;
     for (std::size_t i = 0; i < report.workloads.size(); ++i) {
       const auto& capacity = report.ways.front().members[i].capacity;

@@ -100,6 +100,40 @@ std::string gpus_words(std::size_t count, const std::string& device) {
   return fmt::format("{} × {}", count, printable(device));
 }
 
+/// By a search one that holds more may be found on fewer.
+std::string more_words(std::size_t before, std::size_t after) {
+  if (after <= before) return "no GPU more";
+  return fmt::format("{} GPU{} more", after - before, after - before == 1 ? "" : "s");
+}
+
+/// What one more would need, beside what there is.
+std::string one_more_words(const ServicesReport& report, const PlannedScenario& planned) {
+  const plan::Service& service = planned.one_more->service;
+  const plan::ServicePlan& with = planned.one_more->plan;
+  const std::size_t before = planned.plan.gpus.size(), after = with.gpus.size();
+  int compute = 0;
+  std::size_t instances = 0;
+  const std::size_t last = planned.scenario.services.size();
+  for (const plan::ServedGpu& gpu : with.gpus)
+    for (const plan::PlacedSegment& segment : gpu)
+      if (segment.service == last) {
+        compute += report.table.profiles[segment.placement.profile].compute;
+        ++instances;
+      }
+  return fmt::format("{} at {} within {}: {}, {}; {}/{} of the compute in {} instance{}.{}",
+                     printable(service.name), rate_text(service.rate), text(service.limit),
+                     more_words(before, after), gpus_words(after, report.device.name), compute,
+                     report.table.compute_parts, instances, instances == 1 ? "" : "s",
+                     with.proven() ? " Proven: fewer cannot do." : "");
+}
+
+std::string predicted_words(const PredictedRates& predicted) {
+  return fmt::format(
+      "rates and latencies are told from kernels, not measured: what an instance carries is within {:.0f} to "
+      "{:.0f} % of it, 95 of 100 times",
+      100 * predicted.low, 100 * predicted.high);
+}
+
 std::string one_text(const ServicesReport& report, const PlannedScenario& planned, const TextStyle& style) {
   std::string out =
       bold(fmt::format("{}{} service{} on {}",
@@ -112,7 +146,15 @@ std::string one_text(const ServicesReport& report, const PlannedScenario& planne
       "\n\n";
   out += to_text(services_table(report, planned), style) + "\n";
   out += to_text(instances_table(report, planned), style) + "\n";
-  return out + hanging("bound  ", bound_words(report, planned.plan), style);
+  std::vector<std::pair<std::string_view, std::string>> notes = {
+      {"bound", bound_words(report, planned.plan)}};
+  if (planned.one_more) notes.emplace_back("one more", one_more_words(report, planned));
+  if (report.predicted) notes.emplace_back("predicted", predicted_words(*report.predicted));
+  std::size_t widest = 0;
+  for (const auto& [label, words] : notes) widest = std::max(widest, label.size());
+  for (const auto& [label, words] : notes)
+    out += hanging(fmt::format("{:<{}}  ", label, widest), words, style);
+  return out;
 }
 
 Json scenario_json(const ServicesReport& report, const PlannedScenario& planned) {
@@ -149,6 +191,18 @@ Json scenario_json(const ServicesReport& report, const PlannedScenario& planned)
                            {"batch_seconds", segment.latency.value()}});
     out["gpus"].push_back(std::move(instances));
   }
+  if (planned.one_more) {
+    const plan::Service& more = planned.one_more->service;
+    const plan::ServicePlan& with = planned.one_more->plan;
+    out["one_more"] = {{"model", more.model},
+                       {"requests_per_second", more.rate},
+                       {"limit_seconds", more.limit.value()},
+                       {"gpu_count", with.gpus.size()},
+                       {"more_gpus", static_cast<std::int64_t>(with.gpus.size()) -
+                                         static_cast<std::int64_t>(planned.plan.gpus.size())},
+                       {"bound_gpu_count", with.bound},
+                       {"proven", with.proven()}};
+  }
   return out;
 }
 
@@ -165,13 +219,17 @@ std::string services_text(const ServicesReport& report, const TextStyle& style) 
                {"Memory", Align::right, false, telling},
                {"Proven", Align::left, false, always}},
               {}};
-  for (const PlannedScenario& planned : report.scenarios)
+  const bool more = report.scenarios.front().one_more.has_value();
+  if (more) table.columns.push_back({"With one more", Align::right, false, always});
+  for (const PlannedScenario& planned : report.scenarios) {
     table.rows.push_back({printable(planned.scenario.name, 40),
                           fmt::format("{}", planned.scenario.services.size()),
                           fmt::format("{}", planned.plan.gpus.size()), fmt::format("{}", planned.plan.bound),
                           fmt::format("{}/{}", planned.plan.least_compute, report.table.compute_parts),
                           fmt::format("{}/{}", planned.plan.least_memory, report.table.memory_parts),
                           planned.plan.proven() ? "yes" : "no"});
+    if (more) table.rows.back().push_back(fmt::format("{}", planned.one_more->plan.gpus.size()));
+  }
   return bold(fmt::format("{} scenarios on {}", report.scenarios.size(), printable(report.device.name)),
               style) +
          "\n\n" + to_text(table, style) + "\n" +
@@ -183,6 +241,8 @@ Json services_json(const ServicesReport& report) {
   Json out;
   out["device"] = report.device.id;
   out["share_of_limit"] = report.share_of_limit;
+  out["predicted"] = report.predicted ? Json{{"low", report.predicted->low}, {"high", report.predicted->high}}
+                                      : Json(nullptr);
   out["scenarios"] = Json::array();
   for (const PlannedScenario& planned : report.scenarios)
     out["scenarios"].push_back(scenario_json(report, planned));

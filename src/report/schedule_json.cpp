@@ -38,6 +38,7 @@ Json places_json(const Plan& plan) {
     Json row{{"name", place_name(place)}, {"gpu", place.device}, {"sharing", share::name(setup.way)}};
     if (setup.cap < 1) row["mps_share_of_sms"] = setup.cap;
     if (!setup.profile.empty()) row["mig_profile"] = printable(setup.profile);
+    if (setup.clients) row["mps_in_slice"] = true;
     row["memory_bytes"] = place.memory.count();
     row["price_per_hour"] = place.price > 0 ? Json(place.price) : Json(nullptr);
     out.push_back(std::move(row));
@@ -86,6 +87,7 @@ Json jobs_json(const ScheduleReport& report) {
              {"memory_bytes", json_bytes(kind.memory)},
              {"sm_activity", kind.activity},
              {"out_of_memory", ran.failures}};
+    if (kind.batch > 0) row["batch"] = kind.batch;
     if (i < report.why.size()) row["why"] = printable(report.why[i]);
     out.push_back(std::move(row));
   }

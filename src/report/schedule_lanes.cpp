@@ -114,7 +114,8 @@ double schedule_span(const Plan& plan) {
 }
 
 std::string setup_words(const plan::schedule::Setup& setup) {
-  if (setup.way == share::Way::mig && !setup.profile.empty()) return printable(setup.profile);
+  if (setup.way == share::Way::mig && !setup.profile.empty())
+    return printable(setup.profile) + (setup.clients ? " with mps" : "");
   if (setup.way == share::Way::mps && setup.cap < 1)
     return fmt::format("{} {:g} %", share::name(setup.way), 100 * setup.cap);
   return std::string(share::name(setup.way));

@@ -38,6 +38,20 @@ Result<double> granted(double cap, const hardware::Device& device) {
   return sms / all;
 }
 
+Limit limit_of(const Conditions& conditions, std::size_t workload) {
+  return workload < conditions.limits.size() ? conditions.limits[workload] : Limit();
+}
+
+/// Ends a simulation in which a service's limit is missed, whatever else its requests would take.
+void set_limit(Player& player, std::size_t index, const Conditions& conditions) {
+  const Limit limit = limit_of(conditions, index);
+  if (limit.seconds <= 0 || player.arrivals <= 0) return;
+  player.limit = limit.seconds;
+  // Of fewer requests that were seen so far, so many beyond the limit are beyond that share, too.
+  const auto all = static_cast<double>(conditions.requests);
+  player.most_late = conditions.requests - static_cast<std::size_t>(limit.share * (all - 1));
+}
+
 /// A group as it is simulated, and what each loses before anybody else comes.
 struct Table {
   std::vector<std::vector<Kernel>> kernels;
@@ -45,11 +59,13 @@ struct Table {
   std::vector<Causes> causes;
 };
 
+/// `slice`: in which all of them are, as on a GPU of its own.
 Result<Table> lay(std::span<const Workload* const> workloads, const hardware::Device& device,
-                  const Sharing& sharing, const SharingFigures& figures, double host_factor) {
+                  const Sharing& sharing, const SharingFigures& figures, const Conditions& conditions,
+                  double host_factor, const Slice* slice = nullptr) {
   Table out;
   out.kernels.resize(workloads.size());
-  const bool mps = sharing.way == Way::mps, several = workloads.size() > 1;
+  const bool mps = sharing.way == Way::mps || slice != nullptr, several = workloads.size() > 1;
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     const Workload& workload = *workloads[i];
     double cap = 1;
@@ -58,7 +74,10 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
       PLIMSOLL_TRY(share);
       cap = *share;
     }
-    out.kernels[i] = cap < 1 ? confined(workload.kernels, cap, 1, figures) : workload.kernels;
+    if (slice != nullptr)
+      out.kernels[i] = kernels_in(workload.kernels, *slice, figures);
+    else
+      out.kernels[i] = cap < 1 ? confined(workload.kernels, cap, 1, figures) : workload.kernels;
     const Seconds alone = step_of(workload, workload.kernels, 0, 1);
     const auto more = [&](const std::vector<Kernel>& kernels, double before_each, double factor) {
       return step_of(workload, kernels, before_each, factor) / alone - 1;
@@ -66,13 +85,14 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
     // What is lost in any company.
     Causes causes;
     causes.host = more(workload.kernels, 0, host_factor);
-    causes.fewer_sms = cap < 1 ? more(out.kernels[i], 0, 1) : 0;
+    causes.fewer_sms = cap < 1 || slice != nullptr ? more(out.kernels[i], 0, 1) : 0;
     if (mps)
       for (Kernel& kernel : out.kernels[i]) kernel.seconds *= static_cast<float>(1 + figures.client_run);
     Player player = player_of(workload, out.kernels[i]);
     player.host *= host_factor * (mps ? 1 + figures.client_host : 1);
     player.launch = mps ? figures.client_launch + (several ? figures.crowded_launch : 0) : 0;
     player.cap = cap;
+    set_limit(player, i, conditions);
     if (mps)
       causes.mps =
           std::max(0.0, more(out.kernels[i], figures.client_launch, host_factor * (1 + figures.client_host)) -
@@ -91,18 +111,21 @@ double quantile(std::vector<double> values, double share) {
 }
 
 /// Beside the same requests with the GPU to itself.
-Latency latency_of(const Workload& service, const std::vector<double>& latencies,
-                   const SharingFigures& figures, std::size_t requests) {
+Latency latency_of(const Workload& service, std::size_t index, const std::vector<double>& latencies,
+                   const SharingFigures& figures, const Conditions& conditions) {
   const Player alone = player_of(service, service.kernels);
-  const std::vector<double> own = play_in_turns(std::span(&alone, 1), figures, requests).front().latencies;
+  const std::vector<double> own =
+      play_in_turns(std::span(&alone, 1), figures, conditions.requests).front().latencies;
   constexpr double kMedian = 0.5, kSlow = 0.99;
+  const double asked = limit_of(conditions, index).share;
   return {Seconds(quantile(latencies, kMedian)), Seconds(quantile(latencies, kSlow)),
-          Seconds(quantile(own, kMedian)), Seconds(quantile(own, kSlow))};
+          Seconds(quantile(latencies, asked)), Seconds(quantile(own, kMedian)),
+          Seconds(quantile(own, kSlow))};
 }
 
 /// What the simulation says of a group, as speeds and causes.
 Status fold(const Table& table, std::span<const Workload* const> workloads, const std::vector<Played>& played,
-            bool turns, const SharingFigures& figures, std::size_t requests, Beside& out) {
+            bool turns, const SharingFigures& figures, const Conditions& conditions, Beside& out) {
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     if (!(played[i].steps_per_second > 0))
       return std::unexpected(Error{"its steps are too long beside the others' to be simulated",
@@ -111,7 +134,7 @@ Status fold(const Table& table, std::span<const Workload* const> workloads, cons
     const double alone = step_of(*workloads[i], workloads[i]->kernels, 0, 1).value();
     member.speed = played[i].steps_per_second * alone;
     if (workloads[i]->arrivals > 0) {  // it does what it is asked; how long that takes is its loss
-      member.latency = latency_of(*workloads[i], played[i].latencies, figures, requests);
+      member.latency = latency_of(*workloads[i], i, played[i].latencies, figures, conditions);
       member.latency->saturated = falls_behind(played[i]);
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
@@ -139,7 +162,7 @@ double own_error(const Sharing& sharing, std::size_t workloads) {
     case Way::naive: return workloads > 1 ? kTurnsError : 0;
     case Way::mps:
       return std::hypot(workloads > 1 ? together : kMpsAloneError, sharing.caps.empty() ? 0 : kCapError);
-    case Way::mig: return kMigError;
+    case Way::mig: return sharing.in_one_slice && workloads > 1 ? std::hypot(kMigError, together) : kMigError;
   }
   return 0;
 }
@@ -227,7 +250,7 @@ Status check_services(std::span<const Workload* const> workloads, const Sharing&
 
 /// Each in a slice of its own; a service's requests, too.
 Status run_in_slices(std::span<const Workload* const> workloads, const hardware::Device& device,
-                     const SharingFigures& figures, std::size_t requests, Beside& out) {
+                     const SharingFigures& figures, const Conditions& conditions, Beside& out) {
   const auto slices = slices_of(out.sharing.profiles, device);
   PLIMSOLL_TRY(slices);
   for (std::size_t i = 0; i < workloads.size(); ++i) {
@@ -237,15 +260,37 @@ Status run_in_slices(std::span<const Workload* const> workloads, const hardware:
     member.steps_per_second = member.speed / workload.step.value();
     if (workload.arrivals > 0) {
       const std::vector<Kernel> kernels = confined(workload.kernels, slice.sms, slice.bandwidth, figures);
-      const Player player = player_of(workload, kernels);
-      const Played played = play_in_turns(std::span(&player, 1), figures, requests).front();
+      Player player = player_of(workload, kernels);
+      set_limit(player, i, conditions);
+      const Played played = play_in_turns(std::span(&player, 1), figures, conditions.requests).front();
       member.steps_per_second = played.steps_per_second;
-      member.latency = latency_of(workload, played.latencies, figures, requests);
+      member.latency = latency_of(workload, i, played.latencies, figures, conditions);
       member.latency->saturated = falls_behind(played);
       member.speed = member.latency->alone_median / std::max(member.latency->median, Seconds(1e-9));
     }
     out.members.push_back(member);
   }
+  return {};
+}
+
+/// All in one slice, as clients of MPS there.
+Status run_in_one_slice(std::span<const Workload* const> workloads, const hardware::Device& device,
+                        const SharingFigures& figures, const Conditions& conditions, double hosts,
+                        Beside& out) {
+  const auto slices = slices_of(out.sharing.profiles, device);
+  PLIMSOLL_TRY(slices);
+  const Slice& slice = slices->front();
+  const auto table = lay(workloads, device, out.sharing, figures, conditions, hosts, &slice);
+  PLIMSOLL_TRY(table);
+  const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
+  if (workloads.size() == 1 && !serves)
+    run_alone(workloads, *table, out);
+  else
+    PLIMSOLL_TRY(fold(*table, workloads,
+                      play_together(table->players, figures, conditions.enough, conditions.requests), false,
+                      figures, conditions, out));
+  if (slice.bytes > 0)
+    for (Member& member : out.members) member.capacity = Bytes::rounded(slice.bytes);
   return {};
 }
 
@@ -270,22 +315,25 @@ Result<Beside> beside(std::span<const Workload* const> workloads, const hardware
                       const Sharing& sharing, const SharingFigures& figures, const Conditions& conditions) {
   PLIMSOLL_TRY(check_services(workloads, sharing));
   Beside out{.sharing = sharing, .provenance = figures.provenance};
-  if (sharing.way == Way::mig) {
-    PLIMSOLL_TRY(run_in_slices(workloads, device, figures, conditions.requests, out));
+  if (sharing.in_one_slice) {
+    PLIMSOLL_TRY(
+        run_in_one_slice(workloads, device, figures, conditions, host_factor(workloads, conditions), out));
+  } else if (sharing.way == Way::mig) {
+    PLIMSOLL_TRY(run_in_slices(workloads, device, figures, conditions, out));
   } else {
     const double hosts = sharing.way == Way::exclusive ? 1 : host_factor(workloads, conditions);
-    const auto table = lay(workloads, device, sharing, figures, hosts);
+    const auto table = lay(workloads, device, sharing, figures, conditions, hosts);
     PLIMSOLL_TRY(table);
     const bool serves = std::ranges::any_of(workloads, [](const Workload* w) { return w->arrivals > 0; });
     if (sharing.way == Way::exclusive || (workloads.size() == 1 && !serves)) {
       run_alone(workloads, *table, out);
     } else if (sharing.way == Way::naive) {
       PLIMSOLL_TRY(fold(*table, workloads, play_in_turns(table->players, figures, conditions.requests), true,
-                        figures, conditions.requests, out));
+                        figures, conditions, out));
     } else {
       PLIMSOLL_TRY(fold(*table, workloads,
                         play_together(table->players, figures, conditions.enough, conditions.requests), false,
-                        figures, conditions.requests, out));
+                        figures, conditions, out));
     }
     if (sharing.way == Way::exclusive)
       for (Member& member : out.members) {

@@ -25,6 +25,7 @@ struct Causes {
 /// Of the requests of a service.
 struct Latency {
   Seconds median, p99;
+  Seconds asked;                    ///< at the share that its limit is for; of none as p99
   Seconds alone_median, alone_p99;  ///< with the GPU to itself
   bool saturated = false;           ///< more is asked than it can answer: its queue grows without end
 };
@@ -49,10 +50,19 @@ struct Beside {
   [[nodiscard]] double slowest() const;
 };
 
+/// What requests of a service were promised: so many of them are answered within that.
+struct Limit {
+  double seconds = 0;  ///< 0: nothing
+  double share = 0.99;
+};
+
 struct Conditions {
   std::optional<int> cores = {};              ///< of the host, where there may be too few
   double enough = 0.015;                      ///< standard error of a speed, of what is simulated
   std::size_t requests = kSimulatedRequests;  ///< of each service, that are simulated
+  /// By workload; empty: none. A group in which one is missed is looked at no longer than it takes to see
+  /// that.
+  std::vector<Limit> limits = {};
 };
 
 /// Pure. Fails where a cap leaves no SM, or profiles cannot be placed together.

@@ -149,6 +149,36 @@ TEST(Beside, AServiceFallsBehindWhereItAnswersFewerThanCome) {
     }
 }
 
+TEST(Beside, ALimitThatIsMissedEndsTheSimulationAndNothingElse) {
+  Workload service = captured("service", kernels_alike(100, 10, 0.1), 1);
+  service.arrivals = 300;
+  const Workload training = captured("training", kernels_alike(50, 400, 8), 1);
+  const hardware::Device device = device_named("h200");
+  const std::array workloads = {static_cast<const Workload*>(&service),
+                                static_cast<const Workload*>(&training)};
+  const auto told = [&](const char* sharing, const std::vector<Limit>& limits) {
+    return beside(workloads, device, *read_sharing(sharing, 2), sharing_figures(device),
+                  {.requests = 300, .limits = limits});
+  };
+  for (const char* sharing : {"naive", "mps", "mig:4g.71gb,3g.71gb", "mig+mps:4g.71gb"}) {
+    const auto whole = told(sharing, {});
+    ASSERT_TRUE(whole);
+    for (const double share : {0.5, 0.9, 0.99, 1.0}) {
+      const double asked = told(sharing, {{0, share}, {}})->members[0].latency->asked.value();
+      for (const double factor : {0.2, 0.9, 1.1, 5.0}) {
+        const Limit limit{asked * factor, share};
+        const auto limited = told(sharing, {limit, {}});
+        ASSERT_TRUE(limited);
+        EXPECT_EQ(limited->members[0].latency->asked.value() > limit.seconds, factor < 1)
+            << sharing << " " << share << " " << factor;
+        if (factor > 1) {
+          EXPECT_EQ(limited->members[1].speed, whole->members[1].speed) << sharing << " " << factor;
+        }
+      }
+    }
+  }
+}
+
 TEST(Beside, IsTheSameEachTime) {
   const Workload big = captured("big", kernels_alike(20, 400, 8));
   const Workload small = captured("small", kernels_alike(174, 4.6, 0.05));

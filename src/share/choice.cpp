@@ -106,6 +106,7 @@ bool has_room(const Beside& way, std::span<const Workload* const> workloads, con
     all += need;
     most = std::max(most, need);
   }
+  if (way.sharing.in_one_slice) return !way.members.front().capacity || all <= *way.members.front().capacity;
   const auto memory = memory_of(device);
   if (!memory || way.sharing.way == Way::mig) return true;
   return (way.sharing.way == Way::exclusive ? most : all) <= *memory;

@@ -63,6 +63,19 @@ Result<std::vector<Slice>> slices_of(std::span<const std::string> profiles, cons
   return out;
 }
 
+std::vector<Kernel> kernels_in(const std::vector<Kernel>& kernels, const Slice& slice,
+                               const SharingFigures& figures) {
+  std::vector<Kernel> out = confined(kernels, slice.sms, slice.bandwidth, figures);
+  const auto sms = static_cast<float>(slice.sms), bandwidth = static_cast<float>(slice.bandwidth);
+  for (Kernel& kernel : out) {
+    kernel.waves /= sms;
+    kernel.reach = std::min(1.0F, kernel.reach / sms);
+    kernel.sms = std::min(1.0F, kernel.sms / sms);
+    kernel.bandwidth = std::min(1.0F, kernel.bandwidth / bandwidth);
+  }
+  return out;
+}
+
 Member in_slice(const Workload& workload, const Slice& slice, const SharingFigures& figures) {
   const std::vector<Kernel> kernels = confined(workload.kernels, slice.sms, slice.bandwidth, figures);
   const double longer = step_of(workload, kernels, 0, 1) / step_of(workload, workload.kernels, 0, 1);

@@ -28,6 +28,10 @@ struct Slice {
 [[nodiscard]] Result<std::vector<Slice>> slices_of(std::span<const std::string> profiles,
                                                    const hardware::Device& device);
 
+/// Kernels in a slice, as shares of what the slice has.
+[[nodiscard]] std::vector<Kernel> kernels_in(const std::vector<Kernel>& kernels, const Slice& slice,
+                                             const SharingFigures& figures);
+
 /// A workload in a slice of its own.
 [[nodiscard]] Member in_slice(const Workload& workload, const Slice& slice, const SharingFigures& figures);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "share/choice.hpp"
 #include "share/test_workloads.hpp"
 
 namespace plimsoll::share {
@@ -53,6 +54,46 @@ TEST(InSlice, ComputeFollowsTheSmsMemoryLess) {
   const Workload memory = captured("memory", kernels_alike(10, 100, 4, estimate::Bottleneck::memory));
   EXPECT_NEAR(in_slice(compute, half, figures).speed, 0.56, 0.03);
   EXPECT_NEAR(in_slice(memory, half, figures).speed, 0.62, 0.04);
+}
+
+Result<Beside> in_one(const std::vector<Workload>& workloads, const std::string& sharing) {
+  std::vector<const Workload*> all;
+  for (const Workload& workload : workloads) all.push_back(&workload);
+  const hardware::Device device = device_named("h200");
+  return beside(all, device, *read_sharing(sharing, all.size()), sharing_figures(device));
+}
+
+TEST(InOneSlice, ThoseThatFillItShareItsSpeed) {
+  const Workload full = captured("full", kernels_alike(10, 100, 4));
+  const auto alone = in_one({full}, "mig:4g.71gb"), both = in_one({full, full}, "mig+mps:4g.71gb");
+  ASSERT_TRUE(alone && both);
+  EXPECT_NEAR(both->combined, alone->combined, 0.12 * alone->combined);
+  EXPECT_NEAR(both->members[0].speed, both->members[1].speed, 0.05);
+  EXPECT_EQ(both->members[0].capacity, alone->members[0].capacity);
+}
+
+TEST(InOneSlice, ThoseThatLeaveRoomDoMoreTogether) {
+  // A tenth of the GPU's blocks each: of the slice's, under a quarter.
+  const Workload small = captured("small", kernels_alike(10, 100, 0.1));
+  const auto alone = in_one({small}, "mig:4g.71gb"), both = in_one({small, small}, "mig+mps:4g.71gb");
+  ASSERT_TRUE(alone && both);
+  EXPECT_GT(both->combined, 1.7 * alone->combined);
+  // What fits the whole GPU and not the slice waits there.
+  const Workload half = captured("half", kernels_alike(10, 100, 0.5));
+  const auto whole = in_one({half, half}, "mps"), slice = in_one({half, half}, "mig+mps:3g.71gb");
+  ASSERT_TRUE(whole && slice);
+  EXPECT_LT(slice->combined, 0.75 * whole->combined);
+}
+
+TEST(InOneSlice, MustHoldAllOfThem) {
+  Workload large = captured("large", kernels_alike(10, 100, 0.1));
+  large.memory = 40 * kGiB;
+  const auto both = in_one({large, large}, "mig+mps:4g.71gb");
+  ASSERT_TRUE(both);
+  const std::vector<const Workload*> all = {&large, &large};
+  EXPECT_FALSE(has_room(*both, all, device_named("h200")));
+  large.memory = 30 * kGiB;
+  EXPECT_TRUE(has_room(*both, all, device_named("h200")));
 }
 
 }  // namespace

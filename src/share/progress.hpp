@@ -27,6 +27,8 @@ class Progress {
   }
   /// Of all requests that were answered so far.
   [[nodiscard]] const std::vector<double>& latencies() const { return latencies_; }
+  /// More of its requests are late than may be.
+  [[nodiscard]] bool has_missed() const { return player_->most_late > 0 && late_ >= player_->most_late; }
   /// The kernel has ended; gives when the host has the next one ready.
   double next(double now) {
     done_ += length(kernel());
@@ -39,6 +41,7 @@ class Progress {
     host_ = std::max(host_ + player_->host, now - kQueue * player_->host);
     if (at_ == 0 && player_->arrivals > 0) {
       latencies_.push_back(now - arrival_);
+      late_ += now - arrival_ > player_->limit ? 1 : 0;
       arrive();
       return host_ = std::max(now, arrival_) + player_->returns + player_->host;
     }
@@ -64,6 +67,7 @@ class Progress {
   double host_ = 0;
   double arrival_ = 0;  ///< of the request that is answered, or awaited
   std::vector<double> latencies_;
+  std::size_t late_ = 0;  ///< of them, beyond the player's limit
   Draws draws_;
 };
 

@@ -9,7 +9,8 @@ namespace plimsoll::share {
 namespace {
 
 constexpr std::string_view kHint =
-    "naive, mps, mps:75,25 (percent of the SMs for each), mig:3g.71gb,4g.71gb, exclusive";
+    "naive, mps, mps:75,25 (percent of the SMs for each), mig:3g.71gb,4g.71gb, mig+mps:3g.71gb (all in one "
+    "slice), exclusive";
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -39,6 +40,7 @@ std::string_view name(Way way) {
 
 std::string text(const Sharing& sharing) {
   std::string out(name(sharing.way));
+  if (sharing.in_one_slice) out += "+mps";
   for (std::size_t i = 0; i < sharing.caps.size(); ++i)
     out += fmt::format("{}{:g}", i == 0 ? ":" : ",", std::round(sharing.caps[i] * 1e4) / 100);
   for (std::size_t i = 0; i < sharing.profiles.size(); ++i)
@@ -62,6 +64,9 @@ Result<Sharing> read_sharing(std::string_view text, std::size_t workloads) {
   } else if (way == "mig" && has_parts) {
     out.way = Way::mig;
     out.profiles.assign(parts.begin(), parts.end());
+  } else if (way == "mig+mps" && parts.size() == 1) {
+    out = {.way = Way::mig, .profiles = {std::string(parts.front())}, .in_one_slice = true};
+    return out;
   } else if ((way == "naive" || way == "exclusive") && !has_parts) {
     out.way = way == "naive" ? Way::naive : Way::exclusive;
   } else {

@@ -17,6 +17,10 @@ struct Player {
   double returns = 0;  ///< s until a host that waited for the GPU has launched again
   int steps_per_wait = 0;
   double arrivals = 0;  ///< requests per second, a step each; 0: it goes on as fast as it can
+  double limit = 0;     ///< s, of its requests; 0: none
+  /// With so many requests beyond their limit nothing else about a group is worth to be known: the simulation
+  /// ends. 0: it goes on.
+  std::size_t most_late = 0;
 };
 
 /// What became of it: shares of the time that was simulated.

@@ -45,6 +45,7 @@ class Together {
       const std::vector<double> now = steps();
       for (std::size_t i = 0; i < now.size(); ++i) spreads.add(i, (now[i] - last[i]) / (now_ - from));
       last = now;
+      if (std::ranges::any_of(states_, [](const State& state) { return state.progress.has_missed(); })) break;
       if (part >= kFewestParts && fewest_requests() >= requests_ && spreads.largest() < enough_) break;
     }
     std::vector<Played> out;

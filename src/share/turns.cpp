@@ -37,6 +37,7 @@ class Turns {
         for (std::size_t i = 0; i < players_.size(); ++i) before[i] = states_[i].progress.steps();
       }
       advance();
+      if (states_[turn_].progress.has_missed()) break;
     }
     std::vector<Played> out;
     for (std::size_t i = 0; i < players_.size(); ++i)

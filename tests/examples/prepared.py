@@ -92,7 +92,7 @@ def prepare(folder, program, nvml=None):
     for source, name in (('tiny.onnx', 'tiny.onnx'), ('tiny.onnx', 'model.onnx'), ('oom.log', 'training.log'), ('oom.log', 'train.log'),
                          ('calibrated.json', 'monday.json'), ('calibrated_again.json', 'tuesday.json'),
                          ('traces/resnet50-b64-adam.json.gz', 'trace.json.gz'),
-                         ('services/slo.csv', 'slo.csv'), ('services/rows.csv', 'rows.csv'),
+                         ('services/slo.csv', 'slo.csv'), ('services/models.csv', 'models.csv'), ('services/rows.csv', 'rows.csv'),
                          ('plan/trainings.toml', 'trainings.toml'), ('cluster/pods.csv', 'pods.csv'), ('cluster/nodes.csv', 'nodes.csv')):
         shutil.copy(FIXTURES / source, work / name)
     subprocess.run(['gunzip', '-k', 'trace.json.gz'], cwd=work, check=True)

@@ -9,6 +9,7 @@
 #include "plan/mig/service_files.hpp"
 #include "plan_inventory.hpp"
 #include "plan_jobs.hpp"
+#include "plan_measured.hpp"
 
 using namespace plimsoll;
 
@@ -35,6 +36,14 @@ void check_machines(std::string_view text, const char* name) {
       if (machine.device.empty() || machine.gpus < 1 || machine.cores < 0) std::abort();
 }
 
+void check_groups(std::string_view text) {
+  const auto groups = read_measured_groups(text);
+  if (!groups && groups.error().empty()) std::abort();
+  if (groups)
+    for (const auto& [of, speeds] : *groups)
+      if (of.second.size() != speeds.size() || speeds.empty()) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -45,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_jobs(text, name);
     check_machines(text, name);
   }
+  check_groups(text);
   if (auto cluster = plan::cluster::read_nodes(text))
     static_cast<void>(plan::cluster::read_pods(text, *cluster));
   plan::cluster::Cluster none;

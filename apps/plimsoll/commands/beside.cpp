@@ -198,9 +198,10 @@ void add_beside(CommandLine& app, Invocation& invocation) {
   add_devices_option(*command, options->devices,
                      "Id from `plimsoll devices`, `this` (default), or a device file");
   command
-      ->add_option(
-          "--sharing", options->sharing,
-          "naive, mps, mps:75,25 (percent of the SMs), mig:3g.71gb,4g.71gb; without it all are compared")
+      ->add_option("--sharing", options->sharing,
+                   "naive, mps, mps:75,25 (percent of the SMs), mig:3g.71gb,4g.71gb, mig+mps:4g.71gb (all in "
+                   "one slice); "
+                   "without it all but this last one are compared")
       ->option_text("WAY");
   static const std::map<std::string, share::Goal> kGoals = {{"throughput", share::Goal::throughput},
                                                             {"fairness", share::Goal::fairness},

@@ -64,6 +64,9 @@ LowerBound lower_bound(const Instance& instance, std::span<const double> most_co
 
 std::vector<double> most_combined(const Instance& instance, Rates& rates, std::size_t most) {
   std::vector<double> best(instance.setups.size(), 1);
+  std::vector<bool> is_used(instance.setups.size(),
+                            false);  // what no place is set up as takes time for nothing
+  for (const Place& place : instance.places) is_used[place.setup] = true;
   std::vector<std::vector<std::uint32_t>> groups(1);
   std::size_t asked = 0;
   const auto memory_of = [&](const std::vector<std::uint32_t>& kinds) {
@@ -82,8 +85,7 @@ std::vector<double> most_combined(const Instance& instance, Rates& rates, std::s
         with.push_back(kind);
         if (memory_of(with) > largest || ++asked > kMostGroups) continue;
         for (std::size_t setup = 0; setup < instance.setups.size(); ++setup) {
-          const share::Way way = instance.setups[setup].way;
-          if (size > 1 && (way == share::Way::exclusive || way == share::Way::mig)) continue;
+          if (!is_used[setup] || (size > 1 && !is_shared(instance.setups[setup]))) continue;
           const GroupRates& found = rates.of(with, setup);
           if (found.allowed) best[setup] = std::max(best[setup], found.combined());
         }

@@ -91,7 +91,9 @@ class Clockwork {
     View::Activity activity;
   };
 
-  [[nodiscard]] View view() const { return {now_, instance_, states_, beliefs_, changed_, activity_}; }
+  [[nodiscard]] View view() const {
+    return {now_, instance_, states_, beliefs_, changed_, activity_, stirred_};
+  }
   void note_changed(std::size_t place) {
     if (is_changed_[place]) return;
     is_changed_[place] = true;
@@ -167,6 +169,7 @@ class Clockwork {
   void set_speeds(std::size_t place) {
     PlaceState& state = states_[place];
     ++versions_[place];
+    stirred_ = now_;
     double first = kNever;
     View::Activity activity;
     extra_watts_[place] = 0;
@@ -358,6 +361,7 @@ class Clockwork {
   const Truth& truth_;
   Policy& policy_;
   double now_ = 0, joules_ = 0, busy_ = 0;
+  double stirred_ = 0;  ///< when what computes on any place changed last
   std::vector<PlaceState> states_;
   std::vector<double> since_;        ///< a place is as it was then
   std::vector<double> extra_watts_;  ///< of a place, beyond idle

@@ -100,6 +100,42 @@ TEST(Simulate, TheGateOpensWhereTheGpuIsNotBusy) {
   EXPECT_EQ(simulate(instance, rates, {rates}, *again).jobs[1].start, 10);
 }
 
+/// How often another is asked for what comes next.
+class Counted final : public Policy {
+ public:
+  explicit Counted(std::unique_ptr<Policy> other) : other_(std::move(other)) {}
+  void arrive(const View& view, std::size_t job) override { other_->arrive(view, job); }
+  void failed(const View& view, std::size_t job) override { other_->failed(view, job); }
+  std::optional<Start> next(const View& view) override {
+    EXPECT_LT(++asked_, 1000);
+    return asked_ < 1000 ? other_->next(view) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<double> look_again(double now) const override {
+    return asked_ < 1000 ? other_->look_again(now) : std::nullopt;
+  }
+
+ private:
+  std::unique_ptr<Policy> other_;
+  int asked_ = 0;
+};
+
+TEST(Simulate, TheGateLooksNoLongerThanSomethingChanges) {
+  Instance instance = two_on_one(share::Way::mps);
+  instance.kinds[0].activity = 0.9;
+  instance.kinds[0].occupancy = 0.6;
+  instance.jobs[0].seconds = instance.jobs[1].seconds = 1e8;
+  Rates rates = alike(1);
+  Counted busy(policy_named("carma")->make(instance));
+  EXPECT_EQ(simulate(instance, rates, {rates}, busy).jobs[1].start, 1e8);
+  // One that starts up leaves the SMs idle, and the gate open.
+  instance.jobs[0].startup = 6;
+  instance.jobs[1].arrival = 0;
+  instance.jobs[1].seconds = 10;
+  Counted starting(policy_named("carma")->make(instance));
+  const Outcome outcome = simulate(instance, rates, {rates}, starting);
+  EXPECT_EQ(outcome.jobs[1].start, 5);
+}
+
 TEST(Simulate, WhoStartsUpTakesMemoryButSlowsNobody) {
   Instance instance = two_on_one(share::Way::mps);
   instance.jobs[0].startup = 2;

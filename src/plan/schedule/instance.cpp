@@ -12,18 +12,18 @@ constexpr std::size_t kMostClients = 48;  // of one MPS daemon
 bool may_join(const Instance& instance, const Place& place, const PlaceState& state, std::size_t job) {
   const Job& joins = instance.jobs[job];
   const Kind& kind = instance.kinds[joins.kind];
-  const share::Way way = instance.setups[place.setup].way;
+  const Setup& setup = instance.setups[place.setup];
   if (state.closed) return false;
   if (kind.memory && *kind.memory > place.memory) return false;
-  if (way == share::Way::mig && joins.gpus > 1) return false;  // slices of GPUs cannot reach each other
+  if (setup.way == share::Way::mig && joins.gpus > 1) return false;  // slices of GPUs cannot reach each other
   if (state.running.empty()) return true;
   if (!kind.memory || state.memory + *kind.memory > place.memory) return false;
-  if (way == share::Way::exclusive || way == share::Way::mig || joins.gpus > 1) return false;
-  if (way == share::Way::mps && state.running.size() >= kMostClients) return false;
+  if (!is_shared(setup) || joins.gpus > 1) return false;
+  if (under_mps(setup) && state.running.size() >= kMostClients) return false;
   return std::ranges::none_of(state.running, [&](const Running& other) {
     const Job& beside = instance.jobs[other.job];
     if (beside.gpus > 1) return true;
-    if (way == share::Way::mps && beside.user != joins.user) return true;
+    if (under_mps(setup) && beside.user != joins.user) return true;
     return std::ranges::find(joins.apart, other.job) != joins.apart.end() ||
            std::ranges::find(beside.apart, job) != beside.apart.end();
   });

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct Kind {
   double bandwidth = 0.5;            ///< of the memory's
   std::optional<Watts> watts = {};   ///< alone
   bool serves = false;               ///< a service: it has no end of its own, and comes first
+  std::int64_t batch = 0;            ///< of a service's requests, that was chosen; 0: none was
 };
 
 /// Something to be run.

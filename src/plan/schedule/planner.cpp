@@ -331,6 +331,26 @@ Status check_placed(const Plan& plan) {
       Error{"there is no plan: no place keeps what is asked for " + names, "", "more GPUs, or other limits"});
 }
 
+/// Services that would miss their limits: alone, or beside what would have to be there.
+Status check_allowed(const Plan& plan, const Fleet& fleet, Rates& rates) {
+  if (!plan.outcome.refused && plan.outcome.unplaced.empty()) return {};
+  std::string alone;
+  for (const Job& job : plan.instance.jobs) {
+    const std::array kind = {static_cast<std::uint32_t>(job.kind)};
+    bool somewhere = !plan.instance.kinds[job.kind].serves;
+    for (std::size_t setup = 0; setup < fleet.setups.size() && !somewhere; ++setup)
+      somewhere = rates.of(kind, setup).allowed;
+    if (!somewhere) alone += fmt::format("{}{}", alone.empty() ? "" : ", ", job.name);
+  }
+  if (!alone.empty())
+    return std::unexpected(
+        Error{fmt::format("there is no plan: even with a GPU to itself the limit is missed by {}", alone), "",
+              "a larger limit_ms, fewer requests (rate), a smaller share (within), or another device"});
+  if (!plan.outcome.refused) return {};
+  return std::unexpected(Error{"there is no plan: beside the others a service would miss its limit", "",
+                               "more GPUs, a larger limit_ms, or a smaller share (within)"});
+}
+
 }  // namespace
 
 Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fleet& fleet, Rates& rates,
@@ -381,6 +401,7 @@ Result<Plan> make_plan(std::vector<Kind> kinds, std::vector<Job> jobs, const Fle
       most_combined(out.instance, beliefs, out.instance.kinds.size() > 32 ? 2 : 4);
   out.bound = lower_bound(out.instance, combined);
   if (aim.is_makespan() && effort.looks > 0 && !effort.by_pairs) improve_exactly(out, rates, combined, aim);
+  PLIMSOLL_TRY(check_allowed(out, fleet, rates));
   PLIMSOLL_TRY(check_placed(out));
   return out;
 }

@@ -189,6 +189,33 @@ TEST(Planner, AServiceIsThereFromTheStart) {
   }
 }
 
+TEST(Planner, AServiceThatMissesItsLimitIsNoPlan) {
+  TestWorld world = two_jobs();
+  world.kinds.push_back({.name = "service", .share = 0.1, .memory = Bytes::rounded(1e9), .serves = true});
+  world.conflicts = {{0.05, 0.05}, {0.05, 0.05}};
+  world.jobs.push_back({.name = "s", .kind = 1});
+  /// `most`: in a group with it.
+  const auto planned = [&](std::size_t most) {
+    Rates rates([&world, most](std::span<const std::uint32_t> group, std::size_t setup) {
+      GroupRates out = world.rates(group, setup);
+      out.allowed = group.size() <= most || std::ranges::find(group, 1U) == group.end();
+      return out;
+    });
+    return make_plan(world.kinds, world.jobs, world.fleet, rates, {});
+  };
+  const auto never = planned(0);
+  ASSERT_FALSE(never);
+  EXPECT_THAT(never.error().text(), HasSubstr("with a GPU to itself the limit is missed by s"));
+  world.fleet.layouts = {{"mps", {{2, Bytes::rounded(80e9)}}}};
+  const auto blocked = planned(1);  // the service has the GPU for ever
+  ASSERT_FALSE(blocked);
+  EXPECT_THAT(blocked.error().text(), HasSubstr("there is no plan"));
+  world.fleet.gpus = 2;
+  const auto apart = planned(1);
+  ASSERT_TRUE(apart) << apart.error().text();
+  EXPECT_NE(apart->outcome.jobs[2].places, apart->outcome.jobs[0].places);
+}
+
 TEST(Planner, ByPairsIsNearlyAsGood) {
   double sum = 0;
   for (std::uint64_t seed = 200; seed < 210; ++seed) {
@@ -201,6 +228,34 @@ TEST(Planner, ByPairsIsNearlyAsGood) {
     sum += pairs->outcome.makespan / whole->outcome.makespan;
   }
   EXPECT_LE(sum / 10, 1.05);
+}
+
+TEST(Planner, SlicesTakeSeveralOnlyUnderMps) {
+  TestWorld world = two_jobs();
+  const Bytes half = Bytes::rounded(40e9);
+  world.fleet.setups.push_back({.way = share::Way::mig, .profile = "half", .clients = true});
+  const std::size_t clients = world.fleet.setups.size() - 1;
+  for (int i = 0; i < 2; ++i) world.jobs.push_back({.name = fmt::format("more {}", i), .seconds = 10});
+  world.fleet.layouts = {{"mig:half,half", {{4, half}, {4, half}}}};
+  Rates rates = world.known();
+  const auto one_each = make_plan(world.kinds, world.jobs, world.fleet, rates, {});
+  world.fleet.layouts.push_back({"mig+mps:half,half", {{clients, half}, {clients, half}}});
+  const auto several = make_plan(world.kinds, world.jobs, world.fleet, rates, {});
+  ASSERT_TRUE(one_each && several);
+  EXPECT_NEAR(one_each->outcome.makespan, 20, 1e-6);
+  EXPECT_NEAR(several->outcome.makespan, 10, 1e-6);
+  EXPECT_EQ(several->layouts.front(), "mig+mps:half,half");
+  // A daemon of MPS serves one user, in a slice, too, and what does not fit a slice together is not put
+  // there.
+  for (std::size_t job = 0; job < world.jobs.size(); ++job) world.jobs[job].user = fmt::format("u{}", job);
+  const auto users = make_plan(world.kinds, world.jobs, world.fleet, rates, {});
+  ASSERT_TRUE(users);
+  EXPECT_NEAR(users->outcome.makespan, 20, 1e-6);
+  for (Job& job : world.jobs) job.user = "";
+  world.kinds.front().memory = Bytes::rounded(25e9);
+  const auto large = make_plan(world.kinds, world.jobs, world.fleet, rates, {});
+  ASSERT_TRUE(large);
+  EXPECT_NEAR(large->outcome.makespan, 20, 1e-6);
 }
 
 TEST(Planner, WhatIsCutStaysCutAndOneJobsGpusAreInOneMachine) {

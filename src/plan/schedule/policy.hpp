@@ -29,6 +29,7 @@ struct View {
     double sms = 0, occupancy = 0, bandwidth = 0;
   };
   const std::function<Activity(std::size_t place)>& activity;
+  double stirred = 0;  ///< s: when what computes on any place changed last
 };
 
 /// Decides which job starts where, and when. Adding one is a file of its own in policies/ and a row of its

@@ -10,10 +10,18 @@
 namespace plimsoll::plan::schedule {
 
 std::string text(const Setup& setup) {
-  if (setup.way == share::Way::mig) return "mig:" + setup.profile;
+  if (setup.way == share::Way::mig) return (setup.clients ? "mig+mps:" : "mig:") + setup.profile;
   if (setup.cap < 1)
     return fmt::format("{}, {:.0f} % of the SMs each", share::name(setup.way), 100 * setup.cap);
   return std::string(share::name(setup.way));
+}
+
+bool under_mps(const Setup& setup) {
+  return setup.way == share::Way::mps || (setup.way == share::Way::mig && setup.clients);
+}
+
+bool is_shared(const Setup& setup) {
+  return setup.way == share::Way::naive || under_mps(setup);
 }
 
 double GroupRates::combined() const {

@@ -13,10 +13,15 @@ namespace plimsoll::plan::schedule {
 struct Setup {
   share::Way way = share::Way::exclusive;
   double cap = 1;            ///< of the SMs, for each client of MPS
-  std::string profile = {};  ///< of a MIG slice, in which one runs at a time
+  std::string profile = {};  ///< of a MIG slice
+  bool clients = false;      ///< of a slice: several at once, as clients of MPS there; else one at a time
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 [[nodiscard]] std::string text(const Setup& setup);
+/// Whether those on a place are clients of one MPS daemon.
+[[nodiscard]] bool under_mps(const Setup& setup);
+/// Whether several may be on a place at once.
+[[nodiscard]] bool is_shared(const Setup& setup);
 
 /// What some kinds do together on a place.
 struct GroupRates {

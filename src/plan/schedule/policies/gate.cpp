@@ -20,13 +20,16 @@ class Gate final : public FitPolicy {
         until_(instance.places.size(), 0) {}
 
   std::optional<Start> next(const View& view) override {
+    stirred_ = view.stirred;
     auto start = FitPolicy::next(view);
     if (start)
       for (const std::size_t place : start->places) until_[place] = view.now + kActivityWindow;
     return start;
   }
   [[nodiscard]] std::optional<double> look_again(double now) const override {
-    return is_empty() ? std::nullopt : std::optional(now + kLook);
+    // What it looks at stands still once all that computes has been the same for a window.
+    const bool stands_still = now > stirred_ + kActivityWindow + kLook;
+    return is_empty() || stands_still ? std::nullopt : std::optional(now + kLook);
   }
 
  private:
@@ -46,6 +49,7 @@ class Gate final : public FitPolicy {
     return worth;
   }
   std::vector<double> until_;
+  double stirred_ = 0;
 };
 
 }  // namespace
