@@ -21,6 +21,11 @@ NETWORKS = {
     "normalised": lambda: nn.Sequential(nn.Conv2d(1, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
                                         nn.Conv2d(8, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(),
                                         nn.Linear(784, 10)),
+    "wide-convolutions": lambda: nn.Sequential(nn.Conv2d(1, 16, 5, 2, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2, 1), nn.ReLU(), nn.Flatten(),
+                                               nn.Linear(1568, 128), nn.ReLU(), nn.Linear(128, 10)),
+    "wide-normalised": lambda: nn.Sequential(nn.Conv2d(1, 16, 3, 2, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
+                                             nn.Conv2d(16, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU(), nn.Flatten(),
+                                             nn.Linear(1568, 64), nn.ReLU(), nn.Linear(64, 10)),
 }
 OPTIMIZERS = {
     "sgd": lambda weights, rate: torch.optim.SGD(weights, rate),
@@ -89,7 +94,8 @@ def main():
     parser.add_argument("--test-images", type=int, default=10000)
     setup = vars(parser.parse_args())
     seed = setup["seed"] if setup["seed"] is not None else int.from_bytes(__import__("os").urandom(4), "little")
-    print(f"plimsoll: param seed {seed}", flush=True)
+    print(f"plimsoll: param seed {seed}")
+    print(f"plimsoll: param network {setup['network']}", flush=True)
 
     def tell(step, _, evaluating, accuracy, loss):
         epoch = step * setup["batch"] / setup["images"]

@@ -13,6 +13,7 @@
 #include "diagnose/run_figures.hpp"
 #include "estimate/cost.hpp"
 #include "report/run_title.hpp"
+#include "train_record.hpp"
 
 namespace plimsoll {
 namespace {
@@ -45,6 +46,16 @@ Result<std::vector<Point>> points_of(store::Store& store, const store::Run& run,
   if (!points) return points;
   std::ranges::stable_sort(*points, {}, &Point::time);
   return points;
+}
+
+/// Nothing where it did not tell the metric, or its value is no number.
+Result<std::optional<double>> last_value(store::Store& store, const store::Run& run,
+                                         const std::string& metric) {
+  if (metric.empty() || !run.metrics.contains(metric)) return std::nullopt;
+  const Result<std::vector<Point>> points = points_of(store, run, metric);
+  PLIMSOLL_TRY(points);
+  if (points->empty() || !std::isfinite(points->back().value)) return std::nullopt;
+  return points->back().value;
 }
 
 Error no_metric(const store::Run& run, const std::string& metric) {
@@ -222,6 +233,9 @@ Result<Training> recorded_training(store::Store& store, const store::Run& run,
       walked.push_back({seconds_since(run, point.time), point.value});
     }
   }
+  const Result<std::optional<double>> other = last_value(store, run, question.other_metric);
+  PLIMSOLL_TRY(other);
+  out.generalisation = *other;
   out.until = end_of(run, out, question, *clock);
   wall.until = run.end ? seconds_since(run, *run.end) : end_of(run, wall, {.targets = {}}, {});
   add_spending(store, run, question, learn::time_to_targets(wall, question.targets).time, out);
@@ -236,6 +250,9 @@ std::optional<std::string> unusable(const store::Run& run, const Training& train
   const auto outcome = run.tags.find("plimsoll.outcome");
   const bool limited =
       outcome != run.tags.end() && (outcome->second == "time-limit" || outcome->second == "epoch-limit");
+  // A training of this program's own that came to its end without its target exits with 1.
+  const auto own = run.params.find(std::string(kTargetReached));
+  if (own != run.params.end() && own->second == "false") return std::nullopt;
   if (run.status == store::RunStatus::failed && !limited) return "failed before it reached its target";
   if (run.status == store::RunStatus::killed && !limited) return "was ended before it reached its target";
   return std::nullopt;

@@ -17,6 +17,7 @@ struct TrainingQuestion {
   learn::Clock clock = learn::Clock::seconds;
   bool without_evaluation = false;
   std::string evaluation_metric = {};      ///< that tells its seconds so far; empty: one of the usual names
+  std::string other_metric = {};           ///< of generalisation; its last value counts
   std::optional<MoneyPerHour> price = {};  ///< of one device
   const hardware::Grid* grid = nullptr;    ///< its emissions; none: not asked
   hardware::Overhead overhead = {};

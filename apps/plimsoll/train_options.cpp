@@ -1,12 +1,12 @@
 #include "train_options.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "base/printable.hpp"
 #include "dataset/fit.hpp"
 #include "dataset/image.hpp"
+#include "learn/target.hpp"
 #include "measure_options.hpp"
 #include "quantity.hpp"
 #include "setting_options.hpp"
@@ -32,6 +32,11 @@ void add_data_options(CommandLine& command, TrainOptions& o) {
       .add_option("--hold-out", o.hold_out,
                   "Share of the examples to test on, where the data has no others: 0.1")
       ->option_text("SHARE");
+  command
+      .add_option("--other-data", o.other.path,
+                  "Test the trained network on another data set, too: in its own folder or file, as --data")
+      ->option_text("PATH");
+  command.add_option("--other-labels", o.other.labels, "Labels of --other-data")->option_text("FILE");
   command.add_option("--examples", o.learned.examples, "Learn from so many examples, drawn by the seed")
       ->positive()
       ->option_text("N");
@@ -136,16 +141,46 @@ void add_record_options(CommandLine& command, TrainOptions& o) {
 }
 
 Result<double> target_of(const std::string& text) {
-  constexpr std::string_view kAccuracy = "accuracy=";
-  double value = 0;
-  if (text.starts_with(kAccuracy)) {
-    const char* const end = text.data() + text.size();
-    const auto [last, problem] = std::from_chars(text.data() + kAccuracy.size(), end, value);
-    if (problem == std::errc() && last == end && value > 0 && value <= 1) return value;
-  }
+  const Result<learn::Target> target = learn::parse_target(text);
+  if (target && target->metric == "accuracy" && target->direction == learn::Direction::at_least &&
+      target->value > 0 && target->value <= 1)
+    return target->value;
   return std::unexpected(Error{fmt::format("--target is '{}'", printable(text)),
                                {},
                                "Write accuracy=0.9: a share above 0, at most 1."});
+}
+
+/// Another data set is of the same form and the same classes as the one that is learned from.
+Status ready_other(const TrainOptions& options, const intake::Request& learned,
+                   const std::filesystem::path& folder, const dataset::Dataset& data,
+                   const network::Shapes& shapes, const intake::OnProgress& progress, ReadyTraining& ready) {
+  if (options.other.path.empty()) {
+    if (!options.other.labels.empty()) return fail("--other-labels needs --other-data");
+    return {};
+  }
+  intake::Request request = options.other;
+  request.images = learned.images;
+  request.classes = data.class_names();
+  const auto within = [](const Error& error) { return std::unexpected(Error(error).within("--other-data")); };
+  const Result<std::filesystem::path> file = intake::prepare(request, folder, progress);
+  if (!file) return within(file.error());
+  const Result<dataset::Dataset> other = dataset::Dataset::open(*file);
+  if (!other) return within(other.error());
+  if (!other->class_names().empty() && !data.class_names().empty() &&
+      other->class_names() != data.class_names())
+    return within(Error{"its classes are others than those that are learned",
+                        printable(request.path.string()),
+                        "Their names, in the order of their numbers, must be the same."});
+  const dataset::Part& part = other->test() ? *other->test() : other->training();
+  const std::int64_t batch = ready.job.setting.batch.value_or(1);  // of tests one need not be full
+  const auto ends = dataset::check_fit(ready.job.network, shapes, *other, ready.job.setting.loss, batch);
+  if (!ends) return within(ends.error());
+  if (const Status fits = dataset::check_augmentation(part.inputs, ready.job.learning.augmentation); !fits)
+    return within(fits.error());
+  std::error_code ignored;
+  ready.job.data->other_file = std::filesystem::absolute(*file, ignored).string();
+  ready.other_examples = part.count();
+  return {};
 }
 
 /// The folder is made, and what it holds is looked at: another training's save is not written over unasked.
@@ -267,6 +302,7 @@ Result<ReadyTraining> make_ready(const TrainOptions& options, bool has_gpu,
   PLIMSOLL_TRY(shapes);
   const auto ends = dataset::check_fit(ready.job.network, *shapes, *data, setting.loss, ready.examples);
   if (!ends) return std::unexpected(Error(ends.error()).within(printable(options.model)));
+  PLIMSOLL_TRY(ready_other(options, request, *folder, *data, *shapes, progress, ready));
   PLIMSOLL_TRY(ready_folder(options, ready.job.learning));
   return ready;
 }

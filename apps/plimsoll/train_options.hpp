@@ -17,6 +17,7 @@ namespace plimsoll {
 struct TrainOptions {
   std::string model;
   intake::Request data;
+  intake::Request other;  ///< to test the trained network on
   std::string image_size;
   std::string hold_out;
   std::string target;
@@ -42,7 +43,7 @@ struct ReadyTraining {
   ReadyModel model;
   job::Job job;
   std::string label;  ///< of the model, in words
-  std::int64_t examples = 0, test_examples = 0;
+  std::int64_t examples = 0, test_examples = 0, other_examples = 0;
   std::optional<std::int64_t> classes;
   std::vector<std::string> class_names;
 };

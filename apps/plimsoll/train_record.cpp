@@ -93,6 +93,12 @@ void TrainRecord::begin() {
   std::fflush(stdout);
 }
 
+void TrainRecord::end() {
+  // Who judges this run by its target must tell one that came to its end from one that failed.
+  if (const auto target = reached())
+    statements_.say(fmt::format("param {} {}", kTargetReached, *target ? "true" : "false"));
+}
+
 void TrainRecord::hear(const job::Answer& answer) {
   std::visit([this](const auto& a) { take(a); }, answer);
 }
@@ -135,11 +141,16 @@ void TrainRecord::take(const job::Epoch& told) {
   job::Epoch& epoch = epochs_.back();
   epoch.losses.clear();
   const std::int64_t number_of_epoch = epoch.epoch + 1;
+  test_seconds_ += epoch.test_seconds.value_or(0);
   if (!past_) {
     const std::string at = fmt::format("step {} epoch {}", steps_, number_of_epoch);
     if (epoch.accuracy) statements_.say(fmt::format("metric accuracy {} {}", number(*epoch.accuracy), at));
     if (epoch.test_loss) statements_.say(fmt::format("metric test_loss {} {}", number(*epoch.test_loss), at));
     statements_.say(fmt::format("metric epoch {} {}", number_of_epoch, at));
+    statements_.say(
+        fmt::format("metric samples {} {}", steps_ * training_.job.setting.batch.value_or(0), at));
+    if (epoch.test_seconds)
+      statements_.say(fmt::format("metric evaluation_seconds {} {}", number(test_seconds_), at));
     statements_.say(fmt::format("epoch {}", number_of_epoch));
   }
   if (!show_) return;
@@ -150,6 +161,18 @@ void TrainRecord::take(const job::Epoch& told) {
   fmt::print("{}, {}\n", line, text(Seconds(epoch.seconds + epoch.test_seconds.value_or(0))));
   std::fflush(stdout);
   shown_ = std::chrono::steady_clock::now();
+}
+
+void TrainRecord::take(const job::Tested& tested) {
+  other_ = tested;
+  const std::string at = fmt::format("step {}", steps_);
+  if (tested.accuracy)
+    statements_.say(fmt::format("metric other_accuracy {} {}", number(*tested.accuracy), at));
+  if (tested.loss) statements_.say(fmt::format("metric other_loss {} {}", number(*tested.loss), at));
+  if (!show_) return;
+  fmt::print("on {} examples of other data: {}\n", tested.examples,
+             tested.accuracy ? fmt::format("accuracy {:.2f} %", 100 * *tested.accuracy)
+                             : fmt::format("loss {:.4f}", tested.loss.value_or(0)));
 }
 
 void TrainRecord::take(const job::Saved& saved) {
@@ -218,6 +241,11 @@ nlohmann::ordered_json TrainRecord::json() const {
   out["accuracy"] = if_any(last);
   out["best_accuracy"] = if_any(best);
   out["target"] = target;
+  out["other"] = nullptr;
+  if (other_)
+    out["other"] = {{"examples", other_->examples},
+                    {"accuracy", if_any(other_->accuracy)},
+                    {"loss", if_any(other_->loss)}};
   out["seconds"] = seconds;
   return out;
 }

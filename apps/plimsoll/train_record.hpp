@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,10 @@ class Statements {
   FileDescriptor socket_;
 };
 
+/// The param that says how a training with a target ended: "true" or "false". A run that says false was
+/// looked at to its end, whatever its exit code.
+inline constexpr std::string_view kTargetReached = "target_reached";
+
 /// Hears an engine that trains: keeps what is told at the end, says metrics, and shows a person how it goes.
 class TrainRecord {
  public:
@@ -36,6 +41,7 @@ class TrainRecord {
       : training_(training), statements_(statements), show_(show) {}
 
   void begin();
+  void end();  ///< says what is known only then
   void hear(const job::Answer& answer);
 
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
@@ -50,6 +56,7 @@ class TrainRecord {
   void take(const job::Epoch& told);
   void take(const job::Saved& saved);
   void take(const job::WentOn& went_on);
+  void take(const job::Tested& tested);
   void take(const job::Loaded& loaded);
   void take(const job::Failure& failure);
   void take(const job::Unsupported& unsupported);
@@ -63,7 +70,9 @@ class TrainRecord {
   bool past_ = false;  ///< epochs that come were told before a save
   std::vector<job::Epoch> epochs_;
   std::optional<job::WentOn> went_on_;
+  std::optional<job::Tested> other_;
   std::int64_t steps_ = 0, parameters_ = 0;
+  double test_seconds_ = 0;  ///< so far, those before a save among them
   double examples_per_second_ = 0;
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
   std::optional<Error> failure_;

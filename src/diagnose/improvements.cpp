@@ -183,6 +183,11 @@ class Reckoning {
 
 }  // namespace
 
+std::optional<double> gain_of_change(const Improvement& improvement, double samples_of_step) {
+  if (samples_of_step > 1 && improvement.high) return std::min(samples_of_step, *improvement.high);
+  return improvement.gain;
+}
+
 std::vector<Improvement> improvements_of(const RunFigures& figures, const Verdict& verdict,
                                          const GpuRatios& ratios) {
   return Reckoning(figures, verdict, ratios).all();

@@ -20,6 +20,10 @@ struct Improvement {
   bool of_gpu = false;  ///< the gain is of what the GPU does in all, not of this run
 };
 
+/// What a change that was made of it should bring. A batch that is so many times as large brings no more than
+/// that, and all of it until the SMs or the memory are full: then its rule's bound holds.
+[[nodiscard]] std::optional<double> gain_of_change(const Improvement& improvement, double samples_of_step);
+
 /// Of the GPU, from its description; what is unknown is not reckoned with.
 struct GpuRatios {
   std::optional<double> half_over_single = {};  ///< peak of bf16 or fp16 tensor cores over plain FP32

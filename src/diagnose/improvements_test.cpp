@@ -52,5 +52,14 @@ TEST(Improvements, AFullGpuIsToldNothing) {
   EXPECT_TRUE(improvements_of_made_up({.sm = 0.85, .kernels = 0.99, .tensor = 0.5}).empty());
 }
 
+TEST(Improvements, ALargerBatchBringsNoMoreThanItIsLarger) {
+  const Improvement batch{.id = "batch", .title = {}, .why = {}, .rule = {}, .gain = 2, .low = 1, .high = 4};
+  EXPECT_EQ(gain_of_change(batch, 2), 2);
+  EXPECT_EQ(gain_of_change(batch, 3), 3);
+  EXPECT_EQ(gain_of_change(batch, 16), 4);
+  EXPECT_EQ(gain_of_change(batch, 1), 2);  // nobody knows how much larger it was made
+  EXPECT_EQ(gain_of_change({.id = "pinned-memory", .title = {}, .why = {}, .rule = {}}, 1), std::nullopt);
+}
+
 }  // namespace
 }  // namespace plimsoll::diagnose

@@ -74,29 +74,16 @@ class Student {
   }
 
   /// How well it does on the examples that were held out; nothing where there are none.
-  std::optional<Test> test() {
-    if (!test_) return std::nullopt;
-    const auto begin = Clock::now();
-    const c10::NoGradGuard no_gradients;
-    std::int64_t right = 0;
-    double loss = 0;
-    for (std::int64_t number = 0; number < test_->all(); ++number) {
-      const ExampleBatch batch = test_->batch(number);
-      at::Tensor output;
-      {
-        const Autocast autocast(job_.setting.precision, session_.device->torch_device());
-        output = tester_->run(on_device(batch.inputs))[0].tensor.slice(0, 0, batch.counted);
-      }
-      output = output.to(at::kFloat);
-      const at::Tensor labels = labels_on_device(batch).slice(0, 0, batch.counted);
-      loss +=
-          loss_of(job_.setting.loss, output, labels).item().toDouble() * static_cast<double>(batch.counted);
-      if (classes_) right += output.argmax(1).eq(labels).sum().item().toLong();
-    }
-    const auto examples = static_cast<double>(test_->examples());
-    return Test{.accuracy = classes_ ? std::optional(static_cast<double>(right) / examples) : std::nullopt,
-                .loss = loss / examples,
-                .seconds = seconds_since(begin)};
+  std::optional<Test> test() { return test_ ? std::optional(test(*test_)) : std::nullopt; }
+
+  /// And on another data set; nothing where none was named.
+  std::optional<job::Tested> test_elsewhere() {
+    if (!other_) return std::nullopt;
+    const Test found = test(*other_);
+    return job::Tested{.examples = other_->examples(),
+                       .accuracy = found.accuracy,
+                       .loss = found.loss,
+                       .seconds = found.seconds};
   }
 
   /// Of the training, for a save to be compared with.
@@ -123,6 +110,30 @@ class Student {
 
  private:
   explicit Student(Session& session) : session_(session), job_(session.job) {}
+
+  Test test(const Batches& batches) {
+    const auto begin = Clock::now();
+    const c10::NoGradGuard no_gradients;
+    std::int64_t right = 0;
+    double loss = 0;
+    for (std::int64_t number = 0; number < batches.all(); ++number) {
+      const ExampleBatch batch = batches.batch(number);
+      at::Tensor output;
+      {
+        const Autocast autocast(job_.setting.precision, session_.device->torch_device());
+        output = tester_->run(on_device(batch.inputs))[0].tensor.slice(0, 0, batch.counted);
+      }
+      output = output.to(at::kFloat);
+      const at::Tensor labels = labels_on_device(batch).slice(0, 0, batch.counted);
+      loss +=
+          loss_of(job_.setting.loss, output, labels).item().toDouble() * static_cast<double>(batch.counted);
+      if (classes_) right += output.argmax(1).eq(labels).sum().item().toLong();
+    }
+    const auto examples = static_cast<double>(batches.examples());
+    return {.accuracy = classes_ ? std::optional(static_cast<double>(right) / examples) : std::nullopt,
+            .loss = loss / examples,
+            .seconds = seconds_since(begin)};
+  }
 
   Status prepare() {
     const job::Data& data = *job_.data;
@@ -154,12 +165,28 @@ class Student {
       return std::unexpected(Error{"an accuracy is to be reached, but there is nothing to test on",
                                    {},
                                    "--hold-out 0.1 keeps a tenth of the examples for that."});
+    PLIMSOLL_TRY(prepare_other(ends->batch));
     Result<std::unique_ptr<Executor>> tester = other_mode(session_, network::Mode::infer, test_setting_);
     PLIMSOLL_TRY(tester);
     tester_ = std::move(*tester);
     optimizer_.emplace(job_.setting.optimizer, job_.execution.learning_rate,
                        trained_parameters(job_, *session_.executor), job_.learning.weight_decay);
     if (optimizer_->parameters().empty()) return fail("all parameters are frozen: there is nothing to learn");
+    return {};
+  }
+
+  /// Normalised as the examples that were learned from.
+  Status prepare_other(std::int64_t batch) {
+    const std::string& file = job_.data->other_file;
+    if (file.empty()) return {};
+    Result<dataset::Dataset> opened = dataset::Dataset::open(file);
+    PLIMSOLL_TRY(opened);
+    other_data_ = *std::move(opened);
+    // Of tests the last batch need not be full: there may be fewer examples than one holds.
+    PLIMSOLL_TRY(dataset::check_fit(job_.network, session_.shapes, other_data_, job_.setting.loss, batch));
+    const dataset::Part& part = other_data_.test() ? *other_data_.test() : other_data_.training();
+    PLIMSOLL_TRY(dataset::check_augmentation(part.inputs, job_.learning.augmentation));
+    other_.emplace(part, all_of(part), batch, job_.learning.augmentation, job_.execution.seed);
     return {};
   }
 
@@ -180,11 +207,11 @@ class Student {
 
   Session& session_;
   const job::Job& job_;
-  dataset::Dataset data_;
+  dataset::Dataset data_, other_data_;
   network::TensorId input_ = network::kNoTensor;
   at::ScalarType input_type_ = at::kFloat;
   bool classes_ = true;
-  std::optional<Batches> training_, test_;
+  std::optional<Batches> training_, test_, other_;
   network::Setting test_setting_;
   std::unique_ptr<Executor> tester_;
   std::optional<Optimizer> optimizer_;
@@ -209,6 +236,7 @@ class Course {
       at_.ended = reached || at_.epoch == job_.data->epochs;
       PLIMSOLL_TRY(save());
     }
+    if (const auto tested = student_.test_elsewhere()) emit_(*tested);
     if (!job_.learning.folder.empty())
       PLIMSOLL_TRY(write_trained(file(job::kTrainedFile), student_.executor()));
     return {};

@@ -201,6 +201,17 @@ TEST_F(Files, OfSeveralSizesNeedOne) {
   ASSERT_TRUE(scaled->training.inputs->next(picture));
 }
 
+TEST_F(Files, AreNumberedAsAnotherDataSetHasItsClasses) {
+  put("dog/1.png", png(1, 1, SPNG_COLOR_TYPE_GRAYSCALE, "a"));
+  const Request request{.path = folder_.path(), .classes = {"cat", "dog", "eel"}};
+  const auto source = open_source(request);
+  ASSERT_TRUE(source) << source.error().text();
+  EXPECT_EQ(source->class_names, request.classes);
+  EXPECT_EQ(source->training.labels.bytes[0], std::byte{1});
+  EXPECT_THAT(open_source({.path = folder_.path(), .classes = {"cat", "eel"}}).error().text(),
+              HasSubstr("the class 'dog'"));
+}
+
 TEST_F(Files, OfAClassNobodyLearnsAreRefused) {
   put("train/cat/1.png", png(1, 1, SPNG_COLOR_TYPE_GRAYSCALE, "a"));
   put("train/dog/1.png", png(1, 1, SPNG_COLOR_TYPE_GRAYSCALE, "a"));

@@ -146,6 +146,7 @@ Result<std::string> identity(const Request& request) {
   const auto number = [](const std::optional<std::int64_t>& n) { return n.value_or(0); };
   std::string text = fmt::format("plimsoll {} {} {} {}\n", kVersion, number(request.images.channels),
                                  number(request.images.height), number(request.images.width));
+  for (const std::string& name : request.classes) text += fmt::format("class {} {}\n", name.size(), name);
   for (const path* const named : {&request.path, &request.labels, &request.test, &request.test_labels}) {
     text += "named\n";
     if (named->empty()) continue;

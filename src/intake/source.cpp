@@ -99,7 +99,9 @@ Result<std::optional<Source>> npy_folder(const path& folder) {
   return source;
 }
 
-Result<Source> image_folders(const path& folder, const ImageRequest& images) {
+Result<Source> image_folders(const Request& request) {
+  const path& folder = request.path;
+  const ImageRequest& images = request.images;
   std::error_code ignored;
   path training = folder;
   std::optional<path> test;
@@ -110,11 +112,12 @@ Result<Source> image_folders(const path& folder, const ImageRequest& images) {
   }
   Result<std::vector<std::string>> classes = class_folders(training);
   PLIMSOLL_TRY(classes);
-  if (classes->size() < 2)
+  if (classes->size() < 2 && (classes->empty() || request.classes.empty()))
     return std::unexpected(Error{"is of no form that can be learned from", printable(folder.string()),
                                  "A folder holds MNIST's IDX files, CIFAR's binary files, NumPy's "
                                  "(x_train.npy, y_train.npy), or a folder "
                                  "of PNG and JPEG files for each class."});
+  if (!request.classes.empty()) classes = request.classes;
   Result<Part> part = open_image_folder(training, *classes, images);
   PLIMSOLL_TRY(part);
   Source source{.training = *std::move(part), .class_names = *classes};
@@ -132,7 +135,7 @@ Result<Source> from_folder(const Request& request) {
     if (!found) return std::unexpected(std::move(found).error());
     if (*found) return *std::move(*found);
   }
-  return image_folders(request.path, request.images);
+  return image_folders(request);
 }
 
 Result<Part> from_files(const path& inputs, const path& labels) {

@@ -72,6 +72,9 @@ struct Request {
   std::filesystem::path labels = {};
   std::filesystem::path test = {}, test_labels = {};
   ImageRequest images = {};
+  /// Names of classes in the order of their numbers, where another data set has them: folders of images are
+  /// numbered so, and need not have all.
+  std::vector<std::string> classes = {};
 };
 
 /// Finds out of what form it is and checks what can be without reading every example. See

@@ -167,6 +167,13 @@ struct Epoch {  ///< "epoch": of training
   bool operator==(const Epoch&) const = default;
 };
 
+struct Tested {  ///< "tested": the trained network, on another data set
+  std::int64_t examples = 0;
+  std::optional<double> accuracy, loss;
+  double seconds = 0;
+  bool operator==(const Tested&) const = default;
+};
+
 struct Saved {  ///< "saved": a training can go on from here
   std::int64_t step = 0, epoch = 0;
   std::string file;
@@ -195,9 +202,9 @@ struct Done {  ///< "done", last of a job that went well
   bool operator==(const Done&) const = default;
 };
 
-using Answer =
-    std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured, Latencies,
-                 Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime, Learned, Saved, WentOn>;
+using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
+                            Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime,
+                            Learned, Saved, WentOn, Tested>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

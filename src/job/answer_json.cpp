@@ -298,6 +298,18 @@ WentOn read_went_on(const Fields& f) {
   return {f.whole("step"), f.whole("epoch")};
 }
 
+Json json(const Tested& a) {
+  return Line("tested")
+      .add("examples", a.examples)
+      .if_any("accuracy", a.accuracy)
+      .if_any("loss", a.loss)
+      .real("seconds", a.seconds)
+      .done();
+}
+Tested read_tested(const Fields& f) {
+  return {f.whole("examples"), f.real_if_any("accuracy"), f.real_if_any("loss"), f.not_negative("seconds")};
+}
+
 Json json(const DoesNotFit& a) {
   return Line("does-not-fit")
       .text("phase", a.phase)
@@ -357,7 +369,7 @@ constexpr std::array kKinds = {
     Kind{"sample", answer<read_sample>},     Kind{"point", answer<read_point>},
     Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain_time>},
     Kind{"learned", answer<read_learned>},   Kind{"saved", answer<read_saved>},
-    Kind{"went-on", answer<read_went_on>}};
+    Kind{"went-on", answer<read_went_on>},   Kind{"tested", answer<read_tested>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

@@ -51,6 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Answer(Epoch{3, {2.5, -kInfinity}, 12, 0.88, 1.5, 0.25, 0.5}),
         Answer(Epoch{0, {}, 0, {}, {}, {}, {}}), Answer(Learned{2, 400, {0.5, kInfinity}, 0.01, 128, 0.25}),
         Answer(Saved{400, 2, "out/save.safetensors"}), Answer(WentOn{400, 2}),
+        Answer(Tested{50, 0.84, 0.5, 0.25}), Answer(Tested{}),
         Answer(DoesNotFit{"running", 1, 2, 3, 4, 5, "CUDA out of memory."}),
         Answer(DoesNotFit{"loading", {}, {}, {}, {}, {}, ""}),
         Answer(Failure{"no such device", "cuda:9", "see nvidia-smi", "machine-lacks"}), Answer(Done{})));

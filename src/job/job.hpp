@@ -88,6 +88,9 @@ struct Data {
   /// Of the examples to learn from, drawn by the seed, to test on; where the file has none to test on.
   double held_out = 0;
   std::int64_t examples = 0;  ///< to learn from at most, drawn by the seed; 0: all
+  /// Another data set, on which the trained network is tested at the end: its part to test on, else all of
+  /// it; arrays by their usual names. Empty: none.
+  std::string other_file = {};
   friend bool operator==(const Data&, const Data&) = default;
 };
 

@@ -77,7 +77,8 @@ Json data_json(const Data& data) {
           {"epochs", data.epochs},
           {"shuffle", data.shuffle},
           {"held_out", real_json(data.held_out)},
-          {"examples", data.examples}};
+          {"examples", data.examples},
+          {"other_file", text_json(data.other_file)}};
 }
 
 Json cases_json(const std::vector<OperatorCase>& cases) {
@@ -207,7 +208,8 @@ Data read_data(const Fields& fields) {
           .epochs = fields.whole("epochs", 1, kMostEpochs),
           .shuffle = fields.flag("shuffle"),
           .held_out = fields.not_negative_if_any("held_out").value_or(0),
-          .examples = fields.whole_if_any("examples").value_or(0)};
+          .examples = fields.whole_if_any("examples").value_or(0),
+          .other_file = fields.has("other_file") ? path_text(fields, "other_file") : ""};
 }
 
 /// "cpu", "cuda:0".

@@ -12,16 +12,17 @@ struct Forecast {
   double low = 0;    ///< four times in five it is reached between these
   double high = 0;
   double continued = 0;  ///< where the curve, gone on with as it did lately, reaches it; before correction
+  double offset = 0;     ///< of the correction: what the noise of evaluations does, in log time
   friend bool operator==(const Forecast&, const Forecast&) = default;
 };
 
 /// Of the interval.
 inline constexpr double kForecastConfidence = 0.8;
 
-/// The best value so far is taken to grow with the square root of time, at the pace of the last four fifths;
-/// the error of that, and the interval, are what bench/tta_backtest.py found on trainings of eight set-ups
-/// (docs/tta.md). Nothing where there are fewer than ten evaluations in that time, where nothing became
-/// better, or where the target has been reached.
+/// The best value so far is taken to grow with the fourth root of time, at the pace of the last three
+/// quarters; the error of that, and the interval, are what bench/tta_backtest.py found on trainings of eight
+/// set-ups (docs/tta.md). Nothing where there are fewer than ten evaluations in that time, where nothing
+/// became better, or where the target has been reached.
 [[nodiscard]] std::optional<Forecast> forecast(const std::vector<Evaluation>& curve, const Target& target);
 
 }  // namespace plimsoll::learn

@@ -13,14 +13,15 @@ const Target kTarget{"accuracy", Direction::at_least, 0.9};
 
 std::vector<Evaluation> growing(double seconds, double sign = 1) {
   std::vector<Evaluation> out;
-  for (int i = 1; i <= 50; ++i) out.push_back({seconds * i / 50, sign * 0.08 * std::sqrt(seconds * i / 50)});
+  for (int i = 1; i <= 50; ++i)
+    out.push_back({seconds * i / 50, sign * 0.3 * std::pow(seconds * i / 50, 0.25)});
   return out;
 }
 
-TEST(Forecast, ContinuesWhatGrowsWithTheRootOfTime) {
+TEST(Forecast, ContinuesWhatGrowsWithTheFourthRootOfTime) {
   const auto expected = forecast(growing(40), kTarget);
   ASSERT_TRUE(expected);
-  EXPECT_NEAR(expected->continued, std::pow(0.9 / 0.08, 2), 1e-6);
+  EXPECT_NEAR(expected->continued, std::pow(0.9 / 0.3, 4), 1e-6);
   EXPECT_LT(expected->low, expected->value);
   EXPECT_LT(expected->value, expected->high);
   EXPECT_GE(expected->low, 40);
@@ -29,6 +30,18 @@ TEST(Forecast, ContinuesWhatGrowsWithTheRootOfTime) {
 TEST(Forecast, IsTheSameOfWhatFalls) {
   const Target falling{"loss", Direction::at_most, -0.9};
   EXPECT_EQ(forecast(growing(40), kTarget), forecast(growing(40, -1), falling));
+}
+
+TEST(Forecast, NoiseMakesItWider) {
+  const auto alone = forecast(growing(40), kTarget);
+  std::vector<Evaluation> noisy = growing(40);
+  for (std::size_t i = 1; i < noisy.size(); i += 2)
+    noisy[i].value -= 0.1;  // the best values stay nearly as they were
+  const auto wider = forecast(noisy, kTarget);
+  ASSERT_TRUE(alone && wider);
+  EXPECT_NEAR(wider->continued, alone->continued, 0.1 * alone->continued);
+  EXPECT_GT(wider->offset, alone->offset + 0.05);
+  EXPECT_GT(wider->high / wider->low, alone->high / alone->low);
 }
 
 TEST(Forecast, SaysNothingWhereItCannot) {

@@ -54,6 +54,20 @@ std::vector<AtInterval> at_intervals(const Setup& setup, std::span<const Target>
   return out;
 }
 
+/// Of all runs that told it, whether they reached their target or not.
+std::optional<Generalisation> generalisation_of(const Setup& setup, const Resampling& resampling) {
+  std::vector<double> values;
+  for (const Training& training : setup.trainings)
+    if (training.generalisation) values.push_back(*training.generalisation);
+  if (values.empty()) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax(values);
+  return Generalisation{.runs = values.size(),
+                        .mean = bootstrap(values, mean, resampling),
+                        .deviation = deviation(values),
+                        .least = least,
+                        .most = most};
+}
+
 /// Times in which those that never reached it are later than all others; nothing where one of them was looked
 /// at for less long than another took, so that nobody knows which was the later.
 std::optional<std::vector<double>> ranked_times(const SetupStudy& own, const SetupStudy& other) {
@@ -127,6 +141,7 @@ SetupStudy study_setup(const Setup& setup, std::span<const Target> targets, doub
     out.reference = reference_point(times, options.dropped, options.submitted);
   out.thresholds = at_thresholds(setup, targets, confidence);
   out.intervals = at_intervals(setup, targets, confidence);
+  out.generalisation = generalisation_of(setup, resampling);
   return out;
 }
 

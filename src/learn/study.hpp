@@ -44,6 +44,14 @@ struct AtInterval {
   std::optional<double> median = {};
 };
 
+/// What trained networks reach on data of another source.
+struct Generalisation {
+  std::size_t runs = 0;  ///< that told it
+  Interval mean = {};
+  std::optional<double> deviation = {};
+  double least = 0, most = 0;
+};
+
 struct RunsFor {
   double difference = 0;  ///< a share
   std::size_t runs = 0;   ///< a side
@@ -68,6 +76,7 @@ struct SetupStudy {
   std::vector<RunsFor> runs_needed = {};  ///< for differences of 2, 5 and 10 %
   std::vector<AtThreshold> thresholds = {};
   std::vector<AtInterval> intervals = {};
+  std::optional<Generalisation> generalisation = {};
 };
 
 enum class Winner {

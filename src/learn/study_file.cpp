@@ -63,6 +63,9 @@ void read_run(const Fields& fields, std::size_t targets, Setup& setup) {
   training.until = std::max(last, fields.not_negative_if_any("until").value_or(last));
   training.goes_on = fields.has("goes_on") && fields.flag("goes_on");
   training.joules = fields.not_negative_if_any("joules");
+  training.generalisation = fields.real_if_any("generalisation");
+  if (training.generalisation && !std::isfinite(*training.generalisation))
+    fields.complain("generalisation", "is not finite");
   setup.trainings.push_back(std::move(training));
   if (setup.trainings.size() > kMostRuns)
     fields.complain("points", fmt::format("belongs to more than {} runs", kMostRuns));

@@ -16,8 +16,8 @@ struct StudyFile {
 
 /// `{"targets": ["accuracy>=0.9"], "clock": "seconds", "setups": [{"name": …, "times": […], "reached": […]},
 /// or
-/// {"name": …, "runs": [{"name": …, "until": S, "goes_on": false, "points": [[clock, value], …]}]}]}`. With
-/// several targets a point has a value for each. Any bytes may come in.
+/// {"name": …, "runs": [{"name": …, "until": S, "goes_on": false, "generalisation": …, "points": [[clock,
+/// value], …]}]}]}`. With several targets a point has a value for each. Any bytes may come in.
 [[nodiscard]] Result<StudyFile> read_study(std::string_view text);
 
 /// More are refused, of runs of a set-up as of set-ups.

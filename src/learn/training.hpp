@@ -25,6 +25,7 @@ struct Training {
   bool goes_on = false;
   /// What was spent until the target was reached, or until the end where it was not; absent where unknown.
   std::optional<double> joules = {}, dollars = {}, kilograms = {};
+  std::optional<double> generalisation = {};  ///< what it reached on other data, at its end
   friend bool operator==(const Training&, const Training&) = default;
 };
 

@@ -115,6 +115,7 @@ class RowScribe {
   void take(const job::Learned&) {}
   void take(const job::Saved&) {}
   void take(const job::WentOn&) {}
+  void take(const job::Tested&) {}
   void take(const job::Sample&) {}
   void take(const job::Point&) {}
   void take(const job::Launch&) {}

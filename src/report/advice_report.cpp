@@ -5,6 +5,7 @@
 
 #include "base/printable.hpp"
 #include "hardware/catalogue.hpp"
+#include "report/html.hpp"
 #include "report/paragraph.hpp"
 
 namespace plimsoll::report {
@@ -48,6 +49,15 @@ std::string advice_text(std::span<const Improvement> improvements, const TextSty
          paragraph(
              "Gains are reckoned from what was sampled, not measured: `plimsoll advise --try` measures.",
              style);
+}
+
+std::string advice_html(std::span<const Improvement> improvements) {
+  if (improvements.empty()) return "";
+  std::string out = "<ul>\n";
+  for (const Improvement& one : improvements)
+    out += fmt::format("<li><strong>{}</strong>: {}. {}; {}.</li>\n", escape_html(one.title),
+                       escape_html(gain_words(one)), escape_html(one.why), escape_html(one.rule));
+  return out + "</ul>\n";
 }
 
 Json advice_json(std::span<const Improvement> improvements) {

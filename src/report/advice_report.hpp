@@ -16,6 +16,8 @@ namespace plimsoll::report {
 /// What would make a run faster, each with its gain and why; a sentence where there is nothing.
 [[nodiscard]] std::string advice_text(std::span<const diagnose::Improvement> improvements,
                                       const TextStyle& style);
+/// A list for a page; empty where there is nothing.
+[[nodiscard]] std::string advice_html(std::span<const diagnose::Improvement> improvements);
 [[nodiscard]] nlohmann::ordered_json advice_json(std::span<const diagnose::Improvement> improvements);
 
 /// What was tried: a run with one thing changed, against the one without.

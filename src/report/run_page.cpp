@@ -8,6 +8,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/advice_report.hpp"
 #include "report/html.hpp"
 #include "report/run_charts.hpp"
 #include "report/run_title.hpp"
@@ -114,6 +115,10 @@ std::string findings_html(const RunReport& report) {
     out += "<section>\n" + utilization_bars(*report.verdict.utilization) + "</section>\n";
   for (const Finding& finding : report.verdict.findings)
     out += "<section>\n" + finding_html(finding, "h3") + "</section>\n";
+  if (!report.improvements.empty())
+    out += "<section>\n<h3>What would make it faster</h3>\n" + advice_html(report.improvements) +
+           paragraph("Gains are reckoned from what was sampled: plimsoll advise --try measures.", "note") +
+           "</section>\n";
   out += "</div>\n";
   if (const std::size_t more = report.recording.metrics_left_out; more > 0)
     out += paragraph(fmt::format("{} metrics more were left out.", more), "note");

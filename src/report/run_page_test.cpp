@@ -54,6 +54,20 @@ TEST(RunPage, NeedsNothingElse) {
   EXPECT_EQ(count(page, "href="), count(page, "href=\"#line-"));
 }
 
+TEST(RunPage, SaysWhatWouldMakeItFaster) {
+  std::vector<RunReport> reports = workload();
+  for (RunReport& report : reports) report.improvements.clear();
+  EXPECT_FALSE(has(run_page(reports), "What would make it faster"));
+  reports.front().improvements = {{.id = "batch",
+                                   .title = "A larger <batch>",
+                                   .why = "kernels are small",
+                                   .rule = "until it is full",
+                                   .gain = 2}};
+  const std::string page = run_page(reports);
+  EXPECT_TRUE(has(page, "<strong>A larger &lt;batch&gt;</strong>: 2.00 times as fast"));
+  EXPECT_EQ(count(page, "What would make it faster"), 1);
+}
+
 TEST(RunPage, SaysWithoutScriptsWhatWasFound) {
   const std::vector<RunReport> reports = workload();
   const std::string page = run_page(reports);

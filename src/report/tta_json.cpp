@@ -31,11 +31,9 @@ Json expected_json(const learn::Training& training, const learn::Study& study) {
   if (!training.goes_on || study.targets.size() != 1 || training.curves.empty()) return {};
   const auto expected = learn::forecast(training.curves.front(), study.targets.front());
   if (!expected) return {};
-  return {{"value", expected->value},
-          {"low", expected->low},
-          {"high", expected->high},
-          {"confidence", learn::kForecastConfidence},
-          {"continued", expected->continued}};
+  return {{"value", expected->value},         {"low", expected->low},
+          {"high", expected->high},           {"confidence", learn::kForecastConfidence},
+          {"continued", expected->continued}, {"offset", expected->offset}};
 }
 
 Json runs_json(const learn::Setup& setup, const SetupStudy& study, const learn::Study& whole) {
@@ -47,6 +45,7 @@ Json runs_json(const learn::Setup& setup, const SetupStudy& study, const learn::
       one["run"] = printable(training.name);
       one["goes_on"] = training.goes_on;
       one["expected"] = expected_json(training, whole);
+      one["generalisation"] = number_or_null(training.generalisation);
       one["joules"] = number_or_null(training.joules);
       one["dollars"] = number_or_null(training.dollars);
       one["carbon_kilograms"] = number_or_null(training.kilograms);
@@ -77,6 +76,27 @@ Json reference_json(const std::optional<learn::ReferencePoint>& point) {
           {"most_speed_up", number_or_null(point->most_speed_up)}};
 }
 
+Json generalisation_json(const std::optional<learn::Generalisation>& found) {
+  if (!found) return {};
+  return {{"runs", found->runs},
+          {"mean", interval_json(found->mean)},
+          {"deviation", number_or_null(found->deviation)},
+          {"least", found->least},
+          {"most", found->most}};
+}
+
+Json expected_on_json(const TtaReport& report) {
+  Json out = Json::array();
+  for (const ExpectedOn& on : report.expected)
+    out.push_back({{"setup", printable(on.setup)},
+                   {"device", printable(on.step.device)},
+                   {"beside", on.step.beside.empty() ? Json() : Json(printable(on.step.beside))},
+                   {"step_seconds", interval_json(on.step.seconds)},
+                   {"steps", interval_json(on.steps)},
+                   {"seconds", interval_json(on.seconds)}});
+  return out;
+}
+
 Interval scaled(const Interval& interval, double factor) {
   const auto times = [factor](const std::optional<double>& end) {
     return end ? std::optional(*end * factor) : end;
@@ -104,6 +124,7 @@ Json setup_json(const learn::Setup& setup, const SetupStudy& study, const learn:
               {"runs_needed", Json::array()},
               {"thresholds", Json::array()},
               {"evaluation_intervals", Json::array()},
+              {"generalisation", generalisation_json(study.generalisation)},
               {"runs", runs_json(setup, study, whole)},
               {"survival", survival_json(study)}};
   for (const learn::RunsFor& needed : study.runs_needed)
@@ -138,16 +159,20 @@ Json comparison_json(const Comparison& compared) {
 }  // namespace
 
 Json tta_json(const TtaReport& report) {
-  Json out = {{"targets", Json::array()},
-              {"clock", name(report.study.clock)},
-              {"evaluation", report.evaluation.empty() ? Json() : Json(report.evaluation)},
-              {"confidence", report.options.confidence},
-              {"dropped", report.options.dropped},
-              {"bootstrap",
-               {{"method", "BCa"}, {"resamples", report.options.resamples}, {"seed", report.options.seed}}},
-              {"setups", Json::array()},
-              {"comparisons", Json::array()},
-              {"notes", report.notes}};
+  Json out = {
+      {"targets", Json::array()},
+      {"clock", name(report.study.clock)},
+      {"evaluation", report.evaluation.empty() ? Json() : Json(report.evaluation)},
+      {"confidence", report.options.confidence},
+      {"dropped", report.options.dropped},
+      {"bootstrap",
+       {{"method", "BCa"}, {"resamples", report.options.resamples}, {"seed", report.options.seed}}},
+      {"setups", Json::array()},
+      {"comparisons", Json::array()},
+      {"step_seconds", number_or_null(report.options.step_seconds)},
+      {"expected_on", expected_on_json(report)},
+      {"generalisation_metric", report.other_metric.empty() ? Json() : Json(printable(report.other_metric))},
+      {"notes", report.notes}};
   for (const learn::Target& target : report.study.targets)
     out["targets"].push_back(
         {{"metric", printable(target.metric)},

@@ -37,9 +37,12 @@ std::string setup_legend(const TtaReport& report) {
 }  // namespace
 
 std::string tta_page(const TtaReport& report) {
-  const std::string title = tta_title(report);
+  const bool judged = !report.study.setups.empty();
+  const std::string title = judged ? tta_title(report) : "Expected time of a training";
   std::string out = page_head(title + " – Plimsoll", "run.css");
-  out += fmt::format("<header><h1>{}</h1></header>\n<main>\n", escape_html(title)) + setup_legend(report);
+  out += fmt::format("<header><h1>{}</h1></header>\n<main>\n", escape_html(title));
+  if (!judged) return out + table_html(tta_expected_table(report)) + "</main>\n</body>\n</html>\n";
+  out += setup_legend(report);
   out += table_html(tta_setup_table(report)) + paragraphs(tta_comparisons(report)) +
          paragraphs(tta_sentences(report));
   out += "<div class=\"charts\">\n";
@@ -49,6 +52,8 @@ std::string tta_page(const TtaReport& report) {
   out += captioned("Share that has not reached it yet (Kaplan–Meier)", survival_curves_svg(report));
   out += captioned("Times: quartiles, median, every run; hollow: not reached", time_boxes_svg(report));
   out += "</div>\n";
+  out += page_section("Expected where its step is estimated", tta_expected_table(report));
+  out += page_section(tta_generalisation_title(report), tta_generalisation_table(report));
   out += page_section("Runs", tta_run_table(report));
   out += page_section("How it moves with the threshold", tta_threshold_table(report));
   out += page_section("How it moves with how often it was evaluated", tta_interval_table(report));

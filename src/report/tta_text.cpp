@@ -17,10 +17,14 @@ std::string text_section(std::string_view title, const Table& table, const TextS
 }  // namespace
 
 std::string tta_text(const TtaReport& report, const TextStyle& style) {
+  const Table expected = tta_expected_table(report);
+  if (report.study.setups.empty()) return to_text(expected, style);
   std::string out =
       fmt::format("{}\n\n", bold(tta_title(report), style)) + to_text(tta_setup_table(report), style) + "\n";
   for (const std::string& line : tta_comparisons(report)) out += paragraph(line, style);
   for (const std::string& line : tta_sentences(report)) out += paragraph(line, style);
+  out += text_section("Expected where its step is estimated", expected, style);
+  out += text_section(tta_generalisation_title(report), tta_generalisation_table(report), style);
   if (const Table runs = tta_run_table(report); runs.rows.size() <= kMostRunRows)
     out += text_section("Runs", runs, style);
   out += text_section("How it moves with the threshold", tta_threshold_table(report), style);

@@ -223,6 +223,50 @@ Table tta_interval_table(const TtaReport& report) {
   return table;
 }
 
+std::string tta_generalisation_title(const TtaReport& report) {
+  return "On other data" +
+         (report.other_metric.empty() ? "" : fmt::format(" ({})", printable(report.other_metric, kMostName)));
+}
+
+Table tta_generalisation_table(const TtaReport& report) {
+  Table table{{{"Set-up", Align::left, true},
+               {"Runs", Align::right, false, Importance::always},
+               {"Mean (95 %)", Align::right, false, Importance::always},
+               {"Deviation", Align::right, false, Importance::always},
+               {"Least", Align::right},
+               {"Most", Align::right}},
+              {}};
+  const auto number = [](double value) { return fmt::format("{:.4g}", value); };
+  for (std::size_t i = 0; i < report.study.setups.size(); ++i) {
+    const auto& found = report.study.setups[i].generalisation;
+    if (!found) continue;
+    std::string mean = number(found->mean.value);
+    if (found->mean.low && found->mean.high)
+      mean += fmt::format(" ({} to {})", number(*found->mean.low), number(*found->mean.high));
+    table.rows.push_back({setup_name(report, i), fmt::format("{}", found->runs), std::move(mean),
+                          found->deviation ? number(*found->deviation) : "-", number(found->least),
+                          number(found->most)});
+  }
+  return table;
+}
+
+Table tta_expected_table(const TtaReport& report) {
+  Table table{{{"Set-up", Align::left, true},
+               {"Device", Align::left, false, Importance::always},
+               {"Beside", Align::left, true},
+               {"Step (95 %)", Align::right, false, Importance::telling},
+               {"Steps (80 %)", Align::right, false, Importance::telling},
+               {"Time (80 %)", Align::right, false, Importance::always}},
+              {}};
+  for (const ExpectedOn& on : report.expected)
+    table.rows.push_back({printable(on.setup, kMostName), printable(on.step.device, kMostName),
+                          on.step.beside.empty() ? "alone" : printable(on.step.beside, 2 * kMostName),
+                          clock_interval_text(on.step.seconds, Clock::seconds),
+                          clock_interval_text(on.steps, Clock::steps),
+                          clock_interval_text(on.seconds, Clock::seconds)});
+  return table;
+}
+
 std::vector<std::string> tta_sentences(const TtaReport& report) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < report.study.setups.size(); ++i) {

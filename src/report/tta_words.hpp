@@ -19,6 +19,9 @@ namespace plimsoll::report {
 [[nodiscard]] Table tta_run_table(const TtaReport& report);
 [[nodiscard]] Table tta_threshold_table(const TtaReport& report);
 [[nodiscard]] Table tta_interval_table(const TtaReport& report);
+[[nodiscard]] std::string tta_generalisation_title(const TtaReport& report);
+[[nodiscard]] Table tta_generalisation_table(const TtaReport& report);
+[[nodiscard]] Table tta_expected_table(const TtaReport& report);
 [[nodiscard]] std::vector<std::string> tta_sentences(const TtaReport& report);
 /// Which of two set-ups is faster, or why nobody can say.
 [[nodiscard]] std::vector<std::string> tta_comparisons(const TtaReport& report);

@@ -126,6 +126,54 @@ def test_within_a_run_it_is_that_run(small):
     assert json.dumps(listed).count(run) >= 1 and len(listed["runs"] if isinstance(listed, dict) else listed) == 1
 
 
+def test_the_trained_network_is_tested_on_other_data(small):
+    """As PyTorch tests the weights that were written: on fewer images than a batch holds."""
+    random = numpy.random.default_rng(2)
+    labels = random.integers(0, 3, 5)
+    images = (random.integers(0, 90, (5, 6, 6)) + labels[:, None, None] * 60).astype(numpy.uint8)
+    numpy.save(small.folder / "other.npy", images)
+    numpy.save(small.folder / "other_labels.npy", labels)
+    words = [*SMALL, "--epochs", 2, "--optimizer", "adam", "--lr", 0.01, "--normalize", "--other-data", "other.npy", "--other-labels", "other_labels.npy"]
+    done = small.train(*words, "--save", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    other = json.loads(done.stdout)["other"]
+    x = torch.from_numpy(numpy.load(small.folder / "x.npy"))
+    mean, deviation = (x / 255.0).double().mean().item(), (x / 255.0).double().std(unbiased=False).item()
+    module = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 3))
+    module.load_state_dict(read_safetensors(small.folder / "out" / "model.safetensors"))
+    with torch.no_grad():
+        answers = module((torch.from_numpy(images)[:, None] / 255.0 - mean) / deviation)
+    assert other["examples"] == 5 and other["accuracy"] == (answers.argmax(1) == torch.from_numpy(labels)).float().mean().item()
+    assert abs(other["loss"] - torch.nn.functional.cross_entropy(answers, torch.from_numpy(labels)).item()) < 1e-4
+    # One that has ended is tested again, and nothing else.
+    again = small.train(*words, "--save", "out", "--resume", "--no-track", "--json")
+    assert again.returncode == 0 and json.loads(again.stdout)["other"] == other, again.stderr
+    assert "--other-data" in small.train(*SMALL, "--other-data", "nowhere").stderr
+    assert "needs --other-data" in small.train(*SMALL, "--other-labels", "y.npy").stderr
+
+
+def test_its_own_trainings_are_judged(small):
+    """Those that end without their target took longer: they are in the answer. Its evaluation and its samples are known."""
+    train = [PLIMSOLL, "train", *map(str, SMALL), "--device", "cpu", "--threads", "1", "--seed", "{run}"]
+    done = small.run("tta", "--target", "accuracy>=0.9", "--runs", 2, "--clock", "samples", "--json", "--compare",
+                     " ".join([*train, "--epochs", "2", "--lr", "0", "--target", "accuracy=1"]), "--", *train, "--epochs", "40", "--optimizer", "adam",
+                     "--lr", "0.01", "--target", "accuracy=0.9", "--other-data", "x.npy", "--other-labels", "y.npy")
+    assert done.returncode == 0, done.stderr
+    learns, stays = json.loads(done.stdout)["setups"]
+    assert learns["reached"] == 2 and all(run["time"] % 176 == 0 for run in learns["runs"]), learns  # 22 batches of 8 in an epoch
+    assert stays["reached"] == 0 and [run["time"] for run in stays["runs"]] == [352, 352], done.stdout
+    assert learns["generalisation"]["runs"] == 2 and learns["generalisation"]["mean"]["value"] > 0.8 and stays["generalisation"] is None
+    both = small.run("tta", "--target", "accuracy=0.9", "--filter", "attributes.experiment_name = 'tta'", "--evaluation", "excluded", "--json")
+    setup = json.loads(both.stdout)["setups"][0]
+    assert setup["count"] == 4 and setup["reached"] == 2, both.stdout
+
+
+def test_a_target_stands_in_the_report(small):
+    done = small.train(*SMALL, "--epochs", 40, "--optimizer", "adam", "--lr", 0.01, "--target", "accuracy=0.9", "--json")
+    assert done.returncode == 0, done.stderr
+    assert "accuracy >= 0.9 after" in small.run("report", "last").stdout
+
+
 def test_interrupted_it_goes_on(small):
     words = [PLIMSOLL, "train", *map(str, SMALL), "--device", "cpu", "--threads", "1", "--epochs", "20000", "--save", "out", "--save-every", "5", "--no-track"]
     process = subprocess.Popen(words, cwd=small.folder, env=small.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -52,6 +52,45 @@ def test_runs_that_fail_or_do_not_tell_are_left_out_and_named(machine):
     assert tta(machine, "--target", "accuracy=1.5", machine.runs()[-1]["id"], code=1)["setups"][0]["reached"] == 0
 
 
+def test_other_data_and_where_it_would_run(machine):
+    """What the trained network reaches elsewhere, of every run that told it; and steps of runs as time on devices that are not here."""
+    script = machine.script(TRAINING + """
+print(f"plimsoll: metric other_accuracy {0.1 * seed} step 10", flush=True)
+print(f"plimsoll: metric other_accuracy {0.7 + 0.02 * seed} step 20", flush=True)
+""")
+    made = tta(machine, "--target", "accuracy=0.9", "--runs", 4, "--clock", "steps", "--", *script, "{run}", 0.0501)["setups"][0]
+    assert [run["time"] for run in made["runs"]] == [19, 20, 18, 19]
+    answer = tta(machine, "--target", "accuracy=0.9", "--filter", "attributes.start_time > 0", "--clock", "steps",
+                 "--model", "resnet18,batch=64", "--on", "h200,a100-80-sxm", "--beside", "resnet50,mode=train,batch=32")
+    assert answer["generalisation_metric"] == "other_accuracy"
+    found = answer["setups"][0]["generalisation"]
+    assert found["runs"] == 4 and abs(found["mean"]["value"] - 0.75) < 1e-12 and abs(found["deviation"] - 0.02 * (5 / 3) ** 0.5) < 1e-12
+    assert found["mean"]["low"] < 0.75 < found["mean"]["high"] and abs(found["least"] - 0.72) < 1e-12 and abs(found["most"] - 0.78) < 1e-12
+    alone, beside, other, other_beside = answer["expected_on"]
+    assert "H200" in alone["device"] and "A100" in other["device"] and alone["beside"] is None and "naive" in beside["beside"]
+    for row in answer["expected_on"]:
+        assert row["seconds"]["value"] == row["steps"]["value"] * row["step_seconds"]["value"]
+    assert beside["step_seconds"]["value"] > alone["step_seconds"]["value"] and other_beside["step_seconds"]["value"] > other["step_seconds"]["value"]
+    # Known steps are taken before those of the runs, and need none.
+    known = tta(machine, "--steps", "900..1600", "--model", "resnet18,batch=64", "--on", "h200")["expected_on"][0]
+    assert known["steps"] == {"value": 1200, "low": 900, "high": 1600}
+    assert known["seconds"]["low"] < known["seconds"]["value"] < known["seconds"]["high"]
+    assert machine.plimsoll("tta", "--steps", "900", "--on", "h200").code == 2
+
+
+def test_the_first_minute_of_a_run_tells_a_step(machine):
+    assert machine.run("--", *machine.script("""
+import time
+for step in range(1, 12):
+    print(f"plimsoll: metric accuracy {min(0.1 * step, 0.95)} step {step}", flush=True)
+    time.sleep(0.02)
+""")).code == 0
+    run = machine.runs()[-1]["id"]
+    answer = tta(machine, "--target", "accuracy=0.9", run, run, "--clock", "steps", "--step-time", f"run:{run}")
+    assert answer["step_seconds"] > 0
+    assert machine.plimsoll("tta", "--target", "accuracy=0.9", run, "--clock", "steps", "--step-time", "run:0000").code == 2
+
+
 def test_equal_seeds_are_told(machine):
     answer = tta(machine, "--target", "accuracy=0.9", "--runs", 2, "--", *machine.script(TRAINING), 1, 0.1)
     assert any("seeded alike" in note for note in answer["notes"])

@@ -72,7 +72,8 @@ Result<report::Trial> try_out(store::Store& store, const AdvisedRun& before, con
   PLIMSOLL_TRY(changed);
   report::Trial out{.id = way.improvement, .run = {}, .made = changed->made};
   const auto known = std::ranges::find(before.improvements, way.improvement, &diagnose::Improvement::id);
-  if (known != before.improvements.end()) out.predicted = known->gain;
+  if (known != before.improvements.end())
+    out.predicted = diagnose::gain_of_change(*known, changed->samples_of_step);
   running::JobSpec job{
       .command = changed->words, .experiment = run.experiment, .environment = changed->environment};
   if (const auto folder = run.tags.find("plimsoll.directory");

@@ -12,6 +12,7 @@
 #include "command.hpp"
 #include "interruption.hpp"
 #include "json_output.hpp"
+#include "learn/run_target.hpp"
 #include "measure/engine_program.hpp"
 #include "measure/engine_run.hpp"
 #include "nvml/library.hpp"
@@ -64,6 +65,7 @@ Result<int> learn(const TrainOptions& options, ReadyTraining training, const std
                                            .interrupted = [&] { return interruption.came(); }};
     end = measure::run_engine(engine, training.job, {.whole = 365 * kDay, .silence = kDay}, listener);
   }
+  record.end();
   statements.finish();
   if (!end) return std::unexpected(std::move(end).error());
   if (*end == measure::EngineEnd::interrupted) {
@@ -131,6 +133,7 @@ Result<int> learn_recorded(const TrainOptions& options, const ReadyTraining& tra
                  ? fmt::format("train {}", std::filesystem::path(training.label).filename().string())
                  : options.name;
   job.environment = {{kAnswerVariable, file.string()}};
+  if (!options.target.empty()) job.tags.emplace_back(learn::kTargetTag, options.target);
   running::SessionOptions session;
   session.store = options.store;
   session.show_output = true;

@@ -24,6 +24,7 @@
 #include "run/jobs_file.hpp"
 #include "run/metric_line.hpp"
 #include "run_ends.hpp"
+#include "step_times.hpp"
 
 namespace plimsoll {
 namespace {
@@ -31,8 +32,9 @@ namespace {
 struct TtaOptions {
   std::vector<std::string> targets, runs, compare, devices, patterns;
   std::string filter, by, from, clock = "seconds", evaluation = "included", evaluation_metric, price, offer,
-                                country, pue = "average", step_time, experiment = "tta", html, store,
-                                time_limit;
+                                country, pue = "average", step_time, other_metric = "other_accuracy",
+                                experiment = "tta", html, store, time_limit;
+  StepQuestion on;
   std::int64_t times = 10, dropped = 1, submitted = 0, resamples = 2000;
   bool json = false;
 };
@@ -76,6 +78,7 @@ Result<TrainingQuestion> question_of(const TtaOptions& options) {
   out.clock = learn::clock_named(options.clock).value_or(learn::Clock::seconds);
   out.without_evaluation = options.evaluation == "excluded";
   out.evaluation_metric = options.evaluation_metric;
+  out.other_metric = options.other_metric;
   auto price = price_of(options);
   PLIMSOLL_TRY(price);
   out.price = *price;
@@ -99,7 +102,10 @@ Result<learn::StudyOptions> study_options(const TtaOptions& options) {
   if (options.step_time.empty()) return out;
   if (options.clock != "steps")
     return std::unexpected(Error{"--step-time is of use where steps are counted", {}, "Add --clock steps."});
-  const auto step = parse_seconds(options.step_time, "--step-time");
+  constexpr std::string_view kRun = "run:";
+  const auto step = options.step_time.starts_with(kRun)
+                        ? step_of_first_minute(options.store, options.step_time.substr(kRun.size()))
+                        : parse_seconds(options.step_time, "--step-time");
   PLIMSOLL_TRY(step);
   out.step_seconds = step->value();
   return out;
@@ -149,6 +155,11 @@ Result<report::TtaReport> report_of(store::Store& store, const Groups& groups,
     note_equal_curves(setup, out.notes);
     out.setups.push_back(std::move(setup));
   }
+  if (std::ranges::any_of(out.setups, [](const learn::Setup& setup) {
+        return std::ranges::any_of(setup.trainings,
+                                   [](const learn::Training& one) { return one.generalisation.has_value(); });
+      }))
+    out.other_metric = options.other_metric;
   if (out.setups.empty())
     return std::unexpected(
         Error{"there is no run that can be counted", {}, out.notes.empty() ? "" : out.notes.front()});
@@ -156,6 +167,7 @@ Result<report::TtaReport> report_of(store::Store& store, const Groups& groups,
     out.notes.emplace_back("The energy of some runs is not known: neither a GPU nor the processors told it.");
   out.study =
       learn::study_of(out.setups, question.targets, question.clock, out.setups.size() > 1, out.options);
+  PLIMSOLL_TRY(add_expected(out, options.on, options.store));
   return out;
 }
 
@@ -172,7 +184,7 @@ Result<int> print(const report::TtaReport& report, const TtaOptions& options,
     fmt::print("{}", report::tta_text(report, style));
   const bool any =
       std::ranges::any_of(report.study.setups, [](const auto& setup) { return setup.reached > 0; });
-  return any ? 0 : 1;
+  return any || report.study.setups.empty() ? 0 : 1;
 }
 
 Result<int> judge_file(const TtaOptions& options, const report::TextStyle& style) {
@@ -186,6 +198,7 @@ Result<int> judge_file(const TtaOptions& options, const report::TextStyle& style
   report::TtaReport report{.setups = std::move(file->setups), .study = {}, .options = *std::move(judging)};
   const bool compared = report.setups.size() > 1 && report.setups.size() <= kMostSetupsCompared;
   report.study = learn::study_of(report.setups, file->targets, file->clock, compared, report.options);
+  PLIMSOLL_TRY(add_expected(report, options.on, options.store));
   return print(report, options, style);
 }
 
@@ -322,6 +335,11 @@ Result<int> run(const TtaOptions& options, const std::optional<std::vector<std::
                 const report::TextStyle& style) {
   const bool recorded = !options.runs.empty() || !options.filter.empty();
   const int ways = (command ? 1 : 0) + (recorded ? 1 : 0) + (options.from.empty() ? 0 : 1);
+  if (ways == 0 && !options.on.steps.empty()) {
+    report::TtaReport report{.setups = {}, .study = {.clock = learn::Clock::steps}, .options = {}};
+    PLIMSOLL_TRY(add_expected(report, options.on, options.store));
+    return print(report, options, style);
+  }
   if (ways != 1)
     return std::unexpected(Error{
         ways == 0 ? "there is nothing to judge" : "a command, recorded runs and a file are given at once",
@@ -370,10 +388,17 @@ void add_options(CommandLine& command, TtaOptions& o) {
                   "Metric that tells the seconds that evaluation took so far (default: evaluation_seconds)")
       ->option_text("NAME");
   command
-      .add_option("--step-time", o.step_time,
-                  "With --clock steps: time of a step, as plimsoll estimate or a run's first minute tells, "
-                  "for the time of one more run")
+      .add_option(
+          "--step-time", o.step_time,
+          "With --clock steps: time of a step, for the time of one more run: 62ms, or run:ID, the mean "
+          "of that run's first minute")
       ->option_text("TIME");
+  o.on.add_to(command);
+  command
+      .add_option("--generalisation", o.other_metric,
+                  "Metric of the trained network on other data, whose last value counts (default: "
+                  "other_accuracy, as plimsoll train --other-data tells it)")
+      ->option_text("METRIC");
   command.add_option("--dropped", o.dropped, "Runs left out at each end for the olympic mean (default: 1)")
       ->in_range(std::int64_t{0}, std::int64_t{1000})
       ->option_text("N");
