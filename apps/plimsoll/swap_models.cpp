@@ -66,9 +66,8 @@ std::vector<std::string> names_in(const Document& table, const char* key, std::s
   std::vector<std::string> out;
   const auto found = table.find(key);
   if (found == table.end()) return out;
-  const bool is_list = found->is_array() && std::ranges::all_of(*found, [](const Document& name) {
-    return name.is_string();
-  });
+  const bool is_list =
+      found->is_array() && std::ranges::all_of(*found, [](const Document& name) { return name.is_string(); });
   if (is_list)
     for (const Document& name : *found) out.push_back(name.get<std::string>());
   else if (wrong.empty())
@@ -95,8 +94,8 @@ void read_tables(const Document& document, const char* key, std::size_t most, st
   if (list == document.end()) return;
   if (!list->is_array()) return wrong.push_back({fmt::format("{} is no list of tables", key)});
   if (list->size() > most)
-    return wrong.push_back({fmt::format("has {} of [[{}]]", list->size(), key), "",
-                            fmt::format("{} are the most", most)});
+    return wrong.push_back(
+        {fmt::format("has {} of [[{}]]", list->size(), key), "", fmt::format("{} are the most", most)});
   for (std::size_t i = 0; i < list->size() && wrong.size() < kMostWrong; ++i) {
     std::string problem;
     if (!(*list)[i].is_object())
@@ -141,7 +140,9 @@ AllErrors<SwapModels> read_swap_models(std::string_view text, const std::string&
       wrong.push_back({fmt::format("there is no [[{}]], only [[model]] and [[shared]]", printable(key, 40))});
   read_tables(*document, "model", kMostSwapModels, wrong, [&](const Document& table, std::string& problem) {
     SwapModelRequest model = read_model(table, problem);
-    const auto same = [&](const SwapModelRequest& other) { return other.workload.name == model.workload.name; };
+    const auto same = [&](const SwapModelRequest& other) {
+      return other.workload.name == model.workload.name;
+    };
     if (problem.empty() && std::ranges::any_of(out.models, same))
       problem = fmt::format("another one has the name {}: give each its own", quote(model.workload.name));
     out.models.push_back(std::move(model));
@@ -163,8 +164,8 @@ AllErrors<std::vector<plan::swapping::Request>> read_swap_requests(std::string_v
     return refuse({"its first line is not seconds,model", "", "then a line for each frame, as 0.033,front"});
   if (rows->size() < 2) return refuse({"has no frames"});
   if (rows->size() - 1 > kMostSwapRows)
-    return refuse({fmt::format("has {} frames", rows->size() - 1), "",
-                   fmt::format("{} are the most", kMostSwapRows)});
+    return refuse(
+        {fmt::format("has {} frames", rows->size() - 1), "", fmt::format("{} are the most", kMostSwapRows)});
   std::vector<plan::swapping::Request> out;
   std::vector<Error> wrong;
   for (std::size_t i = 1; i < rows->size() && wrong.size() < kMostWrong; ++i) {
@@ -179,7 +180,9 @@ AllErrors<std::vector<plan::swapping::Request>> read_swap_requests(std::string_v
     if (model == models.end())
       wrong.push_back({fmt::format("there is no model {}", quote(row.cells[1])), where});
     else
-      out.push_back({.model = static_cast<std::size_t>(model - models.begin()), .arrival = Seconds(*seconds), .deadline = {}});
+      out.push_back({.model = static_cast<std::size_t>(model - models.begin()),
+                     .arrival = Seconds(*seconds),
+                     .deadline = {}});
   }
   if (!wrong.empty()) return std::unexpected(std::move(wrong));
   return out;

@@ -13,9 +13,9 @@ namespace plimsoll {
 
 /// A model that takes turns in a memory, as a person gives it.
 struct SwapModelRequest {
-  WorkloadRequest workload;          ///< whose name tells it apart
-  std::optional<double> rate = {};   ///< frames a second; else --fps
-  std::optional<Seconds> limit = {}; ///< else --deadline
+  WorkloadRequest workload;           ///< whose name tells it apart
+  std::optional<double> rate = {};    ///< frames a second; else --fps
+  std::optional<Seconds> limit = {};  ///< else --deadline
   std::optional<double> accuracy = {};
 };
 

@@ -214,7 +214,8 @@ SwapReport::RoundRun round_run(const Ground& ground, const swapping::Packed& pac
   for (const swapping::Load& load : run.decision.loads)
     for (const swapping::Eviction& eviction : load.evictions)
       gone[packed.chunks[eviction.chunk].uses.front().model] += eviction.blocks;
-  for (const auto& [model, blocks] : gone) out.gone.push_back({packed.models[model].name, packed.bytes(blocks)});
+  for (const auto& [model, blocks] : gone)
+    out.gone.push_back({packed.models[model].name, packed.bytes(blocks)});
   return out;
 }
 

@@ -23,8 +23,7 @@ Result<plan::swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& req
   if (!memory) return named(memory.error());
   const auto profile = estimate::profile(*program, setting, target);
   if (!profile) return named(profile.error());
-  auto out =
-      plan::swapping::weighed(request.name, batches->network(), *program, *profile, setting.captured);
+  auto out = plan::swapping::weighed(request.name, batches->network(), *program, *profile, setting.captured);
   out.model.activations = std::max(Bytes(), memory->peak_allocated - memory->weights);
   return out;
 }

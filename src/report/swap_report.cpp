@@ -36,14 +36,15 @@ std::string heading(const SwapReport& report, const TextStyle& style) {
                                  : text(report.separate),
                  style);
   out += hanging("Copies   ",
-                 fmt::format("{} and {} each ({}: {})", text(report.link.bandwidth), text(report.link.latency),
-                             name(report.link.provenance), report.link.source),
+                 fmt::format("{} and {} each ({}: {})", text(report.link.bandwidth),
+                             text(report.link.latency), name(report.link.provenance), report.link.source),
                  style);
-  out += hanging("Frames   ",
-                 fmt::format("{}, {}{}; {}", report.frames, printable(report.pattern),
-                             report.seed ? fmt::format(", seed {}", *report.seed) : "",
-                             report.drops_late ? "what would be late is dropped" : "what is late runs all the same"),
-                 style);
+  out += hanging(
+      "Frames   ",
+      fmt::format("{}, {}{}; {}", report.frames, printable(report.pattern),
+                  report.seed ? fmt::format(", seed {}", *report.seed) : "",
+                  report.drops_late ? "what would be late is dropped" : "what is late runs all the same"),
+      style);
   std::string order;
   for (const std::size_t model : report.order.order)
     order += (order.empty() ? "" : ", ") + printable(report.models[model].name, 40);
@@ -53,21 +54,33 @@ std::string heading(const SwapReport& report, const TextStyle& style) {
   return out + hanging("Order    ", order, style) + "\n";
 }
 
+/// Of its weights, what was there already when it ran, in the mean under the best policy.
+std::string stays_cell(const SwapReport& report, std::size_t model) {
+  if (!report.best) return "–";
+  const plan::swapping::FramesMet& of = report.rows[*report.best].of.models[model];
+  const Bytes needed = report.models[model].weights * static_cast<std::int64_t>(of.ran);
+  if (needed <= Bytes()) return "–";
+  return fmt::format("{:.0f} %", 100 * std::max(0.0, 1 - report.block * of.blocks / needed));
+}
+
 std::string models_table(const SwapReport& report, const TextStyle& style) {
   Table table{{{"Model", Align::left, true, always},
                {"Weights", Align::right, false, always},
                {"Shared", Align::right, false, telling},
-               {"Layers", Align::right},
+               {"Stays", Align::right, false, telling},
+               {"Layers", Align::right, false, detail},
                {"Computes", Align::right, false, telling},
                {"Copied in", Align::right, false, telling},
                {"Frames/s", Align::right},
                {"Limit", Align::right}},
               {}};
-  for (const SwapReport::ModelRow& model : report.models)
+  for (std::size_t i = 0; i < report.models.size(); ++i) {
+    const SwapReport::ModelRow& model = report.models[i];
     table.rows.push_back({printable(model.name, 60), text(model.weights), text(model.shared),
-                          fmt::format("{}", model.layers), text(model.seconds),
+                          stays_cell(report, i), fmt::format("{}", model.layers), text(model.seconds),
                           text(model.weights / report.link.bandwidth),
                           model.rate > 0 ? fmt::format("{:.4g}", model.rate) : "–", text(model.limit)});
+  }
   return to_text(table, style);
 }
 
@@ -86,8 +99,8 @@ std::string rows_table(const SwapReport& report, const TextStyle& style) {
   for (const SwapReport::Row& row : report.rows) {
     const char* const held = !report.together ? "" : row.merged ? "merged" : "their own";
     if (row.needs) {
-      table.rows.push_back({row.policy, held, fmt::format("needs {}", text(*row.needs)), "–", "–", "–", "–",
-                            "–", "–", "–"});
+      table.rows.push_back(
+          {row.policy, held, fmt::format("needs {}", text(*row.needs)), "–", "–", "–", "–", "–", "–", "–"});
       continue;
     }
     const plan::swapping::FramesMet& all = row.of.all;
@@ -128,16 +141,22 @@ std::string round_table(const SwapReport& report, const TextStyle& style) {
                           run.copies ? after(run.copies->end, begin) : "–", after(run.begin, begin),
                           after(run.finish, begin), gone.empty() ? "–" : gone});
   }
-  return fmt::format("\n{}\n{}",
-                     bold(fmt::format("From the middle, {}{}", best.policy, best.merged ? ", merged" : ""), style),
-                     to_text(table, style));
+  return fmt::format(
+      "\n{}\n{}",
+      bold(fmt::format("From the middle, {}{}", best.policy, best.merged ? ", merged" : ""), style),
+      to_text(table, style));
 }
 
 }  // namespace
 
 std::string swap_text(const SwapReport& report, const TextStyle& style) {
-  std::string out = heading(report, style) + models_table(report, style) + "\n" + rows_table(report, style) + "\n";
+  std::string out =
+      heading(report, style) + models_table(report, style) + "\n" + rows_table(report, style) + "\n";
   for (const std::string& finding : swap_findings(report)) out += paragraph(finding, style);
+  if (report.best)
+    out += paragraph(fmt::format("Stays: of a model's weights, what is there already when it runs, under {}.",
+                                 report.rows[*report.best].policy),
+                     style);
   if (std::ranges::any_of(report.rows, [](const SwapReport::Row& row) { return row.told_ahead; }))
     out += paragraph("Belady's rules are told the requests in advance.", style);
   return out + round_table(report, style);

@@ -29,7 +29,8 @@ Summary summary(const Packed& packed, std::span<const Request> requests, const O
     could_be += *accuracies[model];
     right += frame.met ? *accuracies[model] : 0;
   }
-  for (std::size_t model = 0; model < out.models.size(); ++model) out.models[model].blocks = outcome.moved[model];
+  for (std::size_t model = 0; model < out.models.size(); ++model)
+    out.models[model].blocks = outcome.moved[model];
   if (!latencies.empty()) {
     std::ranges::sort(latencies);
     out.median = Seconds(quantile_of(latencies, 0.5, 0.95).value);

@@ -20,9 +20,10 @@ struct Summary {
   FramesMet all = {};
   std::vector<FramesMet> models = {};
   Bytes moved = {};
-  std::optional<Seconds> median = {}, late = {};  ///< 50 % and 99 % of the frames that ran took at most so long
-  double copying = 0, computing = 0;    ///< shares of the time until the last frame
-  Seconds waited = {};                  ///< for weights
+  std::optional<Seconds> median = {},
+                         late = {};   ///< 50 % and 99 % of the frames that ran took at most so long
+  double copying = 0, computing = 0;  ///< shares of the time until the last frame
+  Seconds waited = {};                ///< for weights
   /// Of answers that are right, over all frames: a missed one is wrong. Where every model's is known.
   std::optional<double> accuracy = {}, accuracy_lost = {};
 };

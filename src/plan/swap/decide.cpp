@@ -83,8 +83,7 @@ class Decider {
     std::optional<Valued> least;
     if (next_other_ < others_.size()) least = others_[next_other_];
     for (const std::size_t chunk : model.chunks) {
-      if (memory_.held[chunk] == 0 ||
-          std::ranges::binary_search(model.layers[view_.layer].chunks, chunk))
+      if (memory_.held[chunk] == 0 || std::ranges::binary_search(model.layers[view_.layer].chunks, chunk))
         continue;
       const Worth worth = policy_.worth(view_, chunk);
       if (!least || worth < least->worth) least = {worth, chunk};

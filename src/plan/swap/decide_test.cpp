@@ -86,7 +86,8 @@ TEST(SwapDecision, BeladyByBlocksMovesAsLittleAsAnyChoiceCan) {
     if (packed.blocks > 9) continue;
     const std::int64_t least = packed.largest_layer();
     const std::int64_t capacity =
-        least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(packed.blocks - least + 1)));
+        least +
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(packed.blocks - least + 1)));
     const std::vector<std::size_t> sequence = random_sequence(random, packed.models.size(), 8);
     const std::int64_t moved = moved_by(packed, *policy_named("belady-block"), capacity, sequence);
     EXPECT_EQ(moved, fewest(packed, capacity, sequence)) << "seed " << seed;
@@ -102,7 +103,8 @@ TEST(SwapDecision, BeladyByBlocksNeverMovesMoreThanAnyOther) {
     const Packed packed = pack(random_models(random, 6, 8, 400), Bytes(16));
     const std::int64_t least = packed.largest_model();
     const std::int64_t capacity =
-        least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(packed.blocks - least + 1)));
+        least +
+        static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(packed.blocks - least + 1)));
     const std::vector<std::size_t> sequence = random_sequence(random, packed.models.size(), 40);
     const std::int64_t best = moved_by(packed, *policy_named("belady-block"), capacity, sequence);
     for (const Policy& policy : policies()) {

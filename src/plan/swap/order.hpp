@@ -18,8 +18,8 @@ struct Round {
 /// Blocks of `to` that `from` does not have.
 [[nodiscard]] std::int64_t blocks_added(const Packed& packed, std::size_t from, std::size_t to);
 
-/// The round in which models add the fewest blocks to the one before them: what is moved where no more than one
-/// has room. Of equals that which is nearest to the given order. By Held and Karp (A dynamic programming
+/// The round in which models add the fewest blocks to the one before them: what is moved where no more than
+/// one has room. Of equals that which is nearest to the given order. By Held and Karp (A dynamic programming
 /// approach to sequencing problems, 1962) for up to kMostOrderedExactly models; beyond that each is followed
 /// by the one that adds least.
 [[nodiscard]] Round best_round(const Packed& packed);

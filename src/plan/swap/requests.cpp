@@ -1,8 +1,7 @@
 #include "plan/swap/requests.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
+#include <set>
 #include <tuple>
 
 #include "plan/cluster/random.hpp"
@@ -24,13 +23,13 @@ template <class Next>
 std::vector<Request> first_of(std::span<const Stream> streams, std::span<const std::size_t> order,
                               std::size_t frames, std::vector<double> first, Next next) {
   using Arrival = std::tuple<double, std::size_t, std::size_t>;  // time, rank, model
-  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> coming;
+  std::set<Arrival> coming;
   const std::vector<std::size_t> ranks = ranks_of(order);
   for (std::size_t i = 0; i < streams.size(); ++i) coming.emplace(first[i], ranks[i], i);
   std::vector<Request> out;
   while (out.size() < frames && !coming.empty()) {
-    const auto [time, rank, model] = coming.top();
-    coming.pop();
+    const auto [time, rank, model] = *coming.begin();
+    coming.erase(coming.begin());
     out.push_back({model, Seconds(time), Seconds(time) + streams[model].limit});
     coming.emplace(next(model, time), rank, model);
   }
@@ -50,7 +49,9 @@ std::vector<Request> bursty_requests(std::span<const Stream> streams, std::span<
                                      std::size_t frames, std::uint64_t seed) {
   cluster::Random random(seed);
   constexpr std::uint64_t kSteps = std::uint64_t{1} << 32U;
-  const auto uniform = [&] { return static_cast<double>(random.below(kSteps)) / static_cast<double>(kSteps); };
+  const auto uniform = [&] {
+    return static_cast<double>(random.below(kSteps)) / static_cast<double>(kSteps);
+  };
   struct Burst {
     std::uint64_t left = 0;
     double next_begin = 0;
@@ -72,9 +73,8 @@ std::vector<Request> bursty_requests(std::span<const Stream> streams, std::span<
 
 void sort_requests(std::vector<Request>& requests, std::span<const std::size_t> order) {
   const std::vector<std::size_t> ranks = ranks_of(order);
-  std::ranges::stable_sort(requests, {}, [&](const Request& request) {
-    return std::pair(request.arrival, ranks[request.model]);
-  });
+  std::ranges::stable_sort(
+      requests, {}, [&](const Request& request) { return std::pair(request.arrival, ranks[request.model]); });
 }
 
 }  // namespace plimsoll::plan::swapping

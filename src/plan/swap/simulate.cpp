@@ -1,10 +1,9 @@
 #include "plan/swap/simulate.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <queue>
-#include <tuple>
+#include <set>
+#include <utility>
 
 namespace plimsoll::plan::swapping {
 namespace {
@@ -37,8 +36,8 @@ class Queue {
       if (!foreseen_) now = std::max(now, arrival);
       take_arrived(arrival);
     }
-    const std::size_t request = arrived_.top().second;
-    arrived_.pop();
+    const std::size_t request = arrived_.begin()->second;
+    arrived_.erase(arrived_.begin());
     return std::pair(request, now);
   }
 
@@ -80,7 +79,7 @@ class Queue {
   bool foreseen_;
   std::vector<OfModel> of_model_;
   std::size_t next_ = 0;  ///< that has not arrived
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> arrived_;
+  std::set<Due> arrived_;
   Outlook outlook_;
 };
 

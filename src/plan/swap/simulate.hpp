@@ -35,9 +35,9 @@ struct Copied {
 struct ModelRun {
   std::size_t request = 0, model = 0;
   Decision decision = {};
-  std::vector<Copied> copies = {};        ///< as the decision's loads
+  std::vector<Copied> copies = {};              ///< as the decision's loads
   std::vector<Seconds> begins = {}, ends = {};  ///< of its layers
-  Seconds waited = {};                    ///< for weights, once it could have begun or gone on
+  Seconds waited = {};                          ///< for weights, once it could have begun or gone on
   [[nodiscard]] Seconds finish() const { return ends.empty() ? Seconds() : ends.back(); }
 };
 
@@ -53,8 +53,8 @@ struct Outcome {
   std::int64_t blocks = 0;            ///< moved
   std::int64_t copies = 0;
   Seconds copying, computing;
-  Seconds waited;  ///< for weights, while nothing was computed and a frame was there
-  Seconds end;     ///< of the last run
+  Seconds waited;               ///< for weights, while nothing was computed and a frame was there
+  Seconds end;                  ///< of the last run
   std::int64_t most_taken = 0;  ///< blocks
 };
 

@@ -87,12 +87,13 @@ TEST(SwapSimulation, TheBudgetHoldsAtEveryMoment) {
     for (std::size_t i = 0; i < packed.models.size(); ++i)
       streams.push_back({static_cast<double>(1 + random.below(30)), Seconds(0.1)});
     const std::vector<std::size_t> order = given_order(streams.size());
-    const auto requests = seed % 2 == 0 ? steady_requests(streams, order, 80)
-                                        : bursty_requests(streams, order, 80, seed);
+    const auto requests =
+        seed % 2 == 0 ? steady_requests(streams, order, 80) : bursty_requests(streams, order, 80, seed);
     for (const Policy& policy : policies()) {
       const std::int64_t least = least_capacity(packed, policy);
       const std::int64_t capacity =
-          least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(packed.blocks - least + 1)));
+          least +
+          static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(packed.blocks - least + 1)));
       std::vector<ModelRun> runs;
       const Question question{.packed = packed,
                               .policy = policy,
@@ -212,9 +213,8 @@ TEST(SwapSimulation, OverAGridTheSameRunsMoveFewestByBlocks) {
           const auto order = given_order(streams.size());
           const auto requests =
               bursty ? bursty_requests(streams, order, 600, 1) : steady_requests(streams, order, 600);
-          const std::int64_t capacity =
-              std::max(packed.largest_model(),
-                       static_cast<std::int64_t>(part * static_cast<double>(packed.blocks)));
+          const std::int64_t capacity = std::max(
+              packed.largest_model(), static_cast<std::int64_t>(part * static_cast<double>(packed.blocks)));
           std::vector<Outcome> outcomes;
           for (const Policy& policy : policies())
             outcomes.push_back(

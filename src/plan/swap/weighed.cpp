@@ -217,17 +217,19 @@ class Joining {
       if (tensor.name.empty() || !fits(pattern, tensor.name)) continue;
       std::vector<std::size_t> same;
       for (const std::size_t model : models)
-        if (const auto found = at_.find({model, tensor.name}); found != at_.end()) same.push_back(found->second);
+        if (const auto found = at_.find({model, tensor.name}); found != at_.end())
+          same.push_back(found->second);
       const bool all = same.size() == models.size() && std::ranges::all_of(same, [&](std::size_t other) {
-        return alike(same.front(), other);
-      });
+                         return alike(same.front(), other);
+                       });
       if (!all) continue;
       ++shared;
       for (const std::size_t other : same) join(same.front(), other);
     }
     if (shared == 0)
-      complain(fmt::format("no tensor {} has the same shape in all of its models", quote(pattern)), where,
-               "`plimsoll inspect MODEL --layers` has layers' names; tensors are LAYER.weight and LAYER.bias");
+      complain(
+          fmt::format("no tensor {} has the same shape in all of its models", quote(pattern)), where,
+          "`plimsoll inspect MODEL --layers` has layers' names; tensors are LAYER.weight and LAYER.bias");
   }
 
   std::span<const WeighedModel> models_;

@@ -26,9 +26,9 @@ struct WeighedModel {
   std::vector<NamedTensor> tensors;
 };
 
-/// Pure. Weights belong to the layer whose calls read them; what computes without weights belongs to the layer
-/// before it. `captured`: by the device's own time, as with a graph; else as a framework launches it call by
-/// call.
+/// Pure. Weights belong to the layer whose calls read them; what computes without weights belongs to the
+/// layer before it. `captured`: by the device's own time, as with a graph; else as a framework launches it
+/// call by call.
 [[nodiscard]] WeighedModel weighed(const std::string& name, const network::Network& network,
                                    const program::Program& program, const estimate::Profile& profile,
                                    bool captured);
@@ -39,8 +39,8 @@ struct SharedGroup {
   std::vector<std::string> models, tensors;
 };
 
-/// All in one, each shared tensor once. Fails where a group names what there is not, or what is not alike; all
-/// mistakes are told at once.
+/// All in one, each shared tensor once. Fails where a group names what there is not, or what is not alike;
+/// all mistakes are told at once.
 [[nodiscard]] AllErrors<Models> joined(std::span<const WeighedModel> models,
                                        std::span<const SharedGroup> groups);
 
