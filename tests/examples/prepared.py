@@ -93,7 +93,8 @@ def prepare(folder, program, nvml=None):
                          ('calibrated.json', 'monday.json'), ('calibrated_again.json', 'tuesday.json'),
                          ('traces/resnet50-b64-adam.json.gz', 'trace.json.gz'),
                          ('services/slo.csv', 'slo.csv'), ('services/models.csv', 'models.csv'), ('services/rows.csv', 'rows.csv'),
-                         ('plan/trainings.toml', 'trainings.toml'), ('cluster/pods.csv', 'pods.csv'), ('cluster/nodes.csv', 'nodes.csv')):
+                         ('plan/trainings.toml', 'trainings.toml'), ('cluster/pods.csv', 'pods.csv'), ('cluster/nodes.csv', 'nodes.csv'),
+                         ('swap/cameras.toml', 'cameras.toml')):
         shutil.copy(FIXTURES / source, work / name)
     subprocess.run(['gunzip', '-k', 'trace.json.gz'], cwd=work, check=True)
     write_weights(work / 'model.safetensors')

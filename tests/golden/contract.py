@@ -235,6 +235,19 @@ check(ask('training', '--step-time', '1s', '--batch', '8', '--json'), {'rows': [
 modelled = ask('training', 'resnet18', '--device', 'h200', '--batch', '64', '--dataset-size', '6400', '--devices', '1,4', '--json')
 check(modelled, {'rows': [{'devices': integer, 'step_seconds': number, 'epoch_seconds': number}]}, 'training MODEL')
 expect(modelled['rows'][0]['gradients_seconds'] == 0 < modelled['rows'][1]['gradients_seconds'], 'training: one device sums nothing')
+swapped = ask('swap', 'swap/cameras.toml', '--memory', '50%', '--device', 'h200', '--policy', 'lru,belady-block', '--json')
+SWAPPED = {'policy': text, 'weights': text, 'possible': bool, 'frames': integer, 'frames_met': integer, 'moved_bytes': integer, 'p50_seconds': number,
+           'p99_seconds': number, 'missed_for_copies': integer, 'missed_for_computing': integer, 'accuracy_lost': number,
+           'models': [{'name': text, 'frames': integer, 'frames_met': integer, 'moved_bytes': integer}]}
+check(swapped, {'simulated': bool, 'device': text, 'memory_bytes': integer, 'weights_memory_bytes': integer, 'activation_bytes': integer,
+                'block_bytes': integer, 'link': {'bytes_per_second': number, 'latency_seconds': number, 'provenance': text, 'source': text},
+                'frames': integer, 'weight_bytes': integer, 'merged_weight_bytes': integer, 'order': {'models': [text], 'exact': bool},
+                'policies': [SWAPPED], 'best': integer, 'findings': [text], 'round': [{'model': text, 'moved_bytes': integer, 'end_seconds': number}]}, 'swap')
+expect(len(swapped['policies']) == 4 and swapped['weights_memory_bytes'] + swapped['activation_bytes'] <= swapped['memory_bytes'], 'swap: within its memory')
+for row in swapped['policies']:
+    expect(sum(model['moved_bytes'] for model in row['models']) == row['moved_bytes'], 'swap: what models move is what is moved')
+    expect(sum(model['frames'] for model in row['models']) == row['frames'] == 3000, 'swap: every frame is a model\'s')
+    expect(row['frames_met'] + row['missed_for_copies'] + row['missed_for_computing'] == row['frames'], 'swap: every miss has a reason')
 check(ask('ideal', 'vgg16', '--device', 'k80', '--json'), {'macs': integer, 'rows': [{'arithmetic': text, 'seconds': number}]}, 'ideal')
 
 known = (int, float, type(None))
