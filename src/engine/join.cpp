@@ -17,7 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kBetweenAnswers = std::chrono::seconds(1);
 // Whoever is below its floor weighs more; as GEMEL's loss does (Padmanabhan et al., NSDI 2023, public code).
 constexpr double kMostWeight = 10, kSteepness = 0.75;
 

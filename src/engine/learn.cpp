@@ -11,8 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kBetweenAnswers = std::chrono::seconds(1);
-
 /// Epochs, answers and saves of a training.
 class Course {
  public:

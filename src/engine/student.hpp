@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -10,6 +11,9 @@
 #include "engine/session.hpp"
 
 namespace plimsoll::engine {
+
+/// How often those who learn tell how far they are.
+inline constexpr std::chrono::seconds kBetweenAnswers{1};
 
 /// What a test set shows.
 struct Test {
