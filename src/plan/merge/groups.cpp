@@ -109,7 +109,7 @@ std::vector<Group> stem(const std::vector<Model>& models, const Scope& scope) {
   return out;
 }
 
-std::vector<std::vector<TensorPlace>> shared_tensors(const std::vector<Model>& models,
+std::vector<TensorSet> shared_tensors(const std::vector<Model>& models,
                                                      const std::vector<Group>& sharing) {
   Tensors tensors(models);
   for (const Group& group : sharing) {
@@ -121,25 +121,29 @@ std::vector<std::vector<TensorPlace>> shared_tensors(const std::vector<Model>& m
         tensors.join(tensors.number({first.model, kept[i]}), tensors.number({place.model, own[i]}));
     }
   }
-  std::map<std::size_t, std::vector<TensorPlace>> sets;
+  std::map<std::size_t, TensorSet> sets;
   for (std::size_t m = 0; m < models.size(); ++m)
     for (std::size_t t = 0; t < models[m].tensors.size(); ++t)
       sets[tensors.root(tensors.number({m, t}))].push_back({m, t});
-  std::vector<std::vector<TensorPlace>> out;
+  std::vector<TensorSet> out;
   for (auto& [root, set] : sets)
     if (set.size() > 1) out.push_back(std::move(set));
   return out;
 }
 
-Totals totals(const std::vector<Model>& models, const std::vector<Group>& sharing, const Scope& scope) {
+Totals totals(const std::vector<Model>& models, const std::vector<TensorSet>& sets, const Scope& scope) {
   Totals out;
   for (const Model& model : models) out.apart += counted_bytes(model, scope);
   out.together = out.apart;
-  for (const std::vector<TensorPlace>& set : shared_tensors(models, sharing)) {
+  for (const TensorSet& set : sets) {
     const TensorPlace& kept = set.front();
     out.together -= models[kept.model].tensors[kept.tensor].bytes * (std::ssize(set) - 1);
   }
   return out;
+}
+
+Totals totals(const std::vector<Model>& models, const std::vector<Group>& sharing, const Scope& scope) {
+  return totals(models, shared_tensors(models, sharing), scope);
 }
 
 Weight heaviest(const Model& model, const Scope& scope, double share) {

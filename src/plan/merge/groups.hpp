@@ -50,10 +50,12 @@ struct TensorPlace {
   std::size_t model = 0, tensor = 0;
   friend auto operator<=>(const TensorPlace&, const TensorPlace&) = default;
 };
-/// Tensors that are one where the groups share, each such set once, in the order of its first. Sets are
-/// joined where a tensor belongs to two groups.
-[[nodiscard]] std::vector<std::vector<TensorPlace>> shared_tensors(const std::vector<Model>& models,
-                                                                   const std::vector<Group>& sharing);
+/// Tensors that are one, two or more of them.
+using TensorSet = std::vector<TensorPlace>;
+/// Tensors that are one where the groups share, each set once, in the order of its first. Sets are joined where
+/// a tensor belongs to two groups.
+[[nodiscard]] std::vector<TensorSet> shared_tensors(const std::vector<Model>& models,
+                                                    const std::vector<Group>& sharing);
 
 /// Memory before and after.
 struct Totals {
@@ -62,6 +64,7 @@ struct Totals {
   [[nodiscard]] Bytes saved() const { return apart - together; }
   [[nodiscard]] double share() const { return apart.count() == 0 ? 0 : saved() / apart; }
 };
+[[nodiscard]] Totals totals(const std::vector<Model>& models, const std::vector<TensorSet>& sets, const Scope& scope);
 [[nodiscard]] Totals totals(const std::vector<Model>& models, const std::vector<Group>& sharing,
                             const Scope& scope);
 

@@ -261,6 +261,17 @@ std::vector<StoredTensor> stored_tensors(const Network& network) {
   return out;
 }
 
+/// A scale that Resize reads, or a target of Reshape, decides shapes: whoever infers them looks for it in the model's
+/// own file. A layer's weights decide none.
+void mark_movable(const Network& network, Model& model) {
+  for (std::size_t i = 0; i < network.main().weights.size() && i < model.tensors.size(); ++i) {
+    const network::Tensor& tensor = network.tensor(model.tensors[i].id);
+    model.tensors[i].movable = tensor.role == network::Role::parameter || !tensor.has_value;
+  }
+  for (const Layer& layer : model.layers)
+    for (const std::size_t i : layer.tensors) model.tensors[i].movable = true;
+}
+
 }  // namespace
 
 std::string_view name(LayerKind kind) {
@@ -273,6 +284,7 @@ Model describe(std::string name, const Network& network) {
   Model model{.name = std::move(name), .tensors = stored_tensors(network)};
   for (const StoredTensor& tensor : model.tensors) model.bytes += tensor.bytes;
   LayerFinder(network, model).run();
+  mark_movable(network, model);
   return model;
 }
 
