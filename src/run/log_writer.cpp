@@ -7,6 +7,7 @@
 namespace plimsoll::running {
 namespace {
 
+constexpr std::size_t kMuch = std::size_t{1} << 20;
 constexpr std::string_view kLane = "log";
 constexpr std::string_view kWhat = "writing the commands' output to its log";
 
@@ -28,6 +29,9 @@ LogWriter::LogWriter(Errands& errands, const std::filesystem::path& path, std::u
 
 void LogWriter::add(std::string_view text) {
   std::string& waiting = shared_->waiting;
+  // A string that grows by doubling holds both copies for a moment, when memory is already short.
+  if (waiting.size() > kMuch && waiting.capacity() < 2 * most_waiting_)
+    waiting.reserve(2 * most_waiting_ + text.size());
   waiting += text;
   if (waiting.size() > 2 * most_waiting_) {  // seldom: linear time in all
     shared_->left_out += waiting.size() - most_waiting_;

@@ -11,12 +11,12 @@
 namespace plimsoll::running {
 
 /// A run's log, written beside the loop: a disk that does not answer holds nobody up. What waits for it is
-/// bounded; beyond that the oldest is left out, and counted.
+/// bounded, twice over while some of it is being written; beyond that the oldest is left out, and counted.
 class LogWriter {
  public:
   /// `errands` outlives it.
   LogWriter(Errands& errands, const std::filesystem::path& path, std::uint64_t limit,
-            std::size_t most_waiting = std::size_t{16} << 20);
+            std::size_t most_waiting = std::size_t{8} << 20);
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 

@@ -188,10 +188,10 @@ void add_train(CommandLine& app, Invocation& invocation) {
   options->add_to(*command);
   command->footer(
       "Examples:\n"
-      "  plimsoll train resnet18:input=1x32x32,classes=10 --image-size 32 \\\n"
-      "    --data /usr/share/datasets/fashion-mnist --optimizer adamw --lr 0.001\n"
-      "  plimsoll train model.onnx --data photos --image-size 224x224 \\\n"
-      "    --hold-out 0.1 --target accuracy=0.9\n"
+      "  plimsoll train resnet18:input=1x32x32,classes=10 --image-size 32 "
+      "--data /usr/share/datasets/fashion-mnist --optimizer adamw --lr 0.001\n"
+      "  plimsoll train model.onnx --data photos --image-size 224x224 "
+      "--hold-out 0.1 --target accuracy=0.9\n"
       "  plimsoll train model.onnx --data x.npy --labels y.npy --save out --resume\n"
       "Data: MNIST's IDX files, CIFAR's binary files, NumPy arrays, folders of PNG\n"
       "and JPEG files by class, or safetensors. It runs plimsoll-engine (`make\n"
