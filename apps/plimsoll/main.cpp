@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"measure", add_measure},
     {"probe", add_probe},
     {"plan", add_plan},
+    {"merge", add_merge},
     {"choose", add_choose},
     {"train", add_train},
     {"training", add_training},

@@ -38,8 +38,8 @@ struct Manifest {
   std::string weights = kWeightsFile;  ///< a file of the folder
   Bytes weight_bytes = {};             ///< of that file
   bool trained = true;  ///< false: shared layers have the first model's weights and are to be trained together yet
-  std::vector<Model> models;
-  std::vector<Shared> shared;
+  std::vector<Model> models = {};
+  std::vector<Shared> shared = {};
   friend bool operator==(const Manifest&, const Manifest&) = default;
 
   /// Of the models' tensors, each once.

@@ -12,18 +12,20 @@ namespace {
 /// Groups of which it is known what each costs the models, and what two cost that do not go together.
 struct Instance {
   std::vector<Candidate> candidates;
-  std::vector<double> costs;                  // of each copy, of a margin of 1
-  std::vector<std::vector<double>> together;  // more where both of a pair share
+  std::vector<double> costs;  // of each copy, of a margin of 1
+  struct Pair {
+    std::size_t one, other;
+    double cost;  // more where both share
+  };
+  std::vector<Pair> pairs = {};
   int trials = 0;
 
   [[nodiscard]] double margin(const Sharing& sharing) const {
     double out = 1;
-    for (std::size_t i = 0; i < sharing.size(); ++i) {
-      if (sharing[i] < 2) continue;
-      out -= costs[i] * (sharing[i] - 1);
-      for (std::size_t j = 0; j < i; ++j)
-        if (sharing[j] > 1) out -= together[i][j];
-    }
+    for (std::size_t i = 0; i < sharing.size(); ++i)
+      if (sharing[i] > 1) out -= costs[i] * (sharing[i] - 1);
+    for (const Pair& pair : pairs)
+      if (sharing[pair.one] > 1 && sharing[pair.other] > 1) out -= pair.cost;
     return out;
   }
   /// A trial that holds takes as many epochs as there is to relearn; one that does not is given up after ten.
@@ -58,11 +60,10 @@ Instance draw(std::uint64_t seed) {
   }
   const double scale = (0.5 + 3.5 * unit(random)) / all;
   for (double& cost : out.costs) cost *= scale;
-  out.together.assign(groups, std::vector<double>(groups));
   if (seed % 2 == 0)
     for (std::size_t i = 0; i < groups; ++i)
       for (std::size_t j = 0; j < i; ++j)
-        if (random.below(6) == 0) out.together[i][j] = 0.4 * unit(random);
+        if (random.below(6) == 0) out.pairs.push_back({i, j, 0.4 * unit(random)});
   return out;
 }
 
