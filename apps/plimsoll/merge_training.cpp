@@ -13,6 +13,7 @@
 #include "measure/engine_run.hpp"
 #include "model_source.hpp"
 #include "progress_line.hpp"
+#include "report/merge_training.hpp"
 #include "setting_options.hpp"
 #include "trained_files.hpp"
 
@@ -33,8 +34,8 @@ bool can_be_trained(const Group& group) {
   return group.kind != plan::merge::LayerKind::normalization && group.kind != plan::merge::LayerKind::recurrent;
 }
 
-std::vector<plan::merge::Candidate> candidates(const std::vector<plan::merge::Model>& models,
-                                               const std::vector<Group>& groups) {
+std::vector<plan::merge::Candidate> candidates_of(const std::vector<plan::merge::Model>& models,
+                                                  const std::vector<Group>& groups) {
   std::vector<plan::merge::Candidate> out;
   for (const Group& group : groups)
     out.push_back({.bytes = group.bytes,
@@ -56,37 +57,36 @@ Found search(Method method, const std::vector<plan::merge::Candidate>& candidate
   return {.sharing = Sharing(candidates.size(), 0), .saved = {}, .epochs = 0, .trials = 0};
 }
 
-std::string percent(double share) {
-  return fmt::format("{:.2f} %", 100 * share);
-}
+struct Members {
+  std::vector<ReadyTraining> ready;
+  std::vector<std::filesystem::path> weights;  ///< files that were named for them
+};
 
-/// "held after 2 epochs; worst 91.20 of 90.50 %".
-std::string words_of(const learn::JointTrial& trial, const std::vector<double>& floors) {
-  std::size_t worst = 0;
-  for (std::size_t i = 1; i < floors.size(); ++i)
-    if (trial.accuracies[i] - floors[i] < trial.accuracies[worst] - floors[worst]) worst = i;
-  return fmt::format("{} after {:g} epoch{}; the worst has {}, at least {} is wanted",
-                     trial.came.holds ? "holds" : "does not hold", trial.came.epochs,
-                     trial.came.epochs == 1 ? "" : "s", percent(trial.accuracies[worst]), percent(floors[worst]));
+/// So that a file that has changed is another one; nothing for names of the zoo.
+std::string mark_of(const std::filesystem::path& file) {
+  std::error_code problem;
+  const auto bytes = std::filesystem::file_size(file, problem);
+  if (problem) return {};
+  const auto changed = std::filesystem::last_write_time(file, problem);
+  return fmt::format(" of {} bytes at {}", bytes, changed.time_since_epoch().count());
 }
 
 /// What decides the result beside the models' weights: a folder of other trials is refused.
-std::string asked_of(const MergeTrainingOptions& options, const MergeTraining& training, Method method,
+std::string asked_of(const MergeTrainingOptions& options, const Members& members, Method method,
                      std::uint64_t seed) {
   std::string out = fmt::format("{} {} target {} epochs {}", plan::merge::name(method), seed, options.target,
                                 options.epochs);
-  for (const ReadyTraining& member : training.members) {
+  for (const ReadyTraining& member : members.ready) {
     const job::Job& job = member.job;
-    out += fmt::format("; {} of {} bytes, {} {} examples, {} {} {} {}", member.label,
-                       training.models[static_cast<std::size_t>(&member - training.members.data())].bytes.count(),
-                       job.data->file, member.examples, job.setting.batch.value_or(0),
-                       network::name(job.setting.optimizer), job.execution.learning_rate, job.execution.seed);
+    out += fmt::format("; {}{}, {} {} examples, {} {} {} {}", member.label, mark_of(member.label), job.data->file,
+                       member.examples, job.setting.batch.value_or(0), network::name(job.setting.optimizer),
+                       job.execution.learning_rate, job.execution.seed);
   }
+  for (const std::filesystem::path& file : members.weights) out += fmt::format("; {}{}", file.string(), mark_of(file));
   return out;
 }
 
-Result<std::vector<ReadyTraining>> make_members(const MergeTrainingOptions& options,
-                                                const std::vector<std::string>& models) {
+Result<Members> make_members(const MergeTrainingOptions& options, const std::vector<std::string>& models) {
   const Result<std::string> text = read_file(options.tasks, kLargestTasks);
   PLIMSOLL_TRY(text);
   std::error_code ignored;
@@ -97,14 +97,18 @@ Result<std::vector<ReadyTraining>> make_members(const MergeTrainingOptions& opti
     for (const Error& more : tasks.error() | std::views::drop(1)) error.message += "\n  " + more.text();
     return std::unexpected(std::move(error).within(printable(options.tasks)));
   }
-  std::vector<ReadyTraining> out;
+  Members out;
   for (const TrainOptions& task : *tasks) {
     auto ready = make_ready(task, false, {});
     if (!ready) return std::unexpected(std::move(ready).error().within(printable(task.model)));
+    if (ready->job.weights.empty())
+      return std::unexpected(Error{"has no weights: nothing was learned that could be kept", printable(task.model),
+                                   "Name an ONNX file that was trained, or weights = \"FILE.safetensors\"."});
     if (ready->test_examples == 0 || !ready->classes)
       return std::unexpected(Error{"there are no examples of classes to test on: nobody could say whether it stays as good",
                                    printable(task.model), "hold-out = 0.1 keeps a tenth for that."});
-    out.push_back(*std::move(ready));
+    out.ready.push_back(*std::move(ready));
+    out.weights.push_back(task.weights.file);
   }
   return out;
 }
@@ -213,12 +217,13 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
   asked.common.execution.seed = seed;
   asked.common.no_track = true;
   if (asked.common.device.empty()) asked.common.device = "cpu";
-  Result<std::vector<ReadyTraining>> members = make_members(asked, models);
+  Result<Members> members = make_members(asked, models);
   PLIMSOLL_TRY(members);
   const Result<std::filesystem::path> engine = measure::find_engine(measure::EngineSearch::of_this_process());
   PLIMSOLL_TRY(engine);
   MergeTraining out;
-  out.members = *std::move(members);
+  const std::string what = asked_of(asked, *members, method, seed);
+  out.members = std::move(members->ready);
   learn::JointMerge merge{.target = asked.target, .epochs = asked.epochs};
   for (std::size_t i = 0; i < models.size(); ++i) {
     merge.jobs.push_back(out.members[i].job);
@@ -229,7 +234,7 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
   std::erase_if(out.tried, [](const Group& group) { return !can_be_trained(group); });
   merge.models = out.models;
   merge.groups = out.tried;
-  merge.asked = asked_of(asked, out, method, seed);
+  merge.asked = what;
 
   Result<running::SignalSource> signals = running::SignalSource::open();
   PLIMSOLL_TRY(signals);
@@ -238,22 +243,21 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
   Result<learn::JointTrials> trials = learn::JointTrials::open(std::move(merge), folder, in_engines(*engine, interruption));
   if (!trials && interruption.signal() != 0) return std::nullopt;
   PLIMSOLL_TRY(trials);
-  const std::vector<plan::merge::Candidate> all = candidates(out.models, out.tried);
+  const std::vector<plan::merge::Candidate> all = candidates_of(out.models, out.tried);
   tell(fmt::format("{} groups may be shared; at most {} are saved. Trials are kept in {}", all.size(),
                    text(plan.ceiling.saved()), printable(folder.string())));
-  for (const learn::JointTrial& known : trials->trials())
-    tell(fmt::format("known: {} saved: {}", text(saved_by(all, known.wanted)), words_of(known, trials->floors())));
-  trials->on_end = [&](const learn::JointTrial& trial) {
-    tell(fmt::format("{} saved: {}", text(saved_by(all, trial.wanted)), words_of(trial, trials->floors())));
-  };
+  const std::vector<double> floors = trials->floors();
+  for (const learn::JointTrial& known : trials->trials()) tell("known: " + report::trial_words(known, all, floors));
+  trials->on_end = [&](const learn::JointTrial& trial) { tell(report::trial_words(trial, all, floors)); };
   out.found = search(method, all, [&](const Sharing& held, const Sharing& wanted) { return trials->try_out(held, wanted); },
                      seed);
   if (interruption.signal() != 0) return std::nullopt;
   if (trials->failure()) return std::unexpected(*trials->failure());
   const auto weights = trials->trained_weights(out.found.sharing);
   PLIMSOLL_TRY(weights);
+  out.candidates = all;
   out.own = trials->own();
-  out.floors = trials->floors();
+  out.floors = floors;
   out.accuracies = trials->accuracies_with(out.found.sharing);
   out.trials = trials->trials();
   if (*weights)

@@ -95,6 +95,7 @@ std::string summary(const MergeReport& report, const TextStyle& style) {
   if (report.identical)
     out += totals_line("identical", "Tensors that hold the same numbers already: nothing to train", *report.identical,
                        style);
+  if (report.training) out += "\n" + merge_training_text(*report.training, style);
   if (report.method != Method::none) out += hanging("method    ", method_words(report), style);
   for (const std::string& note : report.notes) out += hanging("note      ", printable(note), style);
   if (!report.written.empty())
@@ -192,6 +193,7 @@ Json merge_json(const MergeReport& report) {
   out["groups"] = Json::array();
   for (const Group& group : report.plan.chosen) out["groups"].push_back(group_json(report, group));
   out["written"] = report.written.empty() ? Json(nullptr) : Json{{"folder", report.written}, {"trained", report.trained}};
+  out["training"] = report.training ? merge_training_json(*report.training) : Json(nullptr);
   out["notes"] = report.notes;
   return out;
 }

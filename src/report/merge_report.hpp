@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "plan/merge/plan.hpp"
+#include "report/merge_training.hpp"
 #include "report/table.hpp"
 
 namespace plimsoll::report {
@@ -23,6 +24,7 @@ struct MergeReport {
   std::optional<plan::merge::Totals> identical = {};
   std::string written = {};  ///< the folder, where models were written
   bool trained = true;       ///< and whether they are as good as they were
+  std::optional<MergeTrainingReport> training = {};  ///< where models were trained together
   std::vector<std::string> notes = {};
 };
 

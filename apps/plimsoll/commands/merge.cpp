@@ -8,6 +8,7 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
+#include "merge_training.hpp"
 #include "merged_files.hpp"
 #include "report/merge_report.hpp"
 
@@ -23,6 +24,7 @@ struct MergeOptions {
   std::int64_t seed = 0;
   bool all = false, untrained = false, json = false;
   std::string html, output;
+  MergeTrainingOptions training;
 };
 
 Result<MergeModels> load(const MergeOptions& options) {
@@ -78,7 +80,78 @@ Status write(MergeModels& models, std::vector<plan::merge::TensorSet> identical,
   return {};
 }
 
+Status show(const report::MergeReport& report, const MergeOptions& options, const report::TextStyle& style) {
+  if (!options.html.empty()) {
+    PLIMSOLL_TRY(write_file(options.html, report::merge_page(report)));
+    fmt::print(stderr, "the page is in {}\n", printable(options.html));
+  }
+  if (options.json)
+    print_json(report::merge_json(report));
+  else
+    fmt::print("{}", report::merge_text(report, options.all, style));
+  return {};
+}
+
+/// The models with the weights that they ended with, under the names that they were given.
+Result<MergeModels> load_trained(const MergeOptions& options, const MergeTraining& training) {
+  if (training.files.empty()) return load(options);
+  MergeModels out;
+  for (std::size_t i = 0; i < training.files.size(); ++i) {
+    auto loaded = load_model({.spec = training.files[i].string(), .keep_file = true});
+    PLIMSOLL_TRY(loaded);
+    out.models.push_back(plan::merge::describe(options.models[i], loaded->network));
+    out.loaded.push_back(*std::move(loaded));
+  }
+  return out;
+}
+
+/// Trains them together first.
+Result<int> run_trained(const MergeOptions& options, const report::TextStyle& style) {
+  if (options.output.empty())
+    return std::unexpected(Error{.message = "--data trains models, but there is no place for them",
+                                 .hint = "name a new folder: --output merged"});
+  if (options.untrained) return fail("--data trains what --untrained leaves untrained: leave one out");
+  // Not after hours of training.
+  if (std::error_code ignored; std::filesystem::exists(options.output, ignored) &&
+                               !std::filesystem::is_empty(options.output, ignored))
+    return std::unexpected(Error{"is there already, and not empty", printable(options.output),
+                                 "--output names a new folder."});
+  MergeTrainingOptions asked = options.training;
+  if (asked.progress.empty()) asked.progress = options.output + ".progress";
+  const auto seed = static_cast<std::uint64_t>(options.seed);
+  const auto trained = train_merge(asked, options.models, options.scope, options.method, seed, [](const std::string& line) {
+    fmt::print(stderr, "plimsoll: {}\n", line);
+  });
+  PLIMSOLL_TRY(trained);
+  if (!*trained) {
+    fmt::print(stderr, "plimsoll: interrupted; the same command goes on from what is in {}\n", printable(asked.progress));
+    return 130;
+  }
+  const MergeTraining& training = **trained;
+  auto models = load_trained(options, training);
+  PLIMSOLL_TRY(models);
+  report::MergeReport report{.models = models->models, .scope = options.scope, .method = options.method, .plan = {}};
+  report.plan = make_plan(models->models, options.scope, options.method, seed);
+  report.plan.chosen = training.shared();
+  auto identical = identical_tensors(*models);
+  PLIMSOLL_TRY(identical);
+  report.plan.saved = report.identical.emplace(totals(models->models, *identical, {}));
+  report.training = report::MergeTrainingReport{.models = options.models,
+                                                .target = asked.target,
+                                                .own = training.own,
+                                                .floors = training.floors,
+                                                .accuracies = training.accuracies,
+                                                .candidates = training.candidates,
+                                                .found = training.found,
+                                                .trials = training.trials};
+  PLIMSOLL_TRY(write_merged(*models, *identical, true, options.output));
+  report.written = options.output;
+  PLIMSOLL_TRY(show(report, options, style));
+  return report.plan.chosen.empty() ? 1 : 0;
+}
+
 Result<int> run(const MergeOptions& options, const report::TextStyle& style) {
+  if (!options.training.tasks.empty()) return run_trained(options, style);
   auto models = load(options);
   PLIMSOLL_TRY(models);
   report::MergeReport report{
@@ -88,14 +161,7 @@ Result<int> run(const MergeOptions& options, const report::TextStyle& style) {
       .plan = make_plan(models->models, options.scope, options.method, static_cast<std::uint64_t>(options.seed))};
   auto identical = look_for_identical(*models, report);
   if (!options.output.empty()) PLIMSOLL_TRY(write(*models, std::move(identical), options, report));
-  if (!options.html.empty()) {
-    PLIMSOLL_TRY(write_file(options.html, report::merge_page(report)));
-    fmt::print(stderr, "the page is in {}\n", printable(options.html));
-  }
-  if (options.json)
-    print_json(report::merge_json(report));
-  else
-    fmt::print("{}", report::merge_text(report, options.all, style));
+  PLIMSOLL_TRY(show(report, options, style));
   return report.plan.groups.empty() ? 1 : 0;
 }
 
@@ -139,6 +205,7 @@ void add_merge(CommandLine& app, Invocation& invocation) {
   command->add_flag("--heads", options->scope.heads, "Heads may be shared: the models have one task");
   command->add_flag("--as-published", options->scope.as_published,
                     "Count convolutions and linear layers without heads alone, as published tables do");
+  options->training.add_to(*command);
   add_output(*command, *options);
   command->footer(
       "Examples:\n"
@@ -146,7 +213,9 @@ void add_merge(CommandLine& app, Invocation& invocation) {
       "  plimsoll merge resnet50 resnet101 --method stem --as-published\n"
       "  plimsoll merge resnet18 resnet34 resnet50 --html merge.html\n"
       "  plimsoll merge tiny.onnx model.onnx --output merged\n"
-      "Exit code 1: there is no common layer. Whether models stay as good as they are, only training says.");
+      "  plimsoll merge a.onnx b.onnx --data tasks.toml --target 0.95 --output merged\n"
+      "Exit code 1: there is no common layer, or none can be shared at that target. Whether models stay as good as they are, "
+      "only training says: --data trains them, which needs plimsoll-engine (`make engine`).");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };
   });
