@@ -30,6 +30,9 @@ struct Session {
 [[nodiscard]] Status measure(Session& session, const Emit& emit);
 [[nodiscard]] Status compute(Session& session, const Emit& emit);
 [[nodiscard]] Status train(Session& session, const Emit& emit);
+/// Several networks at once: opens a session for each. False where operators cannot be executed: that has
+/// been answered.
+[[nodiscard]] Result<bool> join(Session& whole, const Emit& emit);
 /// Needs no session that was opened: a job of single operators has no network.
 [[nodiscard]] Status calibrate(Session& session, const Emit& emit);
 

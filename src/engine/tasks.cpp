@@ -60,7 +60,7 @@ bool means_full(const c10::Error& error) {
 }
 
 Outcome run_session(Session& session, const Emit& emit) {
-  if (session.job.task != job::Task::calibrate) {
+  if (session.job.task != job::Task::calibrate && session.job.task != job::Task::join) {
     Result<bool> ready = open_session(session, emit);
     if (!ready) return tell(ready.error(), emit);
     if (!*ready) return Outcome::bad_input;
@@ -72,6 +72,12 @@ Outcome run_session(Session& session, const Emit& emit) {
     case job::Task::compute: done = compute(session, emit); break;
     case job::Task::train: done = train(session, emit); break;
     case job::Task::calibrate: done = calibrate(session, emit); break;
+    case job::Task::join: {
+      const Result<bool> joined = join(session, emit);
+      if (joined && !*joined) return Outcome::bad_input;
+      if (!joined) done = std::unexpected(joined.error());
+      break;
+    }
   }
   if (!done) return tell(done.error(), emit);
   emit(job::Done{});

@@ -109,9 +109,8 @@ at::Tensor loss_of(network::Loss loss, const at::Tensor& output, const at::Tenso
   return output.sum();
 }
 
-at::Tensor training_step(const network::Setting& setting, Executor& executor, Executor::Inputs inputs,
-                         const at::Tensor& labels, Optimizer& optimizer) {
-  optimizer.forget_gradients();
+at::Tensor add_gradients(const network::Setting& setting, Executor& executor, Executor::Inputs inputs,
+                         const at::Tensor& labels, double weight) {
   at::Tensor loss;
   {
     const Autocast autocast(setting.precision, executor.device());
@@ -119,9 +118,19 @@ at::Tensor training_step(const network::Setting& setting, Executor& executor, Ex
     TORCH_CHECK(!outputs.empty() && outputs[0].tensor.defined(), "the network has no output to learn from");
     loss = loss_of(setting.loss, outputs[0].tensor, labels);
   }
-  loss.backward();
-  optimizer.step();
+  if (weight == 1)  // nothing is allocated for it
+    loss.backward();
+  else
+    loss.mul(weight).backward();
   return loss.detach();
+}
+
+at::Tensor training_step(const network::Setting& setting, Executor& executor, Executor::Inputs inputs,
+                         const at::Tensor& labels, Optimizer& optimizer) {
+  optimizer.forget_gradients();
+  at::Tensor loss = add_gradients(setting, executor, inputs, labels);
+  optimizer.step();
+  return loss;
 }
 
 }  // namespace plimsoll::engine

@@ -47,6 +47,11 @@ class Optimizer {
 /// labels, of the output itself; the output's sum for none.
 [[nodiscard]] at::Tensor loss_of(network::Loss loss, const at::Tensor& output, const at::Tensor& labels);
 
+/// Forward, `weight` times the loss, backward: adds to the gradients that are there. The loss, which is not
+/// weighted, stays on the device.
+[[nodiscard]] at::Tensor add_gradients(const network::Setting& setting, Executor& executor,
+                                       Executor::Inputs inputs, const at::Tensor& labels, double weight = 1);
+
 /// One training step: forgets gradients, forward, loss, backward, update. The loss stays on the device.
 [[nodiscard]] at::Tensor training_step(const network::Setting& setting, Executor& executor,
                                        Executor::Inputs inputs, const at::Tensor& labels,

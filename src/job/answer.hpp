@@ -185,6 +185,16 @@ struct WentOn {  ///< "went-on": from a save; the epochs before it follow as the
   bool operator==(const WentOn&) const = default;
 };
 
+/// "joined": networks that learn together, after an epoch; epoch 0 is before the first.
+struct Joined {
+  std::int64_t epoch = 0;
+  std::vector<double> accuracies;  ///< by member, on its test set
+  std::vector<double> losses;      ///< by member, the mean over the epoch's steps; empty at epoch 0
+  double seconds = 0;              ///< of learning and testing
+  bool held = false;               ///< every member keeps its floor
+  bool operator==(const Joined&) const = default;
+};
+
 struct DoesNotFit {   ///< "does-not-fit"
   std::string phase;  ///< "context", "loading", "running"
   std::optional<std::int64_t> asked_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes;
@@ -204,7 +214,7 @@ struct Done {  ///< "done", last of a job that went well
 
 using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
                             Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime,
-                            Learned, Saved, WentOn, Tested>;
+                            Learned, Saved, WentOn, Tested, Joined>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

@@ -310,6 +310,20 @@ Tested read_tested(const Fields& f) {
   return {f.whole("examples"), f.real_if_any("accuracy"), f.real_if_any("loss"), f.not_negative("seconds")};
 }
 
+Json json(const Joined& a) {
+  return Line("joined")
+      .add("epoch", a.epoch)
+      .add("accuracies", reals_json(a.accuracies))
+      .add("losses", reals_json(a.losses))
+      .real("seconds", a.seconds)
+      .add("held", a.held)
+      .done();
+}
+Joined read_joined(const Fields& f) {
+  return {f.whole("epoch"), f.not_negatives("accuracies"), f.reals("losses"), f.not_negative("seconds"),
+          f.flag("held")};
+}
+
 Json json(const DoesNotFit& a) {
   return Line("does-not-fit")
       .text("phase", a.phase)
@@ -369,7 +383,8 @@ constexpr std::array kKinds = {
     Kind{"sample", answer<read_sample>},     Kind{"point", answer<read_point>},
     Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain_time>},
     Kind{"learned", answer<read_learned>},   Kind{"saved", answer<read_saved>},
-    Kind{"went-on", answer<read_went_on>},   Kind{"tested", answer<read_tested>}};
+    Kind{"went-on", answer<read_went_on>},   Kind{"tested", answer<read_tested>},
+    Kind{"joined", answer<read_joined>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

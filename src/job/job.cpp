@@ -2,12 +2,15 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/named.hpp"
 
 namespace plimsoll::job {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTasks = {"check", "compute", "train", "measure", "calibrate"};
+constexpr std::array<std::string_view, 6> kTasks = {"check",   "compute",   "train",
+                                                    "measure", "calibrate", "join"};
 constexpr std::array<std::string_view, 5> kArrivals = {"none", "single-stream", "multi-stream", "server",
                                                        "offline"};
 
@@ -21,6 +24,9 @@ std::string_view name(Arrival arrival) {
 }
 std::optional<Task> task_named(std::string_view name) {
   return named<Task>(name, kTasks);
+}
+std::string member_file(std::size_t member) {
+  return fmt::format("member-{}.safetensors", member);
 }
 std::optional<Arrival> arrival_named(std::string_view name) {
   return named<Arrival>(name, kArrivals);

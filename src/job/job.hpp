@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "job/joining.hpp"
 #include "job/learning.hpp"
 #include "job/operator_case.hpp"
 #include "network/binding.hpp"
@@ -23,6 +24,7 @@ enum class Task : std::uint8_t {
   train,      ///< epochs over a given data set; losses and accuracies are told
   measure,    ///< time and memory of one setting
   calibrate,  ///< times of single operators; no network
+  join,       ///< several networks learn at once and hold weights in common; no network of its own
 };
 
 enum class Arrival : std::uint8_t { none, single_stream, multi_stream, server, offline };
@@ -115,6 +117,8 @@ struct Job {
   Learning learning = {};                  ///< train
   std::vector<OperatorCase> cases = {};    ///< calibrate; of the rest only the device and its threads count
   std::vector<OperatorChain> chains = {};  ///< calibrate, before the cases; on a device that captures
+  std::vector<Job> members = {};           ///< join: jobs of the task train, all on one device
+  Joining joining = {};                    ///< join
 };
 
 /// A job as JSON text, and back. Reading checks every index, name and number.

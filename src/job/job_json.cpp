@@ -4,6 +4,7 @@
 #include "job/case_json.hpp"
 #include "job/fields.hpp"
 #include "job/job.hpp"
+#include "job/joining_json.hpp"
 #include "job/learning_json.hpp"
 #include "job/network_json.hpp"
 #include "job/setting_json.hpp"
@@ -14,7 +15,9 @@ namespace {
 
 using network::TensorId;
 
-constexpr int kJobLevels = 12;  // document, network, graphs, graph, operators, operator, attributes, …
+constexpr int kJobLevels =
+    14;  // document, members, member, network, graphs, graph, operators, operator, attributes, …
+constexpr std::size_t kMostMembers = 64;
 constexpr std::int64_t kMostEpochs = std::int64_t{1}
                                      << 40;  // times steps of an epoch they are a number still
 constexpr double kYear = 365.0 * 24 * 3600;
@@ -223,6 +226,27 @@ std::string read_device(const Fields& fields) {
   return device;
 }
 
+Job read_fields(const Fields& fields);
+
+/// Networks that learn together.
+void read_members(const Fields& fields, Job& job) {
+  job.execution = read_execution(fields.section("execution"));
+  if (fields.list("members").size() > kMostMembers)
+    return fields.complain("members", fmt::format("are more than {}", kMostMembers));
+  fields.each("members", [&job](const Fields& item) {
+    Job member = read_fields(item);
+    if (!item.good()) return;
+    if (member.task != Task::train)
+      item.complain("task", "is not \"train\"");
+    else if (member.device != job.device)
+      item.complain("device", "is not that of the whole");
+    job.members.push_back(std::move(member));
+  });
+  if (!fields.good()) return;
+  if (job.members.empty()) return fields.complain("members", "are none");
+  job.joining = read_joining(fields.section("joining"), job.members);
+}
+
 Job read_fields(const Fields& fields) {
   Job job;
   if (fields.whole("version", 0) != kVersion) {
@@ -236,6 +260,11 @@ Job read_fields(const Fields& fields) {
     job.execution = read_execution(fields.section("execution"));
     fields.each("cases", [&job](const Fields& c) { job.cases.push_back(read_case(c)); });
     fields.each("chains", [&job](const Fields& chain) { job.chains.push_back(read_chain(chain)); });
+    return job;
+  }
+  if (job.task == Task::join) {
+    job.device = read_device(fields);
+    read_members(fields, job);
     return job;
   }
   const Fields network = fields.section("network");
@@ -261,16 +290,24 @@ Job read_fields(const Fields& fields) {
   return job;
 }
 
-}  // namespace
-
-std::string write(const Job& job) {
+Json json_of(const Job& job) {
   if (job.task == Task::calibrate)
-    return dump({{"version", kVersion},
-                 {"task", name(job.task)},
-                 {"device", text_json(job.device)},
-                 {"execution", execution_json(job.execution)},
-                 {"cases", cases_json(job.cases)},
-                 {"chains", chains_json(job.chains)}});
+    return {{"version", kVersion},
+            {"task", name(job.task)},
+            {"device", text_json(job.device)},
+            {"execution", execution_json(job.execution)},
+            {"cases", cases_json(job.cases)},
+            {"chains", chains_json(job.chains)}};
+  if (job.task == Task::join) {
+    Json members = Json::array();
+    for (const Job& member : job.members) members.push_back(json_of(member));
+    return {{"version", kVersion},
+            {"task", name(job.task)},
+            {"device", text_json(job.device)},
+            {"execution", execution_json(job.execution)},
+            {"members", std::move(members)},
+            {"joining", joining_json(job.joining)}};
+  }
   Json document = {{"version", kVersion},
                    {"task", name(job.task)},
                    {"network", network_json(job.network)},
@@ -286,7 +323,13 @@ std::string write(const Job& job) {
                    {"outputs_file", text_json(job.outputs_file)}};
   if (job.data) document["data"] = data_json(*job.data);
   if (job.task == Task::train) document["learning"] = learning_json(job.learning);
-  return dump(document);
+  return document;
+}
+
+}  // namespace
+
+std::string write(const Job& job) {
+  return dump(json_of(job));
 }
 
 Result<Job> read(std::string_view text) {

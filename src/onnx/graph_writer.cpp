@@ -42,8 +42,12 @@ void add_entry(pbf_writer& out, std::uint32_t number, std::string_view key, std:
 }  // namespace
 
 GraphWriter::GraphWriter(const network::Network& network, const WeightSource& weights,
-                         std::string_view data_location)
-    : network_(network), weights_(weights), data_location_(data_location), names_(network) {
+                         std::string_view data_location, const ExternalWeights* external)
+    : network_(network),
+      weights_(weights),
+      data_location_(data_location),
+      external_(external),
+      names_(network) {
   infer_outputs();
 }
 
@@ -190,18 +194,24 @@ PendingTensor GraphWriter::begin_tensor(TensorId id, std::string_view name) {
   writer.add_int32(schema::tensor::kType, static_cast<std::int32_t>(t.type));
   add_text(writer, schema::tensor::kName, name);
   const std::int64_t bytes = stored_bytes(network_, t);
-  if (weights_ && bytes > 0) {
+  if (external_ != nullptr && external_->offsets.contains(id) && bytes > 0) {
+    point_to(external_->location, external_->offsets.at(id), bytes, writer);
+  } else if (weights_ && bytes > 0) {
     out.raw_bytes = bytes;
   } else if (t.has_value) {
     writer.add_bytes(schema::tensor::kRaw, encode_raw(t.type, network_.value_of(t)));
   } else if (bytes > 0) {
-    add_entry(writer, schema::tensor::kExternal, "location", data_location_);
-    add_entry(writer, schema::tensor::kExternal, "offset", fmt::format("{}", data_offset_));
-    add_entry(writer, schema::tensor::kExternal, "length", fmt::format("{}", bytes));
-    writer.add_enum(schema::tensor::kLocation, 1);
+    point_to(data_location_, data_offset_, bytes, writer);
     if (__builtin_add_overflow(data_offset_, bytes, &data_offset_)) data_offset_ = 0;
   }
   return out;
+}
+
+void GraphWriter::point_to(std::string_view location, std::int64_t offset, std::int64_t bytes, pbf_writer& out) {
+  add_entry(out, schema::tensor::kExternal, "location", location);
+  add_entry(out, schema::tensor::kExternal, "offset", fmt::format("{}", offset));
+  add_entry(out, schema::tensor::kExternal, "length", fmt::format("{}", bytes));
+  out.add_enum(schema::tensor::kLocation, 1);
 }
 
 Result<std::string> GraphWriter::whole_tensor(TensorId id) {

@@ -25,7 +25,9 @@ struct PendingTensor {
 /// streamed; those in bodies and attributes are small and go inline.
 class GraphWriter {
  public:
-  GraphWriter(const network::Network& network, const WeightSource& weights, std::string_view data_location);
+  /// Without `external`, weights that have no source are said to lie in `data_location`, one after another.
+  GraphWriter(const network::Network& network, const WeightSource& weights, std::string_view data_location,
+              const ExternalWeights* external = nullptr);
 
   /// The main graph but for its initializers.
   [[nodiscard]] Result<std::string> main_graph();
@@ -38,6 +40,7 @@ class GraphWriter {
   [[nodiscard]] Status write_attribute(const network::Attribute& attribute, protozero::pbf_writer& out);
   [[nodiscard]] Result<std::string> whole_tensor(network::TensorId id);
   [[nodiscard]] PendingTensor begin_tensor(network::TensorId id, std::string_view name);
+  static void point_to(std::string_view location, std::int64_t offset, std::int64_t bytes, protozero::pbf_writer& out);
   void write_value(network::TensorId id, protozero::pbf_writer& out) const;
   void write_type(network::DataType type, bool has_shape, std::span<const network::Dim> dims,
                   const network::Symbols& symbols, protozero::pbf_writer& out) const;
@@ -46,6 +49,7 @@ class GraphWriter {
   const network::Network& network_;
   const WeightSource& weights_;
   std::string_view data_location_;
+  const ExternalWeights* external_;
   std::int64_t data_offset_ = 0;
   TensorNames names_;
   std::optional<network::Shapes> inferred_;  // where every operator has a rule: the outputs' types

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "onnx/external_location.hpp"
 #include "onnx/graph_writer.hpp"
 #include "onnx/roles.hpp"
 #include "onnx/schema.hpp"
@@ -50,6 +51,10 @@ class AtomicFile {
   [[nodiscard]] Status status() const {
     if (error_ != 0) return fail("cannot write it: {}", std::strerror(error_));
     return {};
+  }
+  /// What is on disk survives a machine that loses power.
+  void sync() {
+    if (error_ == 0 && ::fsync(fd_) != 0) error_ = errno;
   }
   [[nodiscard]] Status finish() {
     PLIMSOLL_TRY(status());
@@ -116,10 +121,10 @@ Status write_tensor(const PendingTensor& tensor, const network::Network& network
   return file.status();
 }
 
-Status write_model(const network::Network& network, const WeightSource& weights,
+Status write_model(const network::Network& network, const WeightSource& weights, const ExternalWeights* external,
                    const std::filesystem::path& path) {
   const std::string location = path.filename().string() + ".data";
-  GraphWriter writer(network, weights, location);
+  GraphWriter writer(network, weights, location, external);
   const Result<std::string> graph = writer.main_graph();
   if (!graph) return std::unexpected(graph.error());
   const std::vector<PendingTensor> initializers = writer.initializers();
@@ -142,16 +147,26 @@ Status write_model(const network::Network& network, const WeightSource& weights,
     file.write(header(schema::graph::kInitializer, length(t)));
     PLIMSOLL_TRY(write_tensor(t, network, weights, file));
   }
+  if (external != nullptr) file.sync();
   return file.finish();
+}
+
+Status within(const std::filesystem::path& path, Status status) {
+  if (!status) return std::unexpected(std::move(status).error().within(path.string()));
+  return status;
 }
 
 }  // namespace
 
 Status write(const network::Network& network, const WeightSource& weights,
              const std::filesystem::path& path) {
-  if (Status status = write_model(network, weights, path); !status)
-    return std::unexpected(std::move(status).error().within(path.string()));
-  return {};
+  return within(path, write_model(network, weights, nullptr, path));
+}
+
+Status write(const network::Network& network, const WeightSource& weights, const ExternalWeights& external,
+             const std::filesystem::path& path) {
+  if (Status checked = check_location(external.location); !checked) return within(path, std::move(checked));
+  return within(path, write_model(network, weights, &external, path));
 }
 
 WeightSource weights_of(Model& model) {

@@ -97,6 +97,33 @@ TEST_F(Writer, PutsWeightsIntoTheFile) {
   }
 }
 
+TEST_F(Writer, PointsToWeightsThatLieElsewhere) {
+  const Bytes bytes = model(
+      graph({.nodes = {node("Conv", {"x", "w"}, {"y"}), node("Reshape", {"y", "s"}, {"z"})},
+             .inputs = {value("x", 1, {1, 1, 5, 5})},
+             .outputs = {value("z")},
+             .initializers = {tensor("w", 1, {1, 1, 5, 20}, raw(std::string(400, 'w'))),
+                              tensor("s", 7, {1}, number_field(schema::tensor::kInt64s, -1))}}));
+  Result<Model> m = read_text(bytes);
+  ASSERT_TRUE(m) << m.error().text();
+  const TensorId w = m->network.main().weights[0];
+  // Beyond what 32 bits hold; the file itself need not be there to be pointed to.
+  const std::int64_t offset = std::int64_t{5} << 30;
+  const Status written =
+      write(m->network, weights_of(*m), {.location = "weights.bin", .offsets = {{w, offset}}}, path_);
+  ASSERT_TRUE(written) << written.error().text();
+  Result<Model> back = read(path_);
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_TRUE(m->network == back->network);
+  ASSERT_EQ(back->weights.size(), 2U);
+  EXPECT_EQ(back->weights[0].storage, Storage::external);
+  EXPECT_EQ(back->weights[0].location, "weights.bin");
+  EXPECT_EQ(back->weights[0].offset, offset);
+  EXPECT_EQ(back->weights[0].length, 400);
+  EXPECT_EQ(back->weights[1].storage, Storage::raw);
+  EXPECT_FALSE(write(m->network, weights_of(*m), {.location = "../weights.bin", .offsets = {}}, path_));
+}
+
 TEST_F(Writer, KeepsBodiesAndInlinedFunctions) {
   const Bytes yes = graph({.nodes = {node("f", {"x"}, {"t"}, {}, "call", "f")}, .outputs = {value("t")}});
   const Bytes no = graph({.nodes = {node("Mul", {"x", "k"}, {"t"})},
