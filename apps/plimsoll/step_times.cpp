@@ -1,5 +1,6 @@
 #include "step_times.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
