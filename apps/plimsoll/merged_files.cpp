@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "base/new_folder.hpp"
 #include "base/printable.hpp"
@@ -63,12 +63,35 @@ std::string form_of(const MergeModels& of, const TensorPlace& place) {
   return out;
 }
 
-Result<bool> hold_the_same(MergeModels& of, const TensorPlace& a, const TensorPlace& b) {
-  const Result<onnx::WeightBytes> first = contents_of(of, a);
-  PLIMSOLL_TRY(first);
-  const Result<onnx::WeightBytes> second = contents_of(of, b);
-  PLIMSOLL_TRY(second);
-  return std::ranges::equal(first->view, second->view);
+struct Contents {
+  std::string form;
+  std::uint64_t digest = 0;
+  TensorPlace place;
+};
+
+/// By their bytes. All contents were found before this asks for them again.
+int compare_bytes(MergeModels& of, const TensorPlace& a, const TensorPlace& b) {
+  const Result<onnx::WeightBytes> first = contents_of(of, a), second = contents_of(of, b);
+  if (!first || !second || first->view.size() != second->view.size())
+    return static_cast<int>(first.has_value()) - static_cast<int>(second.has_value());
+  return std::memcmp(first->view.data(), second->view.data(), first->view.size());
+}
+
+/// Sorted rather than each held against each other: a file may be made so that many digests are equal.
+void add_sets(MergeModels& of, std::span<Contents> alike, std::vector<TensorSet>& out) {
+  if (alike.size() < 2) return;
+  std::ranges::stable_sort(alike, [&](const Contents& a, const Contents& b) {
+    return compare_bytes(of, a.place, b.place) < 0;
+  });
+  TensorSet set;
+  for (const Contents& each : alike) {
+    if (!set.empty() && compare_bytes(of, set.front(), each.place) != 0) {
+      if (set.size() > 1) out.push_back(set);
+      set.clear();
+    }
+    set.push_back(each.place);
+  }
+  if (set.size() > 1) out.push_back(std::move(set));
 }
 
 /// "resnet50.onnx" of "models/resnet50.onnx"; letters, digits and what no shell minds, and no name twice.
@@ -76,7 +99,8 @@ std::string file_name(std::string_view label, std::set<std::string>& taken) {
   constexpr std::size_t kLongest = 100;
   std::string stem = std::filesystem::path(label).stem().string().substr(0, kLongest);
   for (char& c : stem) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
     if (!plain) c = '_';
   }
   if (stem.empty() || stem.front() == '.') stem = "model" + stem;
@@ -119,11 +143,13 @@ Manifest manifest_of(const MergeModels& of, const std::vector<TensorSet>& sets, 
   return out;
 }
 
-Status write_models(MergeModels& of, const Manifest& manifest, const Placement& placement, const NewFolder& folder) {
+Status write_models(MergeModels& of, const Manifest& manifest, const Placement& placement,
+                    const NewFolder& folder) {
   for (std::size_t m = 0; m < of.models.size(); ++m) {
     onnx::ExternalWeights external{.location = manifest.weights, .offsets = {}};
     for (std::size_t t = 0; t < of.models[m].tensors.size(); ++t)
-      if (placement.offsets[m][t]) external.offsets.emplace(of.models[m].tensors[t].id, *placement.offsets[m][t]);
+      if (placement.offsets[m][t])
+        external.offsets.emplace(of.models[m].tensors[t].id, *placement.offsets[m][t]);
     PLIMSOLL_TRY(onnx::write(of.loaded[m].network, onnx::weights_of(*of.loaded[m].file), external,
                              folder.part() / manifest.models[m].file));
   }
@@ -133,30 +159,23 @@ Status write_models(MergeModels& of, const Manifest& manifest, const Placement& 
 }  // namespace
 
 Result<std::vector<TensorSet>> identical_tensors(MergeModels& of) {
-  // Those of one digest are compared with the first of each content; that several contents have one is rare.
-  std::map<std::pair<std::string, std::uint64_t>, std::vector<TensorSet>> found;
+  std::vector<Contents> all;
   for (std::size_t m = 0; m < of.models.size(); ++m)
     for (std::size_t t = 0; t < of.models[m].tensors.size(); ++t) {
       const plan::merge::StoredTensor& tensor = of.models[m].tensors[t];
       if (!tensor.movable || tensor.bytes.count() == 0) continue;
       const Result<onnx::WeightBytes> bytes = contents_of(of, {m, t});
       PLIMSOLL_TRY(bytes);
-      std::vector<TensorSet>& alike = found[{form_of(of, {m, t}), digest(bytes->view)}];
-      bool placed = false;
-      for (TensorSet& set : alike) {
-        const Result<bool> same = hold_the_same(of, set.front(), {m, t});
-        PLIMSOLL_TRY(same);
-        if (!*same) continue;
-        set.push_back({m, t});
-        placed = true;
-        break;
-      }
-      if (!placed) alike.push_back({{m, t}});
+      all.push_back({form_of(of, {m, t}), digest(bytes->view), {m, t}});
     }
+  const auto key = [](const Contents& each) { return std::tie(each.form, each.digest); };
+  std::ranges::stable_sort(all, std::ranges::less{}, key);
   std::vector<TensorSet> out;
-  for (auto& [key, sets] : found)
-    for (TensorSet& set : sets)
-      if (set.size() > 1) out.push_back(std::move(set));
+  for (auto begin = all.begin(); begin != all.end();) {
+    const auto end = std::find_if(begin, all.end(), [&](const Contents& each) { return key(each) != key(*begin); });
+    add_sets(of, std::span(begin, end), out);
+    begin = end;
+  }
   std::ranges::sort(out);
   return out;
 }

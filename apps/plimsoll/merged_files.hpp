@@ -20,8 +20,8 @@ struct MergeModels {
 /// model's weights are not there.
 [[nodiscard]] Result<std::vector<plan::merge::TensorSet>> identical_tensors(MergeModels& of);
 
-/// Writes the models into a new folder, with one file of weights in which each set of tensors is once, with the
-/// contents of its first, and a manifest. The folder appears whole or not at all.
+/// Writes the models into a new folder, with one file of weights in which each set of tensors is once, with
+/// the contents of its first, and a manifest. The folder appears whole or not at all.
 [[nodiscard]] Result<plan::merge::Manifest> write_merged(MergeModels& of,
                                                          const std::vector<plan::merge::TensorSet>& sets,
                                                          bool trained, const std::filesystem::path& folder);

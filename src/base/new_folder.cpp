@@ -46,8 +46,8 @@ Result<FileDescriptor> open_locked(const fs::path& part) {
     return folder_failure("another program is writing it", part, errno, Error::Kind::unavailable);
   // Whoever was at it may have given it its name, or removed it, before the lock was had.
   struct stat opened{}, named{};
-  if (::fstat(folder.get(), &opened) != 0 || ::lstat(part.c_str(), &named) != 0 || opened.st_ino != named.st_ino ||
-      opened.st_dev != named.st_dev)
+  if (::fstat(folder.get(), &opened) != 0 || ::lstat(part.c_str(), &named) != 0 ||
+      opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
     return folder_failure("another program was writing it", part, EBUSY, Error::Kind::unavailable);
   return folder;
 }
@@ -58,7 +58,8 @@ Result<std::vector<fs::path>> files_of(const fs::path& folder) {
   std::error_code problem;
   for (fs::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
     if (!fs::is_regular_file(at->symlink_status(problem)))
-      return fail("{} holds {}, which is no file", quote(folder.string()), quote(at->path().filename().string()));
+      return fail("{} holds {}, which is no file", quote(folder.string()),
+                  quote(at->path().filename().string()));
     if (at->path().filename() != kMark) out.push_back(at->path());
   }
   if (problem) return folder_failure("cannot read the folder", folder, problem.value());
@@ -90,19 +91,18 @@ void sync_parent(const fs::path& path) {
 
 }  // namespace
 
-Result<NewFolder> NewFolder::begin(const fs::path& asked) {
-  fs::path path = asked;
-  if (!path.has_filename()) path = path.parent_path();  // "models/"
-  if (!path.has_filename() || path.filename() == "." || path.filename() == "..")
-    return std::unexpected(Error{.message = "names no new folder", .where = printable(asked.string())});
-  if (Status free = check_free(path); !free) return std::unexpected(std::move(free).error());
-  fs::path part = path;
+Result<NewFolder> NewFolder::begin(const fs::path& path) {
+  const fs::path named = path.has_filename() ? path : path.parent_path();  // "models/"
+  if (!named.has_filename() || named.filename() == "." || named.filename() == "..")
+    return std::unexpected(Error{.message = "names no new folder", .where = printable(path.string())});
+  if (Status free = check_free(named); !free) return std::unexpected(std::move(free).error());
+  fs::path part = named;
   part += ".part";
   Result<FileDescriptor> folder = open_locked(part);
   if (!folder) return std::unexpected(std::move(folder).error());
   if (Status emptied = empty_leftover(folder->get(), part); !emptied)
     return std::unexpected(std::move(emptied).error());
-  return NewFolder(std::move(path), std::move(part), *std::move(folder));
+  return NewFolder(named, std::move(part), *std::move(folder));
 }
 
 NewFolder::~NewFolder() {
@@ -125,7 +125,8 @@ Status NewFolder::File::write(std::span<const std::byte> bytes) {
 }
 
 Status NewFolder::File::finish() {
-  if (::fsync(descriptor_.get()) != 0) return folder_failure("cannot write", path_, errno, Error::Kind::unavailable);
+  if (::fsync(descriptor_.get()) != 0)
+    return folder_failure("cannot write", path_, errno, Error::Kind::unavailable);
   descriptor_.reset();
   return {};
 }
@@ -139,7 +140,8 @@ Result<NewFolder::File> NewFolder::create(std::string_view name) const {
 }
 
 Status NewFolder::finish() {
-  if (::fsync(descriptor_.get()) != 0) return folder_failure("cannot write", part_, errno, Error::Kind::unavailable);
+  if (::fsync(descriptor_.get()) != 0)
+    return folder_failure("cannot write", part_, errno, Error::Kind::unavailable);
   if (::rename(part_.c_str(), path_.c_str()) != 0)
     return folder_failure("cannot give the folder its name", path_, errno, Error::Kind::exists_already);
   // Only now: a program that is ended before this leaves a leftover that the next one knows.

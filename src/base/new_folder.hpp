@@ -10,8 +10,9 @@
 
 namespace plimsoll {
 
-/// A folder that appears under its name only when it is complete: it is filled as "PATH.part" beside it, brought
-/// to disk and renamed. What an interrupted program left of it, the next one throws away. One writer at a time.
+/// A folder that appears under its name only when it is complete: it is filled as "PATH.part" beside it,
+/// brought to disk and renamed. What an interrupted program left of it, the next one throws away. One writer
+/// at a time.
 class NewFolder {
  public:
   /// Fails where PATH is there and not an empty folder, where another program is at it, and where "PATH.part"

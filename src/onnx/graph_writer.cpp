@@ -207,7 +207,8 @@ PendingTensor GraphWriter::begin_tensor(TensorId id, std::string_view name) {
   return out;
 }
 
-void GraphWriter::point_to(std::string_view location, std::int64_t offset, std::int64_t bytes, pbf_writer& out) {
+void GraphWriter::point_to(std::string_view location, std::int64_t offset, std::int64_t bytes,
+                           pbf_writer& out) {
   add_entry(out, schema::tensor::kExternal, "location", location);
   add_entry(out, schema::tensor::kExternal, "offset", fmt::format("{}", offset));
   add_entry(out, schema::tensor::kExternal, "length", fmt::format("{}", bytes));

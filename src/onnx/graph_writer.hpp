@@ -40,7 +40,8 @@ class GraphWriter {
   [[nodiscard]] Status write_attribute(const network::Attribute& attribute, protozero::pbf_writer& out);
   [[nodiscard]] Result<std::string> whole_tensor(network::TensorId id);
   [[nodiscard]] PendingTensor begin_tensor(network::TensorId id, std::string_view name);
-  static void point_to(std::string_view location, std::int64_t offset, std::int64_t bytes, protozero::pbf_writer& out);
+  static void point_to(std::string_view location, std::int64_t offset, std::int64_t bytes,
+                       protozero::pbf_writer& out);
   void write_value(network::TensorId id, protozero::pbf_writer& out) const;
   void write_type(network::DataType type, bool has_shape, std::span<const network::Dim> dims,
                   const network::Symbols& symbols, protozero::pbf_writer& out) const;

@@ -121,8 +121,8 @@ Status write_tensor(const PendingTensor& tensor, const network::Network& network
   return file.status();
 }
 
-Status write_model(const network::Network& network, const WeightSource& weights, const ExternalWeights* external,
-                   const std::filesystem::path& path) {
+Status write_model(const network::Network& network, const WeightSource& weights,
+                   const ExternalWeights* external, const std::filesystem::path& path) {
   const std::string location = path.filename().string() + ".data";
   GraphWriter writer(network, weights, location, external);
   const Result<std::string> graph = writer.main_graph();

@@ -23,12 +23,12 @@ using WeightSource = std::function<Result<WeightBytes>(network::TensorId)>;
 
 /// Weights of the main graph that lie in a file of their own, which several models may have in common.
 struct ExternalWeights {
-  std::string location;                             ///< the file, relative to the model's folder
+  std::string location;                               ///< the file, relative to the model's folder
   std::map<network::TensorId, std::int64_t> offsets;  ///< of each tensor that is there
 };
 
-/// The same with weights that were, or will be, written elsewhere: initializers point there, and `weights` is asked
-/// for the others alone. The file is on disk when this returns.
+/// The same with weights that were, or will be, written elsewhere: initializers point there, and `weights` is
+/// asked for the others alone. The file is on disk when this returns.
 [[nodiscard]] Status write(const network::Network& network, const WeightSource& weights,
                            const ExternalWeights& external, const std::filesystem::path& path);
 

@@ -98,12 +98,12 @@ TEST_F(Writer, PutsWeightsIntoTheFile) {
 }
 
 TEST_F(Writer, PointsToWeightsThatLieElsewhere) {
-  const Bytes bytes = model(
-      graph({.nodes = {node("Conv", {"x", "w"}, {"y"}), node("Reshape", {"y", "s"}, {"z"})},
-             .inputs = {value("x", 1, {1, 1, 5, 5})},
-             .outputs = {value("z")},
-             .initializers = {tensor("w", 1, {1, 1, 5, 20}, raw(std::string(400, 'w'))),
-                              tensor("s", 7, {1}, number_field(schema::tensor::kInt64s, -1))}}));
+  const Bytes bytes =
+      model(graph({.nodes = {node("Conv", {"x", "w"}, {"y"}), node("Reshape", {"y", "s"}, {"z"})},
+                   .inputs = {value("x", 1, {1, 1, 5, 5})},
+                   .outputs = {value("z")},
+                   .initializers = {tensor("w", 1, {1, 1, 5, 20}, raw(std::string(400, 'w'))),
+                                    tensor("s", 7, {1}, number_field(schema::tensor::kInt64s, -1))}}));
   Result<Model> m = read_text(bytes);
   ASSERT_TRUE(m) << m.error().text();
   const TensorId w = m->network.main().weights[0];

@@ -29,20 +29,21 @@ std::string share_words(double share) {
 /// "Conv 512x512x3x3" of a definition; the rest is told in JSON.
 std::string short_definition(const std::string& definition) {
   const std::size_t extents = definition.find(' ');
-  return printable(definition.substr(0, extents == definition.npos ? extents : definition.find(' ', extents + 1)),
-                   kLongestCell);
+  return printable(
+      definition.substr(0, extents == definition.npos ? extents : definition.find(' ', extents + 1)),
+      kLongestCell);
 }
 
-/// "classifier.0" where all have one name for it, else "features.21 · features.23"; of many the first. Models only
-/// where some have no part in it.
+/// "classifier.0" where all have one name for it, else "features.21 · features.23"; of many the first. Models
+/// only where some have no part in it.
 std::string members_words(const MergeReport& report, const Group& group) {
   constexpr std::size_t kNamed = 2;
-  std::vector<std::string> layers, models;
+  std::vector<std::string> layers;
+  std::vector<std::size_t> models;
   for (const Place& place : group.members) {
     const std::string& layer = report.models[place.model].layers[place.layer].name;
-    if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
-    const std::string& model = report.models[place.model].name;
-    if (models.empty() || models.back() != model) models.push_back(model);
+    if (layers.size() <= kNamed && std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
+    if (models.empty() || models.back() != place.model) models.push_back(place.model);
   }
   std::string out;
   for (std::size_t i = 0; i < std::min(kNamed, layers.size()); ++i)
@@ -50,7 +51,8 @@ std::string members_words(const MergeReport& report, const Group& group) {
   if (layers.size() > kNamed) out += " …";
   if (models.size() >= report.models.size() || models.size() > kNamed) return out;
   for (std::size_t i = 0; i < models.size(); ++i)
-    out += fmt::format("{}{}", i == 0 ? " of " : " and ", printable(short_path(models[i]), kLongestCell));
+    out += fmt::format("{}{}", i == 0 ? " of " : " and ",
+                       printable(short_path(report.models[models[i]].name), kLongestCell));
   return out;
 }
 
@@ -75,14 +77,16 @@ Table models_table(const MergeReport& report) {
               {}};
   for (const Model& model : report.models) {
     const plan::merge::Weight weight = heaviest(model, report.scope, kHeaviestShare);
-    table.rows.push_back({printable(short_path(model.name), kLongestCell), text(weight.bytes),
-                          fmt::format("{}", weight.layers),
-                          weight.bytes.count() == 0 ? "nothing" : share_words(weight.heaviest / weight.bytes)});
+    table.rows.push_back(
+        {printable(short_path(model.name), kLongestCell), text(weight.bytes),
+         fmt::format("{}", weight.layers),
+         weight.bytes.count() == 0 ? "nothing" : share_words(weight.heaviest / weight.bytes)});
   }
   return table;
 }
 
-std::string totals_line(std::string_view label, std::string_view meaning, const Totals& totals, const TextStyle& style) {
+std::string totals_line(std::string_view label, std::string_view meaning, const Totals& totals,
+                        const TextStyle& style) {
   return hanging(fmt::format("{:<10}", label),
                  fmt::format("{}: {} saved, {} left. {}", share_words(totals.share()), text(totals.saved()),
                              text(totals.together), meaning),
@@ -93,18 +97,19 @@ std::string summary(const MergeReport& report, const TextStyle& style) {
   std::string out = totals_line("ceiling", "All groups, were they all to hold", report.plan.ceiling, style) +
                     totals_line("stem", "Layers from the input on alone", report.plan.stem, style);
   if (report.identical)
-    out += totals_line("identical", "Tensors that hold the same numbers already: nothing to train", *report.identical,
-                       style);
+    out += totals_line("identical", "Tensors that hold the same numbers already: nothing to train",
+                       *report.identical, style);
   if (report.training) out += "\n" + merge_training_text(*report.training, style);
   if (report.method != Method::none) out += hanging("method    ", method_words(report), style);
   for (const std::string& note : report.notes) out += hanging("note      ", printable(note), style);
   if (!report.written.empty())
-    out += hanging("written   ",
-                   fmt::format("{}: {}", printable(report.written),
-                               report.trained ? "models that share one file of weights and give the outputs they gave"
-                                              : "models that share one file of weights, the first model's where "
-                                                "layers are shared: the others are to be trained anew"),
-                   style);
+    out += hanging(
+        "written   ",
+        fmt::format("{}: {}", printable(report.written),
+                    report.trained ? "models that share one file of weights and give the outputs they gave"
+                                   : "models that share one file of weights, the first model's where "
+                                     "layers are shared: the others are to be trained anew"),
+        style);
   return out;
 }
 
@@ -118,7 +123,8 @@ Json totals_json(const Totals& totals) {
 Json group_json(const MergeReport& report, const Group& group) {
   Json members = Json::array();
   for (const Place& place : group.members)
-    members.push_back({{"model", place.model}, {"layer", report.models[place.model].layers[place.layer].name}});
+    members.push_back(
+        {{"model", place.model}, {"layer", report.models[place.model].layers[place.layer].name}});
   return {{"definition", group.definition},
           {"kind", plan::merge::name(group.kind)},
           {"bytes", group.bytes.count()},
@@ -160,7 +166,8 @@ std::string merge_text(const MergeReport& report, bool all, const TextStyle& sty
   std::string out = bold(merge_title(report), style) + "\n\n" + to_text(models_table(report), style) + "\n";
   const std::vector<Group>& chosen = report.plan.chosen;
   if (report.plan.groups.empty())
-    out += paragraph("No layer of one is equal to a layer of another: there is nothing to share.", style) + "\n";
+    out +=
+        paragraph("No layer of one is equal to a layer of another: there is nothing to share.", style) + "\n";
   if (!chosen.empty()) {
     out += to_text(merge_table(report, all ? chosen.size() : kFirstGroups), style);
     if (!all && chosen.size() > kFirstGroups)
@@ -192,7 +199,8 @@ Json merge_json(const MergeReport& report) {
   out["identical"] = report.identical ? totals_json(*report.identical) : Json(nullptr);
   out["groups"] = Json::array();
   for (const Group& group : report.plan.chosen) out["groups"].push_back(group_json(report, group));
-  out["written"] = report.written.empty() ? Json(nullptr) : Json{{"folder", report.written}, {"trained", report.trained}};
+  out["written"] =
+      report.written.empty() ? Json(nullptr) : Json{{"folder", report.written}, {"trained", report.trained}};
   out["training"] = report.training ? merge_training_json(*report.training) : Json(nullptr);
   out["notes"] = report.notes;
   return out;

@@ -154,11 +154,11 @@ Result<int> run(const MergeOptions& options, const report::TextStyle& style) {
   if (!options.training.tasks.empty()) return run_trained(options, style);
   auto models = load(options);
   PLIMSOLL_TRY(models);
-  report::MergeReport report{
-      .models = models->models,
-      .scope = options.scope,
-      .method = options.method,
-      .plan = make_plan(models->models, options.scope, options.method, static_cast<std::uint64_t>(options.seed))};
+  report::MergeReport report{.models = models->models,
+                             .scope = options.scope,
+                             .method = options.method,
+                             .plan = make_plan(models->models, options.scope, options.method,
+                                               static_cast<std::uint64_t>(options.seed))};
   auto identical = look_for_identical(*models, report);
   if (!options.output.empty()) PLIMSOLL_TRY(write(*models, std::move(identical), options, report));
   PLIMSOLL_TRY(show(report, options, style));
@@ -166,15 +166,19 @@ Result<int> run(const MergeOptions& options, const report::TextStyle& style) {
 }
 
 void add_output(CommandLine& command, MergeOptions& options) {
-  auto* const output = command.add_option("--output,-o", options.output,
-                                          "Write the models, with one file of weights and a manifest, into this new folder: "
-                                          "tensors that hold the same numbers once")
-                           ->option_text("FOLDER");
+  auto* const output =
+      command
+          .add_option("--output,-o", options.output,
+                      "Write the models, with one file of weights and a manifest, into this new folder: "
+                      "tensors that hold the same numbers once")
+          ->option_text("FOLDER");
   command
       .add_flag("--untrained", options.untrained,
-                "Write what the method shares, too, with the first model's weights: the others are to be trained anew")
+                "Write what the method shares, too, with the first model's weights: the others are to be "
+                "trained anew")
       ->needs(output);
-  command.add_option("--html", options.html, "Write a page with the models side by side, shared layers joined")
+  command
+      .add_option("--html", options.html, "Write a page with the models side by side, shared layers joined")
       ->option_text("FILE");
   command.add_flag("--all", options.all, "Show every group");
   command.add_flag("--json", options.json, "Print one JSON document");
@@ -188,15 +192,16 @@ void add_merge(CommandLine& app, Invocation& invocation) {
       app.add_subcommand("merge", "Which layers models can have in common, and the memory that saves");
   command->add_option("model", options->models, kModelWords)->required()->option_text("MODEL…");
   command
-      ->add_choice<Method>("--method", options->method,
-                           {{"none", Method::none},
-                            {"stem", Method::stem},
-                            {"greedy", Method::greedy},
-                            {"all-at-once", Method::all_at_once},
-                            {"random", Method::random},
-                            {"plimsoll", Method::plimsoll}},
-                           "What is shared, and what is tried first: plimsoll (default), greedy, stem, all-at-once, "
-                           "random or none")
+      ->add_choice<Method>(
+          "--method", options->method,
+          {{"none", Method::none},
+           {"stem", Method::stem},
+           {"greedy", Method::greedy},
+           {"all-at-once", Method::all_at_once},
+           {"random", Method::random},
+           {"plimsoll", Method::plimsoll}},
+          "What is shared, and what is tried first: plimsoll (default), greedy, stem, all-at-once, "
+          "random or none")
       ->option_text("METHOD");
   command->add_option("--seed", options->seed, "Of the random order (default 0)")
       ->in_range<std::int64_t>(0, INT64_MAX)

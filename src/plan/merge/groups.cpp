@@ -109,8 +109,7 @@ std::vector<Group> stem(const std::vector<Model>& models, const Scope& scope) {
   return out;
 }
 
-std::vector<TensorSet> shared_tensors(const std::vector<Model>& models,
-                                                     const std::vector<Group>& sharing) {
+std::vector<TensorSet> shared_tensors(const std::vector<Model>& models, const std::vector<Group>& sharing) {
   Tensors tensors(models);
   for (const Group& group : sharing) {
     const Place& first = group.members.front();

@@ -52,8 +52,8 @@ struct TensorPlace {
 };
 /// Tensors that are one, two or more of them.
 using TensorSet = std::vector<TensorPlace>;
-/// Tensors that are one where the groups share, each set once, in the order of its first. Sets are joined where
-/// a tensor belongs to two groups.
+/// Tensors that are one where the groups share, each set once, in the order of its first. Sets are joined
+/// where a tensor belongs to two groups.
 [[nodiscard]] std::vector<TensorSet> shared_tensors(const std::vector<Model>& models,
                                                     const std::vector<Group>& sharing);
 
@@ -64,7 +64,8 @@ struct Totals {
   [[nodiscard]] Bytes saved() const { return apart - together; }
   [[nodiscard]] double share() const { return apart.count() == 0 ? 0 : saved() / apart; }
 };
-[[nodiscard]] Totals totals(const std::vector<Model>& models, const std::vector<TensorSet>& sets, const Scope& scope);
+[[nodiscard]] Totals totals(const std::vector<Model>& models, const std::vector<TensorSet>& sets,
+                            const Scope& scope);
 [[nodiscard]] Totals totals(const std::vector<Model>& models, const std::vector<Group>& sharing,
                             const Scope& scope);
 

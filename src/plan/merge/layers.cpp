@@ -261,8 +261,8 @@ std::vector<StoredTensor> stored_tensors(const Network& network) {
   return out;
 }
 
-/// A scale that Resize reads, or a target of Reshape, decides shapes: whoever infers them looks for it in the model's
-/// own file. A layer's weights decide none.
+/// A scale that Resize reads, or a target of Reshape, decides shapes: whoever infers them looks for it in the
+/// model's own file. A layer's weights decide none.
 void mark_movable(const Network& network, Model& model) {
   for (std::size_t i = 0; i < network.main().weights.size() && i < model.tensors.size(); ++i) {
     const network::Tensor& tensor = network.tensor(model.tensors[i].id);

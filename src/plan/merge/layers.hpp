@@ -28,7 +28,8 @@ struct StoredTensor {
   network::TensorId id = network::kNoTensor;
   std::string name = {};
   Bytes bytes = {};
-  /// It may lie in a file of its own: an initializer of the main graph, and none whose contents shapes depend on.
+  /// It may lie in a file of its own: an initializer of the main graph, and none whose contents shapes depend
+  /// on.
   bool movable = false;
 };
 

@@ -38,9 +38,10 @@ Manifest::Shared read_shared(const Fields& fields, const Manifest& manifest) {
   Manifest::Shared out;
   out.bytes = Bytes(fields.whole("bytes", 1));
   out.offset = fields.whole("offset");
-  if (fields.good() && (out.bytes > manifest.weight_bytes || Bytes(out.offset) > manifest.weight_bytes - out.bytes))
-    fields.complain("offset", fmt::format("{} and {} bytes from there are not in a file of {} bytes", out.offset,
-                                          out.bytes.count(), manifest.weight_bytes.count()));
+  if (fields.good() &&
+      (out.bytes > manifest.weight_bytes || Bytes(out.offset) > manifest.weight_bytes - out.bytes))
+    fields.complain("offset", fmt::format("{} and {} bytes from there are not in a file of {} bytes",
+                                          out.offset, out.bytes.count(), manifest.weight_bytes.count()));
   fields.each("tensors", [&](const Fields& tensor) {
     const std::int64_t most = std::max<std::int64_t>(std::ssize(manifest.models) - 1, 0);
     out.tensors.push_back({static_cast<std::size_t>(tensor.whole("model", 0, most)), tensor.text("name")});
@@ -94,7 +95,8 @@ std::string write_manifest(const Manifest& manifest) {
     Json tensors = Json::array();
     for (const Manifest::Tensor& tensor : each.tensors)
       tensors.push_back({{"model", tensor.model}, {"name", job::text_json(tensor.name)}});
-    shared.push_back({{"offset", each.offset}, {"bytes", each.bytes.count()}, {"tensors", std::move(tensors)}});
+    shared.push_back(
+        {{"offset", each.offset}, {"bytes", each.bytes.count()}, {"tensors", std::move(tensors)}});
   }
   return job::dump({{"version", kVersion},
                     {"weights", {{"file", manifest.weights}, {"bytes", manifest.weight_bytes.count()}}},

@@ -37,7 +37,8 @@ struct Manifest {
   };
   std::string weights = kWeightsFile;  ///< a file of the folder
   Bytes weight_bytes = {};             ///< of that file
-  bool trained = true;  ///< false: shared layers have the first model's weights and are to be trained together yet
+  bool trained =
+      true;  ///< false: shared layers have the first model's weights and are to be trained together yet
   std::vector<Model> models = {};
   std::vector<Shared> shared = {};
   friend bool operator==(const Manifest&, const Manifest&) = default;
@@ -51,8 +52,8 @@ inline constexpr std::size_t kMostModels = 64;
 
 /// Text may be any bytes, as names in an ONNX file are; what is no UTF-8 stands as {"hex": "ff00"}.
 [[nodiscard]] std::string write_manifest(const Manifest& manifest);
-/// Fails, and says where, unless files are plain names, shared bytes lie in the file of weights and on no others,
-/// and each tensor is in one set.
+/// Fails, and says where, unless files are plain names, shared bytes lie in the file of weights and on no
+/// others, and each tensor is in one set.
 [[nodiscard]] Result<Manifest> read_manifest(std::string_view text);
 
 }  // namespace plimsoll::plan::merge

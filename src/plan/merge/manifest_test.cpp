@@ -7,10 +7,11 @@ namespace plimsoll::plan::merge {
 namespace {
 
 Manifest example() {
-  return {.weight_bytes = Bytes(1000),
-          .trained = false,
-          .models = {{"a/net.onnx", "net.onnx", Bytes(600)}, {"b.onnx", "b.onnx", Bytes(500)}},
-          .shared = {{0, Bytes(64), {{0, "w"}, {1, "w"}}}, {64, Bytes(100), {{0, "v"}, {0, "\xff"}, {1, "v"}}}}};
+  return {
+      .weight_bytes = Bytes(1000),
+      .trained = false,
+      .models = {{"a/net.onnx", "net.onnx", Bytes(600)}, {"b.onnx", "b.onnx", Bytes(500)}},
+      .shared = {{0, Bytes(64), {{0, "w"}, {1, "w"}}}, {64, Bytes(100), {{0, "v"}, {0, "\xff"}, {1, "v"}}}}};
 }
 
 std::string changed(std::string_view from, std::string_view to) {

@@ -9,9 +9,10 @@ namespace plimsoll::plan::merge {
 
 /// Where in the file of weights each tensor lies.
 struct Placement {
-  std::vector<std::vector<std::optional<std::int64_t>>> offsets = {};  ///< by model and tensor; none: in its model
-  std::vector<TensorPlace> written = {};                               ///< whose contents are in the file, in its order
-  Bytes file = {};                                                     ///< with what aligns the tensors
+  std::vector<std::vector<std::optional<std::int64_t>>> offsets =
+      {};                                 ///< by model and tensor; none: in its model
+  std::vector<TensorPlace> written = {};  ///< whose contents are in the file, in its order
+  Bytes file = {};                        ///< with what aligns the tensors
 };
 
 /// Every movable tensor, those of a set once, with the contents of the first. Each begins at a multiple of 64

@@ -30,11 +30,12 @@ std::string_view name(Method method) {
 double expected_effort(const std::vector<Model>& models, const Group& group) {
   double first = 1, last = 0;
   for (const Place& place : group.members) {
-    const double depth = static_cast<double>(place.layer) / static_cast<double>(models[place.model].layers.size());
+    const double depth =
+        static_cast<double>(place.layer) / static_cast<double>(models[place.model].layers.size());
     first = std::min(first, depth);
     last = std::max(last, depth);
   }
-  return static_cast<double>(group.members.size() - 1) * (1 + last - first);
+  return static_cast<double>(group.members.size() - 1) * (1 + (last - first));
 }
 
 Plan make_plan(const std::vector<Model>& models, const Scope& scope, Method method, std::uint64_t seed) {

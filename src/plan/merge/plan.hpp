@@ -10,17 +10,17 @@ namespace plimsoll::plan::merge {
 /// Which groups are shared, and in which order they are tried.
 enum class Method : std::uint8_t {
   none,
-  stem,         ///< the layers from the input on that all agree on, as Mainstream shares them
-  greedy,       ///< heaviest first, as GEMEL published it
+  stem,    ///< the layers from the input on that all agree on, as Mainstream shares them
+  greedy,  ///< heaviest first, as GEMEL published it
   all_at_once,
   random,
   plimsoll,  ///< what saves most for what it is thought to cost first
 };
 [[nodiscard]] std::string_view name(Method method);
 
-/// How hard it is held to be to share a group, before anything is known of it: every model but the first has to
-/// come to terms with another's weights, the more so the further apart the layers stand in their networks. A guess that
-/// orders trials and decides nothing.
+/// How hard it is held to be to share a group, before anything is known of it: every model but the first has
+/// to come to terms with another's weights, the more so the further apart the layers stand in their networks.
+/// A guess that orders trials and decides nothing.
 [[nodiscard]] double expected_effort(const std::vector<Model>& models, const Group& group);
 
 /// What models can have in common; whether they stay as good as they are, only training says.
@@ -32,6 +32,7 @@ struct Plan {
   Totals saved;               ///< by what was chosen
 };
 /// `seed` is of the random order.
-[[nodiscard]] Plan make_plan(const std::vector<Model>& models, const Scope& scope, Method method, std::uint64_t seed);
+[[nodiscard]] Plan make_plan(const std::vector<Model>& models, const Scope& scope, Method method,
+                             std::uint64_t seed);
 
 }  // namespace plimsoll::plan::merge
