@@ -92,7 +92,10 @@ void Daemon::find_beliefs() {
 
 std::size_t Daemon::kind_of(const Belief& belief) {
   const auto [found, is_new] = kind_by_key_.emplace(belief.key, kinds_.size());
-  if (!is_new) return found->second;
+  if (!is_new) {
+    if (belief.seen) seen_[found->second] = belief.seen;  // a run has come to its end since
+    return found->second;
+  }
   kinds_.push_back(belief.kind);
   seen_.push_back(belief.seen);
   return found->second;

@@ -2,7 +2,7 @@
 import json
 import signal
 
-from conftest import GIB, wait_for
+from conftest import GIB, H200, wait_for
 
 LIGHT = ("--estimate", "mobilenet_v2 --mode train --batch 8 --input 3x32x32", "--steps", 100000)
 HEAVY = ("--estimate", "vgg16 --mode train --batch 64 --input 3x224x224", "--steps", 100000)
@@ -70,6 +70,19 @@ def test_who_wants_to_keep_its_speed_is_rid_of_the_newest_that_saves(make_queue)
     move = wait_for(lambda: [one for one in queue.decisions(new) if one["kind"] == "move"])
     assert "wants to keep" in move[0]["reason"] or "slower than promised" in move[0]["reason"]
     assert [one["kind"] for one in queue.decisions(old)] == ["start"]
+
+
+def test_what_took_nearly_all_of_a_gpu_runs_there_again(make_queue):
+    queue = make_queue(gpus=1)
+    queue.start_daemon()
+    number = queue.submit_one("--", *queue.training("job"))
+    pid = queue.begun("job")
+    queue.gpus.hold(0, pid, H200 - 3 * GIB)
+    queue.wait_job(number, lambda job: job.get("gpu_bytes") == H200 - 3 * GIB and job.get("step", 0) > 50)
+    queue.let_go("job")
+    queue.wait_ended(number)
+    queue.gpus.leave(0, pid)
+    queue.wait_ended(queue.submit_one("--", *queue.training("job")))
 
 
 def test_out_of_memory_beyond_any_gpu_is_tried_alone_and_then_over(make_queue):
