@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kLongestCell = 60;
+constexpr std::size_t kLongestModel = 60;
 
 std::string percent(double share) {
   return fmt::format("{:.2f} %", 100 * share);
@@ -48,7 +48,7 @@ std::string merge_training_text(const MergeTrainingReport& report, const TextSty
                {"Merged", Align::right, false, always}},
               {}};
   for (std::size_t i = 0; i < report.models.size(); ++i)
-    table.rows.push_back({printable(short_path(report.models[i]), kLongestCell), percent(report.own[i]),
+    table.rows.push_back({printable(short_path(report.models[i]), kLongestModel), percent(report.own[i]),
                           percent(report.floors[i]), percent(report.accuracies[i])});
   const auto trials = report.trials.size();
   return to_text(table, style) + "\n" +
