@@ -26,7 +26,9 @@ using plan::merge::Method;
 using plan::merge::Sharing;
 
 constexpr std::size_t kLargestTasks = std::size_t{1} << 20;
-constexpr auto kDay = std::chrono::hours(24);  // a test of a large data set is silent for long
+// A test of a large data set is silent for long.
+constexpr measure::EngineLimits kJointLimits{.whole = std::chrono::hours(24 * 365),
+                                             .silence = std::chrono::hours(24)};
 constexpr double kMostEpochs = 1e6, kMostLearningRate = 1e6;
 
 /// Statistics of a normalisation are each network's own, whatever is shared.
@@ -153,7 +155,7 @@ learn::RunJob in_engines(const std::filesystem::path& engine, Interruption& inte
                                                },
                                            .on_turn = {},
                                            .interrupted = [&] { return interruption.came(); }};
-    const auto end = measure::run_engine(engine, job, {.whole = 365 * kDay, .silence = kDay}, listener);
+    const auto end = measure::run_engine(engine, job, kJointLimits, listener);
     PLIMSOLL_TRY(end);
     if (*end == measure::EngineEnd::interrupted) return fail("interrupted");
     if (failed) return std::unexpected(*failed);
