@@ -16,9 +16,9 @@ namespace {
 using Document = nlohmann::json;
 
 constexpr std::size_t kMostTasks = 1000;
-constexpr std::array<std::string_view, 12> kKeys = {"model",      "data",     "labels",   "test",
-                                                    "test-labels", "hold-out", "examples", "image-size",
-                                                    "channels",   "normalize", "flip",     "weights"};
+constexpr std::array<std::string_view, 12> kKeys = {"model",       "data",      "labels",   "test",
+                                                    "test-labels", "hold-out",  "examples", "image-size",
+                                                    "channels",    "normalize", "flip",     "weights"};
 
 /// A table's values; the first that is wrong is kept.
 class Table {
@@ -37,7 +37,8 @@ class Table {
     if (named.find('\0') != std::string::npos) complain(fmt::format("its {} is no path", key));
     return named.empty() || !wrong_.empty() ? std::filesystem::path() : folder_ / named;
   }
-  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view key, std::int64_t least, std::int64_t most) {
+  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view key, std::int64_t least,
+                                                  std::int64_t most) {
     const auto found = table_.find(key);
     if (found == table_.end()) return std::nullopt;
     if (found->is_number_integer())
@@ -101,7 +102,8 @@ Error no_task(std::string_view model) {
 
 }  // namespace
 
-AllErrors<std::vector<TrainOptions>> read_merge_tasks(std::string_view text, const std::filesystem::path& folder,
+AllErrors<std::vector<TrainOptions>> read_merge_tasks(std::string_view text,
+                                                      const std::filesystem::path& folder,
                                                       const std::vector<std::string>& models,
                                                       const TrainOptions& common) {
   const Result<std::string> json = running::toml_as_json(text);
@@ -112,7 +114,8 @@ AllErrors<std::vector<TrainOptions>> read_merge_tasks(std::string_view text, con
         std::vector{Error{"has no [[task]]", {}, R"(for example [[task]] and below it data = "photos")"}});
   std::vector<Error> wrong;
   for (const auto& [key, value] : document.items())
-    if (key != "task") wrong.push_back({fmt::format("there is no key '{}', only [[task]]", printable(key, 40))});
+    if (key != "task")
+      wrong.push_back({fmt::format("there is no key '{}', only [[task]]", printable(key, 40))});
   const Document& list = document["task"];
   if (list.size() > kMostTasks) wrong.push_back({fmt::format("has more than {} of [[task]]", kMostTasks)});
   std::vector<TrainOptions> tasks;

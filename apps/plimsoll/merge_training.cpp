@@ -33,7 +33,8 @@ constexpr double kMostEpochs = 1e6, kMostLearningRate = 1e6;
 
 /// Statistics of a normalisation are each network's own, whatever is shared.
 bool can_be_trained(const Group& group) {
-  return group.kind != plan::merge::LayerKind::normalization && group.kind != plan::merge::LayerKind::recurrent;
+  return group.kind != plan::merge::LayerKind::normalization &&
+         group.kind != plan::merge::LayerKind::recurrent;
 }
 
 std::vector<plan::merge::Candidate> candidates_of(const std::vector<plan::merge::Model>& models,
@@ -80,11 +81,12 @@ std::string asked_of(const MergeTrainingOptions& options, const Members& members
                                 options.epochs);
   for (const ReadyTraining& member : members.ready) {
     const job::Job& job = member.job;
-    out += fmt::format("; {}{}, {} {} examples, {} {} {} {}", member.label, mark_of(member.label), job.data->file,
-                       member.examples, job.setting.batch.value_or(0), network::name(job.setting.optimizer),
-                       job.execution.learning_rate, job.execution.seed);
+    out += fmt::format("; {}{}, {} {} examples, {} {} {} {}", member.label, mark_of(member.label),
+                       job.data->file, member.examples, job.setting.batch.value_or(0),
+                       network::name(job.setting.optimizer), job.execution.learning_rate, job.execution.seed);
   }
-  for (const std::filesystem::path& file : members.weights) out += fmt::format("; {}{}", file.string(), mark_of(file));
+  for (const std::filesystem::path& file : members.weights)
+    out += fmt::format("; {}{}", file.string(), mark_of(file));
   return out;
 }
 
@@ -104,11 +106,13 @@ Result<Members> make_members(const MergeTrainingOptions& options, const std::vec
     auto ready = make_ready(task, false, {});
     if (!ready) return std::unexpected(std::move(ready).error().within(printable(task.model)));
     if (ready->job.weights.empty())
-      return std::unexpected(Error{"has no weights: nothing was learned that could be kept", printable(task.model),
+      return std::unexpected(Error{"has no weights: nothing was learned that could be kept",
+                                   printable(task.model),
                                    "Name an ONNX file that was trained, or weights = \"FILE.safetensors\"."});
     if (ready->test_examples == 0 || !ready->classes)
-      return std::unexpected(Error{"there are no examples of classes to test on: nobody could say whether it stays as good",
-                                   printable(task.model), "hold-out = 0.1 keeps a tenth for that."});
+      return std::unexpected(
+          Error{"there are no examples of classes to test on: nobody could say whether it stays as good",
+                printable(task.model), "hold-out = 0.1 keeps a tenth for that."});
     out.ready.push_back(*std::move(ready));
     out.weights.push_back(task.weights.file);
   }
@@ -123,7 +127,8 @@ Result<std::filesystem::path> write_member(ReadyTraining& member, const std::fil
   if (!problem)
     std::filesystem::copy_file(weights, folder / job::kTrainedFile,
                                std::filesystem::copy_options::overwrite_existing, problem);
-  if (problem) return std::unexpected(Error{"cannot be written: " + problem.message(), printable(folder.string()), {}});
+  if (problem)
+    return std::unexpected(Error{"cannot be written: " + problem.message(), printable(folder.string()), {}});
   member.job.learning.folder = folder.string();
   return write_trained_onnx(member);
 }
@@ -176,17 +181,19 @@ std::vector<Group> MergeTraining::shared() const {
 }
 
 void MergeTrainingOptions::add_to(CommandLine& command) {
-  auto* const data = command
-                         .add_option("--data", tasks,
-                                     "Train the models together, group by group: a TOML file with the [[task]] of each")
-                         ->option_text("TASKS.toml");
+  auto* const data =
+      command
+          .add_option("--data", tasks,
+                      "Train the models together, group by group: a TOML file with the [[task]] of each")
+          ->option_text("TASKS.toml");
   command.add_option("--target", target, "Share of its own accuracy that every model keeps (default: 0.95)")
       ->in_range(0.01, 1.0)
       ->needs(data)
       ->option_text("SHARE");
   command
-      .add_option("--progress", progress,
-                  "Folder in which trials are kept; the next start with it goes on (default: OUTPUT.progress)")
+      .add_option(
+          "--progress", progress,
+          "Folder in which trials are kept; the next start with it goes on (default: OUTPUT.progress)")
       ->needs(data)
       ->option_text("FOLDER");
   command.add_option("--epochs,-e", epochs, "Joint epochs of one trial, at most (default: 4)")
@@ -213,8 +220,8 @@ void MergeTrainingOptions::add_to(CommandLine& command) {
 
 Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& options,
                                                  const std::vector<std::string>& models,
-                                                 const plan::merge::Scope& scope, Method method, std::uint64_t seed,
-                                                 const TellMerge& tell) {
+                                                 const plan::merge::Scope& scope, Method method,
+                                                 std::uint64_t seed, const TellMerge& tell) {
   MergeTrainingOptions asked = options;
   asked.common.execution.seed = seed;
   asked.common.no_track = true;
@@ -231,7 +238,8 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
     merge.jobs.push_back(out.members[i].job);
     out.models.push_back(plan::merge::describe(models[i], out.members[i].job.network));
   }
-  plan::merge::Plan plan = make_plan(out.models, scope, method == Method::random ? Method::greedy : method, seed);
+  plan::merge::Plan plan =
+      make_plan(out.models, scope, method == Method::random ? Method::greedy : method, seed);
   out.tried = method == Method::stem ? std::move(plan.chosen) : std::move(plan.groups);
   std::erase_if(out.tried, [](const Group& group) { return !can_be_trained(group); });
   merge.models = out.models;
@@ -242,17 +250,20 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
   PLIMSOLL_TRY(signals);
   Interruption interruption(*std::move(signals));
   const std::filesystem::path folder = asked.progress;
-  Result<learn::JointTrials> trials = learn::JointTrials::open(std::move(merge), folder, in_engines(*engine, interruption));
+  Result<learn::JointTrials> trials =
+      learn::JointTrials::open(std::move(merge), folder, in_engines(*engine, interruption));
   if (!trials && interruption.signal() != 0) return std::nullopt;
   PLIMSOLL_TRY(trials);
   const std::vector<plan::merge::Candidate> all = candidates_of(out.models, out.tried);
   tell(fmt::format("{} groups may be shared; at most {} are saved. Trials are kept in {}", all.size(),
                    text(plan.ceiling.saved()), printable(folder.string())));
   const std::vector<double> floors = trials->floors();
-  for (const learn::JointTrial& known : trials->trials()) tell("known: " + report::trial_words(known, all, floors));
+  for (const learn::JointTrial& known : trials->trials())
+    tell("known: " + report::trial_words(known, all, floors));
   trials->on_end = [&](const learn::JointTrial& trial) { tell(report::trial_words(trial, all, floors)); };
-  out.found = search(method, all, [&](const Sharing& held, const Sharing& wanted) { return trials->try_out(held, wanted); },
-                     seed);
+  out.found = search(
+      method, all, [&](const Sharing& held, const Sharing& wanted) { return trials->try_out(held, wanted); },
+      seed);
   if (interruption.signal() != 0) return std::nullopt;
   if (trials->failure()) return std::unexpected(*trials->failure());
   const auto weights = trials->trained_weights(out.found.sharing);
@@ -264,7 +275,8 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
   out.trials = trials->trials();
   if (*weights)
     for (std::size_t i = 0; i < out.members.size(); ++i) {
-      auto file = write_member(out.members[i], **weights / job::member_file(i), folder / fmt::format("model-{}", i));
+      auto file =
+          write_member(out.members[i], **weights / job::member_file(i), folder / fmt::format("model-{}", i));
       PLIMSOLL_TRY(file);
       out.files.push_back(*std::move(file));
     }

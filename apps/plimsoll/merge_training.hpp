@@ -27,8 +27,8 @@ struct MergeTrainingOptions {
 /// Models that were trained together, whatever came of it.
 struct MergeTraining {
   std::vector<ReadyTraining> members;
-  std::vector<plan::merge::Model> models;  ///< of the networks that were trained
-  std::vector<plan::merge::Group> tried;   ///< candidates, in the order of the search's numbers
+  std::vector<plan::merge::Model> models;          ///< of the networks that were trained
+  std::vector<plan::merge::Group> tried;           ///< candidates, in the order of the search's numbers
   std::vector<plan::merge::Candidate> candidates;  ///< the same for the search
   plan::merge::Found found;
   std::vector<double> own, floors, accuracies;

@@ -80,9 +80,8 @@ int compare_bytes(MergeModels& of, const TensorPlace& a, const TensorPlace& b) {
 /// Sorted rather than each held against each other: a file may be made so that many digests are equal.
 void add_sets(MergeModels& of, std::span<Contents> alike, std::vector<TensorSet>& out) {
   if (alike.size() < 2) return;
-  std::ranges::stable_sort(alike, [&](const Contents& a, const Contents& b) {
-    return compare_bytes(of, a.place, b.place) < 0;
-  });
+  std::ranges::stable_sort(
+      alike, [&](const Contents& a, const Contents& b) { return compare_bytes(of, a.place, b.place) < 0; });
   TensorSet set;
   for (const Contents& each : alike) {
     if (!set.empty() && compare_bytes(of, set.front(), each.place) != 0) {
@@ -172,7 +171,8 @@ Result<std::vector<TensorSet>> identical_tensors(MergeModels& of) {
   std::ranges::stable_sort(all, std::ranges::less{}, key);
   std::vector<TensorSet> out;
   for (auto begin = all.begin(); begin != all.end();) {
-    const auto end = std::find_if(begin, all.end(), [&](const Contents& each) { return key(each) != key(*begin); });
+    const auto end =
+        std::find_if(begin, all.end(), [&](const Contents& each) { return key(each) != key(*begin); });
     add_sets(of, std::span(begin, end), out);
     begin = end;
   }
@@ -181,20 +181,20 @@ Result<std::vector<TensorSet>> identical_tensors(MergeModels& of) {
 }
 
 Result<Manifest> write_merged(MergeModels& of, const std::vector<TensorSet>& sets, bool trained,
-                              const std::filesystem::path& path) {
+                              const std::filesystem::path& folder) {
   for (const LoadedModel& loaded : of.loaded) PLIMSOLL_TRY(check_has_file(loaded));
   const Placement placement = place(of.models, sets);
-  const Manifest manifest = manifest_of(of, sets, placement, trained);
-  auto folder = NewFolder::begin(path);
-  PLIMSOLL_TRY(folder);
-  PLIMSOLL_TRY(write_weights(of, placement, *folder));
-  PLIMSOLL_TRY(write_models(of, manifest, placement, *folder));
-  auto file = folder->create(plan::merge::kManifestFile);
+  Manifest manifest = manifest_of(of, sets, placement, trained);
+  auto made = NewFolder::begin(folder);
+  PLIMSOLL_TRY(made);
+  PLIMSOLL_TRY(write_weights(of, placement, *made));
+  PLIMSOLL_TRY(write_models(of, manifest, placement, *made));
+  auto file = made->create(plan::merge::kManifestFile);
   PLIMSOLL_TRY(file);
   const std::string text = write_manifest(manifest);
   PLIMSOLL_TRY(file->write(std::as_bytes(std::span(text))));
   PLIMSOLL_TRY(file->finish());
-  PLIMSOLL_TRY(folder->finish());
+  PLIMSOLL_TRY(made->finish());
   return manifest;
 }
 

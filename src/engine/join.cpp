@@ -61,7 +61,8 @@ Status check_tie(const std::vector<job::MemberWeight>& weights, const Members& m
   for (const job::MemberWeight& weight : weights) {
     const at::Tensor *first = kept(weights[0]), *other = kept(weight);
     const std::string_view name = members[weight.member]->session.job.network.name_of(weight.tensor);
-    if (first == nullptr || other == nullptr) return fail("nothing reads the weight '{}' that is to be shared", name);
+    if (first == nullptr || other == nullptr)
+      return fail("nothing reads the weight '{}' that is to be shared", name);
     if (!at::isFloatingType(other->scalar_type()))
       return fail("the weight '{}' that is to be shared holds no numbers that can be learned", name);
     if (first->sizes() != other->sizes() || first->scalar_type() != other->scalar_type() ||
@@ -125,24 +126,26 @@ class JointCourse {
       if (step + 1 < steps_ && Clock::now() - told < kBetweenAnswers) continue;
       read_losses();
       told = Clock::now();
-      emit_(job::Progress{.phase = "training",
-                          .done = static_cast<double>(done + 1) /
-                                  static_cast<double>(steps_ * job_.joining.epochs),
-                          .seconds_left = {}});
+      emit_(job::Progress{
+          .phase = "training",
+          .done = static_cast<double>(done + 1) / static_cast<double>(steps_ * job_.joining.epochs),
+          .seconds_left = {}});
     }
   }
 
   /// One whose data has come to its end begins it anew.
   static at::Tensor learn(Member& member) {
     if (member.next == 0) member.student->begin_epoch(member.epochs++, 0);
-    const std::int64_t number = std::exchange(member.next, (member.next + 1) % member.student->steps_per_epoch());
+    const std::int64_t number =
+        std::exchange(member.next, (member.next + 1) % member.student->steps_per_epoch());
     return member.student->learn(number, member.weight());
   }
 
   /// Waits for the device.
   void read_losses() {
     for (const auto& member : members_) {
-      for (const at::Tensor& loss : member->waiting) member->loss_sum += loss.to(at::kDouble).item().toDouble();
+      for (const at::Tensor& loss : member->waiting)
+        member->loss_sum += loss.to(at::kDouble).item().toDouble();
       member->waiting.clear();
     }
   }

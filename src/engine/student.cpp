@@ -45,8 +45,8 @@ Status Student::prepare() {
     parts = dataset::split(data_.training().count(), data.held_out, job_.execution.seed);
   if (data.examples > 0)
     parts.training = dataset::some_of(std::move(parts.training), data.examples, job_.execution.seed);
-  const Result<dataset::Ends> ends = dataset::check_fit(job_.network, session_.shapes, data_,
-                                                        job_.setting.loss, std::ssize(parts.training));
+  const Result<dataset::Ends> ends =
+      dataset::check_fit(job_.network, session_.shapes, data_, job_.setting.loss, std::ssize(parts.training));
   PLIMSOLL_TRY(ends);
   PLIMSOLL_TRY(dataset::check_augmentation(data_.training().inputs, job_.learning.augmentation));
   input_ = ends->input;
@@ -121,8 +121,7 @@ Test Student::test(const Batches& batches) {
     }
     output = output.to(at::kFloat);
     const at::Tensor labels = labels_on_device(batch).slice(0, 0, batch.counted);
-    loss +=
-        loss_of(job_.setting.loss, output, labels).item().toDouble() * static_cast<double>(batch.counted);
+    loss += loss_of(job_.setting.loss, output, labels).item().toDouble() * static_cast<double>(batch.counted);
     if (classes_) right += output.argmax(1).eq(labels).sum().item().toLong();
   }
   const auto examples = static_cast<double>(batches.examples());

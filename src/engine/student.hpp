@@ -36,8 +36,8 @@ class Student {
 
   /// From the first batch of an epoch that is not done yet.
   void begin_epoch(std::int64_t epoch, std::int64_t first);
-  /// Adds the gradients of `weight` times the loss of one batch; meanwhile the next is read. The loss, which is
-  /// not weighted, stays on the device.
+  /// Adds the gradients of `weight` times the loss of one batch; meanwhile the next is read. The loss, which
+  /// is not weighted, stays on the device.
   [[nodiscard]] at::Tensor learn(std::int64_t batch_number, double weight = 1);
   /// How well it does on the examples that were held out; nothing where there are none.
   [[nodiscard]] std::optional<Test> test() { return test_ ? std::optional(test(*test_)) : std::nullopt; }

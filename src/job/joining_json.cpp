@@ -32,8 +32,7 @@ std::vector<MemberWeight> read_tie(const Fields& fields, const std::vector<Job>&
       item.complain("tensor", "is no parameter");
     else if (!seen.emplace(member, tensor).second)
       item.complain("tensor", "stands in two ties");
-    else if (!tie.empty() &&
-             !of_one_form(members[tie[0].member].network, tie[0].tensor, network, tensor))
+    else if (!tie.empty() && !of_one_form(members[tie[0].member].network, tie[0].tensor, network, tensor))
       item.complain("tensor", "has another shape or type than the first of its tie");
     tie.push_back({member, tensor});
   });
@@ -48,8 +47,7 @@ Json joining_json(const Joining& joining) {
   for (const std::vector<MemberWeight>& tie : joining.ties) {
     Json weights = Json::array();
     for (const MemberWeight& weight : tie)
-      weights.push_back(
-          {{"member", weight.member}, {"tensor", static_cast<std::int64_t>(weight.tensor)}});
+      weights.push_back({{"member", weight.member}, {"tensor", static_cast<std::int64_t>(weight.tensor)}});
     ties.push_back({{"weights", std::move(weights)}});
   }
   return {{"ties", std::move(ties)},

@@ -135,14 +135,15 @@ Status JointTrials::read() {
   const Result<std::string> text = read_file(folder_ / kFile, kLargestFile);
   PLIMSOLL_TRY(text);
   const Result<job::Json> document = job::parse_within(*text, kLargestFile, kLevels);
-  const auto at = [&](Error error) { return std::unexpected(std::move(error).within((folder_ / kFile).string())); };
+  const auto at = [&](Error error) {
+    return std::unexpected(std::move(error).within((folder_ / kFile).string()));
+  };
   if (!document) return at(document.error());
   std::optional<Error> error;
   const job::Fields fields(*document, "", error);
   const bool same = fields.whole("version") == kVersion && fields.text("asked") == merge_.asked;
   if (!error && !same)
-    return std::unexpected(Error{"holds another merge, or the same with other options",
-                                 folder_.string(),
+    return std::unexpected(Error{"holds another merge, or the same with other options", folder_.string(),
                                  "Another folder, or an empty one, begins anew."});
   own_ = fields.not_negatives("own");
   if (!error && own_.size() != merge_.jobs.size()) fields.complain("own", "is not of as many models");
@@ -177,9 +178,19 @@ Status JointTrials::measure_own() {
 }
 
 Result<job::Job> JointTrials::job_of(const Sharing& held, const Sharing& wanted) const {
-  job::Job job{.task = job::Task::join, .network = {}, .binding = {}, .device = merge_.jobs.front().device,
-               .setting = {}, .execution = merge_.jobs.front().execution, .protocol = {}, .files = {},
-               .weights = {}, .inputs_file = {}, .outputs_file = {}, .data = {}, .members = merge_.jobs};
+  job::Job job{.task = job::Task::join,
+               .network = {},
+               .binding = {},
+               .device = merge_.jobs.front().device,
+               .setting = {},
+               .execution = merge_.jobs.front().execution,
+               .protocol = {},
+               .files = {},
+               .weights = {},
+               .inputs_file = {},
+               .outputs_file = {},
+               .data = {},
+               .members = merge_.jobs};
   if (const auto weights = weights_of(held))
     for (std::size_t i = 0; i < job.members.size(); ++i)
       PLIMSOLL_TRY(take_weights(job.members[i], *weights / job::member_file(i)));
@@ -220,9 +231,9 @@ Result<std::optional<std::filesystem::path>> JointTrials::trained_weights(const 
   if (!folder || failure_) return folder;
   const JointTrial trial = *found(sharing);
   std::error_code ignored;
-  const bool all = std::ranges::all_of(std::views::iota(std::size_t{0}, merge_.jobs.size()), [&](std::size_t i) {
-    return std::filesystem::exists(*folder / job::member_file(i), ignored);
-  });
+  const bool all = std::ranges::all_of(
+      std::views::iota(std::size_t{0}, merge_.jobs.size()),
+      [&](std::size_t i) { return std::filesystem::exists(*folder / job::member_file(i), ignored); });
   if (all) return folder;
   // A search that tries everything from the beginning keeps no weights but the last.
   const Result<JointTrial> again = train(trial.held, trial.wanted, *folder);
@@ -235,14 +246,14 @@ Result<std::optional<std::filesystem::path>> JointTrials::trained_weights(const 
 void JointTrials::drop_weights_but(const Sharing& held) const {
   const auto kept = weights_of(held);
   for (std::size_t i = 0; i <= trials_.size(); ++i)
-    if (std::error_code ignored; !kept || folder_of(i) != *kept) std::filesystem::remove_all(folder_of(i), ignored);
+    if (std::error_code ignored; !kept || folder_of(i) != *kept)
+      std::filesystem::remove_all(folder_of(i), ignored);
 }
 
 Trial JointTrials::try_out(const Sharing& held, const Sharing& wanted) {
   if (failure_) return {};
-  const auto known = std::ranges::find_if(trials_, [&](const JointTrial& trial) {
-    return trial.held == held && trial.wanted == wanted;
-  });
+  const auto known = std::ranges::find_if(
+      trials_, [&](const JointTrial& trial) { return trial.held == held && trial.wanted == wanted; });
   if (known != trials_.end()) return known->came;
   if (on_begin) on_begin(wanted);
   Result<JointTrial> trial = train(held, wanted, folder_of(trials_.size()));
@@ -276,7 +287,8 @@ Result<JointTrial> JointTrials::train(const Sharing& held, const Sharing& wanted
       if (on_epoch) on_epoch(*joined);
     }
   }));
-  if (!last || last->accuracies.size() != own_.size()) return fail("the engine did not say what came of a trial");
+  if (!last || last->accuracies.size() != own_.size())
+    return fail("the engine did not say what came of a trial");
   JointTrial trial{.held = held,
                    .wanted = wanted,
                    .came = {.holds = last->held,

@@ -26,7 +26,8 @@ struct JointMerge {
   double target = 0.95;                         ///< of its own accuracy, that each model keeps
   std::int64_t epochs = 4;                      ///< of one trial, at most
   bool averaged = true;                         ///< a shared layer begins as the mean of its copies
-  std::string asked = {};  ///< all else that decides what comes out, as text: a folder of something else is refused
+  std::string asked =
+      {};  ///< all else that decides what comes out, as text: a folder of something else is refused
 };
 
 /// A trial as it stands in the folder.
@@ -37,15 +38,17 @@ struct JointTrial {
   friend bool operator==(const JointTrial&, const JointTrial&) = default;
 };
 
-/// Joint trainings as trials of a search. Each that has ended is in the folder before its result is told, so that
-/// the same search, begun anew, is told what came of them without training again: who was killed goes on.
+/// Joint trainings as trials of a search. Each that has ended is in the folder before its result is told, so
+/// that the same search, begun anew, is told what came of them without training again: who was killed goes
+/// on.
 class JointTrials {
  public:
   /// Measures what every model reaches alone, unless the folder knows. Refuses a folder of another merge.
   [[nodiscard]] static Result<JointTrials> open(JointMerge merge, std::filesystem::path folder, RunJob run);
 
   /// After a failure nothing is trained any more, and nothing holds.
-  [[nodiscard]] plan::merge::Trial try_out(const plan::merge::Sharing& held, const plan::merge::Sharing& wanted);
+  [[nodiscard]] plan::merge::Trial try_out(const plan::merge::Sharing& held,
+                                           const plan::merge::Sharing& wanted);
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
   [[nodiscard]] const std::vector<double>& own() const { return own_; }  ///< accuracies, by model
@@ -53,7 +56,8 @@ class JointTrials {
   [[nodiscard]] const std::vector<JointTrial>& trials() const { return trials_; }
   /// The folder of the members' weights (job::member_file) of the trial that held with this sharing, trained
   /// again where they are gone; nothing where no layer is shared.
-  [[nodiscard]] Result<std::optional<std::filesystem::path>> trained_weights(const plan::merge::Sharing& sharing);
+  [[nodiscard]] Result<std::optional<std::filesystem::path>> trained_weights(
+      const plan::merge::Sharing& sharing);
   /// Accuracies with this sharing: of the trial that held, or each model's own.
   [[nodiscard]] std::vector<double> accuracies_with(const plan::merge::Sharing& sharing) const;
 
@@ -70,7 +74,8 @@ class JointTrials {
   Result<JointTrial> train(const plan::merge::Sharing& held, const plan::merge::Sharing& wanted,
                            const std::filesystem::path& folder);
   [[nodiscard]] std::optional<std::filesystem::path> weights_of(const plan::merge::Sharing& sharing) const;
-  [[nodiscard]] Result<job::Job> job_of(const plan::merge::Sharing& held, const plan::merge::Sharing& wanted) const;
+  [[nodiscard]] Result<job::Job> job_of(const plan::merge::Sharing& held,
+                                        const plan::merge::Sharing& wanted) const;
   [[nodiscard]] const JointTrial* found(const plan::merge::Sharing& sharing) const;
   [[nodiscard]] std::filesystem::path folder_of(std::size_t trial) const;
   void drop_weights_but(const plan::merge::Sharing& held) const;

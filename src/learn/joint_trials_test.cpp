@@ -56,13 +56,15 @@ struct FakeEngine {
       if (breaks) return fail("the engine broke");
       const bool held = job.joining.ties.size() <= bears;
       for (std::int64_t epoch = 0; epoch <= (job.joining.epochs > 0 ? 2 : 0); ++epoch)
-        hear(job::Joined{.epoch = epoch, .accuracies = {0.8, held ? 0.9 : 0.1}, .losses = {}, .seconds = 1, .held = held});
+        hear(job::Joined{
+            .epoch = epoch, .accuracies = {0.8, held ? 0.9 : 0.1}, .losses = {}, .seconds = 1, .held = held});
       if (!job.joining.folder.empty())
         for (std::size_t i = 0; i < job.members.size(); ++i) {
           const std::vector<float> numbers(32);
           const std::vector<job::ArrayToStore> arrays = {
               {"first.weight", network::DataType::float32, {8, 4}, std::as_bytes(std::span(numbers))}};
-          PLIMSOLL_TRY(job::write_safetensors(std::filesystem::path(job.joining.folder) / job::member_file(i), arrays));
+          PLIMSOLL_TRY(job::write_safetensors(std::filesystem::path(job.joining.folder) / job::member_file(i),
+                                              arrays));
         }
       return {};
     };
@@ -161,7 +163,8 @@ TEST_F(JointTrialsTest, AFolderOfAnotherMergeIsRefused) {
 
 TEST_F(JointTrialsTest, ADamagedRecordIsNamed) {
   static_cast<void>(opened(*folder_, engine_));
-  ASSERT_TRUE(write_file(folder_->path() / "merge/trials.json", R"({"version":1,"asked":"two members","own":[1],"trials":[]})"));
+  ASSERT_TRUE(write_file(folder_->path() / "merge/trials.json",
+                         R"({"version":1,"asked":"two members","own":[1],"trials":[]})"));
   const auto refused = JointTrials::open(two_members(), folder_->path() / "merge", engine_.run());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().text(), HasSubstr("trials.json"));

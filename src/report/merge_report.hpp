@@ -22,8 +22,8 @@ struct MergeReport {
   plan::merge::Plan plan;
   /// Were tensors shared that hold the same numbers already; nothing where the contents are not known.
   std::optional<plan::merge::Totals> identical = {};
-  std::string written = {};  ///< the folder, where models were written
-  bool trained = true;       ///< and whether they are as good as they were
+  std::string written = {};                          ///< the folder, where models were written
+  bool trained = true;                               ///< and whether they are as good as they were
   std::optional<MergeTrainingReport> training = {};  ///< where models were trained together
   std::vector<std::string> notes = {};
 };

@@ -37,7 +37,8 @@ std::string trial_words(const learn::JointTrial& trial, const std::vector<plan::
     if (trial.accuracies[i] - floors[i] < trial.accuracies[worst] - floors[worst]) worst = i;
   return fmt::format("{} saved: {} after {}; the worst has {}, at least {} is wanted",
                      text(saved_by(candidates, trial.wanted)), trial.came.holds ? "holds" : "does not hold",
-                     epochs_words(trial.came.epochs), percent(trial.accuracies[worst]), percent(floors[worst]));
+                     epochs_words(trial.came.epochs), percent(trial.accuracies[worst]),
+                     percent(floors[worst]));
 }
 
 std::string merge_training_text(const MergeTrainingReport& report, const TextStyle& style) {
@@ -53,7 +54,8 @@ std::string merge_training_text(const MergeTrainingReport& report, const TextSty
   const auto trials = report.trials.size();
   return to_text(table, style) + "\n" +
          hanging("trained   ",
-                 fmt::format("{} saved of what was tried, in {} trial{} and {} together. Each model keeps {:g} % of its own "
+                 fmt::format("{} saved of what was tried, in {} trial{} and {} together. Each model keeps "
+                             "{:g} % of its own "
                              "accuracy on the examples that are tested on",
                              text(report.found.saved), trials, trials == 1 ? "" : "s",
                              epochs_words(report.found.epochs), 100 * report.target),

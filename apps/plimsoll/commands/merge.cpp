@@ -112,25 +112,27 @@ Result<int> run_trained(const MergeOptions& options, const report::TextStyle& st
                                  .hint = "name a new folder: --output merged"});
   if (options.untrained) return fail("--data trains what --untrained leaves untrained: leave one out");
   // Not after hours of training.
-  if (std::error_code ignored; std::filesystem::exists(options.output, ignored) &&
-                               !std::filesystem::is_empty(options.output, ignored))
-    return std::unexpected(Error{"is there already, and not empty", printable(options.output),
-                                 "--output names a new folder."});
+  if (std::error_code ignored;
+      std::filesystem::exists(options.output, ignored) && !std::filesystem::is_empty(options.output, ignored))
+    return std::unexpected(
+        Error{"is there already, and not empty", printable(options.output), "--output names a new folder."});
   MergeTrainingOptions asked = options.training;
   if (asked.progress.empty()) asked.progress = options.output + ".progress";
   const auto seed = static_cast<std::uint64_t>(options.seed);
-  const auto trained = train_merge(asked, options.models, options.scope, options.method, seed, [](const std::string& line) {
-    fmt::print(stderr, "plimsoll: {}\n", line);
-  });
+  const auto trained =
+      train_merge(asked, options.models, options.scope, options.method, seed,
+                  [](const std::string& line) { fmt::print(stderr, "plimsoll: {}\n", line); });
   PLIMSOLL_TRY(trained);
   if (!*trained) {
-    fmt::print(stderr, "plimsoll: interrupted; the same command goes on from what is in {}\n", printable(asked.progress));
+    fmt::print(stderr, "plimsoll: interrupted; the same command goes on from what is in {}\n",
+               printable(asked.progress));
     return 130;
   }
   const MergeTraining& training = **trained;
   auto models = load_trained(options, training);
   PLIMSOLL_TRY(models);
-  report::MergeReport report{.models = models->models, .scope = options.scope, .method = options.method, .plan = {}};
+  report::MergeReport report{
+      .models = models->models, .scope = options.scope, .method = options.method, .plan = {}};
   report.plan = make_plan(models->models, options.scope, options.method, seed);
   report.plan.chosen = training.shared();
   auto identical = identical_tensors(*models);
@@ -219,7 +221,8 @@ void add_merge(CommandLine& app, Invocation& invocation) {
       "  plimsoll merge resnet18 resnet34 resnet50 --html merge.html\n"
       "  plimsoll merge tiny.onnx model.onnx --output merged\n"
       "  plimsoll merge a.onnx b.onnx --data tasks.toml --target 0.95 --output merged\n"
-      "Exit code 1: there is no common layer, or none can be shared at that target. Whether models stay as good as they are, "
+      "Exit code 1: there is no common layer, or none can be shared at that target. Whether models stay as "
+      "good as they are, "
       "only training says: --data trains them, which needs plimsoll-engine (`make engine`).");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation] { return run(*options, output_style(invocation)); };

@@ -18,8 +18,8 @@ Model model(const std::vector<std::pair<std::string, std::int64_t>>& layers) {
   return out;
 }
 
-/// They agree on the first layer, and have two more in common: one at the same depth, and a slightly heavier one
-/// at the two ends.
+/// They agree on the first layer, and have two more in common: one at the same depth, and a slightly heavier
+/// one at the two ends.
 std::vector<Model> two() {
   return {model({{"stem", 10}, {"far", 105}, {"near", 100}, {"own", 7}, {"own", 7}, {"alone", 1}}),
           model({{"stem", 10}, {"other", 3}, {"near", 100}, {"other", 3}, {"other", 3}, {"far", 105}})};
