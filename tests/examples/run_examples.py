@@ -21,6 +21,7 @@ NOT_RUN = [
     (r'plimsoll (attach|stop)', 'no run goes on; tests/run/test_supervision.py has some'),
     (r'plimsoll queue (start|stop)', 'one runs all the while, for the others'),
     (r'plimsoll train ', 'it trains for minutes; tests/engine/train_command.py does on little data'),
+    (r'plimsoll merge .*--data', 'it trains for minutes; tests/merge/joint_training.py does on little data'),
     (r'bashrc', 'it changes the settings of the shell'),
     (r'completion (fish|zsh)', 'the shell may not be here'),
 ]
