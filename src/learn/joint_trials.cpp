@@ -227,7 +227,7 @@ std::vector<double> JointTrials::accuracies_with(const Sharing& sharing) const {
 }
 
 Result<std::optional<std::filesystem::path>> JointTrials::trained_weights(const Sharing& sharing) {
-  const auto folder = weights_of(sharing);
+  std::optional<std::filesystem::path> folder = weights_of(sharing);
   if (!folder || failure_) return folder;
   const JointTrial trial = *found(sharing);
   std::error_code ignored;

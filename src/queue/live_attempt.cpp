@@ -19,7 +19,7 @@ std::string kept_run(std::string_view id) {
 }
 
 running::Ended kept_end(running::Ended ended) {
-  constexpr Bytes kMostMemory = 1024 * 1024 * kGiB;  // beyond any GPU's
+  constexpr Bytes kMostMemory = std::int64_t{1024} * 1024 * kGiB;  // beyond any GPU's
   ended.run = kept_run(ended.run);
   ended.reason = kept_words(ended.reason);
   if (ended.peak_gpu_bytes) ended.peak_gpu_bytes = std::min(*ended.peak_gpu_bytes, kMostMemory);
