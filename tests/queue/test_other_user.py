@@ -94,9 +94,11 @@ def test_each_runs_as_its_user_and_sees_nothing_of_others(everybodys):
     assert (owner / "given").stat().st_uid == OWNER
 
     socket_path = str(queue.home / "queue.sock")
-    told = as_user(STRANGER, talk, socket_path, {"type": "list", "all": True, "numbers": [number]})
-    text = json.dumps(told)
-    assert told["jobs"][0]["state"] == "running"
+    def listed():
+        return as_user(STRANGER, talk, socket_path, {"type": "list", "all": True, "numbers": [number]})
+    # The command may be further than what the daemon has heard of it.
+    wait_for(lambda: listed()["jobs"][0]["state"] == "running")
+    text = json.dumps(listed())
     for hidden in (SECRET, "private", "sleep 0.05", str(owner), "command", "request", "directory", "\"run\""):
         assert hidden not in text, hidden
     assert as_user(STRANGER, talk, socket_path, {"type": "decisions", "numbers": [number]})["type"] == "failed"
