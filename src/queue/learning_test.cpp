@@ -23,6 +23,10 @@ TEST(Lesson, FiveSecondsOrFiftyStepsAreEnough) {
   quick.note(at(101, 10), 101);
   EXPECT_FALSE(quick.is_learned());
   quick.note(at(101.5, 50), 101.5);
+  EXPECT_FALSE(quick.is_learned()) << "what the GPU did is not known yet";
+  running::Progress read = at(101.6, 52);
+  read.gpu_sm_activity = 0.5;
+  quick.note(read, 101.6);
   EXPECT_TRUE(quick.is_learned());
 }
 

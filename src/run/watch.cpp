@@ -237,7 +237,9 @@ std::string Watch::mark() const {
 /// True where none is left.
 bool Watch::look_for_orphans(Clock::time_point now) {
   next_look_ = now + milliseconds(200);
-  const auto living = processes_with(mark(), child_.pid());
+  auto living = processes_with(mark(), child_.pid());
+  // One that starts another and ends between the listing and the look at it hides both.
+  if (living.empty()) living = processes_with(mark(), child_.pid());
   std::erase_if(orphans_, [&](pid_t pid) {
     return std::ranges::none_of(living, [&](const ProcessIdentity& process) { return process.pid == pid; });
   });

@@ -101,6 +101,7 @@ def test_a_move_saves_first_and_goes_on_elsewhere(queue):
 def test_who_cannot_save_is_never_stopped(queue):
     number = queue.submit_one("--need", "1GiB", "--", *queue.training("cannot"))
     process = queue.begun("cannot")
+    queue.wait_state(number, "running")
     refused = queue.plimsoll("move", number)
     assert refused.code == 1 and "never said how it saves" in refused.err
     assert is_alive(process)
@@ -110,6 +111,7 @@ def test_who_does_not_answer_stays(queue):
     queue.environment["TRAINING_IGNORES"] = "USR1"
     number = queue.submit_one("--need", "1GiB", "--save", "SIGUSR1", "--save-patience", "1s", "--", *queue.training("deaf"))
     process = queue.begun("deaf")
+    queue.wait_state(number, "running")
     assert queue.plimsoll("move", number).code == 0
     wait_for(lambda: any(one["kind"] == "stay" for one in queue.decisions(number)))
     assert is_alive(process) and queue.job(number)["attempt"] == 1
