@@ -8,6 +8,7 @@
 #include "network/zoo/zoo.hpp"
 #include "onnx/reader.hpp"
 #include "python_model.hpp"
+#include "quantity.hpp"
 
 namespace plimsoll {
 namespace {
@@ -104,22 +105,6 @@ Result<LoadedModel> load_model(const ModelRequest& request) {
         "MODEL is an ONNX or GGUF file, a name from `plimsoll zoo`, a folder with a config.json, or "
         "FILE.py:function.";
   return std::unexpected(std::move(error));
-}
-
-Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
-  std::vector<std::int64_t> dims;
-  const std::string whole(text);
-  while (true) {
-    const std::size_t cut = text.find('x');
-    const std::string_view part = text.substr(0, cut);
-    std::int64_t n = 0;
-    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
-    if (problem != std::errc() || end != part.data() + part.size() || n < 0)
-      return fail("'{}' is not a shape; write it as 1x3x224x224", whole);
-    dims.push_back(n);
-    if (cut == std::string_view::npos) return dims;
-    text.remove_prefix(cut + 1);
-  }
 }
 
 namespace {

@@ -55,7 +55,4 @@ struct BindingOptions {
                                                         bool with_inputs) const;
 };
 
-/// "1x3x224x224" into numbers; fails on anything else.
-[[nodiscard]] Result<std::vector<std::int64_t>> parse_shape(std::string_view text);
-
 }  // namespace plimsoll

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/printable.hpp"
-#include "model_source.hpp"
 
 namespace plimsoll {
 namespace {
@@ -146,6 +145,22 @@ Result<std::array<double, 3>> parse_room(std::string_view text, std::string_view
     rest.remove_prefix(side == 2 ? 0 : cross + 1);
   }
   return out;
+}
+
+Result<std::vector<std::int64_t>> parse_shape(std::string_view text) {
+  std::vector<std::int64_t> dims;
+  const std::string whole(text);
+  while (true) {
+    const std::size_t cut = text.find('x');
+    const std::string_view part = text.substr(0, cut);
+    std::int64_t n = 0;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), n);
+    if (problem != std::errc() || end != part.data() + part.size() || n < 0)
+      return fail("'{}' is not a shape; write it as 1x3x224x224", whole);
+    dims.push_back(n);
+    if (cut == std::string_view::npos) return dims;
+    text.remove_prefix(cut + 1);
+  }
 }
 
 Result<std::pair<std::int64_t, std::int64_t>> parse_size(const std::string& text, bool square,

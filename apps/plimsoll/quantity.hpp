@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -29,6 +30,8 @@ namespace plimsoll {
 /// Pixels, "4512x4512"; one number stands for both sides where `square`.
 [[nodiscard]] Result<std::pair<std::int64_t, std::int64_t>> parse_size(const std::string& text, bool square,
                                                                        std::string_view option);
+/// "1x3x224x224" into numbers; fails on anything else.
+[[nodiscard]] Result<std::vector<std::int64_t>> parse_shape(std::string_view text);
 /// A plain number such as "175e9", above zero.
 [[nodiscard]] Result<double> parse_amount(std::string_view text, std::string_view option);
 
