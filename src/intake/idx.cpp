@@ -1,4 +1,5 @@
 #include <array>
+#include <span>
 
 #include "base/printable.hpp"
 #include "dataset/dataset.hpp"
@@ -70,6 +71,11 @@ Result<Part> open_idx(const std::filesystem::path& images, const std::filesystem
   if (dims->size() < 3)
     return bad_idx(*stream,
                    fmt::format("holds {}; images are number x height x width", dataset::shape_text(*dims)));
+  std::int64_t pixels = 1;
+  for (const std::int64_t dim : std::span(*dims).subspan(1))
+    if (__builtin_mul_overflow(pixels, dim, &pixels) || pixels > kMostExampleBytes)
+      return bad_idx(*stream, fmt::format("holds {}: its images are too large", dataset::shape_text(*dims)));
+  if (pixels == 0) return bad_idx(*stream, "holds images of nothing");
   if (count->size() != 1)
     return bad_idx(*classes,
                    fmt::format("holds {}; labels are one row of numbers", dataset::shape_text(*count)));

@@ -112,6 +112,15 @@ TEST_F(Idx, IsNotBelievedMoreThanItCanHold) {
   EXPECT_THAT(why(open_idx(put_packed("huge.gz", huge), labels)), HasSubstr("is cut off"));
 }
 
+TEST_F(Idx, ImagesOfNothingAreRefused) {
+  const path labels = put("labels", kLabels);
+  const std::string nothing = bytes({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0});
+  EXPECT_THAT(why(open_idx(put("nothing", nothing), labels)), HasSubstr("holds images of nothing"));
+  // None of them, so that the file is long enough for what it says.
+  const std::string huge = bytes({0, 0, 8, 3, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255});
+  EXPECT_THAT(why(open_idx(put("huge", huge), labels)), HasSubstr("its images are too large"));
+}
+
 TEST_F(Idx, DamagedGzipIsFound) {
   std::string packed = *read_file(put_packed("good.gz", kImages + std::string(1000, 'x')), 1 << 20);
   const path broken = put("broken.gz", packed.substr(0, packed.size() / 2));
