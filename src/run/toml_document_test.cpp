@@ -15,6 +15,14 @@ TEST(TomlAsJson, KeepsTypesAndLists) {
   EXPECT_EQ(plain, R"({"workload":[{"batch":32,"captured":true,"model":"resnet50"}]})");
 }
 
+TEST(TomlAsJson, LettersBeyondAsciiStandInQuotes) {
+  EXPECT_TRUE(toml_as_json("a = \"\xef\xbb\xb7\"  # \xc3\xa9\n"));
+  const auto outside = toml_as_json("a = 1\nsec-\xef\xbb\xb7 = 2\n");
+  ASSERT_FALSE(outside);
+  EXPECT_THAT(outside.error().text(), testing::HasSubstr("beyond ASCII"));
+  EXPECT_THAT(outside.error().where, testing::HasSubstr("line 2"));
+}
+
 TEST(TomlAsJson, NamesTheLine) {
   const auto broken = toml_as_json("a = 1\nb = \n");
   ASSERT_FALSE(broken);
