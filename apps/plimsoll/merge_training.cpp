@@ -170,16 +170,6 @@ learn::RunJob in_engines(const std::filesystem::path& engine, Interruption& inte
 
 }  // namespace
 
-std::vector<Group> MergeTraining::shared() const {
-  std::vector<Group> out;
-  for (std::size_t i = 0; i < tried.size(); ++i) {
-    if (found.sharing[i] < 2) continue;
-    out.push_back(tried[i]);
-    out.back().members.resize(static_cast<std::size_t>(found.sharing[i]));
-  }
-  return out;
-}
-
 void MergeTrainingOptions::add_to(CommandLine& command) {
   auto* const data =
       command

@@ -35,9 +35,6 @@ struct MergeTraining {
   std::vector<learn::JointTrial> trials;
   /// Of each model, an ONNX file with the weights it ended with.
   std::vector<std::filesystem::path> files;
-
-  /// Groups with as many members as share in the end.
-  [[nodiscard]] std::vector<plan::merge::Group> shared() const;
 };
 
 /// How a search is told while it goes on.

@@ -26,18 +26,6 @@ bool shares_nothing(const Sharing& sharing) {
   return std::ranges::all_of(sharing, [](int members) { return members < 2; });
 }
 
-/// The groups with as many members as share.
-std::vector<plan::merge::Group> sharing_groups(const std::vector<plan::merge::Group>& groups,
-                                               const Sharing& sharing) {
-  std::vector<plan::merge::Group> out;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (sharing[i] < 2) continue;
-    out.push_back(groups[i]);
-    out.back().members.resize(std::min(out.back().members.size(), static_cast<std::size_t>(sharing[i])));
-  }
-  return out;
-}
-
 /// Of the model that fares worst: what is left of what it may lose.
 double margin_of(const std::vector<double>& accuracies, const std::vector<double>& own,
                  const std::vector<double>& floors) {
@@ -107,6 +95,17 @@ Status take_weights(job::Job& job, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::vector<plan::merge::Group> sharing_groups(const std::vector<plan::merge::Group>& groups,
+                                               const Sharing& sharing) {
+  std::vector<plan::merge::Group> out;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (sharing[i] < 2) continue;
+    out.push_back(groups[i]);
+    out.back().members.resize(std::min(out.back().members.size(), static_cast<std::size_t>(sharing[i])));
+  }
+  return out;
+}
 
 Result<JointTrials> JointTrials::open(JointMerge merge, std::filesystem::path folder, RunJob run) {
   JointTrials trials(std::move(merge), std::move(folder), std::move(run));

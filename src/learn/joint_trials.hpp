@@ -38,6 +38,10 @@ struct JointTrial {
   friend bool operator==(const JointTrial&, const JointTrial&) = default;
 };
 
+/// The groups that share, with as many members as do.
+[[nodiscard]] std::vector<plan::merge::Group> sharing_groups(const std::vector<plan::merge::Group>& groups,
+                                                             const plan::merge::Sharing& sharing);
+
 /// Joint trainings as trials of a search. Each that has ended is in the folder before its result is told, so
 /// that the same search, begun anew, is told what came of them without training again: who was killed goes
 /// on.

@@ -134,7 +134,7 @@ Result<int> run_trained(const MergeOptions& options, const report::TextStyle& st
   report::MergeReport report{
       .models = models->models, .scope = options.scope, .method = options.method, .plan = {}};
   report.plan = make_plan(models->models, options.scope, options.method, seed);
-  report.plan.chosen = training.shared();
+  report.plan.chosen = learn::sharing_groups(training.tried, training.found.sharing);
   auto identical = identical_tensors(*models);
   PLIMSOLL_TRY(identical);
   report.plan.saved = report.identical.emplace(totals(models->models, *identical, {}));
