@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The day of jobs on one GPU under four policies, each run by `plimsoll queue`, and what the clairvoyant policy would have made of it.
 
-usage: bench/device/queue_day.py PLIMSOLL DAY_FOLDER OUT [--minutes 9] [--repeat 2] [--device 0] [--model-device h200]
+usage: bench/device/queue_day.py PLIMSOLL DAY_FOLDER OUT [--minutes 9] [--repeat 2] [--only PASS,…] [--device 0] [--model-device h200]
 
 DAY_FOLDER: day.json, job.py, service.py. Passes: the service alone; exclusive first-in-first-out without it; naive all at once; CARMA's gate; the
 queue with the profiles that the first exclusive pass left, and once without any. A call runs those that are missing in OUT/passes.jsonl as
@@ -36,6 +36,7 @@ POLICIES = {  # what `plimsoll queue start` is told
     'queue-cold': ['--policy', 'plimsoll'],
 }
 FIRST_GUESS = 420  # s of a pass, before one was seen
+SHARED = 0.5  # of what an exclusive pass takes, that another one is guessed to take at most
 LEAST_INTERVAL = 2  # s that a group has to be together to tell its speeds
 
 
@@ -323,6 +324,16 @@ def tell(asked, jobs, rows):
             print(f'clairvoyant, simulated with {groups} measured groups: {span:.1f} s; the queue has {100 * gain:.0f} % of its gain')
 
 
+def expected_length(name, rows):
+    """Seconds of a pass: as its policy took before, else by the exclusive one."""
+    took = {row['pass']: row['took'] for row in rows if 'took' in row}
+    policy = name.rsplit('-', 1)[0]
+    same = [seconds for other, seconds in took.items() if other.rsplit('-', 1)[0] == policy]
+    if same:
+        return max(same)
+    return SHARED * took['exclusive-0'] if 'exclusive-0' in took else FIRST_GUESS
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('program', type=pathlib.Path)
@@ -332,6 +343,7 @@ def main():
     parser.add_argument('--repeat', type=int, default=2)
     parser.add_argument('--device', default='0')
     parser.add_argument('--model-device', default='this')
+    parser.add_argument('--only', help='these passes alone: exclusive-0,queue-0')
     parser.add_argument('--limit', type=float, default=500, help='seconds of one pass, at most; what runs then is ended')
     asked = parser.parse_args()
     began = time.time()
@@ -343,17 +355,17 @@ def main():
     kept = asked.out / 'passes.jsonl'
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     wanted = ['service'] if any(job['kind'] == 'service' for job in jobs) else []
-    wanted += [f'{policy}-{i}' for i in range(asked.repeat) for policy in ('exclusive', 'naive', 'carma', 'queue')] + ['queue-cold-0']
-    longest = 0 if not rows else max([row.get('took', 0) for row in rows])
+    wanted += [f'{policy}-{i}' for i in range(asked.repeat) for policy in ('exclusive', 'queue', 'naive', 'carma')] + ['queue-cold-0']
+    if asked.only:
+        wanted = [name for name in wanted if name in asked.only.split(',')]
     missing = [name for name in wanted if name not in {row['pass'] for row in rows}]
     for i, name in enumerate(missing):
-        if i > 0 and time.time() - began + (longest or FIRST_GUESS) > 60 * asked.minutes:
+        if i > 0 and time.time() - began + expected_length(name, rows) > 60 * asked.minutes:
             break
         started = time.time()
         service = [job for job in jobs if job['kind'] == 'service']
         row = run_service(asked, service[0]) if name == 'service' else run_day(asked, name, name.rsplit('-', 1)[0], jobs, asked.limit)
         row['took'] = time.time() - started
-        longest = max(longest, row['took'])
         rows.append(row)
         with open(kept, 'a') as out:
             out.write(json.dumps(row) + '\n')

@@ -27,6 +27,7 @@ struct FakeDevice {
   std::optional<std::uint64_t> throttle = {};
   std::optional<std::vector<ProcessUtilization>> process_utilization = {};
   std::vector<MigInstance> mig = {};
+  bool for_one_process = false;                                 ///< exclusive-process mode
   bool mig_mode = false;                                        ///< also without an instance
   std::map<unsigned, std::vector<Process>> mig_processes = {};  ///< by the instance's number
   std::optional<Activity> activity = {};
@@ -84,6 +85,9 @@ class FakeLibrary : public Library {
   }
   Result<std::vector<MigInstance>> mig_instances(unsigned device) const override {
     return answer(device, &FakeDevice::mig);
+  }
+  bool is_for_one_process(unsigned device) const override {
+    return device < devices_.size() && devices_[device].for_one_process;
   }
   bool is_mig(unsigned device) const override {
     return device < devices_.size() && (devices_[device].mig_mode || !devices_[device].mig.empty());

@@ -20,6 +20,7 @@ void find_telemetry(const Lookup& lookup, Functions& f) {
           {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
   resolve(lookup, f.process_utilization, {"nvmlDeviceGetProcessUtilization"});
   resolve(lookup, f.processes_utilization, {"nvmlDeviceGetProcessesUtilizationInfo"});
+  resolve(lookup, f.compute_mode, {"nvmlDeviceGetComputeMode"});
   resolve(lookup, f.mig_mode, {"nvmlDeviceGetMigMode"});
   resolve(lookup, f.mig_count, {"nvmlDeviceGetMaxMigDeviceCount"});
   resolve(lookup, f.mig_by_index, {"nvmlDeviceGetMigDeviceHandleByIndex"});

@@ -29,6 +29,7 @@ struct Functions {
   abi::DeviceLongNumber* throttle = nullptr;
   abi::DeviceProcessUtilization* process_utilization = nullptr;
   abi::DeviceProcessesUtilization* processes_utilization = nullptr;
+  abi::DeviceNumber* compute_mode = nullptr;
   abi::DeviceMigMode* mig_mode = nullptr;
   abi::DeviceNumber* mig_count = nullptr;
   abi::DeviceMigByIndex* mig_by_index = nullptr;

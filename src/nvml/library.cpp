@@ -164,6 +164,12 @@ class DriverLibrary final : public Library {
     return out;
   }
 
+  bool is_for_one_process(unsigned device) const override {
+    constexpr unsigned kExclusiveProcess = 3;  // NVML_COMPUTEMODE_EXCLUSIVE_PROCESS
+    unsigned mode = 0;
+    return ask_device(device, "its compute mode", f_.compute_mode, &mode) && mode == kExclusiveProcess;
+  }
+
   bool is_mig(unsigned device) const override {
     unsigned current = 0;
     unsigned pending = 0;

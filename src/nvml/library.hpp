@@ -107,6 +107,8 @@ class Library {
   [[nodiscard]] virtual Result<std::vector<MigInstance>> mig_instances(unsigned device) const = 0;
   /// Whether it is cut into slices, so that nothing runs on the whole of it; false where it knows no MIG.
   [[nodiscard]] virtual bool is_mig(unsigned device) const = 0;
+  /// Whether only one process may compute on it (MPS's server, say); false where it does not tell.
+  [[nodiscard]] virtual bool is_for_one_process(unsigned device) const = 0;
   /// Of one slice, by its number. The whole GPU's list tells an ordinary user nothing of its slices.
   [[nodiscard]] virtual Result<std::vector<Process>> mig_processes(unsigned device,
                                                                    unsigned number) const = 0;

@@ -41,7 +41,10 @@ std::string short_name(const std::string& uuid) {
 
 PlanningRoom::PlanningRoom(Oracle& told_by)
     : oracle(told_by),
-      setups{{.way = share::Way::exclusive}, {.way = share::Way::naive}, {.way = share::Way::mps}},
+      setups{{.way = share::Way::exclusive},
+             {.way = share::Way::naive},
+             {.way = share::Way::mps},
+             {.way = share::Way::naive, .clients = true}},
       rates([this](std::span<const std::uint32_t> kinds, std::size_t setup) {
         std::vector<std::string> named;
         for (const std::uint32_t kind : kinds) named.push_back(keys[kind]);
@@ -148,6 +151,7 @@ void Daemon::open_machine(std::shared_ptr<nvml::Library> nvml, running::Host hos
                                                    : kMpsSetup;
     if (gpu.setup == kMpsSetup)
       gpu.mps = std::make_unique<MpsKeeper>(options_.place.runtime / "mps" / short_name(device.uuid), device);
+    gpu.for_one_process = gpu.number && nvml_ && nvml_->is_for_one_process(*gpu.number);
     if (device.number) numbers.push_back(*device.number);
     gpu.changed = Clock::now();
     gpus_.push_back(std::move(gpu));

@@ -134,8 +134,8 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
     names += (names.empty() ? "" : ", ") + gpu.name;
     setup = gpu.setup;
   }
-  const bool alone = job.request.alone || job.notes.alone || job.request.gpus > 1 || setup == kExclusiveSetup;
-  place.sharing = alone ? "alone" : setup == kNaiveSetup ? "naive" : "mps";
+  const bool alone = runs_alone(job) || job.request.gpus > 1 || setup == kExclusiveSetup;
+  place.sharing = alone ? "alone" : setup == kNaiveSetup || job.notes.apart ? "naive" : "mps";
   place.home = options_.place.home.string();
   if (leased_ && !job.request.runs_on) place.lease = options_.lease;
   LiveAttempt attempt{.job = number,
@@ -522,11 +522,10 @@ void Daemon::judge_fall(LiveAttempt& first) {
   QueueGpu* const gpu = gpu_of(first.devices.front());
   const bool daemon_fell =
       gpu != nullptr && gpu->mps && (!gpu->mps->lives() || gpu->mps_fell + kFallTogether > first.fell);
-  const LiveAttempt* const newest = *std::ranges::max_element(fallen, {}, &LiveAttempt::since);
   for (LiveAttempt* const attempt : fallen) {
     attempt->fall_is_judged = true;
     attempt->end->others_fell = fallen.size() > 1 || daemon_fell || attempt->is_shaken;
-    attempt->end->newest_of_those = fallen.size() > 1 && attempt == newest && !daemon_fell;
+    attempt->end->nobodys_fault = daemon_fell;
   }
 }
 

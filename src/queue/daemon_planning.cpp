@@ -143,6 +143,20 @@ void Daemon::find_starving(Question& question) {
   if (first && seconds_between(first_since_, Clock::now()) > kStarving) question.starving = first;
 }
 
+/// How the jobs that are on it share it.
+std::size_t Daemon::setup_now(const QueueGpu& gpu) {
+  const bool is_mixed = gpu.setup == kMpsSetup && std::ranges::any_of(on(gpu.device.uuid), [](const auto* one) {
+                          return one->sharing == "naive";
+                        });
+  return is_mixed ? kMixedSetup : gpu.setup;
+}
+
+/// Who is no client of MPS any more can be beside its clients only where the GPU takes several processes.
+bool Daemon::runs_alone(const LedgerJob& job) const {
+  return job.request.alone || job.notes.alone ||
+         (job.notes.apart && std::ranges::any_of(gpus_, &QueueGpu::for_one_process));
+}
+
 Question Daemon::question_now() {
   Question out{.now = seconds_between(Clock::time_point(), Clock::now()),
                .policy = options_.policy,
@@ -151,7 +165,7 @@ Question Daemon::question_now() {
   for (QueueGpu& gpu : gpus_) {
     PlaceNow place{.name = gpu.name,
                    .device = gpu.device.uuid,
-                   .setup = gpu.setup,
+                   .setup = setup_now(gpu),
                    .memory = std::max(Bytes(), gpu.total - gpu.others)};
     if (gpu.setup == kMpsSetup && !gpu.mps_answers)
       place.closed = gpu.trouble.empty() ? "its MPS daemon is starting" : gpu.trouble;
@@ -210,7 +224,7 @@ Question Daemon::question_now() {
                        .arrival = static_cast<double>(job.row.submitted) * 1e-6,
                        .deadline = {},
                        .gpus = job.request.gpus,
-                       .alone = job.request.alone || job.notes.alone,
+                       .alone = runs_alone(job),
                        .user = job.row.user,
                        .may_be_saved = job.request.save.has_value()};
     out.waiting.push_back(std::move(waiting));

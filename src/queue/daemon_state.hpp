@@ -29,7 +29,8 @@ struct PlanningRoom {
 };
 /// Of more jobs than that nothing is foretold.
 inline constexpr std::size_t kMostForecast = 3000;
-inline constexpr std::size_t kExclusiveSetup = 0, kNaiveSetup = 1, kMpsSetup = 2;
+/// Mixed: clients of MPS, and jobs that take turns with them, since a fault has ended them once.
+inline constexpr std::size_t kExclusiveSetup = 0, kNaiveSetup = 1, kMpsSetup = 2, kMixedSetup = 3;
 
 /// A GPU, or a slice of one, that the queue may use.
 struct QueueGpu {
@@ -45,6 +46,7 @@ struct QueueGpu {
   Clock::time_point changed = {};   ///< when somebody last came or went
   Clock::time_point mps_fell = {};  ///< when its MPS daemon was last found to have ended
   bool mps_asked = false;
+  bool for_one_process = false;  ///< nobody but MPS's server, or one job, may compute on it
 };
 
 /// What a client has submitted, on its way to the store.
@@ -102,6 +104,8 @@ class Daemon {
   void plan();
   void take_answer(const Answer& answer);
   [[nodiscard]] Question question_now();
+  [[nodiscard]] std::size_t setup_now(const QueueGpu& gpu);
+  [[nodiscard]] bool runs_alone(const LedgerJob& job) const;
   [[nodiscard]] std::string not_ready(const LedgerJob& job) const;
   [[nodiscard]] std::size_t kind_of(const Belief& belief);
   [[nodiscard]] std::vector<std::string> keys_of_kinds() const;

@@ -76,7 +76,7 @@ void Daemon::watch_speeds() {
     errands_.send(
         "plan", "comparing what was promised",
         [this, room = planning_, keys = keys_of_kinds(), kinds, measured, without, mover, keeps,
-         setup = gpu.setup]() mutable -> running::Errands::Then {
+         setup = setup_now(gpu)]() mutable -> running::Errands::Then {
           room->keys = keys;
           measured.watts = room->rates.of(kinds, setup).watts;
           measured.allowed = room->rates.of(kinds, setup).allowed && keeps;

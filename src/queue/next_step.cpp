@@ -67,6 +67,7 @@ std::string notes_text(const JobNotes& notes) {
   job::Json out = job::Json::object();
   if (notes.need) out["need_bytes"] = notes.need->count();
   if (notes.alone) out["alone"] = true;
+  if (notes.apart) out["apart"] = true;
   if (notes.out_of_memory > 0) out["out_of_memory"] = notes.out_of_memory;
   if (notes.moves > 0) out["moves"] = notes.moves;
   if (notes.neighbours > 0) out["neighbours"] = notes.neighbours;
@@ -90,6 +91,7 @@ std::optional<JobNotes> read_notes(std::string_view text) {
   const auto flag = [&](std::string_view key) { return fields.has(key) && fields.flag(key); };
   if (fields.has("need_bytes")) out.need = Bytes(fields.whole("need_bytes", 1));
   out.alone = flag("alone");
+  out.apart = flag("apart");
   out.out_of_memory = count("out_of_memory");
   out.moves = count("moves");
   out.neighbours = count("neighbours");
@@ -141,16 +143,12 @@ NextStep next_step(const JobRequest& request, const JobNotes& before, const Atte
   if (ended.outcome == Outcome::cuda_out_of_memory) return after_memory(notes, end);
   if (end.others_fell && end.gpu_fault && notes.neighbours < kMostNeighbours) {
     ++notes.neighbours;
-    // Nobody can tell whose fault it was. Who came last is suspected, and has nobody beside it from now on: a
-    // fault that comes again is its own. Who fell twice has not, either: one that always comes first would
-    // take the others with it until they may not run again.
-    notes.alone = notes.alone || end.newest_of_those || notes.neighbours >= kNeighboursBeforeAlone;
-    const char* const reason =
-        end.newest_of_those
-            ? "a fault on the GPU ended it with its neighbours; it came last, and runs again alone"
-        : notes.alone ? "a fault on the GPU ended it with its neighbours once more; it runs again alone"
-                      : "a fault of a neighbour on the GPU ended it";
-    return again(notes, reason);
+    if (end.nobodys_fault) return again(notes, "the MPS daemon of its GPU ended, and it with it");
+    // Nobody can tell whose fault it was. None of them is a client of MPS again: they take turns on the GPU
+    // then, where a fault ends nobody else, and one that comes again is its own.
+    notes.apart = true;
+    return again(notes,
+                 "a fault of a neighbour on the GPU, or its own, ended them all; it runs again without MPS");
   }
   return over(notes, std::string(running::name(ended.outcome)), ended.reason);
 }

@@ -11,6 +11,7 @@ namespace plimsoll::queue {
 struct JobNotes {
   std::optional<Bytes> need = {};  ///< raised to what was seen
   bool alone = false;              ///< it runs alone from now on
+  bool apart = false;              ///< it is no client of MPS from now on: its faults end nobody else
   int out_of_memory = 0;           ///< attempts that ended so
   int moves = 0;
   int neighbours = 0;  ///< attempts that ended with a neighbour's fault
@@ -36,7 +37,7 @@ struct AttemptEnd {
   bool lease_ended = false;                  ///< its supervisor ended it, since nobody renewed its lease
   /// Others of the same MPS daemon fell at the same time, each with such words: one of them was the cause.
   bool others_fell = false;
-  bool newest_of_those = false;  ///< the last that had come
+  bool nobodys_fault = false;    ///< the MPS daemon itself had ended
   bool saved = false;            ///< in this attempt, or in one before
   bool time_was_up = false;      ///< of the allocation that it was in
 };
@@ -53,8 +54,6 @@ struct NextStep {
 inline constexpr int kMostOutOfMemory = 2;
 /// How often a neighbour's fault is.
 inline constexpr int kMostNeighbours = 5;
-/// After so many of those it runs alone: whose fault it was shows then, and the innocent are rid of it.
-inline constexpr int kNeighboursBeforeAlone = 2;
 /// How often a supervisor may refuse to start its command.
 inline constexpr int kMostUnstarted = 5;
 

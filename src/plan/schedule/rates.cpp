@@ -17,7 +17,7 @@ std::string text(const Setup& setup) {
 }
 
 bool under_mps(const Setup& setup) {
-  return setup.way == share::Way::mps || (setup.way == share::Way::mig && setup.clients);
+  return setup.way == share::Way::mps || setup.clients;
 }
 
 bool is_shared(const Setup& setup) {

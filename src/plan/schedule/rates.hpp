@@ -14,11 +14,13 @@ struct Setup {
   share::Way way = share::Way::exclusive;
   double cap = 1;            ///< of the SMs, for each client of MPS
   std::string profile = {};  ///< of a MIG slice
-  bool clients = false;      ///< of a slice: several at once, as clients of MPS there; else one at a time
+  /// Of a slice: several at once, as clients of MPS there; else one at a time. Of naive sharing: some are
+  /// clients of MPS, which take turns with the others.
+  bool clients = false;
   friend bool operator==(const Setup&, const Setup&) = default;
 };
 [[nodiscard]] std::string text(const Setup& setup);
-/// Whether those on a place are clients of one MPS daemon.
+/// Whether those on a place, or some of them, are clients of one MPS daemon.
 [[nodiscard]] bool under_mps(const Setup& setup);
 /// Whether several may be on a place at once.
 [[nodiscard]] bool is_shared(const Setup& setup);
