@@ -89,6 +89,10 @@ abi::Return mig_mode(abi::Device, unsigned* current, unsigned* pending) {
   *current = *pending = 1;
   return abi::kSuccess;
 }
+abi::Return exclusive_process(abi::Device, unsigned* mode) {
+  *mode = 3;
+  return abi::kSuccess;
+}
 abi::Return mig_count(abi::Device, unsigned* count) {
   *count = 7;
   return abi::kSuccess;
@@ -282,6 +286,13 @@ TEST(Counters, SlicesAreThoseThatWereMade) {
   symbols.erase("nvmlDeviceGetMigMode");
   EXPECT_EQ(bound(symbols)->mig_instances(0), std::vector<MigInstance>{}) << "no MIG, no slices";
   EXPECT_FALSE(bound(symbols)->is_mig(0));
+}
+
+TEST(Counters, AComputeModeThatIsNotToldKeepsNobodyOut) {
+  EXPECT_FALSE(bound()->is_for_one_process(0));
+  auto symbols = driver();
+  symbols["nvmlDeviceGetComputeMode"] = reinterpret_cast<void*>(&exclusive_process);
+  EXPECT_TRUE(bound(symbols)->is_for_one_process(0));
 }
 
 TEST(Counters, ASliceTellsItsProcessesWhereTheGpuDoesNot) {

@@ -98,14 +98,6 @@ TEST(NextStep, ARefusalIsTriedAgainSomeTimes) {
   EXPECT_EQ(next_step({.rerun = true}, notes, {}).notes.unstarted, 0);
 }
 
-TEST(NextStep, WhoFellTwiceRunsAlone) {
-  AttemptEnd end = with(Outcome::failed);
-  end.gpu_fault = end.others_fell = true;
-  const NextStep first = next_step({}, {}, end);
-  EXPECT_FALSE(first.notes.alone);
-  EXPECT_TRUE(next_step({}, first.notes, end).notes.alone);
-}
-
 TEST(NextStep, ALeaseThatEndedIsLikeAnEndThatNobodySaw) {
   AttemptEnd end = with(Outcome::interrupted);
   end.lease_ended = true;
@@ -113,16 +105,15 @@ TEST(NextStep, ALeaseThatEndedIsLikeAnEndThatNobodySaw) {
   EXPECT_TRUE(next_step({.rerun = true}, {}, end).again);
 }
 
-TEST(NextStep, ANeighboursFaultIsNoEndAndTheNewestIsSuspected) {
+TEST(NextStep, WhoFellTogetherRunAgainApart) {
   AttemptEnd end = with(Outcome::failed);
   end.gpu_fault = end.others_fell = true;
-  const NextStep bystander = next_step({}, {}, end);
-  ASSERT_TRUE(bystander.again);
-  EXPECT_FALSE(bystander.notes.alone);
-  end.newest_of_those = true;
-  EXPECT_TRUE(next_step({}, {}, end).notes.alone);
-  end.others_fell = false;  // alone, and again
-  EXPECT_FALSE(next_step({}, {.alone = true, .neighbours = 1}, end).again);
+  const NextStep next = next_step({}, {}, end);
+  ASSERT_TRUE(next.again);
+  EXPECT_TRUE(next.notes.apart);
+  EXPECT_FALSE(next.notes.alone);
+  end.others_fell = false;  // apart, and again: it was its own
+  EXPECT_FALSE(next_step({}, next.notes, end).again);
   end.others_fell = true;
   end.gpu_fault = false;  // it failed for another reason
   EXPECT_FALSE(next_step({}, {}, end).again);
@@ -130,9 +121,19 @@ TEST(NextStep, ANeighboursFaultIsNoEndAndTheNewestIsSuspected) {
   EXPECT_FALSE(next_step({}, {.neighbours = kMostNeighbours}, end).again);
 }
 
+TEST(NextStep, AnEndOfTheMpsDaemonIsNobodysFault) {
+  AttemptEnd end = with(Outcome::failed);
+  end.gpu_fault = end.others_fell = end.nobodys_fault = true;
+  const NextStep next = next_step({}, {}, end);
+  ASSERT_TRUE(next.again);
+  EXPECT_FALSE(next.notes.apart);
+  EXPECT_FALSE(next.notes.alone);
+}
+
 TEST(NextStep, NotesAreReadAsTheyWereWritten) {
   const JobNotes notes{.need = 3 * kGiB,
                        .alone = true,
+                       .apart = true,
                        .out_of_memory = 1,
                        .moves = 2,
                        .neighbours = 3,

@@ -34,7 +34,7 @@ class Gpus:
         for gpu in self.gpus:
             used = (1 << 20) + sum(gpu["processes"].values())
             out += (f"gpu NVIDIA H200\nmemory {used} {H200}\npower 100\nactivity {gpu['activity']}\nutilization 0 0\n"
-                    "clocks 1980 3201\ntemperature 40\nthrottle 0\n")
+                    f"clocks 1980 3201\ntemperature 40\nthrottle 0\nmode {gpu.get('mode', 0)}\n")
             for pid, size in gpu["processes"].items():
                 out += f"process {pid} {size} {1 / len(gpu['processes'])}\n"
         return out
@@ -46,6 +46,11 @@ class Gpus:
 
     def leave(self, gpu, pid):
         self.gpus[gpu]["processes"].pop(pid, None)
+        describe(self.machine, self.text())
+
+    def for_one_process(self, gpu):
+        """Its compute mode lets nobody else compute on it: exclusive-process."""
+        self.gpus[gpu]["mode"] = 3
         describe(self.machine, self.text())
 
     def work(self, gpu, sms, dram=0.0):

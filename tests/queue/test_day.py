@@ -23,7 +23,7 @@ def test_the_day_is_run_in_pieces_and_told(make_queue):
     rest = call(queue, out, "--minutes", "1000")
     assert rest.returncode == 0 and "none is missing" in rest.stdout, rest.stderr + rest.stdout
     rows = [json.loads(line) for line in (out / "passes.jsonl").read_text().splitlines()]
-    assert [row["pass"] for row in rows] == ["service", "exclusive-0", "naive-0", "carma-0", "queue-0", "queue-cold-0"]
+    assert [row["pass"] for row in rows] == ["service", "exclusive-0", "queue-0", "naive-0", "carma-0", "queue-cold-0"]
     for row in rows[1:]:
         trainings = [job for job in row["jobs"] if job["job"] != "service"]
         assert [job["outcome"] for job in trainings] == ["finished"] * 3, row

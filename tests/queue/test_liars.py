@@ -6,11 +6,12 @@ from conftest import GIB, is_alive, wait_for
 FAULT = "CUDA error: an illegal memory access was encountered"
 OUT_OF_MEMORY = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
 
-# Goes on until NAME.go exists. A fault of somebody's under MPS ends it, as it ends all clients of a server.
+# Goes on until NAME.go exists. A fault of somebody's under MPS ends it, as it ends all clients of a server; who is none lives on.
 HONEST = f"""
 import os, sys, time
 name = sys.argv[1]
-def faults(): return os.path.getsize("faults") if os.path.exists("faults") else 0
+is_client = "CUDA_MPS_PIPE_DIRECTORY" in os.environ
+def faults(): return os.path.getsize("faults") if is_client and os.path.exists("faults") else 0
 before = faults()
 open(name + ".log", "a").write(f"begin {{os.getpid()}}\\n")
 step = 0
@@ -143,26 +144,49 @@ for i in range(1 << 40):
     shared.wait_ended(number, "cancelled")
 
 
-def test_crashes_mps(shared):
-    """All its neighbours fall with it, each time. Nobody can tell whose fault it was; in the end it falls alone."""
-    number = liar(shared, f"""
+CRASHES = f"""
 while not os.path.exists("crash"): time.sleep(0.02)
 open("faults", "a").write("x")
 sys.exit("{FAULT}")
-""", "--need", "1GiB")
+"""
+
+
+def test_crashes_mps(shared):
+    """All its neighbours fall with it, once: then nobody of them is a client of MPS, and it falls by itself."""
+    number = liar(shared, CRASHES)
     shared.begun("liar")
     others = honest(shared, 5)
     for name in others:
         shared.begun(name)
     (shared.folder / "crash").touch()
-    ended = shared.wait_state(number, "ended", "waiting")
-    for name, other in others.items():
-        shared.wait_job(other, lambda job: job["attempt"] >= 2 or job["state"] == "waiting")
-    # They may end as soon as each has fallen; those that wait to be alone come one after the other.
-    let_all_end(shared, others, most_attempts=3)
+    for other in others.values():
+        shared.wait_job(other, lambda job: job["attempt"] == 2 and job["state"] == "running")  # all of them at once
     ended = shared.wait_ended(number, "failed")
-    assert ended["attempt"] <= 3 and "illegal memory access" in ended["reason"]
+    assert ended["attempt"] == 2 and "illegal memory access" in ended["reason"]
+    late = shared.submit_one("--need", "1GiB", "--", *shared.script(HONEST, "honest.py"), "late")
+    shared.begun("late")  # a client still comes beside them
+    let_all_end(shared, {**others, "late": late}, most_attempts=2)
     accounted(shared, [number])
+
+
+def test_crashes_mps_where_a_gpu_takes_one_process(make_queue):
+    """Who may not be MPS's client any more has the GPU to itself there."""
+    queue = make_queue(gpus=1)
+    queue.gpus.for_one_process(0)
+    queue.start_daemon("--policy", "naive", "--sharing", "mps")
+    queue.script(HONEST, "honest.py")
+    number = liar(queue, CRASHES)
+    queue.begun("liar")
+    others = honest(queue, 2)
+    for name in others:
+        queue.begun(name)
+    (queue.folder / "crash").touch()
+    queue.let_go(*others)
+    queue.wait_ended(number, "failed")
+    ended = [queue.wait_ended(other) for other in others.values()]
+    assert all(job["attempt"] == 2 for job in ended)
+    spans = sorted((job["started"], job["ended"]) for job in ended)
+    assert spans[0][1] <= spans[1][0]
 
 
 def test_all_of_them_at_once(shared):

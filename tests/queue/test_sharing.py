@@ -192,7 +192,7 @@ echo try >> bad.tries; touch fault; echo 'CUDA error: an illegal memory access w
     job = queue.wait_ended(good)
     assert job["attempt"] == 2
     assert "fault of a neighbour" in [one for one in queue.decisions(good) if one["kind"] == "again"][0]["reason"]
-    # Who came last is suspected, and tried once more alone; there it is its own.
+    # Nobody knows whose it was: both are no clients of MPS any more, and what comes again is its own.
     queue.wait_ended(bad, "failed")
     assert (queue.folder / "bad.tries").read_text() == "try\n" * 2
 
