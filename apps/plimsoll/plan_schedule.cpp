@@ -299,7 +299,8 @@ std::vector<std::string> reasons(const schedule::Plan& plan, schedule::Rates& ra
     } else if (there.kinds.empty()) {
       out[job] = "nothing else is there";
     } else {
-      const auto gain = schedule::gain_of(there, plan.instance.places[ran[job].places.front()], kind, rates);
+      const auto gain =
+          schedule::gain_of(there.kinds, plan.instance.places[ran[job].places.front()], kind, rates);
       out[job] = fmt::format("adds {:.2f} of a job's speed beside {} other{}", gain.value_or(0),
                              there.kinds.size(), there.kinds.size() == 1 ? "" : "s");
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "plan/schedule/ahead.hpp"
 #include "plan/schedule/engine.hpp"
 #include "plan/schedule/policies/policies.hpp"
 
@@ -86,13 +87,17 @@ std::unique_ptr<schedule::Policy> policy_of(const Question& question, const Inst
 /// What is on the places now.
 std::vector<PlaceState> states_of(const Question& question, const Instance& instance) {
   std::vector<PlaceState> out(question.places.size());
-  for (std::size_t place = 0; place < out.size(); ++place)
+  for (std::size_t place = 0; place < out.size(); ++place) {
     out[place].closed = !question.places[place].closed.empty();
+    out[place].at = question.now;
+  }
   for (std::size_t i = 0; i < question.running.size(); ++i) {
     const RunningNow& running = question.running[i];
     for (const std::size_t place : running.places) {
-      out[place].running.push_back(
-          {.job = i, .kind = static_cast<std::uint32_t>(running.kind), .left = running.left});
+      out[place].running.push_back({.job = i,
+                                    .kind = static_cast<std::uint32_t>(running.kind),
+                                    .left = running.left,
+                                    .starting = running.startup});
       out[place].closed = out[place].closed || running.alone;
     }
   }
@@ -124,8 +129,9 @@ std::string why_not(const Question& question, const Instance& instance, const st
     } else if (!state.running.empty() && !schedule::may_join(instance, instance.places[i], state, job)) {
       user = fmt::format("{} is another user's now, or whole GPUs are wanted", place.name);
     } else if (!state.running.empty()) {
-      const auto gain =
-          schedule::gain_of(state, instance.places[i], static_cast<std::uint32_t>(waiting.kind), rates);
+      const auto gain = schedule::gain_of(
+          schedule::kinds_ahead(instance, instance.places[i], state, question.now, waiting.startup, rates),
+          instance.places[i], static_cast<std::uint32_t>(waiting.kind), rates);
       slow = gain ? fmt::format("beside those on {} it would add {:.2f} of a job's speed", place.name, *gain)
                   : fmt::format("beside it somebody on {} would miss a limit", place.name);
     }
@@ -182,6 +188,29 @@ void keep_places(Question& question, const WaitingNow& starving) {
   }
 }
 
+/// Beside whom it will compute, and what all of them will have then.
+void tell_company(Chosen& chosen, const Question& question, const Instance& instance, std::size_t place,
+                  const PlaceState& state, double startup, schedule::Rates& rates) {
+  const auto number_of = [&](std::size_t job) {
+    const std::size_t first = question.running.size();
+    return job < first ? question.running[job].number : question.waiting[job - first].number;
+  };
+  const std::vector<std::size_t> there =
+      schedule::those_ahead(instance, instance.places[place], state, question.now, startup, rates);
+  std::vector<std::uint32_t> kinds;
+  for (const std::size_t i : there) kinds.push_back(state.running[i].kind);
+  const schedule::GroupRates& group = rates.of(kinds, instance.places[place].setup);
+  chosen.combined = group.combined();
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    const std::int64_t number = number_of(state.running[there[i]].job);
+    const double speed = i < group.speeds.size() ? group.speeds[i] : 1;
+    if (number == chosen.number)
+      chosen.speed = speed;
+    else
+      chosen.others.emplace_back(number, speed);
+  }
+}
+
 Answer decide_all(const Question& question, schedule::Rates& rates) {
   const Instance instance = instance_of(question);
   std::vector<PlaceState> states = states_of(question, instance);
@@ -210,23 +239,15 @@ Answer decide_all(const Question& question, schedule::Rates& rates) {
     Chosen chosen{.number = waiting.number, .places = start->places};
     for (const std::size_t place : start->places) {
       PlaceState& state = states[place];
-      state.running.push_back(
-          {.job = start->job, .kind = static_cast<std::uint32_t>(waiting.kind), .left = waiting.seconds});
+      state.running.push_back({.job = start->job,
+                               .kind = static_cast<std::uint32_t>(waiting.kind),
+                               .left = waiting.seconds,
+                               .starting = waiting.startup});
       state.closed = state.closed || waiting.alone;
       settle(instance, state);
     }
-    const PlaceState& state = states[start->places.front()];
-    const schedule::GroupRates& group = rates.of(state.kinds, instance.places[start->places.front()].setup);
-    chosen.combined = group.combined();
-    for (std::size_t i = 0; i < state.running.size(); ++i) {
-      const std::size_t job = state.running[i].job;
-      const double speed = i < group.speeds.size() ? group.speeds[i] : 1;
-      if (job == start->job)
-        chosen.speed = speed;
-      else
-        chosen.others.emplace_back(
-            job < first ? question.running[job].number : question.waiting[job - first].number, speed);
-    }
+    tell_company(chosen, question, instance, start->places.front(), states[start->places.front()],
+                 waiting.startup, rates);
     chosen.reason =
         chosen.others.empty()
             ? std::string("nothing else is there")

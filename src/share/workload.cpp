@@ -45,13 +45,22 @@ struct Correction {
   double seconds = 1, bandwidth = 1;
 };
 
+/// Of the time of a step that a host launches kernel by kernel, that in which a kernel runs. Where it was not
+/// measured: as the SMs were active against how active kernels keep them, else as the profile has it.
+double active_of(const estimate::Profile& profile, const estimate::ProfileDemand& demand,
+                 const Alone& alone) {
+  if (alone.active) return *alone.active;
+  if (alone.sms && demand.captured.sm > 0) return std::min(1.0, *alone.sms / demand.captured.sm);
+  return std::min(1.0, profile.seconds.value() * alone.steps_per_second);
+}
+
 /// What makes the profile's sums those that were measured alone.
 Correction correction_of(const estimate::Profile& profile, const estimate::ProfileDemand& demand,
                          const std::optional<Alone>& alone, bool captured) {
   Correction out;
   if (!alone || alone->steps_per_second <= 0 || profile.seconds <= Seconds()) return out;
   const double step = 1 / alone->steps_per_second;
-  out.seconds = step * (captured ? 1 : alone->active.value_or(1)) / profile.seconds.value();
+  out.seconds = step * (captured ? 1 : active_of(profile, demand, *alone)) / profile.seconds.value();
   const double told = demand.captured.dram * profile.seconds.value() * out.seconds;
   if (alone->bandwidth && told > 0) out.bandwidth = *alone->bandwidth * step / told;
   return out;

@@ -181,6 +181,8 @@ def test_crashes_mps_where_a_gpu_takes_one_process(make_queue):
     for name in others:
         queue.begun(name)
     (queue.folder / "crash").touch()
+    for other in others.values():  # before they may end
+        queue.wait_job(other, lambda job: job["attempt"] == 2 or job["state"] == "waiting")
     queue.let_go(*others)
     queue.wait_ended(number, "failed")
     ended = [queue.wait_ended(other) for other in others.values()]

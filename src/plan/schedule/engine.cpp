@@ -25,7 +25,6 @@ class Clockwork {
         truth_(truth),
         policy_(policy),
         states_(instance.places.size()),
-        since_(instance.places.size(), 0),
         extra_watts_(instance.places.size(), 0),
         errors_(instance.jobs.size(), 0),
         versions_(instance.places.size(), 0),
@@ -123,8 +122,8 @@ class Clockwork {
   /// Brings a place to now.
   void advance(std::size_t place) {
     PlaceState& state = states_[place];
-    const double passed = now_ - since_[place];
-    since_[place] = now_;
+    const double passed = now_ - state.at;
+    state.at = now_;
     if (passed <= 0) return;
     const double pace = hosts_[instance_.places[place].host].pace;
     double active = 0;
@@ -363,7 +362,6 @@ class Clockwork {
   double now_ = 0, joules_ = 0, busy_ = 0;
   double stirred_ = 0;  ///< when what computes on any place changed last
   std::vector<PlaceState> states_;
-  std::vector<double> since_;        ///< a place is as it was then
   std::vector<double> extra_watts_;  ///< of a place, beyond idle
   std::vector<double> errors_;       ///< of a job: what it did times the error of its speed
   std::vector<Host> hosts_;

@@ -70,10 +70,11 @@ std::vector<std::uint32_t> with_kind(std::span<const std::uint32_t> kinds, std::
   return out;
 }
 
-std::optional<double> gain_of(const PlaceState& state, const Place& place, std::uint32_t kind, Rates& rates) {
-  const GroupRates& with = rates.of(with_kind(state.kinds, kind), place.setup);
+std::optional<double> gain_of(std::span<const std::uint32_t> kinds, const Place& place, std::uint32_t kind,
+                              Rates& rates) {
+  const GroupRates& with = rates.of(with_kind(kinds, kind), place.setup);
   if (!with.allowed) return std::nullopt;
-  return with.combined() - (state.kinds.empty() ? 0 : rates.of(state.kinds, place.setup).combined());
+  return with.combined() - (kinds.empty() ? 0 : rates.of(kinds, place.setup).combined());
 }
 
 }  // namespace plimsoll::plan::schedule

@@ -47,6 +47,7 @@ struct PlaceState {
   std::vector<std::uint32_t> kinds = {};  ///< of those
   Bytes memory = {};                      ///< the most that they take
   bool closed = false;                    ///< one whose memory nobody knows is on it
+  double at = 0;                          ///< s: when what is left of them was as they say
 };
 
 /// Whether a job may join those on a place: memory by its upper bound, users, apart, the way of sharing. What
@@ -63,8 +64,8 @@ struct PlaceState {
                                                    std::size_t wanted);
 /// The kinds on a place with one more, in ascending order.
 [[nodiscard]] std::vector<std::uint32_t> with_kind(std::span<const std::uint32_t> kinds, std::uint32_t more);
-/// What a job more adds to the combined speed of a place; nothing where that is not allowed.
-[[nodiscard]] std::optional<double> gain_of(const PlaceState& state, const Place& place, std::uint32_t kind,
-                                            Rates& rates);
+/// What a job more adds to the combined speed of those on a place; nothing where that is not allowed.
+[[nodiscard]] std::optional<double> gain_of(std::span<const std::uint32_t> kinds, const Place& place,
+                                            std::uint32_t kind, Rates& rates);
 
 }  // namespace plimsoll::plan::schedule

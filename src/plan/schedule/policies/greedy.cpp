@@ -1,7 +1,8 @@
 // What Plimsoll does: of all jobs that wait and all places that changed, the one that adds most to what its
 // place does together, as predicted. Jobs of a kind are alike, and so are places on which the same kinds run:
 // kinds and such groups of places are weighed, not jobs and places, so that time grows with the number of
-// jobs alone.
+// jobs alone. Who starts up computes later: it is weighed beside those who will be there then, so that it is
+// ready when they end. Places that somebody leaves so soon are weighed one by one.
 #include <cmath>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "base/largest_first.hpp"
+#include "plan/schedule/ahead.hpp"
 #include "plan/schedule/policies/policies.hpp"
 #include "plan/schedule/policies/queue.hpp"
 
@@ -21,6 +23,7 @@ class Greedy final : public Policy {
       : greed_(greed), by_kind_(instance.kinds.size()), is_fresh_(instance.kinds.size(), false) {
     for (const Job& job : instance.jobs) {
       longest_ = std::max(longest_, job.seconds);
+      longest_startup_ = std::max(longest_startup_, job.startup);
       tells_jobs_apart_ = tells_jobs_apart_ || !job.apart.empty() || job.user != instance.jobs.front().user;
     }
     group_of_.assign(instance.places.size(), kNoGroup);
@@ -53,7 +56,11 @@ class Greedy final : public Policy {
       if (!look_for_fresh(view)) break;
     }
     taken_ = 0;
+    look_at_ = next_look(view);
     return std::nullopt;
+  }
+  [[nodiscard]] std::optional<double> look_again(double now) const override {
+    return look_at_ && *look_at_ > now ? look_at_ : std::nullopt;
   }
 
  private:
@@ -85,6 +92,33 @@ class Greedy final : public Policy {
       fresh_.clear();
     }
     for (; taken_ < view.changed.size(); ++taken_) offer(view, view.changed[taken_]);
+    if (view.now == offered_at_ || longest_startup_ <= 0 || waiting_kinds_.empty()) return;
+    offered_at_ = view.now;
+    for (std::size_t place = 0; place < view.places.size(); ++place)
+      if (is_left_soon(view, place)) offer(view, place);
+  }
+  /// Whether somebody leaves it before all who wait would compute there.
+  [[nodiscard]] bool is_left_soon(const View& view, std::size_t place) const {
+    return longest_startup_ > 0 && first_to_end(view, place) <= longest_startup_;
+  }
+  /// s from now.
+  [[nodiscard]] static double first_to_end(const View& view, std::size_t place) {
+    const std::vector<double> left =
+        seconds_left(view.instance, view.instance.places[place], view.places[place], view.now, view.beliefs);
+    return left.empty() ? std::numeric_limits<double>::infinity() : std::ranges::min(left);
+  }
+  /// When a place will be left soon; where one is already, in a while.
+  [[nodiscard]] std::optional<double> next_look(const View& view) const {
+    constexpr double kLook = 1;  // s
+    std::optional<double> out;
+    if (longest_startup_ <= 0 || waiting_kinds_.empty()) return out;
+    for (std::size_t place = 0; place < view.places.size(); ++place) {
+      const double end = first_to_end(view, place);
+      if (std::isinf(end)) continue;
+      const double look = view.now + std::max(kLook, end - longest_startup_);
+      if (!out || look < *out) out = look;
+    }
+    return out;
   }
   void offer(const View& view, std::size_t place) {
     if (view.places[place].running.empty())
@@ -108,7 +142,7 @@ class Greedy final : public Policy {
     std::vector<std::uint32_t> key = {
         static_cast<std::uint32_t>(place.setup), static_cast<std::uint32_t>(bytes >> 32U),
         static_cast<std::uint32_t>(bytes), (spans ? 2U : 0U) + (state.closed ? 1U : 0U),
-        tells_jobs_apart_ ? static_cast<std::uint32_t>(index) : 0U};
+        tells_jobs_apart_ || is_left_soon(view, index) ? static_cast<std::uint32_t>(index + 1) : 0U};
     key.insert(key.end(), state.kinds.begin(), state.kinds.end());
     const auto [found, is_new] = by_key_.emplace(std::move(key), groups_.size());
     if (is_new) {
@@ -208,7 +242,6 @@ class Greedy final : public Policy {
   [[nodiscard]] std::optional<Best> score_of(const View& view, std::size_t index, std::size_t kind) const {
     constexpr int kLooked = 4;
     const PlaceState& state = view.places[index];
-    if (state.running.size() >= greed_.most) return std::nullopt;
     if (state.running.empty() && keeps_idle(view)) {
       holds_back_ = true;
       return std::nullopt;
@@ -216,12 +249,16 @@ class Greedy final : public Policy {
     int looked = 0;
     for (const auto& [priority, length, job] : by_kind_[kind]) {
       if (++looked > kLooked) break;
-      const double gain = gain_in_group(view, index, kind, job);
+      const std::vector<std::uint32_t> beside =
+          kinds_ahead(view.instance, view.instance.places[index], state, view.now,
+                      view.instance.jobs[job].startup, view.beliefs);
+      if (beside.size() >= greed_.most) return std::nullopt;
+      const double gain = gain_in_group(view, index, beside, kind, job);
       if (gain == kMayNot) {
         if (!tells_jobs_apart_) return std::nullopt;
         continue;
       }
-      if (gain == kNotAllowed || (!state.running.empty() && gain < greed_.least_gain)) return std::nullopt;
+      if (gain == kNotAllowed || (!beside.empty() && gain < greed_.least_gain)) return std::nullopt;
       const double part = longest_ > 0 ? view.instance.jobs[job].seconds / longest_ : 0;
       return Best{gain + greed_.long_first * part + kPriority * -priority, job};
     }
@@ -229,16 +266,18 @@ class Greedy final : public Policy {
   }
   /// What one of a kind adds, or that it may not be there, or that those together are not allowed. Asked for
   /// once of places alike, unless some jobs of a kind may be there and others not.
-  [[nodiscard]] double gain_in_group(const View& view, std::size_t index, std::size_t kind,
+  [[nodiscard]] double gain_in_group(const View& view, std::size_t index,
+                                     std::span<const std::uint32_t> beside, std::size_t kind,
                                      std::size_t job) const {
-    const bool is_known = group_of_[index] != kNoGroup && !tells_jobs_apart_;
+    const bool is_known = group_of_[index] != kNoGroup && !tells_jobs_apart_ &&
+                          beside.size() == view.places[index].kinds.size();
     if (is_known && !std::isnan(groups_[group_of_[index]].gains[kind]))
       return groups_[group_of_[index]].gains[kind];
     const PlaceState& state = view.places[index];
     const Place& place = view.instance.places[index];
     double out = kMayNot;
     if (may_join(view.instance, place, state, job))
-      out = gain_of(state, place, static_cast<std::uint32_t>(kind), view.beliefs).value_or(kNotAllowed);
+      out = gain_of(beside, place, static_cast<std::uint32_t>(kind), view.beliefs).value_or(kNotAllowed);
     if (is_known) groups_[group_of_[index]].gains[kind] = out;
     return out;
   }
@@ -258,7 +297,9 @@ class Greedy final : public Policy {
   mutable bool holds_back_ = false;      ///< a place that is kept for one that wants several
   std::vector<std::size_t> fresh_;
   std::vector<bool> is_fresh_;
-  double longest_ = 0;
+  double longest_ = 0, longest_startup_ = 0;  ///< s
+  std::optional<double> look_at_;
+  double offered_at_ = -1;             ///< s: when places that are left soon were offered last
   bool tells_jobs_apart_ = false;      ///< of a kind: not all may be beside the same
   mutable std::vector<Group> groups_;  ///< their gains are filled when they are asked for
   std::map<std::vector<std::uint32_t>, std::size_t> by_key_;
