@@ -182,6 +182,7 @@ void Daemon::foretell(const Asked& asked, std::vector<Tried> requests,
   errands_.send("plan", "looking ahead with a job more",
                 [this, client = asked.client, question, requests = std::move(requests),
                  keys = keys_of_kinds(), user, arrival, profiles = std::move(profiles), looks_ahead,
+                 usual_startup = usual_startup(),
                  room = planning_]() mutable -> running::Errands::Then {
                   room->keys = keys;
                   // What is only tried has the number of a kind that another will have: nothing of it is
@@ -218,7 +219,7 @@ void Daemon::foretell(const Asked& asked, std::vector<Tried> requests,
                                                  .kind = kind,
                                                  .seconds = belief->seconds.value_or(kUnknownLength),
                                                  .is_known = belief->seconds.has_value(),
-                                                 .startup = belief->startup.value_or(0),
+                                                 .startup = belief->startup.value_or(usual_startup),
                                                  .rank = priority,
                                                  .arrival = arrival,
                                                  .gpus = request.gpus,

@@ -157,10 +157,22 @@ bool Daemon::runs_alone(const LedgerJob& job) const {
          (job.notes.apart && std::ranges::any_of(gpus_, &QueueGpu::for_one_process));
 }
 
+/// Of programs that ran here: what one is expected to take of which nobody knows it.
+double Daemon::usual_startup() const {
+  std::vector<double> known;
+  for (const auto& [print, profile] : profiles_)
+    if (profile.startup) known.push_back(*profile.startup);
+  if (known.empty()) return 0;
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+  std::ranges::nth_element(known, middle);
+  return *middle;
+}
+
 Question Daemon::question_now() {
   Question out{.now = seconds_between(Clock::time_point(), Clock::now()),
                .policy = options_.policy,
                .setups = planning_->setups};
+  const double usual_startup = this->usual_startup();
   std::map<std::string, std::size_t> place_of;
   for (QueueGpu& gpu : gpus_) {
     PlaceNow place{.name = gpu.name,
@@ -191,11 +203,12 @@ Question Daemon::question_now() {
     const double whole = believed.steps_per_second ? length * *believed.steps_per_second : 0;
     const auto done = attempt.lesson ? attempt.lesson->steps_done() : std::nullopt;
     const double passed = seconds_between(attempt.since, Clock::now());
-    running.startup = done ? 0 : std::max(0.0, believed.startup.value_or(0) - passed);
+    const double startup = believed.startup.value_or(usual_startup);
+    running.startup = done ? 0 : std::max(0.0, startup - passed);
     running.left =
         done && whole > 0
             ? std::max(0.5, (whole - *done) / *believed.steps_per_second)
-            : std::max(0.5, length - std::max(0.0, passed - believed.startup.value_or(0)) * attempt.speed);
+            : std::max(0.5, length - std::max(0.0, passed - startup) * attempt.speed);
     // What nobody knew is learned undisturbed: nobody comes beside it for its first seconds of work.
     if (!believed.is_known && !(attempt.lesson && attempt.lesson->is_learned()) && passed < 60)
       for (const std::size_t place : running.places)
@@ -219,7 +232,7 @@ Question Daemon::question_now() {
                        .kind = kind_of(belief->second),
                        .seconds = belief->second.seconds.value_or(kUnknownLength),
                        .is_known = belief->second.seconds.has_value(),
-                       .startup = belief->second.startup.value_or(0),
+                       .startup = belief->second.startup.value_or(usual_startup),
                        .rank = rank_of(job),
                        .arrival = static_cast<double>(job.row.submitted) * 1e-6,
                        .deadline = {},

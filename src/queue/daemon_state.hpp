@@ -103,6 +103,7 @@ class Daemon {
   void find_beliefs();
   void plan();
   void take_answer(const Answer& answer);
+  [[nodiscard]] double usual_startup() const;
   [[nodiscard]] Question question_now();
   [[nodiscard]] std::size_t setup_now(const QueueGpu& gpu);
   [[nodiscard]] bool runs_alone(const LedgerJob& job) const;

@@ -188,26 +188,30 @@ void keep_places(Question& question, const WaitingNow& starving) {
   }
 }
 
-/// Beside whom it will compute, and what all of them will have then.
+/// Beside whom it will compute, as the place is without it, and what all of them will have then.
 void tell_company(Chosen& chosen, const Question& question, const Instance& instance, std::size_t place,
-                  const PlaceState& state, double startup, schedule::Rates& rates) {
-  const auto number_of = [&](std::size_t job) {
-    const std::size_t first = question.running.size();
-    return job < first ? question.running[job].number : question.waiting[job - first].number;
-  };
-  const std::vector<std::size_t> there =
-      schedule::those_ahead(instance, instance.places[place], state, question.now, startup, rates);
+                  const PlaceState& state, const WaitingNow& waiting, schedule::Rates& rates) {
+  const std::size_t first = question.running.size();
   std::vector<std::uint32_t> kinds;
-  for (const std::size_t i : there) kinds.push_back(state.running[i].kind);
-  const schedule::GroupRates& group = rates.of(kinds, instance.places[place].setup);
+  std::vector<std::int64_t> numbers;
+  for (const std::size_t i :
+       schedule::those_ahead(instance, instance.places[place], state, question.now, waiting.startup, rates)) {
+    const std::size_t job = state.running[i].job;
+    kinds.push_back(state.running[i].kind);
+    numbers.push_back(job < first ? question.running[job].number : question.waiting[job - first].number);
+  }
+  const auto kind = static_cast<std::uint32_t>(waiting.kind);
+  const auto at = std::ranges::upper_bound(kinds, kind) - kinds.begin();
+  numbers.insert(numbers.begin() + at, waiting.number);
+  const schedule::GroupRates& group =
+      rates.of(schedule::with_kind(kinds, kind), instance.places[place].setup);
   chosen.combined = group.combined();
-  for (std::size_t i = 0; i < there.size(); ++i) {
-    const std::int64_t number = number_of(state.running[there[i]].job);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
     const double speed = i < group.speeds.size() ? group.speeds[i] : 1;
-    if (number == chosen.number)
+    if (numbers[i] == chosen.number)
       chosen.speed = speed;
     else
-      chosen.others.emplace_back(number, speed);
+      chosen.others.emplace_back(numbers[i], speed);
   }
 }
 
@@ -237,6 +241,8 @@ Answer decide_all(const Question& question, schedule::Rates& rates) {
     const WaitingNow& waiting = question.waiting[index];
     started[index] = true;
     Chosen chosen{.number = waiting.number, .places = start->places};
+    tell_company(chosen, question, instance, start->places.front(), states[start->places.front()], waiting,
+                 rates);
     for (const std::size_t place : start->places) {
       PlaceState& state = states[place];
       state.running.push_back({.job = start->job,
@@ -246,8 +252,6 @@ Answer decide_all(const Question& question, schedule::Rates& rates) {
       state.closed = state.closed || waiting.alone;
       settle(instance, state);
     }
-    tell_company(chosen, question, instance, start->places.front(), states[start->places.front()],
-                 waiting.startup, rates);
     chosen.reason =
         chosen.others.empty()
             ? std::string("nothing else is there")

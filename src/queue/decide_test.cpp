@@ -71,6 +71,22 @@ TEST(Decide, WhoCannotFitAnywhereIsToldSo) {
   EXPECT_THAT(decide(question, rates).waits.at(1), HasSubstr("no GPU here can hold it"));
 }
 
+TEST(Decide, WhoTakesLongToStartUpIsReadyWhenTheOthersEnd) {
+  Question question = with({kind(1, 10 * kGiB)}, {gpu(kMps)});
+  question.now = 1000;
+  question.running = {{.number = 1, .places = {0}, .left = 20}};
+  question.waiting = {{.number = 2, .seconds = 60, .startup = 9}, {.number = 3, .seconds = 60, .startup = 9}};
+  auto rates = rates_of(question.kinds);
+  EXPECT_TRUE(decide(question, rates).starts.empty()) << "both would compute beside it";
+  question.running[0].left = 8;
+  const Answer answer = decide(question, rates);
+  ASSERT_EQ(answer.starts.size(), 1) << "the third would be beside the second";
+  EXPECT_EQ(answer.starts[0].speed, 1);
+  EXPECT_TRUE(answer.starts[0].others.empty());
+  question.places[0].memory = 15 * kGiB;  // both hold theirs until then
+  EXPECT_TRUE(decide(question, rates).starts.empty());
+}
+
 TEST(Decide, WhatRanOnAGpuFitsThereAgain) {
   Question question = with({kind(1, 105 * kGiB)}, {gpu(kMps)});
   question.waiting = {{.number = 1, .seconds = 60}};

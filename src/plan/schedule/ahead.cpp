@@ -8,16 +8,25 @@ namespace plimsoll::plan::schedule {
 std::vector<double> seconds_left(const Instance& instance, const Place& place, const PlaceState& state,
                                  double now, Rates& beliefs) {
   constexpr double kLeastSpeed = 1e-6;
-  const GroupRates& together = beliefs.of(state.kinds, place.setup);
+  const auto speeds = [&](std::span<const std::uint32_t> kinds) {
+    return kinds.empty() ? std::vector<double>() : beliefs.of(kinds, place.setup).speeds;
+  };
+  const std::vector<std::uint32_t> computing = computing_kinds(state);
+  const std::vector<double> now_together = speeds(computing),
+                            all_together = computing == state.kinds ? now_together : speeds(state.kinds);
+  std::size_t computes = 0;
   std::vector<double> out;
   out.reserve(state.running.size());
   for (std::size_t i = 0; i < state.running.size(); ++i) {
     const Running& running = state.running[i];
+    const bool starts_up = running.starting > 0;
+    const std::size_t member = starts_up ? i : computes++;
     if (instance.kinds[running.kind].serves) {
       out.push_back(std::numeric_limits<double>::infinity());
       continue;
     }
-    const double speed = i < together.speeds.size() ? std::max(together.speeds[i], kLeastSpeed) : 1;
+    const std::vector<double>& told = starts_up ? all_together : now_together;
+    const double speed = member < told.size() ? std::max(told[member], kLeastSpeed) : 1;
     const double starting = std::max(0.0, running.starting);
     out.push_back(std::max(0.0, starting + std::max(0.0, running.left) / speed - (now - state.at)));
   }

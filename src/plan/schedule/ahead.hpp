@@ -6,8 +6,8 @@
 
 namespace plimsoll::plan::schedule {
 
-/// Seconds from `now` until each of those on a place has ended, in their order, at the speeds that are
-/// believed of all of them together; of services without end.
+/// Seconds from `now` until each of those on a place has ended, in their order; of services without end. Who
+/// computes goes on at the speed that is believed of it beside the others that do, who starts up beside all.
 [[nodiscard]] std::vector<double> seconds_left(const Instance& instance, const Place& place,
                                                const PlaceState& state, double now, Rates& beliefs);
 
