@@ -6,6 +6,13 @@
 #include "named_runs.hpp"
 
 namespace plimsoll {
+namespace {
+
+// The share of the time in which kernels run is told for ten seconds at once: of a short time most of what is
+// told is of what lay before and after it.
+constexpr double kLongAgainstItsWindows = 60;  // s
+
+}  // namespace
 
 Result<RunAlone> alone_of_run(store::Store& store, const std::string& id) {
   auto run = named_run(store, id);
@@ -22,7 +29,7 @@ Result<RunAlone> alone_of_run(store::Store& store, const std::string& id) {
   if (figures.gpus.empty()) return told;
   const diagnose::GpuFigures& gpu = figures.gpus.front();
   share::Alone& out = told.alone;
-  out.active = gpu.kernel_activity;
+  if (steady->span.seconds() >= kLongAgainstItsWindows) out.active = gpu.kernel_activity;
   out.sms = gpu.sm_activity;
   out.bandwidth = gpu.dram;
   out.tensor = gpu.tensor;

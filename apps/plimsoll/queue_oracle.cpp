@@ -40,8 +40,8 @@ std::string key_of(const queue::JobRequest& request, const std::optional<queue::
       fmt::format("{}|{}|{}", request.known.empty() ? queue::fingerprint_of(request) : request.known,
                   request.keep, belief.kind.memory ? belief.kind.memory->count() : -1);
   if (profile)
-    out += fmt::format("|{}|{}|{}|{}", tenths(profile->steps_per_second), tenths(profile->busy),
-                       tenths(profile->sms), tenths(profile->bandwidth));
+    out += fmt::format("|{}|{}|{}", tenths(profile->steps_per_second), tenths(profile->sms),
+                       tenths(profile->bandwidth));
   return out;
 }
 
@@ -116,7 +116,6 @@ class DeviceOracle final : public queue::Oracle {
     PlanJobRequest& job = read->front();
     if (job.workload && profile && profile->steps_per_second && !job.workload->alone && !job.serves()) {
       share::Alone alone{.steps_per_second = *profile->steps_per_second};
-      alone.active = profile->busy;
       alone.sms = profile->sms;
       alone.bandwidth = profile->bandwidth;
       alone.watts = profile->watts;

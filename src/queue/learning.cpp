@@ -23,7 +23,6 @@ std::string profile_text(const Profile& profile) {
   put("seconds", profile.seconds);
   put("startup_seconds", profile.startup);
   if (profile.peak) out["peak_bytes"] = profile.peak->count();
-  put("kernel_activity", profile.busy);
   put("sm_activity", profile.sms);
   put("dram_activity", profile.bandwidth);
   put("watts", profile.watts);
@@ -43,7 +42,6 @@ std::optional<Profile> read_profile(std::string_view text) {
   out.seconds = fields.not_negative_if_any("seconds");
   out.startup = fields.not_negative_if_any("startup_seconds");
   if (fields.has("peak_bytes")) out.peak = Bytes(fields.whole("peak_bytes"));
-  out.busy = fields.not_negative_if_any("kernel_activity");
   out.sms = fields.not_negative_if_any("sm_activity");
   out.bandwidth = fields.not_negative_if_any("dram_activity");
   out.watts = fields.not_negative_if_any("watts");
@@ -56,10 +54,6 @@ std::optional<Profile> read_profile(std::string_view text) {
 void Lesson::note(const running::Progress& progress, double now) {
   if (progress.gpu_bytes) peak_ = std::max(peak_.value_or(Bytes()), *progress.gpu_bytes);
   if (alone_ && first_) {
-    if (progress.gpu_kernel_activity) {
-      busy_ += *progress.gpu_kernel_activity;
-      ++busy_readings_;
-    }
     if (progress.gpu_sm_activity) {
       sms_ += *progress.gpu_sm_activity;
       bandwidth_ += progress.gpu_dram_activity.value_or(0);
@@ -133,7 +127,6 @@ Profile Lesson::learned(const Profile& before, bool finished) const {
       out.sms = sms_ / readings_;
       out.bandwidth = bandwidth_ / readings_;
     }
-    if (busy_readings_ > 0) out.busy = busy_ / busy_readings_;
     if (power_readings_ > 0) out.watts = watts_ / power_readings_;
   }
   const auto rate = out.steps_per_second;

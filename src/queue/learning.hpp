@@ -11,15 +11,14 @@ namespace plimsoll::queue {
 
 /// What was learned of a command, by its fingerprint, with the GPU to itself where that matters.
 struct Profile {
-  std::optional<double> steps_per_second = {};  ///< alone
-  std::optional<double> steps = {};             ///< of a whole run
-  std::optional<double> seconds = {};           ///< of a whole run, alone, from its first step
-  std::optional<double> startup = {};           ///< s before its first step
-  std::optional<Bytes> peak = {};               ///< the most GPU memory that it took
-  /// Alone: means of activity (`busy`: share of the time in which a kernel runs), power of the GPU.
-  std::optional<double> busy = {}, sms = {}, bandwidth = {}, watts = {};
-  std::string run = {};     ///< that tells most of it
-  std::string device = {};  ///< on which
+  std::optional<double> steps_per_second = {};                 ///< alone
+  std::optional<double> steps = {};                            ///< of a whole run
+  std::optional<double> seconds = {};                          ///< of a whole run, alone, from its first step
+  std::optional<double> startup = {};                          ///< s before its first step
+  std::optional<Bytes> peak = {};                              ///< the most GPU memory that it took
+  std::optional<double> sms = {}, bandwidth = {}, watts = {};  ///< alone: means of activity, power of the GPU
+  std::string run = {};                                        ///< that tells most of it
+  std::string device = {};                                     ///< on which
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 [[nodiscard]] std::string profile_text(const Profile& profile);
@@ -64,8 +63,8 @@ class Lesson {
   double best_alone_ = 0;      ///< s of the longest time alone
   std::optional<double> alone_rate_;
   std::optional<Bytes> peak_;
-  double busy_ = 0, sms_ = 0, bandwidth_ = 0, watts_ = 0;
-  int busy_readings_ = 0, readings_ = 0, power_readings_ = 0;
+  double sms_ = 0, bandwidth_ = 0, watts_ = 0;
+  int readings_ = 0, power_readings_ = 0;
 };
 
 }  // namespace plimsoll::queue

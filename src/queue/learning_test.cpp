@@ -51,20 +51,6 @@ TEST(Lesson, ItsPaceInCompanyIsNotItsPaceAlone) {
   EXPECT_FALSE(lesson.pace_since(1000));
 }
 
-TEST(Lesson, TellsForHowMuchOfItsTimeAloneAKernelRuns) {
-  Lesson lesson(0);
-  for (int step = 0; step <= 40; ++step) {
-    running::Progress progress = at(0.1 * step, step);
-    if (step % 10 == 0) progress.gpu_kernel_activity = step == 0 ? 0.0 : 0.5;  // it begins with its first step
-    lesson.note(progress, 0);
-  }
-  lesson.note_company(4, false);
-  running::Progress beside = at(5, 41);
-  beside.gpu_kernel_activity = 1;
-  lesson.note(beside, 5);
-  EXPECT_NEAR(*lesson.learned({}, false).busy, 0.5, 1e-9);
-}
-
 TEST(Lesson, WhatIsKnownStaysWhereNothingBetterWasSeen) {
   const Profile before{.steps_per_second = 3, .peak = 5 * kGiB};
   Lesson lesson(0);
@@ -90,7 +76,6 @@ TEST(Profile, ComesBackFromItsText) {
                         .seconds = 40,
                         .startup = 3,
                         .peak = 3 * kGiB,
-                        .busy = 0.5,
                         .sms = 0.25,
                         .bandwidth = 0.125,
                         .watts = 300,

@@ -16,7 +16,6 @@ GpuUse::What GpuUse::what(const telemetry::Series& series) {
     if (is("run/gpu", "memory")) return What::memory;
     return is("run/gpu", "sm_activity") ? What::sm_activity : What::other;
   }
-  if (is("gpu", "graphics_activity")) return What::gpu_kernel_activity;
   if (is("gpu", "sm_activity")) return What::gpu_sm_activity;
   if (is("gpu", "dram_activity")) return What::gpu_dram_activity;
   return is("gpu", "power") ? What::gpu_watts : What::other;
@@ -37,7 +36,6 @@ void GpuUse::see(const telemetry::Frame& frame, const std::vector<telemetry::Ser
         break;
       }
       case What::sm_activity: runs_[*of.run][*of.gpu].sm_activity = reading.value; break;
-      case What::gpu_kernel_activity: gpus_[*of.gpu].kernel_activity = reading.value; break;
       case What::gpu_sm_activity: gpus_[*of.gpu].sm_activity = reading.value; break;
       case What::gpu_dram_activity: gpus_[*of.gpu].dram_activity = reading.value; break;
       case What::gpu_watts: gpus_[*of.gpu].watts = reading.value; break;
@@ -56,7 +54,6 @@ void GpuUse::add_to(Progress& progress, int run) const {
   progress.sm_activity = use.sm_activity;
   const auto whole = gpus_.find(gpu);
   if (whole == gpus_.end()) return;
-  progress.gpu_kernel_activity = whole->second.kernel_activity;
   progress.gpu_sm_activity = whole->second.sm_activity;
   progress.gpu_dram_activity = whole->second.dram_activity;
   progress.gpu_watts = whole->second.watts;

@@ -21,21 +21,12 @@ class GpuUse {
   [[nodiscard]] std::optional<Bytes> peak(int run) const;
 
  private:
-  enum class What {
-    other,
-    memory,
-    sm_activity,
-    gpu_kernel_activity,
-    gpu_sm_activity,
-    gpu_dram_activity,
-    gpu_watts
-  };
+  enum class What { other, memory, sm_activity, gpu_sm_activity, gpu_dram_activity, gpu_watts };
   struct OfRun {
     std::optional<double> memory = {};
     std::optional<double> sm_activity = {};
   };
   struct OfGpu {
-    std::optional<double> kernel_activity = {};
     std::optional<double> sm_activity = {};
     std::optional<double> dram_activity = {};
     std::optional<double> watts = {};

@@ -17,18 +17,16 @@ TEST(GpuUse, KeepsTheNewestAndTheMost) {
       of("system/run/gpu/1/sm_activity", 1, 1),    of("system/gpu/1/sm_activity", {}, 1),
       of("system/gpu/1/dram_activity", {}, 1),     of("system/gpu/1/power", {}, 1),
       of("system/gpu/1/mig/3/sm_activity", {}, 1), of("system/run/memory", 1, {}),
-      of("system/run/gpu/1/memory", 2, 1),         of("system/gpu/1/graphics_activity", {}, 1)};
+      of("system/run/gpu/1/memory", 2, 1)};
   GpuUse use;
   use.see({.time = 1, .values = {{0, 10}, {1, 90}, {8, 500}}}, series);
-  use.see({.time = 2,
-           .values = {{1, 70}, {2, 0.25}, {3, 0.5}, {4, 0.125}, {5, 300}, {6, 1}, {7, 1e9}, {9, 0.75}}},
+  use.see({.time = 2, .values = {{1, 70}, {2, 0.25}, {3, 0.5}, {4, 0.125}, {5, 300}, {6, 1}, {7, 1e9}}},
           series);
   Progress progress{.run = "a"};
   use.add_to(progress, 1);
   EXPECT_EQ(progress, (Progress{.run = "a",
                                 .gpu_bytes = Bytes(70),
                                 .sm_activity = 0.25,
-                                .gpu_kernel_activity = 0.75,
                                 .gpu_sm_activity = 0.5,
                                 .gpu_dram_activity = 0.125,
                                 .gpu_watts = 300}));

@@ -62,7 +62,6 @@ struct Progress {
   std::optional<Bytes> gpu_bytes = {};     ///< that it holds now on the GPU where it holds most
   std::optional<double> sm_activity = {};  ///< of that GPU, its own part, 0 to 1
   // Of that whole GPU:
-  std::optional<double> gpu_kernel_activity = {};  ///< share of the time in which any kernel runs
   std::optional<double> gpu_sm_activity = {};
   std::optional<double> gpu_dram_activity = {};
   std::optional<double> gpu_watts = {};

@@ -167,7 +167,6 @@ Json progress_json(const Progress& progress) {
   if (progress.epoch) out["epoch"] = *progress.epoch;
   if (progress.gpu_bytes) out["gpu_bytes"] = progress.gpu_bytes->count();
   if (progress.sm_activity) out["sm_activity"] = *progress.sm_activity;
-  if (progress.gpu_kernel_activity) out["gpu_kernel_activity"] = *progress.gpu_kernel_activity;
   if (progress.gpu_sm_activity) out["gpu_sm_activity"] = *progress.gpu_sm_activity;
   if (progress.gpu_dram_activity) out["gpu_dram_activity"] = *progress.gpu_dram_activity;
   if (progress.gpu_watts) out["gpu_watts"] = *progress.gpu_watts;
@@ -184,7 +183,6 @@ Result<Progress> read_progress(const Json& message) {
   out.epoch = fields.whole_if_any("epoch");
   if (fields.has("gpu_bytes")) out.gpu_bytes = Bytes(fields.whole("gpu_bytes"));
   out.sm_activity = fields.not_negative_if_any("sm_activity");
-  out.gpu_kernel_activity = fields.not_negative_if_any("gpu_kernel_activity");
   out.gpu_sm_activity = fields.not_negative_if_any("gpu_sm_activity");
   out.gpu_dram_activity = fields.not_negative_if_any("gpu_dram_activity");
   out.gpu_watts = fields.not_negative_if_any("gpu_watts");

@@ -63,7 +63,6 @@ TEST(Supervision, ProgressComesOverWhole) {
                                                                   .epoch = 2,
                                                                   .gpu_bytes = Bytes(5),
                                                                   .sm_activity = 0.5,
-                                                                  .gpu_kernel_activity = 0.875,
                                                                   .gpu_sm_activity = 0.75,
                                                                   .gpu_dram_activity = 0.25,
                                                                   .gpu_watts = 300}}) {
