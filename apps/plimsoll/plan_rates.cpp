@@ -194,8 +194,10 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
 Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& setups,
                       const hardware::Device& device, const share::SharingFigures& figures,
                       const share::Conditions& conditions) {
-  const share::Conditions planned{
-      .cores = conditions.cores, .enough = kEnoughToPlan, .requests = kRequestsToPlan};
+  const share::Conditions planned{.cores = conditions.cores,
+                                  .enough = kEnoughToPlan,
+                                  .requests = kRequestsToPlan,
+                                  .services_first = conditions.services_first};
   return Rates([&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds,
                                                                 std::size_t index) {
     const Setup& setup = setups[index];
@@ -212,8 +214,11 @@ Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& se
     const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures, asked);
     GroupRates out;
     out.speeds.assign(kinds.size(), 0);
-    out.allowed = told.has_value();
-    if (!told) return out;
+    if (!told) {  // who puts them together all the same gets no more than that
+      out = stated_rates(question, kinds, setup, device);
+      out.allowed = false;
+      return out;
+    }
     add_strains(question, kinds, *told, out);
     // A service does what it is asked; what others do to it is its latency.
     for (std::size_t i = 0; i < kinds.size(); ++i)

@@ -181,7 +181,7 @@ Result<std::unique_ptr<Ground>> ground_of(const PlanOptions& options, const std:
     out->fleet.cores = {static_cast<int>(options.cores)};
   }
   const auto fewest = std::ranges::min_element(out->fleet.cores);
-  share::Conditions conditions;
+  share::Conditions conditions{.services_first = !options.simulate.empty()};  // as the queue has it
   if (fewest != out->fleet.cores.end() && *fewest > 0) conditions.cores = *fewest;
   out->rates.emplace(predicted_rates(out->question, out->fleet.setups, device, out->figures, conditions));
   return out;

@@ -153,9 +153,9 @@ class DeviceOracle final : public queue::Oracle {
     for (const Known* one : members) workloads.push_back(&*one->workload);
     share::Sharing sharing{.way = setup.way == share::Way::exclusive ? share::Way::naive : setup.way};
     constexpr double kEnough = 0.05;
-    constexpr std::size_t kRequests = 250;
+    constexpr std::size_t kRequests = 100;  // new groups come about while jobs wait
     const auto found = share::beside(workloads, target_.device(), sharing, figures_,
-                                     {.enough = kEnough, .requests = kRequests});
+                                     {.enough = kEnough, .requests = kRequests, .services_first = true});
     schedule::GroupRates out;
     out.speeds.assign(members.size(), 0);
     out.allowed = found.has_value();

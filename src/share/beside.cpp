@@ -92,6 +92,7 @@ Result<Table> lay(std::span<const Workload* const> workloads, const hardware::De
     player.host *= host_factor * (mps ? 1 + figures.client_host : 1);
     player.launch = mps ? figures.client_launch + (several ? figures.crowded_launch : 0) : 0;
     player.cap = cap;
+    player.first = conditions.services_first && workload.arrivals > 0;
     set_limit(player, i, conditions);
     if (mps)
       causes.mps =

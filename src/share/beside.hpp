@@ -60,6 +60,8 @@ struct Conditions {
   std::optional<int> cores = {};              ///< of the host, where there may be too few
   double enough = 0.015;                      ///< standard error of a speed, of what is simulated
   std::size_t requests = kSimulatedRequests;  ///< of each service, that are simulated
+  /// Under MPS services have a higher client priority than the others (CUDA_MPS_CLIENT_PRIORITY).
+  bool services_first = false;
   /// By workload; empty: none. A group in which one is missed is looked at no longer than it takes to see
   /// that.
   std::vector<Limit> limits = {};

@@ -133,6 +133,24 @@ TEST(Beside, AServiceIsToldByItsLatency) {
   EXPECT_GT(both->members[1].speed, 0.8);  // it is asked a tenth of the time
 }
 
+TEST(Beside, AServiceThatComesFirstWaitsForTheBlocksThatRunAlone) {
+  Workload service = captured("service", kernels_alike(100, 10, 0.1), 1);
+  service.arrivals = 100;
+  const Workload training = captured("training", kernels_alike(50, 400, 8), 1);
+  const hardware::Device device = device_named("h200");
+  const std::array workloads = {static_cast<const Workload*>(&service),
+                                static_cast<const Workload*>(&training),
+                                static_cast<const Workload*>(&training)};
+  const auto told = [&](bool first) {
+    return beside(workloads, device, {.way = Way::mps}, sharing_figures(device), {.services_first = first});
+  };
+  const auto equal = told(false), first = told(true);
+  ASSERT_TRUE(equal && first);
+  // A kernel of its own waits for one group of blocks, not for the kernels of both that came before.
+  EXPECT_LT(first->members[0].latency->median, equal->members[0].latency->median * 0.5);
+  EXPECT_NEAR(first->members[1].speed, equal->members[1].speed, 0.05);
+}
+
 TEST(Beside, AServiceFallsBehindWhereItAnswersFewerThanCome) {
   Workload service = captured("service", kernels_alike(100, 10, 0.1), 1);
   const Workload training = captured("training", kernels_alike(50, 400, 8), 1);

@@ -18,6 +18,7 @@ struct Player {
   int steps_per_wait = 0;
   double arrivals = 0;  ///< requests per second, a step each; 0: it goes on as fast as it can
   double limit = 0;     ///< s, of its requests; 0: none
+  bool first = false;   ///< under MPS its blocks are handed out before those of others
   /// With so many requests beyond their limit nothing else about a group is worth to be known: the simulation
   /// ends. 0: it goes on.
   std::size_t most_late = 0;

@@ -128,7 +128,10 @@ class Together {
     State& state = states_[player];
     state.undispatched = state.progress.kernel().waves;
     state.came = now_;
-    queue_.push_back(player);
+    const auto comes_before = [&](std::uint32_t other) {
+      return players_[player].first && !players_[other].first;
+    };
+    queue_.insert(std::ranges::find_if(queue_, comes_before), player);
   }
 
   void end_group(const Event& event) {
@@ -154,7 +157,8 @@ class Together {
     state.bandwidth = kernel.bandwidth * of_all;
   }
 
-  /// In the order in which kernels came: a later one gets what an earlier one leaves.
+  /// In the order in which kernels came, those that come first before all others: a later one gets what an
+  /// earlier one leaves.
   void hand_out() {
     for (std::size_t at = 0; at < queue_.size();) {
       const std::uint32_t player = queue_[at];
@@ -213,7 +217,7 @@ class Together {
   double enough_;
   std::size_t requests_;
   std::vector<State> states_;
-  std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, the first that came first
+  std::vector<std::uint32_t> queue_;  ///< whose kernel has blocks that wait, as they are handed out
   LargestFirst<Event> events_;
   double free_ = 1, now_ = 0;
   Draws draws_{1};

@@ -31,6 +31,7 @@ struct BesideOptions {
   share::Goal goal = share::Goal::fairness;
   std::vector<std::string> keep;
   std::int64_t cores = 0;
+  bool services_first = false;
   bool matrix = false;
   std::string html;
   bool json = false;
@@ -134,8 +135,9 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
   if (targets->size() != 1)
     return std::unexpected(
         Error{"workloads are put beside each other on one device", "--device", "name one"});
-  if (options.matrix && (!options.keep.empty() || options.cores > 0))
-    return std::unexpected(Error{"--keep and --cores are not for pairs", "--matrix", "leave them out"});
+  if (options.matrix && (!options.keep.empty() || options.cores > 0 || options.services_first))
+    return std::unexpected(
+        Error{"--keep, --cores and --services-first are not for pairs", "--matrix", "leave them out"});
   const EstimateTarget& on = targets->front();
   const hardware::Device& device = on.device();
 
@@ -152,8 +154,8 @@ Result<int> run(const BesideOptions& options, const report::TextStyle& style) {
 
   const auto figures = sharing_figures_of(device, options.figures);
   PLIMSOLL_TRY(figures);
-  const share::Conditions conditions{options.cores > 0 ? std::optional(static_cast<int>(options.cores))
-                                                       : std::nullopt};
+  share::Conditions conditions{.services_first = options.services_first};
+  if (options.cores > 0) conditions.cores = static_cast<int>(options.cores);
   if (options.matrix) return print_matrix(options, workloads, device, *figures, style);
   bool kept = true;
   if (!options.sharing.empty()) {
@@ -213,6 +215,8 @@ void add_beside(CommandLine& app, Invocation& invocation) {
       ->option_text("GOAL");
   command->add_option("--keep", options->keep, "NAME=0.8: this one keeps at least so much of its speed")
       ->option_text("NAME=SHARE");
+  command->add_flag("--services-first", options->services_first,
+                    "Under MPS, services have the higher client priority, as the queue gives it to them");
   command->add_option("--cores", options->cores, "Cores of the host, where there are few")
       ->in_range(1, 4096)
       ->option_text("N");
