@@ -15,7 +15,8 @@ namespace {
 namespace schedule = plan::schedule;
 using queue::Belief;
 
-// Beyond what was seen or estimated: a context that grows, libraries that are loaded late.
+// Beyond what was seen or estimated: a context that grows, libraries that are loaded late, what a program keeps
+// beside its network.
 constexpr double kMemorySlack = 1.1;
 constexpr Bytes kMemoryMore = 512 * kMiB;
 
@@ -58,6 +59,7 @@ class DeviceOracle final : public queue::Oracle {
       auto described = describe(request, profile);
       PLIMSOLL_TRY(described);
       out.kind = described->kinds.front();
+      if (described->workloads.front() && out.kind.memory) out.kind.memory = with_slack(*out.kind.memory);
       known.workload = described->workloads.front();
       known.limit = described->limits.front();
       known.within = described->within.front();
