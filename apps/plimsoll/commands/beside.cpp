@@ -216,7 +216,7 @@ void add_beside(CommandLine& app, Invocation& invocation) {
   command->add_option("--keep", options->keep, "NAME=0.8: this one keeps at least so much of its speed")
       ->option_text("NAME=SHARE");
   command->add_flag("--services-first", options->services_first,
-                    "Under MPS, services have the higher client priority, as the queue gives it to them");
+                    "Under MPS, services come before the others, as in the queue");
   command->add_option("--cores", options->cores, "Cores of the host, where there are few")
       ->in_range(1, 4096)
       ->option_text("N");
