@@ -249,9 +249,12 @@ class Greedy final : public Policy {
     int looked = 0;
     for (const auto& [priority, length, job] : by_kind_[kind]) {
       if (++looked > kLooked) break;
-      const std::vector<std::uint32_t> beside =
-          kinds_ahead(view.instance, view.instance.places[index], state, view.now,
-                      view.instance.jobs[job].startup, view.beliefs);
+      const double startup = view.instance.jobs[job].startup;
+      std::vector<std::uint32_t> ahead;
+      if (startup > 0)
+        ahead =
+            kinds_ahead(view.instance, view.instance.places[index], state, view.now, startup, view.beliefs);
+      const std::vector<std::uint32_t>& beside = startup > 0 ? ahead : state.kinds;
       if (beside.size() >= greed_.most) return std::nullopt;
       const double gain = gain_in_group(view, index, beside, kind, job);
       if (gain == kMayNot) {
