@@ -75,8 +75,8 @@ std::vector<std::string> names_in(const Document& table, const char* key, std::s
   return out;
 }
 
-plan::swapping::SharedGroup read_group(const Document& table, std::string& wrong) {
-  plan::swapping::SharedGroup out{names_in(table, "models", wrong), names_in(table, "tensors", wrong)};
+swapping::SharedGroup read_group(const Document& table, std::string& wrong) {
+  swapping::SharedGroup out{names_in(table, "models", wrong), names_in(table, "tensors", wrong)};
   for (const auto& [key, value] : table.items())
     if (key != "models" && key != "tensors" && wrong.empty())
       wrong = fmt::format("there is no key '{}', only models and tensors", printable(key, 40));
@@ -155,7 +155,7 @@ AllErrors<SwapModels> read_swap_models(std::string_view text, const std::string&
   return out;
 }
 
-AllErrors<std::vector<plan::swapping::Request>> read_swap_requests(std::string_view text,
+AllErrors<std::vector<swapping::Request>> read_swap_requests(std::string_view text,
                                                                    const std::vector<std::string>& models) {
   const auto refuse = [](Error error) { return std::unexpected(std::vector{std::move(error)}); };
   const auto rows = read_csv(text);
@@ -166,7 +166,7 @@ AllErrors<std::vector<plan::swapping::Request>> read_swap_requests(std::string_v
   if (rows->size() - 1 > kMostSwapRows)
     return refuse(
         {fmt::format("has {} frames", rows->size() - 1), "", fmt::format("{} are the most", kMostSwapRows)});
-  std::vector<plan::swapping::Request> out;
+  std::vector<swapping::Request> out;
   std::vector<Error> wrong;
   for (std::size_t i = 1; i < rows->size() && wrong.size() < kMostWrong; ++i) {
     const CsvRow& row = (*rows)[i];

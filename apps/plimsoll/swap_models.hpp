@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/all_errors.hpp"
-#include "plan/swap/requests.hpp"
+#include "swapping/requests.hpp"
 #include "plan/swap/weighed.hpp"
 #include "workload_source.hpp"
 
@@ -21,7 +21,7 @@ struct SwapModelRequest {
 
 struct SwapModels {
   std::vector<SwapModelRequest> models;
-  std::vector<plan::swapping::SharedGroup> shared;
+  std::vector<swapping::SharedGroup> shared;
 };
 
 inline constexpr std::size_t kMostSwapModels = 64;
@@ -31,11 +31,14 @@ inline constexpr std::size_t kMostSwapModels = 64;
 [[nodiscard]] AllErrors<SwapModels> read_swap_models(std::string_view text, const std::string& name);
 
 /// CSV with columns `seconds` and `model`: when frames come. `models` are their names.
-[[nodiscard]] AllErrors<std::vector<plan::swapping::Request>> read_swap_requests(
+[[nodiscard]] AllErrors<std::vector<swapping::Request>> read_swap_requests(
     std::string_view text, const std::vector<std::string>& models);
 
+/// Times of layers on a device of which too little is known: a failure, or zero.
+enum class LayerTimes : std::uint8_t { needed, if_known };
+
 /// On a device: its layers, their weights and times, and what else it needs while it runs.
-[[nodiscard]] Result<plan::swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request,
-                                                                    const EstimateTarget& on);
+[[nodiscard]] Result<swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request,
+                                                              const EstimateTarget& on, LayerTimes times);
 
 }  // namespace plimsoll

@@ -7,30 +7,20 @@
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
+#include "plan/swap/host_link.hpp"
 #include "quantity.hpp"
-#include "swap_models.hpp"
+#include "swap_merged.hpp"
 #include "told_errors.hpp"
 
 namespace plimsoll {
 namespace {
 
-namespace swapping = plan::swapping;
 using report::SwapReport;
 
 constexpr std::size_t kMostModelsFile = std::size_t{16} << 20, kMostRequestsFile = std::size_t{64} << 20;
 constexpr Bytes kLeastBlock{std::int64_t{64} << 10};
+constexpr std::int64_t kMostFramesAsked = 100'000;
 constexpr double kMostSteps = 2e9;  // chunks times frames: some minutes
-
-/// All that the simulations of one command share.
-struct Ground {
-  SwapModels asked;
-  SwapReport report;
-  swapping::Packed separate, together;
-  std::vector<swapping::Stream> streams;
-  std::vector<std::optional<double>> accuracies;
-  std::vector<swapping::Request> requests;
-  bool foreseen = true;
-};
 
 Result<SwapModels> models_in(const std::string& file) {
   const auto text = read_file(file, kMostModelsFile);
@@ -62,7 +52,7 @@ Result<swapping::HostLink> link_asked(const SwapOptions& options, const hardware
 }
 
 /// "largest", "50%" of all weights, or a size that activations are part of.
-Result<Bytes> memory_asked(const std::string& word, const Ground& ground) {
+Result<Bytes> memory_asked(const std::string& word, const SwapGround& ground) {
   const swapping::Packed& all = ground.separate;
   const auto with_activations = [&](std::int64_t blocks) { return all.bytes(blocks) + all.activations; };
   if (word == "largest")
@@ -101,40 +91,49 @@ std::vector<SwapReport::ModelRow> rows_of(const swapping::Models& models) {
   return out;
 }
 
-Status weigh_models(const SwapOptions& options, Ground& ground) {
+Status weigh_models(const SwapOptions& options, SwapGround& ground) {
   const auto targets = estimate_targets({options.device}, options.calibration);
   PLIMSOLL_TRY(targets);
   const hardware::Device& device = targets->front().device();
-  std::vector<swapping::WeighedModel> weighed;
   for (const SwapModelRequest& model : ground.asked.models) {
-    auto of = weigh_swap_model(model.workload, targets->front());
+    auto of = weigh_swap_model(model.workload, targets->front(),
+                               options.run ? LayerTimes::if_known : LayerTimes::needed);
     PLIMSOLL_TRY(of);
-    weighed.push_back(*std::move(of));
+    ground.weighed.push_back(*std::move(of));
   }
-  const auto models = swapping::joined(weighed, ground.asked.shared);
+  auto merged = shared_by_merges(ground.asked.models, ground.weighed);
+  PLIMSOLL_TRY(merged);
+  for (swapping::SharedGroup& group : *merged) ground.asked.shared.push_back(std::move(group));
+  auto models = swapping::joined(ground.weighed, ground.asked.shared);
   if (!models) return std::unexpected(all_told(models.error(), options.models, "simulated"));
+  ground.models = *std::move(models);
   const auto block = parse_bytes(options.block, "--block");
   PLIMSOLL_TRY(block);
   if (*block < kLeastBlock)
     return std::unexpected(Error{fmt::format("{} is too small for a block", quote(options.block)), "--block",
                                  "64KiB is the least, 2MiB what CUDA maps at once"});
-  const swapping::Models separate = swapping::apart(*models);
-  ground.separate = swapping::pack(separate, *block);
-  ground.together = swapping::pack(*models, *block);
-  auto link = link_asked(options, device);
-  PLIMSOLL_TRY(link);
+  const swapping::Models separate = swapping::apart(ground.models);
+  ground.separate = swapping::pack(separate, *block, swapping::kTensorAlignment);
+  ground.together = swapping::pack(ground.models, *block, swapping::kTensorAlignment);
   SwapReport& report = ground.report;
+  const auto takes_time = [](const swapping::Model& model) {
+    return std::ranges::any_of(model.layers, [](const swapping::Layer& l) { return l.seconds > Seconds(); });
+  };
+  auto link = link_asked(options, device);
+  report.estimated = link && std::ranges::all_of(ground.models.models, takes_time);
+  if (!link && options.run) link = swapping::HostLink{};
+  PLIMSOLL_TRY(link);
   report.device = device.name;
   report.block = *block;
   report.activations = ground.separate.activations;
   report.link = *std::move(link);
   report.separate = swapping::weights_of(separate);
-  if (!ground.asked.shared.empty()) report.together = swapping::weights_of(*models);
-  report.models = rows_of(*models);
+  if (!ground.asked.shared.empty()) report.together = swapping::weights_of(ground.models);
+  report.models = rows_of(ground.models);
   return {};
 }
 
-Status set_requests(const SwapOptions& options, Ground& ground) {
+Status set_requests(const SwapOptions& options, SwapGround& ground) {
   const auto limit = parse_seconds(options.deadline, "--deadline");
   PLIMSOLL_TRY(limit);
   SwapReport& report = ground.report;
@@ -150,7 +149,8 @@ Status set_requests(const SwapOptions& options, Ground& ground) {
   report.given = swapping::given_round(ground.together);
   report.order = options.order == "best" ? swapping::best_round(ground.together) : report.given;
   report.pattern = options.pattern;
-  const auto frames = static_cast<std::size_t>(options.frames);
+  const auto frames =
+      static_cast<std::size_t>(options.seconds > 0 ? kMostFramesAsked : options.frames);
   if (!options.requests.empty()) {
     const auto text = read_file(options.requests, kMostRequestsFile);
     PLIMSOLL_TRY(text);
@@ -169,21 +169,26 @@ Status set_requests(const SwapOptions& options, Ground& ground) {
     ground.requests = swapping::bursty_requests(ground.streams, report.order.order, frames, *report.seed);
     ground.foreseen = false;
   }
+  if (options.seconds > 0)
+    std::erase_if(ground.requests, [&](const swapping::Request& request) {
+      return request.arrival >= Seconds(options.seconds);
+    });
+  if (ground.requests.empty()) return fail("no frame comes within {:g} s", options.seconds);
   report.frames = ground.requests.size();
   report.drops_late = options.late == "drop";
   return {};
 }
 
-swapping::Question question_of(const Ground& ground, const swapping::Policy& policy, bool merged) {
+swapping::Question question_of(const SwapGround& ground, const swapping::Policy& policy, bool merged) {
   return {.packed = merged ? ground.together : ground.separate,
           .policy = policy,
           .link = ground.report.link,
-          .capacity = ground.report.for_weights.count() / ground.report.block.count(),
+          .capacity = ground.capacity(),
           .late = ground.report.drops_late ? swapping::Late::dropped : swapping::Late::run,
           .foreseen = ground.foreseen};
 }
 
-void simulate_policy(Ground& ground, const swapping::Policy& policy, bool merged) {
+void simulate_policy(SwapGround& ground, const swapping::Policy& policy, bool merged) {
   const swapping::Question question = question_of(ground, policy, merged);
   SwapReport::Row row{.policy = std::string(policy.name),
                       .about = std::string(policy.about),
@@ -192,7 +197,7 @@ void simulate_policy(Ground& ground, const swapping::Policy& policy, bool merged
   const std::int64_t least = swapping::least_capacity(question.packed, policy);
   if (question.capacity < least) {
     row.needs = question.packed.bytes(least) + question.packed.activations;
-  } else {
+  } else if (ground.report.estimated) {
     const auto outcome = swapping::simulate(question, ground.requests);
     const auto anyway = swapping::without_swapping(question, ground.requests);
     row.of = swapping::summary(question.packed, ground.requests, outcome, ground.accuracies);
@@ -202,7 +207,7 @@ void simulate_policy(Ground& ground, const swapping::Policy& policy, bool merged
   ground.report.rows.push_back(std::move(row));
 }
 
-SwapReport::RoundRun round_run(const Ground& ground, const swapping::Packed& packed,
+SwapReport::RoundRun round_run(const SwapGround& ground, const swapping::Packed& packed,
                                const swapping::ModelRun& run) {
   SwapReport::RoundRun out{.model = packed.models[run.model].name,
                            .arrival = ground.requests[run.request].arrival,
@@ -220,8 +225,9 @@ SwapReport::RoundRun round_run(const Ground& ground, const swapping::Packed& pac
 }
 
 /// As many runs as there are models, from the middle of what the best policy does.
-void show_round(Ground& ground, std::span<const swapping::Policy> policies) {
+void show_round(SwapGround& ground, std::span<const swapping::Policy> policies) {
   SwapReport& report = ground.report;
+  if (!report.estimated) return;
   for (std::size_t i = 0; i < report.rows.size(); ++i)
     if (!report.rows[i].needs &&
         (!report.best || swapping::is_better(report.rows[i].of, report.rows[*report.best].of)))
@@ -242,12 +248,13 @@ void show_round(Ground& ground, std::span<const swapping::Policy> policies) {
 
 }  // namespace
 
-Result<SwapReport> simulate_swapping(const SwapOptions& options) {
-  const auto policies = swapping::policies_named(options.policies);
+Result<SwapGround> simulate_swapping(const SwapOptions& options) {
+  const auto policies = swapping::policies_named(
+      options.policies.empty() ? std::vector<std::string>{"all"} : options.policies);
   if (!policies) return std::unexpected(Error(policies.error()).within("--policy"));
   auto asked = models_in(options.models);
   PLIMSOLL_TRY(asked);
-  Ground ground;
+  SwapGround ground;
   ground.asked = *std::move(asked);
   PLIMSOLL_TRY(weigh_models(options, ground));
   PLIMSOLL_TRY(set_requests(options, ground));
@@ -266,7 +273,7 @@ Result<SwapReport> simulate_swapping(const SwapOptions& options) {
     for (const swapping::Policy& policy : *policies)
       if (!merged || report.together) simulate_policy(ground, policy, merged);
   show_round(ground, *policies);
-  return std::move(report);
+  return ground;
 }
 
 }  // namespace plimsoll

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-Result<plan::swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request,
-                                                      const EstimateTarget& on) {
+Result<swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request,
+                                                      const EstimateTarget& on, LayerTimes times) {
   const estimate::Target target = on.place();
   InspectOptions options;
   options.setting = request.setting;
@@ -22,8 +22,9 @@ Result<plan::swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& req
   const auto memory = estimate::estimate_peak(batches->network(), *program, setting, on.device());
   if (!memory) return named(memory.error());
   const auto profile = estimate::profile(*program, setting, target);
-  if (!profile) return named(profile.error());
-  auto out = plan::swapping::weighed(request.name, batches->network(), *program, *profile, setting.captured);
+  if (!profile && times == LayerTimes::needed) return named(profile.error());
+  auto out = swapping::weighed(request.name, batches->network(), *program, profile ? *profile : estimate::Profile(),
+                               setting.captured);
   out.model.activations = std::max(Bytes(), memory->peak_allocated - memory->weights);
   return out;
 }

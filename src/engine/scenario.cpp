@@ -11,7 +11,7 @@ namespace plimsoll::engine {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
+using Duration = std::chrono::duration<double>;
 
 constexpr std::int64_t kMostQueries = 1'000'000;
 
@@ -25,7 +25,7 @@ struct Running {
   Clock::time_point told = {};
   job::Latencies result = {};
 
-  [[nodiscard]] double now() const { return Seconds(Clock::now() - begin).count(); }
+  [[nodiscard]] double now() const { return Duration(Clock::now() - begin).count(); }
   [[nodiscard]] bool more(std::int64_t sent) const {
     const std::int64_t wanted = protocol.scenario.queries > 0 ? protocol.scenario.queries : kMostQueries;
     return sent < wanted && (now() < protocol.seconds || protocol.scenario.queries > 0);
@@ -75,7 +75,7 @@ void serve(Running& r, double per_second, std::uint64_t seed) {
   r.begin = Clock::now();
   for (std::size_t next = 0; next < scheduled.size();) {
     if (const double wait = scheduled[next] - r.now(); wait > 0) {
-      if (wait > 0.001) std::this_thread::sleep_for(Seconds(wait - 0.0005));
+      if (wait > 0.001) std::this_thread::sleep_for(Duration(wait - 0.0005));
       while (r.now() < scheduled[next]) {
       }
     }

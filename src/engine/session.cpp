@@ -1,5 +1,7 @@
 #include "engine/session.hpp"
 
+#include <set>
+
 #include "engine/checkpoint.hpp"
 #include "engine/folding.hpp"
 #include "engine/precision.hpp"
@@ -76,9 +78,13 @@ Result<bool> open_session(Session& session, const Emit& emit) {
   session.phase = "loading";
   session.executor = std::make_unique<Executor>(std::move(*made), session.device->torch_device());
   const std::int64_t before = session.device->allocated_bytes();
-  std::int64_t on_host = 0;  // weights that stay where they were read
-  if (session.device->torch_device().is_cpu())
-    for (const HostWeight& w : *weights) on_host += static_cast<std::int64_t>(w.contents.nbytes());
+  std::int64_t on_host = 0;  // weights that stay where they were read, each once
+  if (session.device->torch_device().is_cpu()) {
+    std::set<const void*> counted;
+    for (const HostWeight& w : *weights)
+      if (counted.insert(w.contents.unsafeGetTensorImpl()).second)
+        on_host += static_cast<std::int64_t>(w.contents.nbytes());
+  }
   session.device->synchronize();
   const auto begin = std::chrono::steady_clock::now();
   place_weights(std::move(*weights), job, *session.executor);

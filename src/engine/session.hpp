@@ -33,6 +33,7 @@ struct Session {
 /// Several networks at once: opens a session for each. False where operators cannot be executed: that has
 /// been answered.
 [[nodiscard]] Result<bool> join(Session& whole, const Emit& emit);
+[[nodiscard]] Result<bool> swap(Session& whole, const Emit& emit);
 /// Needs no session that was opened: a job of single operators has no network.
 [[nodiscard]] Status calibrate(Session& session, const Emit& emit);
 

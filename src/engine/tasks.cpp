@@ -60,7 +60,9 @@ bool means_full(const c10::Error& error) {
 }
 
 Outcome run_session(Session& session, const Emit& emit) {
-  if (session.job.task != job::Task::calibrate && session.job.task != job::Task::join) {
+  const bool has_network = session.job.task != job::Task::calibrate &&
+                           session.job.task != job::Task::join && session.job.task != job::Task::swap;
+  if (has_network) {
     Result<bool> ready = open_session(session, emit);
     if (!ready) return tell(ready.error(), emit);
     if (!*ready) return Outcome::bad_input;
@@ -72,10 +74,12 @@ Outcome run_session(Session& session, const Emit& emit) {
     case job::Task::compute: done = compute(session, emit); break;
     case job::Task::train: done = train(session, emit); break;
     case job::Task::calibrate: done = calibrate(session, emit); break;
-    case job::Task::join: {
-      const Result<bool> joined = join(session, emit);
-      if (joined && !*joined) return Outcome::bad_input;
-      if (!joined) done = std::unexpected(joined.error());
+    case job::Task::join:
+    case job::Task::swap: {
+      const Result<bool> possible =
+          session.job.task == job::Task::join ? join(session, emit) : swap(session, emit);
+      if (possible && !*possible) return Outcome::bad_input;
+      if (!possible) done = std::unexpected(possible.error());
       break;
     }
   }

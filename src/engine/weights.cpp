@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -144,7 +146,7 @@ class WeightReader {
     Result<std::vector<std::int64_t>> dims = extents(job_.network, shapes_, id);
     if (!dims) return std::unexpected(std::move(dims).error());
     const auto it = located_.find(static_cast<std::uint32_t>(id));
-    if (it != located_.end()) return from_file(*it->second, *dims, *type);
+    if (it != located_.end()) return located(*it->second, *dims, *type);
     if (shapes_.at(id).has_value) return from_value(id, *dims, *type);
     if (!job_.random_weights)
       return std::unexpected(Error{
@@ -156,6 +158,17 @@ class WeightReader {
   }
 
  private:
+  /// What stands in a file once is held once where nothing changes it.
+  Result<at::Tensor> located(const job::WeightLocation& where, const std::vector<std::int64_t>& dims,
+                             at::ScalarType type) {
+    if (job_.setting.mode != network::Mode::infer || job_.setting.fold) return from_file(where, dims, type);
+    at::Tensor& held = held_[{where.file, where.offset, dims, static_cast<int>(type)}];
+    if (held.defined()) return held;
+    Result<at::Tensor> made = from_file(where, dims, type);
+    if (made) held = *made;
+    return made;
+  }
+
   Result<at::Tensor> from_file(const job::WeightLocation& where, const std::vector<std::int64_t>& dims,
                                at::ScalarType type) {
     Result<std::span<const std::byte>> bytes = file(where.file);
@@ -195,6 +208,7 @@ class WeightReader {
   std::vector<network::InitialWeight> initial_weights_;  ///< by tensor, where they are asked for
   std::unordered_map<std::uint32_t, const job::WeightLocation*> located_;
   std::unordered_map<std::uint32_t, MappedFile> mapped_;
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::vector<std::int64_t>, int>, at::Tensor> held_;
 };
 
 bool is_trained(const job::Job& job, TensorId id) {
@@ -221,18 +235,26 @@ Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Routine&
 
 void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor) {
   const Routine& routine = executor.routine();
+  std::map<std::pair<const void*, bool>, at::Tensor> placed;  // what is held once on the host stays one
   for (HostWeight& w : weights) {
     at::Tensor contents = std::move(w.contents);
+    const bool turned =
+        std::ranges::find(routine.turned, w.tensor) != routine.turned.end() && contents.dim() == 2;
+    at::Tensor& known = placed[{contents.unsafeGetTensorImpl(), turned}];
+    if (known.defined()) {
+      executor.keep(w.tensor, known);
+      continue;
+    }
     const at::ScalarType type = routine.numbers.stored(contents.scalar_type());
     if (contents.scalar_type() != type) contents = contents.to(type);
-    if (std::ranges::find(routine.turned, w.tensor) != routine.turned.end() && contents.dim() == 2)
-      contents = contents.t().contiguous().t();
+    if (turned) contents = contents.t().contiguous().t();
     if (job.setting.layout == network::Layout::channels_last && contents.dim() == 4)
       contents = contents.contiguous(at::MemoryFormat::ChannelsLast);
     if (!executor.device().is_cpu()) contents = contents.to(executor.device());
     const bool learned = job.network.tensor(w.tensor).role == Role::parameter;
     if (learned && at::isFloatingType(contents.scalar_type()) && is_trained(job, w.tensor))
       contents.requires_grad_(true);
+    known = contents;
     executor.keep(w.tensor, std::move(contents));
   }
 }

@@ -195,6 +195,45 @@ struct Joined {
   bool operator==(const Joined&) const = default;
 };
 
+/// "laid-out": models that are to take turns, as the engine packs them, and what it measured of each with all
+/// its weights there.
+struct LaidOut {
+  struct Layer {
+    double seconds = 0;
+    std::vector<std::int64_t> tensors;
+    bool operator==(const Layer&) const = default;
+  };
+  struct Member {
+    std::vector<Layer> layers;
+    std::int64_t activation_bytes = 0;  ///< the most that a run takes beside its weights
+    bool operator==(const Member&) const = default;
+  };
+  std::vector<std::int64_t> tensor_bytes;  ///< what is shared stands once
+  std::vector<Member> members;
+  double copy_bandwidth = 0;  ///< bytes a second, of many blocks at once
+  double copy_latency = 0;    ///< seconds of a load, before its bytes flow
+  bool operator==(const LaidOut&) const = default;
+};
+
+struct Swapped {  ///< "swapped": frames that models took turns to answer
+  struct Frame {
+    std::int64_t frame = 0;  ///< of the job's
+    double begin = 0, finish = 0;
+    bool operator==(const Frame&) const = default;
+  };
+  std::vector<Frame> frames;           ///< those that ran, in order
+  std::int64_t moved_bytes = 0;        ///< copied into the memory of blocks
+  std::int64_t peak_bytes = 0;         ///< of it, by its allocator
+  std::int64_t decided_bytes = 0;      ///< the same as the policy accounts for them
+  std::int64_t decided_peak_bytes = 0;
+  std::int64_t copies = 0;
+  double copying_seconds = 0;  ///< while a copy was under way
+  double elapsed = 0;
+  std::int64_t outputs_differing = 0;  ///< runs that did not give, bit for bit, what the model gives alone
+  std::int64_t activation_bytes = 0;   ///< the allocator's peak beside the weights
+  bool operator==(const Swapped&) const = default;
+};
+
 struct DoesNotFit {   ///< "does-not-fit"
   std::string phase;  ///< "context", "loading", "running"
   std::optional<std::int64_t> asked_bytes, free_bytes, total_bytes, allocated_bytes, reserved_bytes;
@@ -214,7 +253,7 @@ struct Done {  ///< "done", last of a job that went well
 
 using Answer = std::variant<Hello, Unsupported, Prepared, Context, Loaded, Progress, Window, Layers, Measured,
                             Latencies, Epoch, DoesNotFit, Failure, Done, Sample, Point, Launch, ChainTime,
-                            Learned, Saved, WentOn, Tested, Joined>;
+                            Learned, Saved, WentOn, Tested, Joined, LaidOut, Swapped>;
 
 /// One line without its newline, and back. Unknown fields are passed over, unknown types are an error.
 [[nodiscard]] std::string write(const Answer& answer);

@@ -324,6 +324,69 @@ Joined read_joined(const Fields& f) {
           f.flag("held")};
 }
 
+Json json(const LaidOut& a) {
+  Json members = Json::array();
+  for (const LaidOut::Member& member : a.members) {
+    Json layers = Json::array();
+    for (const LaidOut::Layer& layer : member.layers)
+      layers.push_back({{"seconds", real_json(layer.seconds)}, {"tensors", layer.tensors}});
+    members.push_back({{"layers", std::move(layers)}, {"activation_bytes", member.activation_bytes}});
+  }
+  return Line("laid-out")
+      .add("tensor_bytes", a.tensor_bytes)
+      .add("members", std::move(members))
+      .real("copy_bandwidth", a.copy_bandwidth)
+      .real("copy_latency", a.copy_latency)
+      .done();
+}
+LaidOut read_laid_out(const Fields& f) {
+  LaidOut a{f.wholes("tensor_bytes", 0), {}, f.not_negative("copy_bandwidth"), f.not_negative("copy_latency")};
+  const std::int64_t most = std::ssize(a.tensor_bytes) - 1;
+  f.each("members", [&](const Fields& member) {
+    LaidOut::Member& out = a.members.emplace_back();
+    out.activation_bytes = member.whole("activation_bytes");
+    member.each("layers", [&](const Fields& layer) {
+      out.layers.push_back({layer.not_negative("seconds"), layer.wholes("tensors", 0, most)});
+    });
+  });
+  return a;
+}
+
+Json json(const Swapped& a) {
+  Json frames = Json::array();
+  for (const Swapped::Frame& frame : a.frames)
+    frames.push_back(
+        {{"frame", frame.frame}, {"begin", real_json(frame.begin)}, {"finish", real_json(frame.finish)}});
+  return Line("swapped")
+      .add("frames", std::move(frames))
+      .add("moved_bytes", a.moved_bytes)
+      .add("peak_bytes", a.peak_bytes)
+      .add("decided_bytes", a.decided_bytes)
+      .add("decided_peak_bytes", a.decided_peak_bytes)
+      .add("copies", a.copies)
+      .real("copying_seconds", a.copying_seconds)
+      .real("elapsed", a.elapsed)
+      .add("outputs_differing", a.outputs_differing)
+      .add("activation_bytes", a.activation_bytes)
+      .done();
+}
+Swapped read_swapped(const Fields& f) {
+  Swapped a{{},
+            f.whole("moved_bytes"),
+            f.whole("peak_bytes"),
+            f.whole("decided_bytes"),
+            f.whole("decided_peak_bytes"),
+            f.whole("copies"),
+            f.not_negative("copying_seconds"),
+            f.not_negative("elapsed"),
+            f.whole("outputs_differing"),
+            f.whole("activation_bytes")};
+  f.each("frames", [&a](const Fields& frame) {
+    a.frames.push_back({frame.whole("frame"), frame.not_negative("begin"), frame.not_negative("finish")});
+  });
+  return a;
+}
+
 Json json(const DoesNotFit& a) {
   return Line("does-not-fit")
       .text("phase", a.phase)
@@ -384,7 +447,8 @@ constexpr std::array kKinds = {
     Kind{"launch", answer<read_launch>},     Kind{"chain", answer<read_chain_time>},
     Kind{"learned", answer<read_learned>},   Kind{"saved", answer<read_saved>},
     Kind{"went-on", answer<read_went_on>},   Kind{"tested", answer<read_tested>},
-    Kind{"joined", answer<read_joined>}};
+    Kind{"joined", answer<read_joined>},     Kind{"laid-out", answer<read_laid_out>},
+    Kind{"swapped", answer<read_swapped>}};
 static_assert(kKinds.size() == std::variant_size_v<Answer>);
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "job/joining.hpp"
 #include "job/learning.hpp"
 #include "job/operator_case.hpp"
+#include "job/swapping.hpp"
 #include "network/binding.hpp"
 #include "network/network.hpp"
 #include "network/setting.hpp"
@@ -25,6 +26,7 @@ enum class Task : std::uint8_t {
   measure,    ///< time and memory of one setting
   calibrate,  ///< times of single operators; no network
   join,       ///< several networks learn at once and hold weights in common; no network of its own
+  swap,       ///< several networks take turns in a memory; no network of its own
 };
 
 enum class Arrival : std::uint8_t { none, single_stream, multi_stream, server, offline };
@@ -117,8 +119,10 @@ struct Job {
   Learning learning = {};                  ///< train
   std::vector<OperatorCase> cases = {};    ///< calibrate; of the rest only the device and its threads count
   std::vector<OperatorChain> chains = {};  ///< calibrate, before the cases; on a device that captures
-  std::vector<Job> members = {};           ///< join: jobs of the task train, all on one device
-  Joining joining = {};                    ///< join
+  /// join: jobs of the task train; swap: of the task measure; all on one device
+  std::vector<Job> members = {};
+  Joining joining = {};    ///< join
+  Swapping swapping = {};  ///< swap
 };
 
 /// A job as JSON text, and back. Reading checks every index, name and number.

@@ -8,6 +8,7 @@
 #include "job/learning_json.hpp"
 #include "job/network_json.hpp"
 #include "job/setting_json.hpp"
+#include "job/swapping_json.hpp"
 #include "network/shape.hpp"
 
 namespace plimsoll::job {
@@ -228,23 +229,27 @@ std::string read_device(const Fields& fields) {
 
 Job read_fields(const Fields& fields);
 
-/// Networks that learn together.
+/// Networks that learn together, or take turns.
 void read_members(const Fields& fields, Job& job) {
+  const Task task = job.task == Task::join ? Task::train : Task::measure;
   job.execution = read_execution(fields.section("execution"));
   if (fields.list("members").size() > kMostMembers)
     return fields.complain("members", fmt::format("are more than {}", kMostMembers));
-  fields.each("members", [&job](const Fields& item) {
+  fields.each("members", [&job, task](const Fields& item) {
     Job member = read_fields(item);
     if (!item.good()) return;
-    if (member.task != Task::train)
-      item.complain("task", "is not \"train\"");
+    if (member.task != task)
+      item.complain("task", fmt::format("is not \"{}\"", name(task)));
     else if (member.device != job.device)
       item.complain("device", "is not that of the whole");
     job.members.push_back(std::move(member));
   });
   if (!fields.good()) return;
   if (job.members.empty()) return fields.complain("members", "are none");
-  job.joining = read_joining(fields.section("joining"), job.members);
+  if (job.task == Task::join)
+    job.joining = read_joining(fields.section("joining"), job.members);
+  else
+    job.swapping = read_swapping(fields.section("swapping"), job.members);
 }
 
 Job read_fields(const Fields& fields) {
@@ -262,7 +267,7 @@ Job read_fields(const Fields& fields) {
     fields.each("chains", [&job](const Fields& chain) { job.chains.push_back(read_chain(chain)); });
     return job;
   }
-  if (job.task == Task::join) {
+  if (job.task == Task::join || job.task == Task::swap) {
     job.device = read_device(fields);
     read_members(fields, job);
     return job;
@@ -298,15 +303,19 @@ Json json_of(const Job& job) {
             {"execution", execution_json(job.execution)},
             {"cases", cases_json(job.cases)},
             {"chains", chains_json(job.chains)}};
-  if (job.task == Task::join) {
+  if (job.task == Task::join || job.task == Task::swap) {
     Json members = Json::array();
     for (const Job& member : job.members) members.push_back(json_of(member));
-    return {{"version", kVersion},
-            {"task", name(job.task)},
-            {"device", text_json(job.device)},
-            {"execution", execution_json(job.execution)},
-            {"members", std::move(members)},
-            {"joining", joining_json(job.joining)}};
+    Json document = {{"version", kVersion},
+                     {"task", name(job.task)},
+                     {"device", text_json(job.device)},
+                     {"execution", execution_json(job.execution)},
+                     {"members", std::move(members)}};
+    if (job.task == Task::join)
+      document["joining"] = joining_json(job.joining);
+    else
+      document["swapping"] = swapping_json(job.swapping);
+    return document;
   }
   Json document = {{"version", kVersion},
                    {"task", name(job.task)},

@@ -18,6 +18,7 @@ bool of_one_form(const network::Network& a, network::TensorId of_a, const networ
 }
 
 std::vector<MemberWeight> read_tie(const Fields& fields, const std::vector<Job>& members,
+                                   bool parameters_alone,
                                    std::set<std::pair<std::size_t, network::TensorId>>& seen) {
   std::vector<MemberWeight> tie;
   fields.each("weights", [&](const Fields& item) {
@@ -28,7 +29,7 @@ std::vector<MemberWeight> read_tie(const Fields& fields, const std::vector<Job>&
     const auto tensor = static_cast<network::TensorId>(
         item.whole("tensor", 0, static_cast<std::int64_t>(network.tensors.size()) - 1));
     if (!item.good()) return;
-    if (network.tensor(tensor).role != network::Role::parameter)
+    if (parameters_alone && network.tensor(tensor).role != network::Role::parameter)
       item.complain("tensor", "is no parameter");
     else if (!seen.emplace(member, tensor).second)
       item.complain("tensor", "stands in two ties");
@@ -42,15 +43,28 @@ std::vector<MemberWeight> read_tie(const Fields& fields, const std::vector<Job>&
 
 }  // namespace
 
-Json joining_json(const Joining& joining) {
-  Json ties = Json::array();
-  for (const std::vector<MemberWeight>& tie : joining.ties) {
+Json ties_json(const std::vector<std::vector<MemberWeight>>& ties) {
+  Json out = Json::array();
+  for (const std::vector<MemberWeight>& tie : ties) {
     Json weights = Json::array();
     for (const MemberWeight& weight : tie)
       weights.push_back({{"member", weight.member}, {"tensor", static_cast<std::int64_t>(weight.tensor)}});
-    ties.push_back({{"weights", std::move(weights)}});
+    out.push_back({{"weights", std::move(weights)}});
   }
-  return {{"ties", std::move(ties)},
+  return out;
+}
+
+std::vector<std::vector<MemberWeight>> read_ties(const Fields& fields, std::string_view key,
+                                                 const std::vector<Job>& members, bool parameters_alone) {
+  std::vector<std::vector<MemberWeight>> out;
+  std::set<std::pair<std::size_t, network::TensorId>> seen;
+  fields.each(key,
+              [&](const Fields& tie) { out.push_back(read_tie(tie, members, parameters_alone, seen)); });
+  return out;
+}
+
+Json joining_json(const Joining& joining) {
+  return {{"ties", ties_json(joining.ties)},
           {"averaged", joining.averaged},
           {"floors", reals_json(joining.floors)},
           {"epochs", joining.epochs},
@@ -59,8 +73,7 @@ Json joining_json(const Joining& joining) {
 
 Joining read_joining(const Fields& fields, const std::vector<Job>& members) {
   Joining joining;
-  std::set<std::pair<std::size_t, network::TensorId>> seen;
-  fields.each("ties", [&](const Fields& tie) { joining.ties.push_back(read_tie(tie, members, seen)); });
+  joining.ties = read_ties(fields, "ties", members, true);
   joining.averaged = fields.flag("averaged");
   joining.floors = fields.not_negatives("floors");
   joining.epochs = fields.whole("epochs", 0, kMostJoinedEpochs);

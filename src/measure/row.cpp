@@ -114,6 +114,8 @@ class RowScribe {
   void take(const job::Epoch&) {}
   void take(const job::Learned&) {}
   void take(const job::Joined&) {}
+  void take(const job::LaidOut&) {}
+  void take(const job::Swapped&) {}
   void take(const job::Saved&) {}
   void take(const job::WentOn&) {}
   void take(const job::Tested&) {}

@@ -17,7 +17,7 @@ Json number_if_any(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
-Json order_json(const SwapReport& report, const plan::swapping::Round& round) {
+Json order_json(const SwapReport& report, const swapping::Round& round) {
   Json names = Json::array();
   for (const std::size_t model : round.order) names.push_back(printable(report.models[model].name));
   return {{"models", std::move(names)},
@@ -31,7 +31,7 @@ Json row_json(const SwapReport& report, const SwapReport::Row& row) {
            {"weights", row.merged ? "merged" : "separate"},
            {"possible", !row.needs},
            {"needs_bytes", json_bytes(row.needs)}};
-  if (row.needs) return out;
+  if (row.needs || !report.estimated) return out;
   out["frames"] = row.of.all.frames;
   out["frames_met"] = row.of.all.met;
   out["frames_run"] = row.of.all.ran;
@@ -47,7 +47,7 @@ Json row_json(const SwapReport& report, const SwapReport::Row& row) {
   out["accuracy_lost"] = number_if_any(row.of.accuracy_lost);
   Json models = Json::array();
   for (std::size_t i = 0; i < report.models.size(); ++i) {
-    const plan::swapping::FramesMet& of = row.of.models[i];
+    const swapping::FramesMet& of = row.of.models[i];
     models.push_back({{"name", printable(report.models[i].name)},
                       {"frames", of.frames},
                       {"frames_met", of.met},
@@ -72,6 +72,14 @@ Json run_json(const SwapReport::RoundRun& run) {
           {"gives_way", std::move(gone)}};
 }
 
+Json link_json(const SwapReport& report) {
+  if (!report.estimated) return nullptr;
+  return {{"bytes_per_second", report.link.bandwidth.value()},
+          {"latency_seconds", report.link.latency.value()},
+          {"provenance", name(report.link.provenance)},
+          {"source", report.link.source}};
+}
+
 Json models_json(const SwapReport& report) {
   Json out = Json::array();
   for (const SwapReport::ModelRow& model : report.models)
@@ -79,7 +87,7 @@ Json models_json(const SwapReport& report) {
                    {"weight_bytes", model.weights.count()},
                    {"shared_bytes", model.shared.count()},
                    {"layers", model.layers},
-                   {"seconds", model.seconds.value()},
+                   {"seconds", report.estimated ? Json(model.seconds.value()) : Json(nullptr)},
                    {"frames_per_second", model.rate > 0 ? Json(model.rate) : Json(nullptr)},
                    {"limit_seconds", model.limit.value()}});
   return out;
@@ -91,17 +99,13 @@ nlohmann::ordered_json swap_json(const SwapReport& report) {
   Json rows = Json::array(), round = Json::array();
   for (const SwapReport::Row& row : report.rows) rows.push_back(row_json(report, row));
   for (const SwapReport::RoundRun& run : report.round) round.push_back(run_json(run));
-  return {{"simulated", true},
+  Json out{{"simulated", report.estimated},
           {"device", printable(report.device)},
           {"memory_bytes", report.memory.count()},
           {"weights_memory_bytes", report.for_weights.count()},
           {"activation_bytes", report.activations.count()},
           {"block_bytes", report.block.count()},
-          {"link",
-           {{"bytes_per_second", report.link.bandwidth.value()},
-            {"latency_seconds", report.link.latency.value()},
-            {"provenance", name(report.link.provenance)},
-            {"source", report.link.source}}},
+          {"link", link_json(report)},
           {"frames", report.frames},
           {"pattern", printable(report.pattern)},
           {"seed", report.seed ? Json(*report.seed) : Json(nullptr)},
@@ -115,6 +119,8 @@ nlohmann::ordered_json swap_json(const SwapReport& report) {
           {"best", report.best ? Json(*report.best) : Json(nullptr)},
           {"findings", swap_findings(report)},
           {"round", std::move(round)}};
+  if (!report.runs.empty()) out["run"] = swap_runs_json(report);
+  return out;
 }
 
 }  // namespace plimsoll::report

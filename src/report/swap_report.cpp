@@ -35,8 +35,9 @@ std::string heading(const SwapReport& report, const TextStyle& style) {
                                                text(report.separate), text(*report.together))
                                  : text(report.separate),
                  style);
-  out += hanging("Copies   ",
-                 fmt::format("{} and {} each ({}: {})", text(report.link.bandwidth),
+  if (report.estimated)
+    out += hanging("Copies   ",
+                   fmt::format("{} and {} each ({}: {})", text(report.link.bandwidth),
                              text(report.link.latency), name(report.link.provenance), report.link.source),
                  style);
   out += hanging(
@@ -57,7 +58,7 @@ std::string heading(const SwapReport& report, const TextStyle& style) {
 /// Of its weights, what was there already when it ran, in the mean under the best policy.
 std::string stays_cell(const SwapReport& report, std::size_t model) {
   if (!report.best) return "–";
-  const plan::swapping::FramesMet& of = report.rows[*report.best].of.models[model];
+  const swapping::FramesMet& of = report.rows[*report.best].of.models[model];
   const Bytes needed = report.models[model].weights * static_cast<std::int64_t>(of.ran);
   if (needed <= Bytes()) return "–";
   return fmt::format("{:.0f} %", 100 * std::max(0.0, 1 - report.block * of.blocks / needed));
@@ -77,14 +78,15 @@ std::string models_table(const SwapReport& report, const TextStyle& style) {
   for (std::size_t i = 0; i < report.models.size(); ++i) {
     const SwapReport::ModelRow& model = report.models[i];
     table.rows.push_back({printable(model.name, 60), text(model.weights), text(model.shared),
-                          stays_cell(report, i), fmt::format("{}", model.layers), text(model.seconds),
-                          text(model.weights / report.link.bandwidth),
+                          stays_cell(report, i), fmt::format("{}", model.layers), report.estimated ? text(model.seconds) : "–",
+                          report.estimated ? text(model.weights / report.link.bandwidth) : "–",
                           model.rate > 0 ? fmt::format("{:.4g}", model.rate) : "–", text(model.limit)});
   }
   return to_text(table, style);
 }
 
 std::string rows_table(const SwapReport& report, const TextStyle& style) {
+  if (!report.estimated) return "";
   Table table{{{"Policy", Align::left, false, always},
                {"Weights", Align::left, false, telling},
                {"Frames met", Align::right, false, always},
@@ -103,7 +105,7 @@ std::string rows_table(const SwapReport& report, const TextStyle& style) {
           {row.policy, held, fmt::format("needs {}", text(*row.needs)), "–", "–", "–", "–", "–", "–", "–"});
       continue;
     }
-    const plan::swapping::FramesMet& all = row.of.all;
+    const swapping::FramesMet& all = row.of.all;
     table.rows.push_back(
         {row.policy, held, fmt::format("{}", all.met),
          share_cell(static_cast<double>(all.met) / static_cast<double>(std::max<std::size_t>(1, all.frames))),
@@ -152,6 +154,8 @@ std::string round_table(const SwapReport& report, const TextStyle& style) {
 std::string swap_text(const SwapReport& report, const TextStyle& style) {
   std::string out =
       heading(report, style) + models_table(report, style) + "\n" + rows_table(report, style) + "\n";
+  if (!report.estimated)
+    out += paragraph("Too little is known of this device to simulate before it runs: `plimsoll probe --calibrate` measures it.", style);
   for (const std::string& finding : swap_findings(report)) out += paragraph(finding, style);
   if (report.best)
     out += paragraph(fmt::format("Stays: of a model's weights, what is there already when it runs, under {}.",
@@ -159,7 +163,7 @@ std::string swap_text(const SwapReport& report, const TextStyle& style) {
                      style);
   if (std::ranges::any_of(report.rows, [](const SwapReport::Row& row) { return row.told_ahead; }))
     out += paragraph("Belady's rules are told the requests in advance.", style);
-  return out + round_table(report, style);
+  return out + round_table(report, style) + swap_runs_text(report, style);
 }
 
 }  // namespace plimsoll::report

@@ -40,7 +40,7 @@ std::optional<std::string> lack_words(const SwapReport& report) {
     if (names.find(row.policy) == std::string::npos) names += (names.empty() ? "" : ", ") + row.policy;
   }
   if (!least) return std::nullopt;
-  if (report.best)
+  if (std::ranges::any_of(report.rows, [](const Row& row) { return !row.needs; }))
     return fmt::format("{}: whole models give way, and the largest needs {} of memory.", names, text(*most));
   return fmt::format(
       "{} is too little for any of these policies: it takes {} at least, of which activations are {}.",
@@ -50,7 +50,7 @@ std::optional<std::string> lack_words(const SwapReport& report) {
 const Row* best_of(const SwapReport& report, bool merged) {
   const Row* out = nullptr;
   for (const Row& row : report.rows)
-    if (row.merged == merged && !row.needs && (out == nullptr || plan::swapping::is_better(row.of, out->of)))
+    if (row.merged == merged && !row.needs && (out == nullptr || swapping::is_better(row.of, out->of)))
       out = &row;
   return out;
 }
@@ -83,8 +83,8 @@ std::optional<std::string> merging_words(const SwapReport& report) {
   if (swapped != base) out += fmt::format("; {} alone {}", swapped->policy, gain_words(*base, *swapped));
   if (both->policy != base->policy) out += fmt::format("; {} {}", row_words(*both), gain_words(*base, *both));
   out += '.';
-  if (plan::swapping::is_better(merged->of, swapped->of)) return out + " Merging gives more here.";
-  if (plan::swapping::is_better(swapped->of, merged->of)) return out + " Swapping well gives more here.";
+  if (swapping::is_better(merged->of, swapped->of)) return out + " Merging gives more here.";
+  if (swapping::is_better(swapped->of, merged->of)) return out + " Swapping well gives more here.";
   return out;
 }
 
@@ -92,6 +92,10 @@ std::optional<std::string> merging_words(const SwapReport& report) {
 
 std::vector<std::string> swap_findings(const SwapReport& report) {
   std::vector<std::string> out;
+  if (!report.estimated) {
+    if (auto lack = lack_words(report)) out.push_back(*std::move(lack));
+    return out;
+  }
   if (report.best) out.push_back(limit_words(report, report.rows[*report.best]));
   if (auto lack = lack_words(report)) out.push_back(*std::move(lack));
   if (auto merging = merging_words(report)) out.push_back(*std::move(merging));

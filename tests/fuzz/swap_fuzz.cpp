@@ -15,17 +15,17 @@ namespace {
 
 /// Each with two tensors, whatever model it names.
 void check_sharing(const SwapModels& read) {
-  std::vector<plan::swapping::WeighedModel> models;
+  std::vector<swapping::WeighedModel> models;
   for (const SwapModelRequest& model : read.models)
     models.push_back({.model = {model.workload.name, {{{0, 1}, Seconds(1e-3)}}, {}},
                       .tensors = {{"w", Bytes(1000), {250}}, {"layer.w", Bytes(4000), {10, 100}}}});
-  const auto joined = plan::swapping::joined(models, read.shared);
+  const auto joined = swapping::joined(models, read.shared);
   if (!joined) {
     if (joined.error().empty()) std::abort();
     return;
   }
-  const plan::swapping::Packed packed = plan::swapping::pack(*joined, Bytes(512));
-  if (packed.blocks > plan::swapping::pack(plan::swapping::apart(*joined), Bytes(512)).blocks +
+  const swapping::Packed packed = swapping::pack(*joined, Bytes(512));
+  if (packed.blocks > swapping::pack(swapping::apart(*joined), Bytes(512)).blocks +
                           static_cast<std::int64_t>(2 * joined->tensors.size()))
     std::abort();
 }
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto frames = read_swap_requests(text, {"front", "plate"});
   if (!frames && frames.error().empty()) std::abort();
   if (frames)
-    for (const plan::swapping::Request& frame : *frames)
+    for (const swapping::Request& frame : *frames)
       if (frame.model > 1 || !std::isfinite(frame.arrival.value()) || frame.arrival < Seconds()) std::abort();
   return 0;
 }

@@ -1,24 +1,45 @@
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
-#include "plan/swap/policy.hpp"
+#include "swapping/policy.hpp"
+#include "swap_running.hpp"
 #include "swap_simulation.hpp"
 
 namespace plimsoll {
 namespace {
 
 Result<int> run_swap(const SwapOptions& options, const report::TextStyle& style) {
-  const auto report = simulate_swapping(options);
-  PLIMSOLL_TRY(report);
+  auto ground = simulate_swapping(options);
+  PLIMSOLL_TRY(ground);
+  SwapEnd end = SwapEnd::done;
+  if (options.run) {
+    const auto ran = run_swapping(options, *ground);
+    PLIMSOLL_TRY(ran);
+    end = *ran;
+  }
+  if (end == SwapEnd::interrupted) {
+    fmt::print(stderr, "plimsoll: interrupted; the engine was ended\n");
+    return 130;
+  }
+  const report::SwapReport& report = ground->report;
+  if (end == SwapEnd::does_not_fit) {
+    fmt::print(stderr, "plimsoll: does not fit: {}\n", printable(report.did_not_fit));
+    return 1;
+  }
   if (options.json)
-    print_json(report::swap_json(*report));
+    print_json(report::swap_json(report));
   else
-    fmt::print("{}", report::swap_text(*report, style));
-  return report->best ? 0 : 1;
+    fmt::print("{}", report::swap_text(report, style));
+  const auto differs = [](const report::SwapRun& run) { return run.outputs_differing > 0; };
+  if (std::ranges::any_of(report.runs, differs)) return 4;
+  const auto is_possible = [](const report::SwapReport::Row& row) { return !row.needs; };
+  return std::ranges::any_of(report.rows, is_possible) ? 0 : 1;
 }
 
 void add_request_options(CommandLine& command, SwapOptions& options) {
@@ -35,6 +56,10 @@ void add_request_options(CommandLine& command, SwapOptions& options) {
   CommandLineOption* pattern = command.add_option("--pattern", options.pattern, "steady (default) or bursty")
                                    ->one_of({"steady", "bursty"})
                                    ->option_text("PATTERN");
+  command.add_option("--seconds", options.seconds, "Instead of --frames: all that come until then")
+      ->in_range(1e-3, 1e6)
+      ->option_text("N")
+      ->excludes(frames);
   command.add_option("--seed", options.seed, "Other bursts (0)")
       ->in_range<std::int64_t>(0, 1'000'000'000)
       ->option_text("N");
@@ -73,14 +98,33 @@ void add_swap(CommandLine& app, Invocation& invocation) {
   command->add_option("--device", options->device, "Id from `plimsoll devices`, or `this` (default)")
       ->option_text("DEVICE");
   std::vector<std::string> words{"all"};
-  for (const plan::swapping::Policy& policy : plan::swapping::policies()) words.emplace_back(policy.name);
+  for (const swapping::Policy& policy : swapping::policies()) words.emplace_back(policy.name);
   command
       ->add_option("--policy", options->policies,
                    "all (default), lru, mru, belady-model, expected-block, belady-block")
       ->delimiter(',')
       ->offers(words)
       ->option_text("POLICY,…");
-  command->add_flag("--simulate", options->simulate, "Simulate, as it does without");
+  CommandLineOption* simulate =
+      command->add_flag("--simulate", options->simulate, "Simulate, as it does without");
+  CommandLineOption* run =
+      command
+          ->add_flag("--run", options->run,
+                     "Simulate, then run it for real on this machine: the policies that are named, else the best one")
+          ->excludes(simulate);
+  command
+      ->add_flag("--as-fast-as-possible", options->in_sequence,
+                 "Run frames one after the other, each as soon as the one before it is served")
+      ->needs(run);
+  command->add_option("--threads", options->threads, "Threads of the CPU in a run (default: 0, all cores)")
+      ->in_range<std::int64_t>(0, 65536)
+      ->needs(run)
+      ->option_text("N");
+  command
+      ->add_option("--outputs", options->outputs,
+                   "Write what each model's last run gave to this file (safetensors)")
+      ->needs(run)
+      ->option_text("FILE");
   add_request_options(*command, *options);
   command->add_option("--block", options->block, "What is moved and what memory is counted in (2MiB)")
       ->option_text("SIZE");
@@ -98,7 +142,9 @@ void add_swap(CommandLine& app, Invocation& invocation) {
       "  plimsoll swap cameras.toml --memory 1GiB --device h200\n"
       "  plimsoll swap cameras.toml --memory 50% --device h200 --policy lru,belady-block --pattern bursty\n"
       "  plimsoll swap cameras.toml --memory largest --device l4 --link 20GB/s --fps 10 --json\n"
-      "Exit code 1: no policy can run the models in so little memory.");
+      "  plimsoll swap cameras.toml --memory 50% --link 8GB/s --run --seconds 20\n"
+      "Exit code 1: no policy can run the models in so little memory. --run needs plimsoll-engine (`make "
+      "engine`).");
   command->callback([options, &invocation] {
     invocation.run = [options, style = output_style(invocation)] { return run_swap(*options, style); };
   });

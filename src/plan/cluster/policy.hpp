@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "plan/cluster/nodes.hpp"
-#include "plan/cluster/random.hpp"
+#include "base/random.hpp"
 
 namespace plimsoll::plan::cluster {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "plan/cluster/random.hpp"
+#include "base/random.hpp"
 
 namespace plimsoll::plan::merge {
 namespace {
@@ -15,7 +15,7 @@ void order_by_worth(const std::vector<Model>& models, std::vector<Group>& groups
 }
 
 void shuffle(std::vector<Group>& groups, std::uint64_t seed) {
-  cluster::Random random(seed);
+  Random random(seed);
   for (std::size_t i = groups.size(); i > 1; --i) std::swap(groups[i - 1], groups[random.below(i)]);
 }
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "plan/cluster/random.hpp"
+#include "base/random.hpp"
 
 namespace plimsoll::plan::merge {
 namespace {
@@ -94,7 +94,7 @@ Found search_all_at_once(const std::vector<Candidate>& candidates, const Oracle&
 
 Found search_random(const std::vector<Candidate>& candidates, const Oracle& oracle, std::uint64_t seed) {
   std::vector<std::size_t> order = numbers(candidates.size());
-  cluster::Random random(seed);
+  Random random(seed);
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
   return search_in_order(candidates, oracle, order);
 }

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/cluster/random.hpp"
+#include "base/random.hpp"
 
 namespace plimsoll::plan::merge {
 namespace {
@@ -39,14 +39,14 @@ struct Instance {
   }
 };
 
-double unit(cluster::Random& random) {
+double unit(Random& random) {
   return static_cast<double>(random.below(std::uint64_t{1} << 53U)) * 0x1p-53;
 }
 
 /// From 2 to 15 groups, whose bytes differ a thousandfold, and which together cost from half to four times
 /// what may be lost; in every second instance some pairs cost more together.
 Instance draw(std::uint64_t seed) {
-  cluster::Random random(seed);
+  Random random(seed);
   Instance out;
   const std::size_t groups = 2 + random.below(14);
   const bool pairs_of_two = groups > 8;  // else there were too many ways for the exact search

@@ -4,7 +4,7 @@
 
 #include "hardware/ceilings.hpp"
 
-namespace plimsoll::plan::swapping {
+namespace plimsoll::swapping {
 namespace {
 
 constexpr std::string_view kPinned = "copy-to-device-pinned";
@@ -38,4 +38,4 @@ Result<HostLink> host_link(const hardware::Device& device) {
                                "`plimsoll probe --calibrate`"});
 }
 
-}  // namespace plimsoll::plan::swapping
+}  // namespace plimsoll::swapping

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plimsoll::plan::swapping {
+namespace plimsoll::swapping {
 namespace {
 
 hardware::Device device_with(std::optional<hardware::Calibration> calibration) {
@@ -46,4 +46,4 @@ TEST(SwapHostLink, ElseHalfOfPciExpressElseUnknown) {
 }
 
 }  // namespace
-}  // namespace plimsoll::plan::swapping
+}  // namespace plimsoll::swapping

@@ -6,7 +6,7 @@
 
 #include "base/printable.hpp"
 
-namespace plimsoll::plan::swapping {
+namespace plimsoll::swapping {
 namespace {
 
 using program::Program;
@@ -256,4 +256,4 @@ AllErrors<Models> joined(std::span<const WeighedModel> models, std::span<const S
   return std::move(joining).all();
 }
 
-}  // namespace plimsoll::plan::swapping
+}  // namespace plimsoll::swapping

@@ -9,10 +9,10 @@
 #include "base/units.hpp"
 #include "estimate/profile/profile.hpp"
 #include "network/network.hpp"
-#include "plan/swap/models.hpp"
+#include "swapping/models.hpp"
 #include "program/program.hpp"
 
-namespace plimsoll::plan::swapping {
+namespace plimsoll::swapping {
 
 struct NamedTensor {
   std::string name;
@@ -44,4 +44,4 @@ struct SharedGroup {
 [[nodiscard]] AllErrors<Models> joined(std::span<const WeighedModel> models,
                                        std::span<const SharedGroup> groups);
 
-}  // namespace plimsoll::plan::swapping
+}  // namespace plimsoll::swapping

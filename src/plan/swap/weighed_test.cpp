@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace plimsoll::plan::swapping {
+namespace plimsoll::swapping {
 namespace {
 
 using testing::HasSubstr;
@@ -43,4 +43,4 @@ TEST(SwapSharing, WhatIsNotThereOrNotAlikeIsToldAtOnce) {
 }
 
 }  // namespace
-}  // namespace plimsoll::plan::swapping
+}  // namespace plimsoll::swapping

@@ -1,9 +1,0 @@
-#include "plan/swap/policy.hpp"
-
-namespace plimsoll::plan::swapping {
-
-Worth expected_block_worth(const View& view, std::size_t chunk) {
-  return worth_by_next_use(view, view.outlook.expected, chunk);
-}
-
-}  // namespace plimsoll::plan::swapping
