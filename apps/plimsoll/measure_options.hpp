@@ -29,6 +29,7 @@ struct MeasureOptions {
   std::string scene, patch;
   double timeout = 3600;
   double silence = 300;
+  bool together = false;
   bool json = false;
   bool csv = false;
 

@@ -1,7 +1,5 @@
 #include "engine/session.hpp"
 
-#include <set>
-
 #include "engine/checkpoint.hpp"
 #include "engine/folding.hpp"
 #include "engine/precision.hpp"
@@ -52,6 +50,11 @@ std::int64_t parameters_in(const Session& session) {
 }  // namespace
 
 Result<bool> open_session(Session& session, const Emit& emit) {
+  PlacedWeights placed;
+  return open_session(session, placed, emit);
+}
+
+Result<bool> open_session(Session& session, PlacedWeights& placed, const Emit& emit) {
   const job::Job& job = session.job;
   session.phase = "context";
   Result<std::unique_ptr<Device>> device = open_device(job.device, job.execution.threads);
@@ -65,6 +68,7 @@ Result<bool> open_session(Session& session, const Emit& emit) {
   std::optional<Routine> made;
   Result<bool> possible = prepare_routine(session, emit, made);
   if (!possible || !*possible) return possible;
+  const std::int64_t before = session.device->allocated_bytes();  // on the CPU they may stay where they are read
   Result<std::vector<HostWeight>> weights = read_weights(job, *made, session.shapes);
   if (!weights) return std::unexpected(std::move(weights).error());
   std::int64_t folded = 0;
@@ -77,20 +81,12 @@ Result<bool> open_session(Session& session, const Emit& emit) {
   emit(job::Context{.device_bytes = {}, .resident_bytes = resident_memory().now});
   session.phase = "loading";
   session.executor = std::make_unique<Executor>(std::move(*made), session.device->torch_device());
-  const std::int64_t before = session.device->allocated_bytes();
-  std::int64_t on_host = 0;  // weights that stay where they were read, each once
-  if (session.device->torch_device().is_cpu()) {
-    std::set<const void*> counted;
-    for (const HostWeight& w : *weights)
-      if (counted.insert(w.contents.unsafeGetTensorImpl()).second)
-        on_host += static_cast<std::int64_t>(w.contents.nbytes());
-  }
   session.device->synchronize();
   const auto begin = std::chrono::steady_clock::now();
-  place_weights(std::move(*weights), job, *session.executor);
+  place_weights(std::move(*weights), job, *session.executor, placed);
   session.device->synchronize();
   const double seconds = seconds_since(begin);
-  const std::int64_t bytes = session.device->allocated_bytes() - before + on_host;
+  const std::int64_t bytes = session.device->allocated_bytes() - before;
   session.executor->settle_numbers();
   // A framework that records a graph cannot look at what its tensors hold, so there masks are used as given.
   if (!job.setting.captured) session.executor->settle_masks();

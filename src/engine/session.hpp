@@ -22,6 +22,9 @@ struct Session {
 /// way. Nothing where operators cannot be executed: that has been answered.
 [[nodiscard]] Result<bool> open_session(Session& session, const Emit& emit);
 
+/// The same beside others, whose weights are `placed` already.
+[[nodiscard]] Result<bool> open_session(Session& session, PlacedWeights& placed, const Emit& emit);
+
 /// A routine for the job's network in another mode that uses the same weights: for testing what is trained.
 [[nodiscard]] Result<std::unique_ptr<Executor>> other_mode(const Session& session, network::Mode mode,
                                                            network::Setting& setting);

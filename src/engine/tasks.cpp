@@ -2,6 +2,8 @@
 
 #include <new>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include <c10/util/Exception.h>
 
@@ -59,11 +61,30 @@ bool means_full(const c10::Error& error) {
          text.contains("CUBLAS_STATUS_ALLOC_FAILED") || text.contains("CUDNN_STATUS_ALLOC_FAILED");
 }
 
+/// Others that are loaded before the session and stay. False where operators cannot be executed: that has been
+/// answered.
+Result<bool> open_beside(const job::Job& job, std::vector<Session>& beside, PlacedWeights& placed,
+                         const Emit& emit) {
+  const Emit problems = [&emit](const job::Answer& answer) {
+    if (std::holds_alternative<job::Unsupported>(answer)) emit(answer);
+  };
+  beside.reserve(job.members.size());
+  for (const job::Job& member : job.members) {
+    beside.push_back({member, {}, {}, {}, "loading"});
+    const Result<bool> ready = open_session(beside.back(), placed, problems);
+    if (!ready || !*ready) return ready;
+  }
+  return true;
+}
+
 Outcome run_session(Session& session, const Emit& emit) {
+  std::vector<Session> beside;
   const bool has_network = session.job.task != job::Task::calibrate &&
                            session.job.task != job::Task::join && session.job.task != job::Task::swap;
   if (has_network) {
-    Result<bool> ready = open_session(session, emit);
+    PlacedWeights placed;
+    Result<bool> ready = open_beside(session.job, beside, placed, emit);
+    if (ready && *ready) ready = open_session(session, placed, emit);
     if (!ready) return tell(ready.error(), emit);
     if (!*ready) return Outcome::bad_input;
   }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <tuple>
 #include <unordered_map>
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -12,6 +10,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
+
+#include <fmt/ranges.h>
 
 #include "base/mapped_file.hpp"
 #include "network/initial_weights.hpp"
@@ -127,11 +127,20 @@ at::Tensor drawn(const std::vector<std::int64_t>& dims, at::ScalarType type, Dra
   return at::empty(dims, at::kFloat).uniform_(-bound, bound, generator).to(type);
 }
 
+using Locations = std::unordered_map<std::size_t, const job::WeightLocation*>;  // by tensor
+Locations locations(const job::Job& job) {
+  Locations out;
+  for (const job::WeightLocation& w : job.weights) out[index(w.tensor)] = &w;
+  return out;
+}
+
 class WeightReader {
  public:
   WeightReader(const job::Job& job, const network::Shapes& shapes)
-      : job_(job), shapes_(shapes), generator_(at::detail::createCPUGenerator(job.execution.seed)) {
-    for (const job::WeightLocation& w : job.weights) located_[static_cast<std::uint32_t>(w.tensor)] = &w;
+      : job_(job),
+        shapes_(shapes),
+        generator_(at::detail::createCPUGenerator(job.execution.seed)),
+        located_(locations(job)) {
     if (job.random_weights) drawings_ = drawings(job.network);
     if (job.random_weights && job.learning.framework_weights)
       initial_weights_ = network::initial_weights(job.network);
@@ -145,8 +154,8 @@ class WeightReader {
                   job_.network.name_of(id), network::name(shapes_.type(id)));
     Result<std::vector<std::int64_t>> dims = extents(job_.network, shapes_, id);
     if (!dims) return std::unexpected(std::move(dims).error());
-    const auto it = located_.find(static_cast<std::uint32_t>(id));
-    if (it != located_.end()) return located(*it->second, *dims, *type);
+    const auto it = located_.find(index(id));
+    if (it != located_.end()) return from_file(*it->second, *dims, *type);
     if (shapes_.at(id).has_value) return from_value(id, *dims, *type);
     if (!job_.random_weights)
       return std::unexpected(Error{
@@ -158,17 +167,6 @@ class WeightReader {
   }
 
  private:
-  /// What stands in a file once is held once where nothing changes it.
-  Result<at::Tensor> located(const job::WeightLocation& where, const std::vector<std::int64_t>& dims,
-                             at::ScalarType type) {
-    if (job_.setting.mode != network::Mode::infer || job_.setting.fold) return from_file(where, dims, type);
-    at::Tensor& held = held_[{where.file, where.offset, dims, static_cast<int>(type)}];
-    if (held.defined()) return held;
-    Result<at::Tensor> made = from_file(where, dims, type);
-    if (made) held = *made;
-    return made;
-  }
-
   Result<at::Tensor> from_file(const job::WeightLocation& where, const std::vector<std::int64_t>& dims,
                                at::ScalarType type) {
     Result<std::span<const std::byte>> bytes = file(where.file);
@@ -204,11 +202,10 @@ class WeightReader {
   const job::Job& job_;
   const network::Shapes& shapes_;
   at::Generator generator_;
+  Locations located_;
   std::vector<Drawing> drawings_;
   std::vector<network::InitialWeight> initial_weights_;  ///< by tensor, where they are asked for
-  std::unordered_map<std::uint32_t, const job::WeightLocation*> located_;
   std::unordered_map<std::uint32_t, MappedFile> mapped_;
-  std::map<std::tuple<std::uint32_t, std::int64_t, std::vector<std::int64_t>, int>, at::Tensor> held_;
 };
 
 bool is_trained(const job::Job& job, TensorId id) {
@@ -233,29 +230,36 @@ Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Routine&
   return weights;
 }
 
-void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor) {
+void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor,
+                   PlacedWeights& placed) {
   const Routine& routine = executor.routine();
-  std::map<std::pair<const void*, bool>, at::Tensor> placed;  // what is held once on the host stays one
+  // What is learned or folded is a model's own.
+  const bool changes = job.setting.mode != network::Mode::infer || job.setting.fold;
+  const auto located = locations(job);
   for (HostWeight& w : weights) {
     at::Tensor contents = std::move(w.contents);
+    const at::ScalarType type = routine.numbers.stored(contents.scalar_type());
     const bool turned =
         std::ranges::find(routine.turned, w.tensor) != routine.turned.end() && contents.dim() == 2;
-    at::Tensor& known = placed[{contents.unsafeGetTensorImpl(), turned}];
-    if (known.defined()) {
-      executor.keep(w.tensor, known);
-      continue;
+    at::Tensor own;
+    const auto where = located.find(index(w.tensor));
+    at::Tensor& held = changes || where == located.end()
+                           ? own
+                           : placed[fmt::format("{}:{}:{}:{}:{}:{}", job.files[where->second->file],
+                                                where->second->offset, fmt::join(contents.sizes(), "x"),
+                                                static_cast<int>(type), turned, static_cast<int>(job.setting.layout))];
+    if (!held.defined()) {
+      if (contents.scalar_type() != type) contents = contents.to(type);
+      if (turned) contents = contents.t().contiguous().t();
+      if (job.setting.layout == network::Layout::channels_last && contents.dim() == 4)
+        contents = contents.contiguous(at::MemoryFormat::ChannelsLast);
+      if (!executor.device().is_cpu()) contents = contents.to(executor.device());
+      const bool learned = job.network.tensor(w.tensor).role == Role::parameter;
+      if (learned && at::isFloatingType(contents.scalar_type()) && is_trained(job, w.tensor))
+        contents.requires_grad_(true);
+      held = std::move(contents);
     }
-    const at::ScalarType type = routine.numbers.stored(contents.scalar_type());
-    if (contents.scalar_type() != type) contents = contents.to(type);
-    if (turned) contents = contents.t().contiguous().t();
-    if (job.setting.layout == network::Layout::channels_last && contents.dim() == 4)
-      contents = contents.contiguous(at::MemoryFormat::ChannelsLast);
-    if (!executor.device().is_cpu()) contents = contents.to(executor.device());
-    const bool learned = job.network.tensor(w.tensor).role == Role::parameter;
-    if (learned && at::isFloatingType(contents.scalar_type()) && is_trained(job, w.tensor))
-      contents.requires_grad_(true);
-    known = contents;
-    executor.keep(w.tensor, std::move(contents));
+    executor.keep(w.tensor, held);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,14 @@ struct HostWeight {
 [[nodiscard]] Result<std::vector<HostWeight>> read_weights(const job::Job& job, const Routine& routine,
                                                            const network::Shapes& shapes);
 
-/// Brings them to the device in the types of the setting; parameters that are trained ask for gradients.
-void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor);
+/// What lies on the device already, by its place in a file and the form that it has.
+using PlacedWeights = std::map<std::string, at::Tensor>;
+
+/// Brings them to the device in the types of the setting; parameters that are trained ask for gradients. What
+/// several weights, of one network or of several, read of one place in a file is there once, but for a network
+/// that changes it.
+void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor,
+                   PlacedWeights& placed);
 
 /// The parameters that a training changes, in the network's order.
 [[nodiscard]] std::vector<at::Tensor> trained_parameters(const job::Job& job, const Executor& executor,

@@ -119,7 +119,8 @@ struct Job {
   Learning learning = {};                  ///< train
   std::vector<OperatorCase> cases = {};    ///< calibrate; of the rest only the device and its threads count
   std::vector<OperatorChain> chains = {};  ///< calibrate, before the cases; on a device that captures
-  /// join: jobs of the task train; swap: of the task measure; all on one device
+  /// join: jobs of the task train; swap: of the task measure; measure: others, of the same task, that are
+  /// loaded before it and stay, and hold what is the same bytes of a file once. All on one device.
   std::vector<Job> members = {};
   Joining joining = {};    ///< join
   Swapping swapping = {};  ///< swap

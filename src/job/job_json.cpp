@@ -229,21 +229,26 @@ std::string read_device(const Fields& fields) {
 
 Job read_fields(const Fields& fields);
 
-/// Networks that learn together, or take turns.
-void read_members(const Fields& fields, Job& job) {
-  const Task task = job.task == Task::join ? Task::train : Task::measure;
-  job.execution = read_execution(fields.section("execution"));
+/// Networks that learn together, take turns or are loaded together.
+void read_members(const Fields& fields, Task task, Job& job) {
   if (fields.list("members").size() > kMostMembers)
     return fields.complain("members", fmt::format("are more than {}", kMostMembers));
   fields.each("members", [&job, task](const Fields& item) {
     Job member = read_fields(item);
     if (!item.good()) return;
-    if (member.task != task)
-      item.complain("task", fmt::format("is not \"{}\"", name(task)));
+    if (member.task != task || !member.members.empty())
+      item.complain("task", fmt::format("is not \"{}\" of one network", name(task)));
     else if (member.device != job.device)
       item.complain("device", "is not that of the whole");
     job.members.push_back(std::move(member));
   });
+}
+
+/// What has no network of its own.
+void read_several(const Fields& fields, Job& job) {
+  job.device = read_device(fields);
+  job.execution = read_execution(fields.section("execution"));
+  read_members(fields, job.task == Task::join ? Task::train : Task::measure, job);
   if (!fields.good()) return;
   if (job.members.empty()) return fields.complain("members", "are none");
   if (job.task == Task::join)
@@ -268,8 +273,7 @@ Job read_fields(const Fields& fields) {
     return job;
   }
   if (job.task == Task::join || job.task == Task::swap) {
-    job.device = read_device(fields);
-    read_members(fields, job);
+    read_several(fields, job);
     return job;
   }
   const Fields network = fields.section("network");
@@ -291,8 +295,17 @@ Job read_fields(const Fields& fields) {
   job.outputs_file = path_text(fields, "outputs_file");
   if (fields.has("data")) job.data = read_data(fields.section("data"));
   if (job.data && job.data->held_out >= 1) fields.complain("data", "holds all examples out");
+  if (job.task == Task::measure && fields.has("members")) read_members(fields, Task::measure, job);
   if (fields.has("learning")) job.learning = read_learning(fields.section("learning"));
   return job;
+}
+
+Json json_of(const Job& job);
+
+Json members_json(const Job& job) {
+  Json members = Json::array();
+  for (const Job& member : job.members) members.push_back(json_of(member));
+  return members;
 }
 
 Json json_of(const Job& job) {
@@ -304,13 +317,11 @@ Json json_of(const Job& job) {
             {"cases", cases_json(job.cases)},
             {"chains", chains_json(job.chains)}};
   if (job.task == Task::join || job.task == Task::swap) {
-    Json members = Json::array();
-    for (const Job& member : job.members) members.push_back(json_of(member));
     Json document = {{"version", kVersion},
                      {"task", name(job.task)},
                      {"device", text_json(job.device)},
                      {"execution", execution_json(job.execution)},
-                     {"members", std::move(members)}};
+                     {"members", members_json(job)}};
     if (job.task == Task::join)
       document["joining"] = joining_json(job.joining);
     else
@@ -331,6 +342,7 @@ Json json_of(const Job& job) {
                    {"inputs_file", text_json(job.inputs_file)},
                    {"outputs_file", text_json(job.outputs_file)}};
   if (job.data) document["data"] = data_json(*job.data);
+  if (!job.members.empty()) document["members"] = members_json(job);
   if (job.task == Task::train) document["learning"] = learning_json(job.learning);
   return document;
 }

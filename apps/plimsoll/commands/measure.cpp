@@ -60,8 +60,9 @@ class Session {
           progress.begin_row(fmt::format("{} on {}, batch {}",
                                          std::filesystem::path(model.loaded.label).filename().string(),
                                          device, bound.batch));
-          auto row = measure::measure_row(job_for(model, bound, device, m.setting, m.execution, m.protocol),
-                                          bound.batch, instruments);
+          job::Job job = job_for(model, bound, device, m.setting, m.execution, m.protocol);
+          if (options_.together) job.members = others(model, device);
+          auto row = measure::measure_row(job, bound.batch, instruments);
           if (!row) return out;
           progress.end_row();
           m.rows.push_back(std::move(*row));
@@ -86,6 +87,15 @@ class Session {
     m.protocol.energy_seconds = options_.energy_seconds.value_or(
         measure::energy_can_be_read(device, instruments.nvml) ? kEnergySeconds : 0);
     return m;
+  }
+
+  /// What is loaded beside a model.
+  [[nodiscard]] std::vector<job::Job> others(const ReadyModel& than, const std::string& device) const {
+    std::vector<job::Job> out;
+    for (const ReadyModel& model : models_)
+      if (&model != &than)
+        out.push_back(job_for(model, model.batches.front(), device, options_.setting, options_.execution, {}));
+    return out;
   }
 
   const MeasureOptions& options_;
@@ -148,6 +158,8 @@ Result<Session> prepare(const MeasureOptions& options, bool has_gpu) {
   if (!scene) return std::unexpected(scene.error());
   Result<job::Protocol> protocol = options.checked_protocol(*scene);
   if (!protocol) return std::unexpected(std::move(protocol).error());
+  if (options.together && options.models.size() < 2)
+    return fail("--together loads several models, and there is one");
   if (options.json && options.csv) return fail("--json and --csv cannot be given together");
   std::vector<ReadyModel> models;
   for (const std::string& model : options.models) {
