@@ -188,13 +188,29 @@ class Running {
       const SwapReport::Row& of = ground_.report.rows[row];
       progress.begin_row(fmt::format("{}{} on {}", of.policy, of.merged ? " merged" : "", *device));
       const Result<SwapEnd> end = run(of, *device, progress);
-      if (!end || *end != SwapEnd::done) return end;
+      if (!end || *end != SwapEnd::done) {
+        if (std::error_code ignored; !options_.outputs.empty())
+          std::filesystem::remove(unfinished_outputs(), ignored);
+        return end;
+      }
       progress.end_row();
     }
+    PLIMSOLL_TRY(finish_outputs());
     return SwapEnd::done;
   }
 
  private:
+  /// Until all has run well.
+  [[nodiscard]] std::string unfinished_outputs() const { return options_.outputs + ".unfinished"; }
+  [[nodiscard]] Status finish_outputs() const {
+    if (options_.outputs.empty()) return {};
+    std::error_code problem;
+    std::filesystem::rename(unfinished_outputs(), options_.outputs, problem);
+    if (problem)
+      return std::unexpected(Error{"cannot be written: " + problem.message(), printable(options_.outputs), {}});
+    return {};
+  }
+
   [[nodiscard]] std::vector<std::size_t> rows_to_run() const {
     if (options_.policies.empty() && ground_.report.best) return {*ground_.report.best};
     std::vector<std::size_t> out;
@@ -217,7 +233,7 @@ class Running {
     asked.foreseen = ground_.foreseen;
     asked.drops_late = ground_.report.drops_late;
     asked.by_clock = !options_.in_sequence;
-    asked.outputs = options_.outputs;
+    if (!options_.outputs.empty()) asked.outputs = std::filesystem::absolute(unfinished_outputs()).string();
     for (const swapping::Request& request : ground_.requests)
       asked.frames.push_back({request.model, request.arrival.value(), request.deadline.value()});
     return out;

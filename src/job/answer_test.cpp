@@ -35,6 +35,8 @@ INSTANTIATE_TEST_SUITE_P(
         Answer(Progress{"cold", 0, {}}), Answer(Window{true, 0, 0}), Answer(Sample{0.25}),
         Answer(Point{{"matrix", "forward", "bf16", {64, 128, 256, 1}}, 1e-5, 0.01, 4096, {}}),
         Answer(Point{{"softmax", "forward", "fp32", {8, 9}}, {}, {}, {}, "out of memory"}),
+        Answer(LaidOut{{4096, 12}, {{{{1e-3, {0}}, {2e-3, {0, 1}}}, 512}, {}}, 5.5e10, 7e-6}),
+        Answer(Swapped{{{3, 0.25, 0.5}, {1, 0.5, 0.75}}, 8192, 4096, 8192, 4096, 2, 1e-6, 0.75, 0, 99}),
         Answer(Launch{4e-6}), Answer(ChainTime{"bf16", 48, 1e-4, 1.5e-4}), Answer(Window{false, 120, 3.25}),
         Answer(Layers{{{"conv1", "Conv", 1e-5}, {"", "Relu", 0}}, 1e-3, 1.1e-3, 1e-7, 30}),
         Answer(Measured{0.5,
