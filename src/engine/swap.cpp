@@ -15,8 +15,8 @@ using network::TensorId;
 using Models = std::vector<std::unique_ptr<SwappedModel>>;
 using WeightPlace = std::pair<std::size_t, TensorId>;  // member, weight
 
-constexpr std::int64_t kLinkBlocks = 64;  // of the larger copies by which the link is measured
-constexpr int kLinkCopies = 5;
+constexpr std::int64_t kLinkBlocks = 8;  // of the loads by which the link is measured
+constexpr int kLinkLoads = 16, kLinkRounds = 5;
 
 /// Tensors of all models, each shared one once.
 class Gathering {
@@ -94,26 +94,42 @@ class Gathering {
   std::vector<std::optional<SwappedWeight>> first_;  ///< of each set
 };
 
-/// Copies of one block and of many: what a load costs beside its bytes, and how fast these are.
-swapping::HostLink measure_link(BlockMemory& memory, std::int64_t block_bytes, std::int64_t most) {
-  const auto time = [&](std::int64_t blocks) {
-    std::vector<double> seconds;
-    for (int i = 0; i <= kLinkCopies; ++i) {
-      const auto begin = std::chrono::steady_clock::now();
-      memory.map({0, blocks});
-      memory.copy({0, blocks});
-      memory.finish_copies();
-      memory.unmap({0, blocks});
-      seconds.push_back(seconds_since(begin));
-    }
-    return *std::ranges::min_element(seconds);
-  };
+/// How long a load of one block takes, and each block of many loads in a row, of which the next is mapped while one
+/// is copied.
+swapping::HostLink measure_link(BlockMemory& memory, std::int64_t block_bytes, std::int64_t room) {
   memory.enter();
-  const std::int64_t many = std::min(kLinkBlocks, most);
-  const double large = time(many), small = many > 1 ? time(1) : 0;
-  const double each = many > 1 ? std::max((large - small) / static_cast<double>(many - 1), large / 10 / static_cast<double>(many)) : large;
-  return {.bandwidth = BytesPerSecond(static_cast<double>(block_bytes) / each),
-          .latency = Seconds(std::max(0.0, small - each)),
+  const std::int64_t each = std::clamp<std::int64_t>(room / 2, 1, kLinkBlocks);
+  const BlockRange ranges[] = {{0, each}, {room > 1 ? each : 0, each}};
+  const auto load = [&](BlockRange range) {
+    memory.map(range);
+    memory.copy(range);
+  };
+  std::vector<double> alone, in_a_row;
+  for (int round = 0; round < kLinkRounds; ++round) {
+    auto begin = std::chrono::steady_clock::now();
+    load({0, 1});
+    memory.finish_copies();
+    memory.unmap({0, 1});
+    alone.push_back(seconds_since(begin));
+    begin = std::chrono::steady_clock::now();
+    std::unique_ptr<Fence> copied[2];
+    for (int i = 0; i < kLinkLoads; ++i) {
+      const int which = room > 1 ? i % 2 : 0;
+      if (copied[which]) {
+        copied[which]->wait();
+        memory.unmap(ranges[which]);
+      }
+      load(ranges[which]);
+      copied[which] = memory.copied();
+    }
+    memory.finish_copies();
+    in_a_row.push_back(seconds_since(begin));
+    for (int which = 0; which < 2; ++which)
+      if (copied[which]) memory.unmap(ranges[which]);
+  }
+  const double block = *std::ranges::min_element(in_a_row) / static_cast<double>(kLinkLoads * each);
+  return {.bandwidth = BytesPerSecond(static_cast<double>(block_bytes) / block),
+          .latency = Seconds(std::max(0.0, *std::ranges::min_element(alone) - block)),
           .provenance = Provenance::measured,
           .source = "copies of blocks"};
 }

@@ -31,11 +31,6 @@ void BlockMemory::copy(BlockRange range) {
   ++usage_.copies;
 }
 
-void BlockMemory::begin_anew() {
-  give_back();
-  usage_ = {.mapped = usage_.mapped, .peak = usage_.mapped};
-}
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -47,8 +42,8 @@ class NoFence final : public Fence {
   void wait() override {}
 };
 
-/// The blocks are pages of one file in memory, which is never longer than what is mapped at most: a block is
-/// mapped as pages of the file in a range of addresses that was reserved.
+/// The blocks are pages of one file in memory, which is as long as there is room: a block is mapped as pages of
+/// it in a range of addresses that was reserved.
 class HostBlocks final : public BlockMemory {
  public:
   HostBlocks(std::int64_t block_bytes, std::int64_t blocks, std::int64_t capacity)
@@ -76,7 +71,9 @@ class HostBlocks final : public BlockMemory {
         ::mmap(nullptr, bytes(blocks()), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (host == MAP_FAILED) return lacks("the host has not the memory to hold all weights");
     host_ = static_cast<std::byte*>(host);
+    if (::ftruncate(file_, static_cast<off_t>(bytes(room()))) != 0) return lacks("no memory for blocks");
     slot_of_.assign(static_cast<std::size_t>(blocks()), -1);
+    for (std::int64_t slot = room(); slot-- > 0;) free_.push_back(slot);
     return {};
   }
 
@@ -90,7 +87,8 @@ class HostBlocks final : public BlockMemory {
  private:
   void do_map(BlockRange range) override {
     for (std::int64_t block = range.first; block < range.first + range.count; ++block) {
-      const std::int64_t slot = take_slot();
+      const std::int64_t slot = free_.back();
+      free_.pop_back();
       void* const at = ::mmap(device_ + bytes(block), bytes(1), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_FIXED | MAP_POPULATE, file_, static_cast<off_t>(bytes(slot)));
       TORCH_CHECK(at != MAP_FAILED, "a block cannot be mapped: ", std::strerror(errno));
@@ -109,26 +107,9 @@ class HostBlocks final : public BlockMemory {
     std::memcpy(device_ + bytes(range.first), host_ + bytes(range.first), bytes(range.count));
     took(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  void give_back() override {
-    free_.clear();
-    slots_ = 0;
-    TORCH_CHECK(::ftruncate(file_, 0) == 0, "memory cannot be given back: ", std::strerror(errno));
-  }
-  std::int64_t take_slot() {
-    if (!free_.empty()) {
-      const std::int64_t slot = free_.back();
-      free_.pop_back();
-      return slot;
-    }
-    TORCH_CHECK(::ftruncate(file_, static_cast<off_t>(bytes(slots_ + 1))) == 0,
-                "no memory for a block: ", std::strerror(errno));
-    return slots_++;
-  }
-
   int file_ = -1;
   std::byte *device_ = nullptr, *host_ = nullptr;
-  std::int64_t slots_ = 0;             ///< that the file has
-  std::vector<std::int64_t> free_;     ///< slots without a block
+  std::vector<std::int64_t> free_;     ///< places in the file without a block
   std::vector<std::int64_t> slot_of_;  ///< by block; -1: it is not mapped
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,7 @@ class Fence {
   virtual void wait() = 0;            ///< the caller does
 };
 
-/// Addresses for all blocks, memory for as many as are allowed. What a block holds lies on the host, always; on the
+/// Addresses for all blocks, memory for as many as are allowed, which is there from the beginning. What a block holds lies on the host, always; on the
 /// device it lies at the block's own address while it is mapped, in memory that other blocks had before. One thread
 /// maps and copies, another computes.
 class BlockMemory {
@@ -55,22 +56,21 @@ class BlockMemory {
     double copying = 0;  ///< seconds while a copy was under way
   };
   [[nodiscard]] const Usage& usage() const { return usage_; }
-  /// Unmaps nothing: for when nothing is mapped. Gives memory back and counts from zero.
-  void begin_anew();
+  void count_anew() { usage_ = {.mapped = usage_.mapped, .peak = usage_.mapped}; }
 
  protected:
   [[nodiscard]] std::size_t bytes(std::int64_t blocks) const {
     return static_cast<std::size_t>(blocks * block_bytes_);
   }
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
-  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
+  /// Blocks that memory is needed for.
+  [[nodiscard]] std::int64_t room() const { return std::min(capacity_, blocks_); }
   void took(double seconds) { usage_.copying += seconds; }
 
  private:
   virtual void do_map(BlockRange range) = 0;
   virtual void do_unmap(BlockRange range) = 0;
   virtual void do_copy(BlockRange range) = 0;
-  virtual void give_back() = 0;
 
   std::int64_t block_bytes_, blocks_, capacity_;
   Usage usage_;

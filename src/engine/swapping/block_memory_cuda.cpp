@@ -131,6 +131,11 @@ class CudaBlocks final : public BlockMemory {
                                    .hint = {},
                                    .kind = Error::Kind::machine_lacks});
     C10_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    for (std::int64_t i = 0; i < room(); ++i) {
+      CUmemGenericAllocationHandle piece = 0;
+      driver_.check(driver_.create(&piece, bytes(1), &property_, 0), "no memory for all blocks");
+      free_.push_back(piece);
+    }
     return {};
   }
 
@@ -156,13 +161,8 @@ class CudaBlocks final : public BlockMemory {
  private:
   void do_map(BlockRange range) override {
     for (std::int64_t block = range.first; block < range.first + range.count; ++block) {
-      CUmemGenericAllocationHandle piece = 0;
-      if (free_.empty()) {
-        driver_.check(driver_.create(&piece, bytes(1), &property_, 0), "no memory for a block");
-      } else {
-        piece = free_.back();
-        free_.pop_back();
-      }
+      const CUmemGenericAllocationHandle piece = free_.back();
+      free_.pop_back();
       driver_.check(driver_.map(base_ + bytes(block), bytes(1), 0, piece, 0), "a block cannot be mapped");
       piece_of_[static_cast<std::size_t>(block)] = piece;
     }
@@ -181,11 +181,6 @@ class CudaBlocks final : public BlockMemory {
                                    bytes(range.count), cudaMemcpyHostToDevice, stream_));
     C10_CUDA_CHECK(cudaEventRecord(end->get(), stream_));
     under_way_.emplace_back(std::move(begin), std::move(end));
-  }
-  void give_back() override {
-    for (const CUmemGenericAllocationHandle piece : free_)
-      driver_.check(driver_.release(piece), "memory cannot be given back");
-    free_.clear();
   }
 
   Driver driver_;

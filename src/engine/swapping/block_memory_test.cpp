@@ -49,12 +49,12 @@ TEST(BlockMemory, ThereIsNeverMoreThanThereIsRoomFor) {
   EXPECT_EQ(memory->usage().peak, 3 * kBlock);
 }
 
-TEST(BlockMemory, BeginsAnewFromZero) {
+TEST(BlockMemory, CountsAnew) {
   const auto memory = numbered_blocks();
   memory->map({0, 3});
   memory->copy({0, 3});
   memory->unmap({0, 3});
-  memory->begin_anew();
+  memory->count_anew();
   EXPECT_EQ(memory->usage().peak, 0);
   EXPECT_EQ(memory->usage().copied, 0);
   memory->map({3, 2});

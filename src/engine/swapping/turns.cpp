@@ -103,7 +103,7 @@ class Computing {
 
 job::Swapped take_turns(const TurnsQuestion& question, std::span<const std::unique_ptr<SwappedModel>> models,
                         BlockMemory& memory, const Emit& emit, std::vector<std::vector<at::Tensor>>& outputs) {
-  memory.begin_anew();
+  memory.count_anew();
   Device& device = *models.front()->session.device;
   device.synchronize();
   const std::int64_t before = device.allocated_bytes();
