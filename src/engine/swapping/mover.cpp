@@ -9,6 +9,8 @@ using swapping::Decision;
 
 namespace {
 
+constexpr std::size_t kLately = 16;  // runs
+
 steady_clock::time_point moment(steady_clock::time_point start, Seconds after) {
   return start + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(after.value()));
 }
@@ -39,6 +41,8 @@ void Mover::move() {
     auto run = std::make_shared<PlannedRun>();
     if (!plan(*run, request, known)) continue;
     runs_.add(run);
+    lately_.push_back(run);
+    if (lately_.size() > kLately) lately_.pop_front();
     if (!bring(run)) return;
     blocks_.finish_copies();
     // One run ahead: what comes next is decided on when this one computes and its copies are done.
@@ -58,13 +62,20 @@ bool Mover::plan(PlannedRun& run, std::size_t request, Seconds known) {
     swapping::Clock clock = clock_now();
     swapping::forecast(packed, question_.link, question_.requests[request], std::max(known, now()), run.of,
                        clock);
-    if (question_.asked.drops_late && run.of.finish() > question_.requests[request].deadline) return false;
+    if (question_.asked.drops_late && run.of.finish() + lateness() > question_.requests[request].deadline)
+      return false;
   }
   take_account(run.of.decision);
   memory_ = std::move(run.of.decision.after);
   run.copied.resize(packed.models[run.of.model].layers.size());
   run.computed.resize(run.copied.size());
   return true;
+}
+
+Seconds Mover::lateness() const {
+  Seconds out;
+  for (const auto& run : lately_) out = std::max(out, runs_.lateness(*run));
+  return out;
 }
 
 /// All copies are done; the run that computes is as long as it was thought to be, from when it really began.

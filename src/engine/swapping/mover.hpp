@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Mover {
   /// False where it would be late and is dropped.
   bool plan(PlannedRun& run, std::size_t request, Seconds known);
   [[nodiscard]] swapping::Clock clock_now() const;
+  /// How much later runs have lately ended than they were thought to. A frame that would be in time by less is
+  /// late: where all frames are decided on at the last moment, all would be missed by a little.
+  [[nodiscard]] Seconds lateness() const;
   void take_account(const swapping::Decision& decision);
   [[nodiscard]] bool bring(const std::shared_ptr<PlannedRun>& run);
   [[nodiscard]] bool bring(const swapping::Load& load);
@@ -48,6 +52,7 @@ class Mover {
   };
   std::vector<LastUse> last_use_;
   std::shared_ptr<PlannedRun> previous_;
+  std::deque<std::shared_ptr<PlannedRun>> lately_;
   Account account_;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/swapping/planned_runs.hpp"
 
+#include <algorithm>
+
 namespace plimsoll::engine {
 
 constexpr std::chrono::milliseconds kPatience{500};
@@ -32,6 +34,15 @@ bool PlannedRuns::wait_there(const PlannedRun& run, std::size_t layer) {
 
 void PlannedRuns::begin(PlannedRun& run, Seconds at) {
   tell([&] { run.began = at; });
+}
+
+void PlannedRuns::finish(PlannedRun& run, Seconds at) {
+  tell([&] { run.finished = at; });
+}
+
+Seconds PlannedRuns::lateness(const PlannedRun& run) {
+  const std::scoped_lock lock(mutex_);
+  return run.finished ? std::max(Seconds(), *run.finished - run.of.finish()) : Seconds();
 }
 
 void PlannedRuns::compute(PlannedRun& run, std::unique_ptr<Fence> fence) {

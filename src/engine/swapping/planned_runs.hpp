@@ -23,7 +23,7 @@ struct PlannedRun {
   std::vector<std::unique_ptr<Fence>> computed;
   std::size_t there = 0;            ///< layers whose copies have begun
   std::size_t computed_layers = 0;  ///< that have been given to the device
-  std::optional<Seconds> began = {};
+  std::optional<Seconds> began = {}, finished = {};
 };
 
 /// What the two threads of swapping tell each other: one plans and moves, one computes. Either ends the other's
@@ -42,6 +42,9 @@ class PlannedRuns {
   [[nodiscard]] bool wait_there(const PlannedRun& run, std::size_t layer);
 
   void begin(PlannedRun& run, Seconds at);
+  void finish(PlannedRun& run, Seconds at);
+  /// How much later it ended than it was thought to; nothing where it has not.
+  [[nodiscard]] Seconds lateness(const PlannedRun& run);
   void compute(PlannedRun& run, std::unique_ptr<Fence> fence);
   [[nodiscard]] bool wait_computed(const PlannedRun& run, std::size_t layer);
   [[nodiscard]] bool wait_begun(const PlannedRun& run);

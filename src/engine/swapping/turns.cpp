@@ -52,9 +52,11 @@ class Computing {
     std::vector<at::Tensor> given = on_host(executor.run(model.inputs));
     executor.run_main = {};
     if (!whole) return;
+    const double finish = now();
+    runs_.finish(run, Seconds(finish));
     answer.frames.push_back({.frame = static_cast<std::int64_t>(run.of.request),
                              .begin = run.began->value(),
-                             .finish = now()});
+                             .finish = finish});
     if (!std::ranges::equal(given, model.expected, same_bits)) ++answer.outputs_differing;
     outputs[run.of.model] = std::move(given);
   }
