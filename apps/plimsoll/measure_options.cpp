@@ -53,8 +53,9 @@ void MeasureOptions::add_to(CommandLine& command) {
   add_run_options(command);
   add_protocol_options(command);
   add_scenario_options(command);
-  command.add_flag("--together", together,
-                   "Load all models in each row's process: weights that they share in one file are held once");
+  command.add_flag(
+      "--together", together,
+      "Load all models in each row's process: weights that they share in one file are held once");
   command.add_flag("--json", json, "Print one JSON document, with all samples");
   command.add_flag("--csv", csv, "Print CSV: one line per model, device and batch");
 }

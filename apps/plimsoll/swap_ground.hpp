@@ -39,9 +39,7 @@ struct SwapGround {
   std::vector<swapping::Request> requests;
   bool foreseen = true;
 
-  [[nodiscard]] std::int64_t capacity() const {
-    return report.for_weights.count() / report.block.count();
-  }
+  [[nodiscard]] std::int64_t capacity() const { return report.for_weights.count() / report.block.count(); }
 };
 
 }  // namespace plimsoll

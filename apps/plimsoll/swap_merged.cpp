@@ -33,8 +33,8 @@ Result<std::optional<Manifest>> manifest_in(const std::filesystem::path& folder)
 
 }  // namespace
 
-Result<std::vector<swapping::SharedGroup>> shared_by_merges(
-    std::span<const SwapModelRequest> models, std::span<const swapping::WeighedModel> weighed) {
+Result<std::vector<swapping::SharedGroup>> shared_by_merges(std::span<const SwapModelRequest> models,
+                                                            std::span<const swapping::WeighedModel> weighed) {
   std::map<std::filesystem::path, std::optional<Merged>> folders;
   for (std::size_t i = 0; i < models.size(); ++i) {
     const std::filesystem::path file = models[i].workload.model;

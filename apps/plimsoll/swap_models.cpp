@@ -156,7 +156,7 @@ AllErrors<SwapModels> read_swap_models(std::string_view text, const std::string&
 }
 
 AllErrors<std::vector<swapping::Request>> read_swap_requests(std::string_view text,
-                                                                   const std::vector<std::string>& models) {
+                                                             const std::vector<std::string>& models) {
   const auto refuse = [](Error error) { return std::unexpected(std::vector{std::move(error)}); };
   const auto rows = read_csv(text);
   if (!rows) return refuse(rows.error());

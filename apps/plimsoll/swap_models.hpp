@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/all_errors.hpp"
-#include "swapping/requests.hpp"
 #include "plan/swap/weighed.hpp"
+#include "swapping/requests.hpp"
 #include "workload_source.hpp"
 
 namespace plimsoll {

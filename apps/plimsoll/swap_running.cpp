@@ -29,7 +29,8 @@ struct Members {
   std::vector<job::Job> jobs;
 };
 
-Result<Members> make_members(const SwapOptions& options, const SwapGround& ground, const std::string& device) {
+Result<Members> make_members(const SwapOptions& options, const SwapGround& ground,
+                             const std::string& device) {
   Members out;
   for (const SwapModelRequest& model : ground.asked.models) {
     const WorkloadRequest& asked = model.workload;
@@ -207,7 +208,8 @@ class Running {
     std::error_code problem;
     std::filesystem::rename(unfinished_outputs(), options_.outputs, problem);
     if (problem)
-      return std::unexpected(Error{"cannot be written: " + problem.message(), printable(options_.outputs), {}});
+      return std::unexpected(
+          Error{"cannot be written: " + problem.message(), printable(options_.outputs), {}});
     return {};
   }
 

@@ -12,8 +12,8 @@ namespace plimsoll {
 /// How running ended, beside what it adds to the report.
 enum class SwapEnd : std::uint8_t { done, does_not_fit, interrupted };
 
-/// Runs in plimsoll-engine, in a fresh process for each, what was simulated: every policy that was asked for by
-/// name, else the best one. Adds what happened to the ground's report.
+/// Runs in plimsoll-engine, in a fresh process for each, what was simulated: every policy that was asked for
+/// by name, else the best one. Adds what happened to the ground's report.
 [[nodiscard]] Result<SwapEnd> run_swapping(const SwapOptions& options, SwapGround& ground);
 
 }  // namespace plimsoll

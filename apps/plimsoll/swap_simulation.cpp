@@ -149,8 +149,7 @@ Status set_requests(const SwapOptions& options, SwapGround& ground) {
   report.given = swapping::given_round(ground.together);
   report.order = options.order == "best" ? swapping::best_round(ground.together) : report.given;
   report.pattern = options.pattern;
-  const auto frames =
-      static_cast<std::size_t>(options.seconds > 0 ? kMostFramesAsked : options.frames);
+  const auto frames = static_cast<std::size_t>(options.seconds > 0 ? kMostFramesAsked : options.frames);
   if (!options.requests.empty()) {
     const auto text = read_file(options.requests, kMostRequestsFile);
     PLIMSOLL_TRY(text);
@@ -249,8 +248,8 @@ void show_round(SwapGround& ground, std::span<const swapping::Policy> policies) 
 }  // namespace
 
 Result<SwapGround> simulate_swapping(const SwapOptions& options) {
-  const auto policies = swapping::policies_named(
-      options.policies.empty() ? std::vector<std::string>{"all"} : options.policies);
+  const auto policies =
+      swapping::policies_named(options.policies.empty() ? std::vector<std::string>{"all"} : options.policies);
   if (!policies) return std::unexpected(Error(policies.error()).within("--policy"));
   auto asked = models_in(options.models);
   PLIMSOLL_TRY(asked);

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-Result<swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request,
-                                                      const EstimateTarget& on, LayerTimes times) {
+Result<swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request, const EstimateTarget& on,
+                                                LayerTimes times) {
   const estimate::Target target = on.place();
   InspectOptions options;
   options.setting = request.setting;
@@ -23,8 +23,8 @@ Result<swapping::WeighedModel> weigh_swap_model(const WorkloadRequest& request,
   if (!memory) return named(memory.error());
   const auto profile = estimate::profile(*program, setting, target);
   if (!profile && times == LayerTimes::needed) return named(profile.error());
-  auto out = swapping::weighed(request.name, batches->network(), *program, profile ? *profile : estimate::Profile(),
-                               setting.captured);
+  auto out = swapping::weighed(request.name, batches->network(), *program,
+                               profile ? *profile : estimate::Profile(), setting.captured);
   out.model.activations = std::max(Bytes(), memory->peak_allocated - memory->weights);
   return out;
 }

@@ -68,7 +68,8 @@ Result<bool> open_session(Session& session, PlacedWeights& placed, const Emit& e
   std::optional<Routine> made;
   Result<bool> possible = prepare_routine(session, emit, made);
   if (!possible || !*possible) return possible;
-  const std::int64_t before = session.device->allocated_bytes();  // on the CPU they may stay where they are read
+  const std::int64_t before =
+      session.device->allocated_bytes();  // on the CPU they may stay where they are read
   Result<std::vector<HostWeight>> weights = read_weights(job, *made, session.shapes);
   if (!weights) return std::unexpected(std::move(weights).error());
   std::int64_t folded = 0;

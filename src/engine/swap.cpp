@@ -64,7 +64,8 @@ class Gathering {
 
  private:
   static bool is_drawn(const job::Job& job, TensorId id) {
-    return job.random_weights && std::ranges::find(job.weights, id, &job::WeightLocation::tensor) == job.weights.end();
+    return job.random_weights &&
+           std::ranges::find(job.weights, id, &job::WeightLocation::tensor) == job.weights.end();
   }
 
   /// What is shared has to be the same already: the first that is brought in stands for all.
@@ -75,8 +76,9 @@ class Gathering {
     if (set && first_[*set]) {
       if (!same_bits(first_[*set]->contents, weight.contents))
         return std::unexpected(Error{
-            .message = fmt::format("the weight '{}' of model {} holds other numbers than what it is to be shared with",
-                                   job_.members[member].network.name_of(weight.tensors.front()), member + 1),
+            .message = fmt::format(
+                "the weight '{}' of model {} holds other numbers than what it is to be shared with",
+                job_.members[member].network.name_of(weight.tensors.front()), member + 1),
             .where = {},
             .hint = "`plimsoll merge` trains and writes models whose shared weights are the same bytes"});
       weight.number = first_[*set]->number;
@@ -94,8 +96,8 @@ class Gathering {
   std::vector<std::optional<SwappedWeight>> first_;  ///< of each set
 };
 
-/// How long a load of one block takes, and each block of many loads in a row, of which the next is mapped while one
-/// is copied.
+/// How long a load of one block takes, and each block of many loads in a row, of which the next is mapped
+/// while one is copied.
 swapping::HostLink measure_link(BlockMemory& memory, std::int64_t block_bytes, std::int64_t room) {
   memory.enter();
   const std::int64_t each = std::clamp<std::int64_t>(room / 2, 1, kLinkBlocks);
@@ -195,7 +197,8 @@ Result<bool> swap(Session& whole, const Emit& emit) {
       place_at(*model, weight, blocks.device() + packed.places[weight.number].count());
       weight.contents = at::Tensor();
     }
-  const swapping::HostLink link = measure_link(blocks, asked.block_bytes, std::min(asked.capacity, packed.blocks));
+  const swapping::HostLink link =
+      measure_link(blocks, asked.block_bytes, std::min(asked.capacity, packed.blocks));
   emit(laid_out(described, link));
   std::vector<swapping::Request> requests;
   for (const job::Swapping::Frame& frame : asked.frames)

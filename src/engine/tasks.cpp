@@ -61,8 +61,8 @@ bool means_full(const c10::Error& error) {
          text.contains("CUBLAS_STATUS_ALLOC_FAILED") || text.contains("CUDNN_STATUS_ALLOC_FAILED");
 }
 
-/// Others that are loaded before the session and stay. False where operators cannot be executed: that has been
-/// answered.
+/// Others that are loaded before the session and stay. False where operators cannot be executed: that has
+/// been answered.
 Result<bool> open_beside(const job::Job& job, std::vector<Session>& beside, PlacedWeights& placed,
                          const Emit& emit) {
   const Emit problems = [&emit](const job::Answer& answer) {
@@ -79,8 +79,8 @@ Result<bool> open_beside(const job::Job& job, std::vector<Session>& beside, Plac
 
 Outcome run_session(Session& session, const Emit& emit) {
   std::vector<Session> beside;
-  const bool has_network = session.job.task != job::Task::calibrate &&
-                           session.job.task != job::Task::join && session.job.task != job::Task::swap;
+  const bool has_network = session.job.task != job::Task::calibrate && session.job.task != job::Task::join &&
+                           session.job.task != job::Task::swap;
   if (has_network) {
     PlacedWeights placed;
     Result<bool> ready = open_beside(session.job, beside, placed, emit);

@@ -10,7 +10,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-
 #include <fmt/ranges.h>
 
 #include "base/mapped_file.hpp"
@@ -243,11 +242,12 @@ void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executo
         std::ranges::find(routine.turned, w.tensor) != routine.turned.end() && contents.dim() == 2;
     at::Tensor own;
     const auto where = located.find(index(w.tensor));
-    at::Tensor& held = changes || where == located.end()
-                           ? own
-                           : placed[fmt::format("{}:{}:{}:{}:{}:{}", job.files[where->second->file],
-                                                where->second->offset, fmt::join(contents.sizes(), "x"),
-                                                static_cast<int>(type), turned, static_cast<int>(job.setting.layout))];
+    at::Tensor& held =
+        changes || where == located.end()
+            ? own
+            : placed[fmt::format("{}:{}:{}:{}:{}:{}", job.files[where->second->file], where->second->offset,
+                                 fmt::join(contents.sizes(), "x"), static_cast<int>(type), turned,
+                                 static_cast<int>(job.setting.layout))];
     if (!held.defined()) {
       if (contents.scalar_type() != type) contents = contents.to(type);
       if (turned) contents = contents.t().contiguous().t();

@@ -25,8 +25,8 @@ struct HostWeight {
 using PlacedWeights = std::map<std::string, at::Tensor>;
 
 /// Brings them to the device in the types of the setting; parameters that are trained ask for gradients. What
-/// several weights, of one network or of several, read of one place in a file is there once, but for a network
-/// that changes it.
+/// several weights, of one network or of several, read of one place in a file is there once, but for a
+/// network that changes it.
 void place_weights(std::vector<HostWeight> weights, const job::Job& job, Executor& executor,
                    PlacedWeights& placed);
 

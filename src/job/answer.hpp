@@ -221,10 +221,10 @@ struct Swapped {  ///< "swapped": frames that models took turns to answer
     double begin = 0, finish = 0;
     bool operator==(const Frame&) const = default;
   };
-  std::vector<Frame> frames;           ///< those that ran, in order
-  std::int64_t moved_bytes = 0;        ///< copied into the memory of blocks
-  std::int64_t peak_bytes = 0;         ///< of it, by its allocator
-  std::int64_t decided_bytes = 0;      ///< the same as the policy accounts for them
+  std::vector<Frame> frames;       ///< those that ran, in order
+  std::int64_t moved_bytes = 0;    ///< copied into the memory of blocks
+  std::int64_t peak_bytes = 0;     ///< of it, by its allocator
+  std::int64_t decided_bytes = 0;  ///< the same as the policy accounts for them
   std::int64_t decided_peak_bytes = 0;
   std::int64_t copies = 0;
   double copying_seconds = 0;  ///< while a copy was under way

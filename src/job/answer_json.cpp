@@ -340,7 +340,8 @@ Json json(const LaidOut& a) {
       .done();
 }
 LaidOut read_laid_out(const Fields& f) {
-  LaidOut a{f.wholes("tensor_bytes", 0), {}, f.not_negative("copy_bandwidth"), f.not_negative("copy_latency")};
+  LaidOut a{
+      f.wholes("tensor_bytes", 0), {}, f.not_negative("copy_bandwidth"), f.not_negative("copy_latency")};
   const std::int64_t most = std::ssize(a.tensor_bytes) - 1;
   f.each("members", [&](const Fields& member) {
     LaidOut::Member& out = a.members.emplace_back();

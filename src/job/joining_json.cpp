@@ -58,8 +58,7 @@ std::vector<std::vector<MemberWeight>> read_ties(const Fields& fields, std::stri
                                                  const std::vector<Job>& members, bool parameters_alone) {
   std::vector<std::vector<MemberWeight>> out;
   std::set<std::pair<std::size_t, network::TensorId>> seen;
-  fields.each(key,
-              [&](const Fields& tie) { out.push_back(read_tie(tie, members, parameters_alone, seen)); });
+  fields.each(key, [&](const Fields& tie) { out.push_back(read_tie(tie, members, parameters_alone, seen)); });
   return out;
 }
 

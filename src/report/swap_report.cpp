@@ -38,8 +38,8 @@ std::string heading(const SwapReport& report, const TextStyle& style) {
   if (report.estimated)
     out += hanging("Copies   ",
                    fmt::format("{} and {} each ({}: {})", text(report.link.bandwidth),
-                             text(report.link.latency), name(report.link.provenance), report.link.source),
-                 style);
+                               text(report.link.latency), name(report.link.provenance), report.link.source),
+                   style);
   out += hanging(
       "Frames   ",
       fmt::format("{}, {}{}; {}", report.frames, printable(report.pattern),
@@ -78,7 +78,8 @@ std::string models_table(const SwapReport& report, const TextStyle& style) {
   for (std::size_t i = 0; i < report.models.size(); ++i) {
     const SwapReport::ModelRow& model = report.models[i];
     table.rows.push_back({printable(model.name, 60), text(model.weights), text(model.shared),
-                          stays_cell(report, i), fmt::format("{}", model.layers), report.estimated ? text(model.seconds) : "–",
+                          stays_cell(report, i), fmt::format("{}", model.layers),
+                          report.estimated ? text(model.seconds) : "–",
                           report.estimated ? text(model.weights / report.link.bandwidth) : "–",
                           model.rate > 0 ? fmt::format("{:.4g}", model.rate) : "–", text(model.limit)});
   }
@@ -155,7 +156,10 @@ std::string swap_text(const SwapReport& report, const TextStyle& style) {
   std::string out =
       heading(report, style) + models_table(report, style) + "\n" + rows_table(report, style) + "\n";
   if (!report.estimated)
-    out += paragraph("Too little is known of this device to simulate before it runs: `plimsoll probe --calibrate` measures it.", style);
+    out += paragraph(
+        "Too little is known of this device to simulate before it runs: `plimsoll probe --calibrate` "
+        "measures it.",
+        style);
   for (const std::string& finding : swap_findings(report)) out += paragraph(finding, style);
   if (report.best)
     out += paragraph(fmt::format("Stays: of a model's weights, what is there already when it runs, under {}.",

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "report/table.hpp"
 #include "swapping/compare.hpp"
 #include "swapping/order.hpp"
-#include "report/table.hpp"
 
 namespace plimsoll::report {
 
@@ -20,13 +20,13 @@ struct SwapRun {
   swapping::Summary of = {};
   /// The same frames, with times of layers and copies as the engine measured them just before.
   swapping::Summary simulated = {};
-  swapping::HostLink link = {};    ///< as measured
-  Bytes peak = {};                 ///< of blocks, by the allocator
-  Bytes decided = {};              ///< moved, as the policy accounts for it
-  Bytes decided_peak = {};         ///< likewise
-  Bytes activations = {};          ///< the allocator's peak beside the blocks
+  swapping::HostLink link = {};  ///< as measured
+  Bytes peak = {};               ///< of blocks, by the allocator
+  Bytes decided = {};            ///< moved, as the policy accounts for it
+  Bytes decided_peak = {};       ///< likewise
+  Bytes activations = {};        ///< the allocator's peak beside the blocks
   std::int64_t copies = 0;
-  BytesPerSecond copying = {};     ///< while a copy was under way
+  BytesPerSecond copying = {};  ///< while a copy was under way
   Seconds elapsed = {};
   std::int64_t outputs_differing = 0;  ///< runs whose outputs were not those of the model alone
 };

@@ -61,63 +61,71 @@ std::string swap_runs_text(const SwapReport& report, const TextStyle& style) {
   for (const SwapRun& run : report.runs) {
     differing += run.outputs_differing;
     const bool timed = !report.in_sequence;
-    table.rows.push_back({run.policy, !report.together ? "" : run.merged ? "merged" : "their own",
+    table.rows.push_back({run.policy,
+                          !report.together ? ""
+                          : run.merged     ? "merged"
+                                           : "their own",
                           timed ? fmt::format("{}", run.of.all.met) : "–",
                           timed ? fmt::format("{}", run.simulated.all.met) : "–",
                           timed ? ratio_cell(met_ratio(run)) : "–", text(run.of.moved),
                           text(run.simulated.moved), ratio_cell(moved_ratio(run)), time_cell(run.of.median),
-                          time_cell(run.of.late),
-                          run.copying.value() > 0 ? text(run.copying) : "–", text(run.peak),
-                          text(run.activations)});
+                          time_cell(run.of.late), run.copying.value() > 0 ? text(run.copying) : "–",
+                          text(run.peak), text(run.activations)});
   }
-  std::string out = fmt::format(
-      "\n{}\n{}\n", bold(fmt::format("For real, on {}", printable(report.ran_on)), style), to_text(table, style));
-  out += paragraph(report.in_sequence ? "Frames came one after the other, each as soon as the one before it was "
-                                        "served: times are of serving, and none is late."
-                                      : "Simulated: the same frames with times of layers and copies as the engine "
-                                        "measured them before the first frame.",
+  std::string out =
+      fmt::format("\n{}\n{}\n", bold(fmt::format("For real, on {}", printable(report.ran_on)), style),
+                  to_text(table, style));
+  out += paragraph(report.in_sequence
+                       ? "Frames came one after the other, each as soon as the one before it was "
+                         "served: times are of serving, and none is late."
+                       : "Simulated: the same frames with times of layers and copies as the engine "
+                         "measured them before the first frame.",
                    style);
-  return out + paragraph(differing == 0
-                             ? "Every run gave, bit for bit, what its model gives with all its weights there."
-                             : fmt::format("{} runs gave something else than their models give with all their weights there.",
-                                           differing),
-                         style);
+  return out +
+         paragraph(
+             differing == 0
+                 ? "Every run gave, bit for bit, what its model gives with all its weights there."
+                 : fmt::format(
+                       "{} runs gave something else than their models give with all their weights there.",
+                       differing),
+             style);
 }
 
 nlohmann::ordered_json swap_runs_json(const SwapReport& report) {
   Json runs = Json::array();
   for (const SwapRun& run : report.runs) {
     const bool timed = !report.in_sequence;
-    runs.push_back({{"policy", run.policy},
-                    {"weights", run.merged ? "merged" : "separate"},
-                    {"frames", run.of.all.frames},
-                    {"frames_run", run.of.all.ran},
-                    {"frames_met", timed ? Json(run.of.all.met) : Json(nullptr)},
-                    {"moved_bytes", run.of.moved.count()},
-                    {"decided_bytes", run.decided.count()},
-                    {"peak_bytes", run.peak.count()},
-                    {"decided_peak_bytes", run.decided_peak.count()},
-                    {"activation_bytes", run.activations.count()},
-                    {"p50_seconds", time_json(run.of.median)},
-                    {"p99_seconds", time_json(run.of.late)},
-                    {"copies", run.copies},
-                    {"copy_bytes_per_second", run.copying.value()},
-                    {"link_busy", run.of.copying},
-                    {"elapsed_seconds", run.elapsed.value()},
-                    {"outputs_differing", run.outputs_differing},
-                    {"link",
-                     {{"bytes_per_second", run.link.bandwidth.value()},
-                      {"latency_seconds", run.link.latency.value()}}},
-                    {"simulated",
-                     {{"frames_met", timed ? Json(run.simulated.all.met) : Json(nullptr)},
-                      {"moved_bytes", run.simulated.moved.count()},
-                      {"p50_seconds", timed ? time_json(run.simulated.median) : Json(nullptr)},
-                      {"p99_seconds", timed ? time_json(run.simulated.late) : Json(nullptr)}}},
-                    {"ratio",
-                     {{"frames_met", timed ? ratio_json(met_ratio(run)) : Json(nullptr)},
-                      {"moved_bytes", ratio_json(moved_ratio(run))}}}});
+    runs.push_back(
+        {{"policy", run.policy},
+         {"weights", run.merged ? "merged" : "separate"},
+         {"frames", run.of.all.frames},
+         {"frames_run", run.of.all.ran},
+         {"frames_met", timed ? Json(run.of.all.met) : Json(nullptr)},
+         {"moved_bytes", run.of.moved.count()},
+         {"decided_bytes", run.decided.count()},
+         {"peak_bytes", run.peak.count()},
+         {"decided_peak_bytes", run.decided_peak.count()},
+         {"activation_bytes", run.activations.count()},
+         {"p50_seconds", time_json(run.of.median)},
+         {"p99_seconds", time_json(run.of.late)},
+         {"copies", run.copies},
+         {"copy_bytes_per_second", run.copying.value()},
+         {"link_busy", run.of.copying},
+         {"elapsed_seconds", run.elapsed.value()},
+         {"outputs_differing", run.outputs_differing},
+         {"link",
+          {{"bytes_per_second", run.link.bandwidth.value()}, {"latency_seconds", run.link.latency.value()}}},
+         {"simulated",
+          {{"frames_met", timed ? Json(run.simulated.all.met) : Json(nullptr)},
+           {"moved_bytes", run.simulated.moved.count()},
+           {"p50_seconds", timed ? time_json(run.simulated.median) : Json(nullptr)},
+           {"p99_seconds", timed ? time_json(run.simulated.late) : Json(nullptr)}}},
+         {"ratio",
+          {{"frames_met", timed ? ratio_json(met_ratio(run)) : Json(nullptr)},
+           {"moved_bytes", ratio_json(moved_ratio(run))}}}});
   }
-  return {{"device", printable(report.ran_on)}, {"by_clock", !report.in_sequence}, {"policies", std::move(runs)}};
+  return {
+      {"device", printable(report.ran_on)}, {"by_clock", !report.in_sequence}, {"policies", std::move(runs)}};
 }
 
 }  // namespace plimsoll::report

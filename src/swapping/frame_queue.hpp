@@ -14,7 +14,8 @@ namespace plimsoll::swapping {
 /// Which frames come, which have been decided on, and when each model is asked for again.
 class FrameQueue {
  public:
-  /// Requests are sorted (sort_requests) and outlive it. `foreseen`: what is to come is known before it comes.
+  /// Requests are sorted (sort_requests) and outlive it. `foreseen`: what is to come is known before it
+  /// comes.
   FrameQueue(std::span<const Request> requests, std::size_t models, bool foreseen);
 
   /// The next frame to decide on, and the moment from which on it is known; nothing: there is none. Of those

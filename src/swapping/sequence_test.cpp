@@ -42,7 +42,8 @@ TEST(SwapInSequence, ForeknownBlocksMoveNoMoreThanAnyOtherPolicy) {
       requests.push_back({model, Seconds(static_cast<double>(requests.size())), Seconds(1e9)});
     const std::int64_t capacity = packed.largest_model();
     const auto moved = [&](const Policy& policy) {
-      return in_sequence({.packed = packed, .policy = policy, .link = {}, .capacity = capacity}, requests).blocks;
+      return in_sequence({.packed = packed, .policy = policy, .link = {}, .capacity = capacity}, requests)
+          .blocks;
     };
     const std::int64_t least = moved(*policy_named("belady-block"));
     for (const Policy& policy : policies()) EXPECT_LE(least, moved(policy)) << policy.name;

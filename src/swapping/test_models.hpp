@@ -30,8 +30,7 @@ inline Models random_models(Random& random, std::size_t most_models, std::size_t
   return out;
 }
 
-inline std::vector<std::size_t> random_sequence(Random& random, std::size_t models,
-                                                std::size_t length) {
+inline std::vector<std::size_t> random_sequence(Random& random, std::size_t models, std::size_t length) {
   std::vector<std::size_t> out;
   for (std::size_t i = 0; i < length; ++i) out.push_back(random.below(models));
   return out;

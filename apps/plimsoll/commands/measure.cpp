@@ -94,7 +94,8 @@ class Session {
     std::vector<job::Job> out;
     for (const ReadyModel& model : models_)
       if (&model != &than)
-        out.push_back(job_for(model, model.batches.front(), device, options_.setting, options_.execution, {}));
+        out.push_back(
+            job_for(model, model.batches.front(), device, options_.setting, options_.execution, {}));
     return out;
   }
 

@@ -7,9 +7,9 @@
 #include "base/printable.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
-#include "swapping/policy.hpp"
 #include "swap_running.hpp"
 #include "swap_simulation.hpp"
+#include "swapping/policy.hpp"
 
 namespace plimsoll {
 namespace {
@@ -107,11 +107,11 @@ void add_swap(CommandLine& app, Invocation& invocation) {
       ->option_text("POLICY,…");
   CommandLineOption* simulate =
       command->add_flag("--simulate", options->simulate, "Simulate, as it does without");
-  CommandLineOption* run =
-      command
-          ->add_flag("--run", options->run,
-                     "Simulate, then run it for real on this machine: the policies that are named, else the best one")
-          ->excludes(simulate);
+  CommandLineOption* run = command
+                               ->add_flag("--run", options->run,
+                                          "Simulate, then run it for real on this machine: the policies that "
+                                          "are named, else the best one")
+                               ->excludes(simulate);
   command
       ->add_flag("--as-fast-as-possible", options->in_sequence,
                  "Run frames one after the other, each as soon as the one before it is served")

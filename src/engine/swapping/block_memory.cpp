@@ -42,8 +42,8 @@ class NoFence final : public Fence {
   void wait() override {}
 };
 
-/// The blocks are pages of one file in memory, which is as long as there is room: a block is mapped as pages of
-/// it in a range of addresses that was reserved.
+/// The blocks are pages of one file in memory, which is as long as there is room: a block is mapped as pages
+/// of it in a range of addresses that was reserved.
 class HostBlocks final : public BlockMemory {
  public:
   HostBlocks(std::int64_t block_bytes, std::int64_t blocks, std::int64_t capacity)

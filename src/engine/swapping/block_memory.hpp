@@ -23,9 +23,9 @@ class Fence {
   virtual void wait() = 0;            ///< the caller does
 };
 
-/// Addresses for all blocks, memory for as many as are allowed, which is there from the beginning. What a block holds lies on the host, always; on the
-/// device it lies at the block's own address while it is mapped, in memory that other blocks had before. One thread
-/// maps and copies, another computes.
+/// Addresses for all blocks, memory for as many as are allowed, which is there from the beginning. What a
+/// block holds lies on the host, always; on the device it lies at the block's own address while it is mapped,
+/// in memory that other blocks had before. One thread maps and copies, another computes.
 class BlockMemory {
  public:
   BlockMemory(std::int64_t block_bytes, std::int64_t blocks, std::int64_t capacity)

@@ -43,8 +43,9 @@ struct Driver {
     void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     Driver out;
     if (library == nullptr || !look_up(library, "cuMemAddressReserve", out.reserve) ||
-        !look_up(library, "cuMemAddressFree", out.free_addresses) || !look_up(library, "cuMemCreate", out.create) ||
-        !look_up(library, "cuMemRelease", out.release) || !look_up(library, "cuMemMap", out.map) || !look_up(library, "cuMemUnmap", out.unmap) ||
+        !look_up(library, "cuMemAddressFree", out.free_addresses) ||
+        !look_up(library, "cuMemCreate", out.create) || !look_up(library, "cuMemRelease", out.release) ||
+        !look_up(library, "cuMemMap", out.map) || !look_up(library, "cuMemUnmap", out.unmap) ||
         !look_up(library, "cuMemSetAccess", out.set_access) ||
         !look_up(library, "cuMemGetAllocationGranularity", out.granularity) ||
         !look_up(library, "cuGetErrorString", out.error_string))
@@ -125,11 +126,12 @@ class CudaBlocks final : public BlockMemory {
     if (const cudaError_t problem =
             cudaHostAlloc(reinterpret_cast<void**>(&host_), bytes(blocks()), cudaHostAllocDefault);
         problem != cudaSuccess)
-      return std::unexpected(Error{.message = fmt::format("the host has not {} bytes to pin for all weights: {}",
-                                                          bytes(blocks()), cudaGetErrorString(problem)),
-                                   .where = {},
-                                   .hint = {},
-                                   .kind = Error::Kind::machine_lacks});
+      return std::unexpected(
+          Error{.message = fmt::format("the host has not {} bytes to pin for all weights: {}",
+                                       bytes(blocks()), cudaGetErrorString(problem)),
+                .where = {},
+                .hint = {},
+                .kind = Error::Kind::machine_lacks});
     C10_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     for (std::int64_t i = 0; i < room(); ++i) {
       CUmemGenericAllocationHandle piece = 0;
@@ -140,7 +142,8 @@ class CudaBlocks final : public BlockMemory {
   }
 
   [[nodiscard]] std::byte* device() const override {
-    return reinterpret_cast<std::byte*>(base_);  // NOLINT(performance-no-int-to-ptr): the driver's word for it
+    return reinterpret_cast<std::byte*>(
+        base_);  // NOLINT(performance-no-int-to-ptr): the driver's word for it
   }
   [[nodiscard]] std::byte* host() const override { return host_; }
   void finish_copies() override {

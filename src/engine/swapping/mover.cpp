@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kLately = 16;  // runs
 
 steady_clock::time_point moment(steady_clock::time_point start, Seconds after) {
-  return start + std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(after.value()));
+  return start +
+         std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(after.value()));
 }
 
 }  // namespace

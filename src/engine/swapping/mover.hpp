@@ -10,7 +10,8 @@
 
 namespace plimsoll::engine {
 
-/// Decides which frame is next and what gives way for it, and moves the weights: one run ahead of what is computed.
+/// Decides which frame is next and what gives way for it, and moves the weights: one run ahead of what is
+/// computed.
 class Mover {
  public:
   Mover(const TurnsQuestion& question, BlockMemory& memory, PlannedRuns& runs,
@@ -30,8 +31,8 @@ class Mover {
   /// False where it would be late and is dropped.
   bool plan(PlannedRun& run, std::size_t request, Seconds known);
   [[nodiscard]] swapping::Clock clock_now() const;
-  /// How much later runs have lately ended than they were thought to. A frame that would be in time by less is
-  /// late: where all frames are decided on at the last moment, all would be missed by a little.
+  /// How much later runs have lately ended than they were thought to. A frame that would be in time by less
+  /// is late: where all frames are decided on at the last moment, all would be missed by a little.
   [[nodiscard]] Seconds lateness() const;
   void take_account(const swapping::Decision& decision);
   [[nodiscard]] bool bring(const std::shared_ptr<PlannedRun>& run);
@@ -43,9 +44,10 @@ class Mover {
   PlannedRuns& runs_;
   std::chrono::steady_clock::time_point start_;
   swapping::FrameQueue queue_;
-  swapping::Memory memory_;          ///< as the policy accounts for it
-  std::vector<std::int64_t> mapped_; ///< blocks of each chunk, its first ones
-  /// The last layer that was decided on and needs a chunk. Shared with who computes: either may need the run longer.
+  swapping::Memory memory_;           ///< as the policy accounts for it
+  std::vector<std::int64_t> mapped_;  ///< blocks of each chunk, its first ones
+  /// The last layer that was decided on and needs a chunk. Shared with who computes: either may need the run
+  /// longer.
   struct LastUse {
     std::shared_ptr<PlannedRun> run = {};
     std::size_t layer = 0;

@@ -26,12 +26,12 @@ struct PlannedRun {
   std::optional<Seconds> began = {}, finished = {};
 };
 
-/// What the two threads of swapping tell each other: one plans and moves, one computes. Either ends the other's
-/// waits when it fails.
+/// What the two threads of swapping tell each other: one plans and moves, one computes. Either ends the
+/// other's waits when it fails.
 class PlannedRuns {
  public:
-  /// Of the run that waits longest to be computed; nothing once no more will come, or the other has failed. May give
-  /// up after a while, so that the caller can say that it lives: then `more` is true.
+  /// Of the run that waits longest to be computed; nothing once no more will come, or the other has failed.
+  /// May give up after a while, so that the caller can say that it lives: then `more` is true.
   std::shared_ptr<PlannedRun> next(bool& more);
   void add(std::shared_ptr<PlannedRun> run);
   void end();

@@ -127,7 +127,8 @@ void time_layers(SwappedModel& model) {
   };
   std::vector<std::vector<double>> seconds(model.layers.size());
   const auto begin = std::chrono::steady_clock::now();
-  for (std::size_t pass = 0; pass < kTimedPasses && (pass < 2 || seconds_since(begin) < kTimedSeconds); ++pass) {
+  for (std::size_t pass = 0; pass < kTimedPasses && (pass < 2 || seconds_since(begin) < kTimedSeconds);
+       ++pass) {
     static_cast<void>(executor.run(model.inputs));
     device.synchronize();
     for (std::size_t layer = 0; layer < model.layers.size(); ++layer)
@@ -164,8 +165,9 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
          std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
-Result<std::unique_ptr<SwappedModel>> bring_in(
-    const job::Job& job, const std::vector<std::pair<TensorId, at::Tensor>>& drawn_as, const Emit& emit) {
+Result<std::unique_ptr<SwappedModel>> bring_in(const job::Job& job,
+                                               const std::vector<std::pair<TensorId, at::Tensor>>& drawn_as,
+                                               const Emit& emit) {
   auto model = std::make_unique<SwappedModel>(SwappedModel{.session = {job, {}, {}, {}, "loading"}});
   Session& session = model->session;
   const Result<bool> ready = open_session(session, emit);

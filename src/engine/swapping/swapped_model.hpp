@@ -35,9 +35,9 @@ struct SwappedModel {
 };
 
 /// Opens a model's session, runs it with all its weights on the device, so that it is known what its
-/// instructions read, how long its layers take and what it gives, and takes the weights from the device to the
-/// host. `drawn_as`: weights that take the place of those that are drawn, by tensor. Nothing where operators
-/// cannot be executed: that has been answered.
+/// instructions read, how long its layers take and what it gives, and takes the weights from the device to
+/// the host. `drawn_as`: weights that take the place of those that are drawn, by tensor. Nothing where
+/// operators cannot be executed: that has been answered.
 [[nodiscard]] Result<std::unique_ptr<SwappedModel>> bring_in(
     const job::Job& job, const std::vector<std::pair<network::TensorId, at::Tensor>>& drawn_as,
     const Emit& emit);

@@ -54,9 +54,8 @@ class Computing {
     if (!whole) return;
     const double finish = now();
     runs_.finish(run, Seconds(finish));
-    answer.frames.push_back({.frame = static_cast<std::int64_t>(run.of.request),
-                             .begin = run.began->value(),
-                             .finish = finish});
+    answer.frames.push_back(
+        {.frame = static_cast<std::int64_t>(run.of.request), .begin = run.began->value(), .finish = finish});
     if (!std::ranges::equal(given, model.expected, same_bits)) ++answer.outputs_differing;
     outputs[run.of.model] = std::move(given);
   }
@@ -85,10 +84,9 @@ class Computing {
     if (now() - told_ < kBetweenTold || question_.requests.empty()) return;
     told_ = now();
     const double last = question_.requests.back().arrival.value();
-    const double done = question_.asked.by_clock
-                            ? now() / std::max(last, now())
-                            : static_cast<double>(answer.frames.size()) /
-                                  static_cast<double>(question_.requests.size());
+    const double done = question_.asked.by_clock ? now() / std::max(last, now())
+                                                 : static_cast<double>(answer.frames.size()) /
+                                                       static_cast<double>(question_.requests.size());
     emit_(job::Progress{.phase = "frames", .done = std::clamp(done, 0.0, 1.0), .seconds_left = {}});
   }
 
@@ -104,7 +102,8 @@ class Computing {
 }  // namespace
 
 job::Swapped take_turns(const TurnsQuestion& question, std::span<const std::unique_ptr<SwappedModel>> models,
-                        BlockMemory& memory, const Emit& emit, std::vector<std::vector<at::Tensor>>& outputs) {
+                        BlockMemory& memory, const Emit& emit,
+                        std::vector<std::vector<at::Tensor>>& outputs) {
   memory.count_anew();
   Device& device = *models.front()->session.device;
   device.synchronize();

@@ -20,8 +20,9 @@ struct TurnsQuestion {
   std::span<const swapping::Request> requests;  ///< as asked.frames
 };
 
-/// Answers the frames. One thread decides, maps and copies, a run ahead of the caller's, which computes: layer by
-/// layer, each as soon as its weights are there. `outputs`: what each model's last run gave, on the host.
+/// Answers the frames. One thread decides, maps and copies, a run ahead of the caller's, which computes:
+/// layer by layer, each as soon as its weights are there. `outputs`: what each model's last run gave, on the
+/// host.
 [[nodiscard]] job::Swapped take_turns(const TurnsQuestion& question,
                                       std::span<const std::unique_ptr<SwappedModel>> models,
                                       BlockMemory& memory, const Emit& emit,

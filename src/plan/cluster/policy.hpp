@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "plan/cluster/nodes.hpp"
 #include "base/random.hpp"
+#include "plan/cluster/nodes.hpp"
 
 namespace plimsoll::plan::cluster {
 

@@ -9,8 +9,8 @@
 #include "base/units.hpp"
 #include "estimate/profile/profile.hpp"
 #include "network/network.hpp"
-#include "swapping/models.hpp"
 #include "program/program.hpp"
+#include "swapping/models.hpp"
 
 namespace plimsoll::swapping {
 
