@@ -89,6 +89,7 @@ struct SwapReport {
 /// The part of it that is about runs; nothing where there are none.
 [[nodiscard]] std::string swap_runs_text(const SwapReport& report, const TextStyle& style);
 [[nodiscard]] nlohmann::ordered_json swap_runs_json(const SwapReport& report);
+[[nodiscard]] std::vector<std::string> swap_run_findings(const SwapReport& report);
 
 /// What kept frames from being met, and what would do; and which of merging and swapping gives more.
 [[nodiscard]] std::vector<std::string> swap_findings(const SwapReport& report);

@@ -25,7 +25,7 @@ std::optional<double> moved_ratio(const SwapRun& run) {
   return ratio(static_cast<double>(run.of.moved.count()), static_cast<double>(run.simulated.moved.count()));
 }
 
-Json ratio_json(const std::optional<double>& number) {
+Json known_json(const std::optional<double>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 Json time_json(const std::optional<Seconds>& seconds) {
@@ -47,19 +47,17 @@ std::string swap_runs_text(const SwapReport& report, const TextStyle& style) {
                {"Weights", Align::left, false, telling},
                {"Frames met", Align::right, false, always},
                {"Simulated", Align::right, false, telling},
-               {"Ratio", Align::right, false, telling},
+               {"Ratio", Align::right},
                {"Moved", Align::right, false, always},
                {"Simulated", Align::right, false, telling},
-               {"Ratio", Align::right, false, telling},
+               {"Ratio", Align::right},
                {"p50", Align::right, false, telling},
                {"p99", Align::right, false, telling},
                {"Copies at", Align::right},
                {"Most held", Align::right, false, telling},
                {"Activations", Align::right}},
               {}};
-  std::int64_t differing = 0;
   for (const SwapRun& run : report.runs) {
-    differing += run.outputs_differing;
     const bool timed = !report.in_sequence;
     table.rows.push_back({run.policy,
                           !report.together ? ""
@@ -75,20 +73,35 @@ std::string swap_runs_text(const SwapReport& report, const TextStyle& style) {
   std::string out =
       fmt::format("\n{}\n{}\n", bold(fmt::format("For real, on {}", printable(report.ran_on)), style),
                   to_text(table, style));
-  out += paragraph(report.in_sequence
-                       ? "Frames came one after the other, each as soon as the one before it was "
-                         "served: times are of serving, and none is late."
-                       : "Simulated: the same frames with times of layers and copies as the engine "
-                         "measured them before the first frame.",
-                   style);
-  return out +
-         paragraph(
-             differing == 0
-                 ? "Every run gave, bit for bit, what its model gives with all its weights there."
-                 : fmt::format(
-                       "{} runs gave something else than their models give with all their weights there.",
-                       differing),
-             style);
+  for (const std::string& finding : swap_run_findings(report)) out += paragraph(finding, style);
+  return out;
+}
+
+std::vector<std::string> swap_run_findings(const SwapReport& report) {
+  std::vector<std::string> out;
+  if (report.runs.empty()) return out;
+  out.emplace_back(
+      report.in_sequence
+          ? "Frames came one after the other, each as soon as the one before it was served: times are "
+            "of serving, and none is late."
+          : "Simulated: the same frames with times of layers and copies as the engine measured them "
+            "before the first frame.");
+  std::int64_t differing = 0;
+  Bytes activations;
+  for (const SwapRun& run : report.runs) {
+    differing += run.outputs_differing;
+    activations = std::max(activations, run.activations);
+  }
+  out.push_back(
+      differing == 0
+          ? "Every run gave, bit for bit, what its model gives with all its weights there."
+          : fmt::format("{} runs gave something else than their models give with all their weights there.",
+                        differing));
+  if (activations > report.activations)
+    out.push_back(fmt::format(
+        "Activations took {}, where {} are set aside for them: --memory is kept by weights alone.",
+        text(activations), text(report.activations)));
+  return out;
 }
 
 nlohmann::ordered_json swap_runs_json(const SwapReport& report) {
@@ -112,6 +125,7 @@ nlohmann::ordered_json swap_runs_json(const SwapReport& report) {
          {"copy_bytes_per_second", run.copying.value()},
          {"link_busy", run.of.copying},
          {"elapsed_seconds", run.elapsed.value()},
+         {"accuracy_lost", timed ? known_json(run.of.accuracy_lost) : Json(nullptr)},
          {"outputs_differing", run.outputs_differing},
          {"link",
           {{"bytes_per_second", run.link.bandwidth.value()}, {"latency_seconds", run.link.latency.value()}}},
@@ -121,8 +135,8 @@ nlohmann::ordered_json swap_runs_json(const SwapReport& report) {
            {"p50_seconds", timed ? time_json(run.simulated.median) : Json(nullptr)},
            {"p99_seconds", timed ? time_json(run.simulated.late) : Json(nullptr)}}},
          {"ratio",
-          {{"frames_met", timed ? ratio_json(met_ratio(run)) : Json(nullptr)},
-           {"moved_bytes", ratio_json(moved_ratio(run))}}}});
+          {{"frames_met", timed ? known_json(met_ratio(run)) : Json(nullptr)},
+           {"moved_bytes", known_json(moved_ratio(run))}}}});
   }
   return {
       {"device", printable(report.ran_on)}, {"by_clock", !report.in_sequence}, {"policies", std::move(runs)}};
