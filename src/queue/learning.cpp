@@ -102,8 +102,8 @@ std::optional<double> Lesson::steps_done() const {
 bool Lesson::is_learned() const {
   if (!first_ || !last_) return false;
   if (last_->at - first_->at >= kEnoughSeconds) return true;
-  // What the GPU does comes twice a second, and what it does with others beside is not learned later.
-  return last_->step - counted_from_ >= kEnoughSteps && readings_ > 0;
+  // What the GPU does comes twice a second. That, and its pace, is not learned later, with others beside.
+  return last_->step - counted_from_ >= kEnoughSteps && readings_ > 0 && best_alone_ >= kLeastAlone;
 }
 
 Lesson::Extent Lesson::extent() const {

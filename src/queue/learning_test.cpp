@@ -27,6 +27,8 @@ TEST(Lesson, FiveSecondsOrFiftyStepsAreEnough) {
   running::Progress read = at(101.6, 52);
   read.gpu_sm_activity = 0.5;
   quick.note(read, 101.6);
+  EXPECT_FALSE(quick.is_learned()) << "too short for its pace, which nobody learns in company";
+  quick.note(at(102, 60), 102);
   EXPECT_TRUE(quick.is_learned());
 }
 
