@@ -15,8 +15,8 @@ namespace {
 namespace schedule = plan::schedule;
 using queue::Belief;
 
-// Beyond what was seen or estimated: a context that grows, libraries that are loaded late, what a program keeps
-// beside its network.
+// Beyond what was seen or estimated: a context that grows, libraries that are loaded late, what a program
+// keeps beside its network.
 constexpr double kMemorySlack = 1.1;
 constexpr Bytes kMemoryMore = 512 * kMiB;
 
