@@ -11,7 +11,8 @@ namespace {
 // Of the guess before the first trial: all groups together are thought to cost half of what may be lost, give
 // or take as much; each alone is no better known than that.
 constexpr double kAllTogether = 0.5, kDoubtOfAll = 1, kDoubtOfEach = 1;
-constexpr double kNoise = 0.05;   // deviation of a trial's margin, which a training's chance moves
+constexpr double kNoise = 0.05;  // deviation of a trial's margin, which a training's chance moves
+constexpr double kBite = 0.5;
 constexpr double kBolder = 0.25;  // deviations less of caution where nothing is worth a trial any more
 constexpr std::int64_t kMostSteps = 200'000;  // of one choice; what is best until then is taken
 
@@ -60,19 +61,23 @@ class Guess {
   std::size_t size_;
 };
 
-/// What saves most of all that should fit into the margin: a knapsack, by branch and bound.
+/// What saves most of all that should fit into the margin, with what holds: a knapsack, by branch and bound.
 class Choice {
  public:
-  Choice(const std::vector<Candidate>& candidates, std::vector<double> costs,
+  Choice(const std::vector<Candidate>& candidates, std::vector<double> costs, const Sharing& held,
          const std::vector<Sharing>& failures)
-      : candidates_(candidates), costs_(std::move(costs)), failures_(failures), order_(candidates.size()) {
+      : candidates_(candidates),
+        costs_(std::move(costs)),
+        held_(held),
+        failures_(failures),
+        order_(candidates.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::ranges::stable_sort(order_, std::ranges::greater{}, [&](std::size_t i) { return density(i); });
   }
 
   Sharing best() {
-    best_.assign(candidates_.size(), 0);
-    current_ = best_;
+    best_ = held_;
+    current_.assign(candidates_.size(), 0);
     descend(0, 0, 1);
     return best_;
   }
@@ -109,24 +114,47 @@ class Choice {
     }
     if (depth == order_.size() || ++steps_ > kMostSteps || saved + bound(depth, room) <= best_saved_) return;
     const std::size_t i = order_[depth];
-    for (int sharing = candidates_[i].members; sharing >= 2; --sharing) {
+    const int least = std::max(held_[i], 2);
+    for (int sharing = candidates_[i].members; sharing >= least; --sharing) {
       const double cost = costs_[i] * copies(sharing);
-      if (cost > room) continue;
+      if (cost > room && sharing > held_[i]) continue;
       current_[i] = sharing;
       if (!ruled_out()) descend(depth + 1, saved + bytes(i) * copies(sharing), room - cost);
     }
     current_[i] = 0;
-    descend(depth + 1, saved, room);
+    if (held_[i] < 2) descend(depth + 1, saved, room);
   }
 
   const std::vector<Candidate>& candidates_;
   std::vector<double> costs_;
+  const Sharing& held_;
   const std::vector<Sharing>& failures_;
   std::vector<std::size_t> order_;
   Sharing current_, best_;
   double best_saved_ = 0;
   std::int64_t steps_ = 0;
 };
+
+/// Of what is wanted over what holds, those that save most, as few as come to kBite of it: what begins as the
+/// mean of many copies at once has forgotten too much, and is learned again sooner step by step.
+Sharing bite_of(const std::vector<Candidate>& candidates, const Sharing& held, const Sharing& wanted) {
+  std::vector<std::size_t> more(candidates.size());
+  std::iota(more.begin(), more.end(), std::size_t{0});
+  std::erase_if(more, [&](std::size_t i) { return wanted[i] <= held[i]; });
+  const auto saves = [&](std::size_t i) {
+    return static_cast<double>(candidates[i].bytes.count()) * (copies(wanted[i]) - copies(held[i]));
+  };
+  std::ranges::stable_sort(more, std::ranges::greater{}, saves);
+  double all = 0, taken = 0;
+  for (const std::size_t i : more) all += saves(i);
+  Sharing out = held;
+  for (const std::size_t i : more) {
+    if (taken >= kBite * all) break;
+    out[i] = wanted[i];
+    taken += saves(i);
+  }
+  return out;
+}
 
 /// The candidates that save most, by number; the others never share.
 std::vector<std::size_t> looked_at(const std::vector<Candidate>& all) {
@@ -156,12 +184,13 @@ Found search_few(const std::vector<Candidate>& candidates, const Oracle& oracle,
   while (std::ssize(failures) < settings.most_failures && caution >= settings.least_caution) {
     std::vector<double> costs;
     for (std::size_t i = 0; i < candidates.size(); ++i) costs.push_back(guess.cost(i, caution));
-    const Sharing wanted = Choice(candidates, std::move(costs), failures).best();
-    const Bytes saved = saved_by(candidates, wanted);
-    if ((saved - found.saved) / all < settings.worth) {
+    const Sharing most = Choice(candidates, std::move(costs), found.sharing, failures).best();
+    if ((saved_by(candidates, most) - found.saved) / all < settings.worth) {
       caution -= kBolder;
       continue;
     }
+    const Sharing wanted = bite_of(candidates, found.sharing, most);
+    const Bytes saved = saved_by(candidates, wanted);
     const Trial trial = oracle(found.sharing, wanted);
     ++found.trials;
     found.epochs += trial.epochs;
