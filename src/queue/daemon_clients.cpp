@@ -182,8 +182,7 @@ void Daemon::foretell(const Asked& asked, std::vector<Tried> requests,
   errands_.send("plan", "looking ahead with a job more",
                 [this, client = asked.client, question, requests = std::move(requests),
                  keys = keys_of_kinds(), user, arrival, profiles = std::move(profiles), looks_ahead,
-                 usual_startup = usual_startup(),
-                 room = planning_]() mutable -> running::Errands::Then {
+                 usual_startup = usual_startup(), room = planning_]() mutable -> running::Errands::Then {
                   room->keys = keys;
                   // What is only tried has the number of a kind that another will have: nothing of it is
                   // kept.

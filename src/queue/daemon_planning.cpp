@@ -145,9 +145,9 @@ void Daemon::find_starving(Question& question) {
 
 /// How the jobs that are on it share it.
 std::size_t Daemon::setup_now(const QueueGpu& gpu) {
-  const bool is_mixed = gpu.setup == kMpsSetup && std::ranges::any_of(on(gpu.device.uuid), [](const auto* one) {
-                          return one->sharing == "naive";
-                        });
+  const bool is_mixed =
+      gpu.setup == kMpsSetup &&
+      std::ranges::any_of(on(gpu.device.uuid), [](const auto* one) { return one->sharing == "naive"; });
   return is_mixed ? kMixedSetup : gpu.setup;
 }
 
@@ -205,10 +205,9 @@ Question Daemon::question_now() {
     const double passed = seconds_between(attempt.since, Clock::now());
     const double startup = believed.startup.value_or(usual_startup);
     running.startup = done ? 0 : std::max(0.0, startup - passed);
-    running.left =
-        done && whole > 0
-            ? std::max(0.5, (whole - *done) / *believed.steps_per_second)
-            : std::max(0.5, length - std::max(0.0, passed - startup) * attempt.speed);
+    running.left = done && whole > 0
+                       ? std::max(0.5, (whole - *done) / *believed.steps_per_second)
+                       : std::max(0.5, length - std::max(0.0, passed - startup) * attempt.speed);
     // What nobody knew is learned undisturbed: nobody comes beside it for its first seconds of work.
     if (!believed.is_known && !(attempt.lesson && attempt.lesson->is_learned()) && passed < 60)
       for (const std::size_t place : running.places)

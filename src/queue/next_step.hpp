@@ -37,9 +37,9 @@ struct AttemptEnd {
   bool lease_ended = false;                  ///< its supervisor ended it, since nobody renewed its lease
   /// Others of the same MPS daemon fell at the same time, each with such words: one of them was the cause.
   bool others_fell = false;
-  bool nobodys_fault = false;    ///< the MPS daemon itself had ended
-  bool saved = false;            ///< in this attempt, or in one before
-  bool time_was_up = false;      ///< of the allocation that it was in
+  bool nobodys_fault = false;  ///< the MPS daemon itself had ended
+  bool saved = false;          ///< in this attempt, or in one before
+  bool time_was_up = false;    ///< of the allocation that it was in
 };
 
 /// What becomes of the job.

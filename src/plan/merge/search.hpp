@@ -59,8 +59,8 @@ inline constexpr std::int64_t kMostExactTrials = std::int64_t{1} << 20;
 /// Plimsoll's own. Keeps a linear guess of what each group costs the margin, with its uncertainty, and
 /// corrects it after each trial; of what saves most of all that should hold, was not ruled out by a failure
 /// (what fails, fails with more) and earns enough over what holds already it asks next for the heavier half:
-/// what is shared step by step is learned again sooner. Of very many groups it looks at the kMostOwnGroups that
-/// save most.
+/// what is shared step by step is learned again sooner. Of very many groups it looks at the kMostOwnGroups
+/// that save most.
 inline constexpr std::size_t kMostOwnGroups = 512;
 struct OwnSearch {
   double worth =

@@ -37,8 +37,8 @@ class Ordered final : public Policy {
       const PlaceState& state = view.places[place];
       if (state.running.size() >= most_ || !may_join(view.instance, view.instance.places[place], state, job))
         continue;
-      const auto gain =
-          gain_of(state.kinds, view.instance.places[place], static_cast<std::uint32_t>(of.kind), view.beliefs);
+      const auto gain = gain_of(state.kinds, view.instance.places[place], static_cast<std::uint32_t>(of.kind),
+                                view.beliefs);
       if (!gain || *gain <= most) continue;
       best = place;
       most = *gain;
