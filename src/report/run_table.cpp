@@ -52,7 +52,9 @@ std::string attribute_text(const store::Run& run, store::Field::Attribute attrib
     case Attribute::last_update_time:
     case Attribute::model_id:
     case Attribute::model_type:
-    case Attribute::source_run_id: return "-";  // of other things than runs, or not the store's to know
+    case Attribute::source_run_id:
+    case Attribute::version_number:
+    case Attribute::source_path: return "-";  // of other things than runs, or not the store's to know
   }
   return "-";
 }
