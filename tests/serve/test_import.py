@@ -129,7 +129,8 @@ def test_registered_models_come_over(source, serve, tmp_path):
     words = [BINARY, "import-mlflow", str(path), "--store", str(tmp_path / "store.db"), "--json"]
     done = [json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
     assert [(d["registered_models"], d["versions"], d["versions_different"]) for d in done] == [(1, 2, 0), (0, 0, 0)]
-    ours = MlflowClient(serve().url)
+    url = serve().url
+    ours = MlflowClient(url)
     model, was = ours.get_registered_model("net"), theirs.get_registered_model("net")
     for name in ("name", "creation_timestamp", "last_updated_timestamp", "description", "tags"):
         assert getattr(model, name) == getattr(was, name), name
@@ -141,6 +142,8 @@ def test_registered_models_come_over(source, serve, tmp_path):
         for name in ("description", "run_id", "run_link"):
             assert (getattr(version, name) or "") == (getattr(was, name) or ""), name
     assert len(ours.search_model_versions("name = 'net'")) == 2
-    local = mlflow.artifacts.download_artifacts(ours.get_model_version_download_uri("net", "1"), tracking_uri=serve().url)
+    mlflow.set_tracking_uri(url)
+    mlflow.set_registry_uri(url)
+    local = mlflow.artifacts.download_artifacts("models:/net/1")
     assert (pathlib.Path(local) / "net.txt").read_text() == "weights"
     assert int(ours.create_model_version("net", "s3://x/y").version) == 5

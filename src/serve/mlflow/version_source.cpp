@@ -54,25 +54,11 @@ std::vector<std::string> segments(std::string_view path) {
   return out;
 }
 
-bool is_within(std::string_view uri, std::string_view root) {
-  const Parts inner = parts_of(uri), outer = parts_of(root);
-  if (inner.scheme != outer.scheme || inner.host != outer.host) return false;
-  const std::vector<std::string> in = segments(inner.path), out = segments(outer.path);
-  return !out.empty() && in.size() >= out.size() && std::equal(out.begin(), out.end(), in.begin());
-}
-
 bool is_local(const Parts& parts) {
   if (parts.scheme.empty()) return true;
   return parts.scheme == "file" &&
          (parts.host.empty() || parts.host == "." || parts.host.starts_with("localhost") ||
           parts.host.starts_with("127.0.0.1"));
-}
-
-/// On this server, by either of its names.
-bool is_served(const Parts& parts) {
-  if (parts.scheme == "mlflow-artifacts") return true;
-  return parts.scheme.starts_with("http") &&
-         unescaped(parts.path).find("/api/2.0/mlflow-artifacts/artifacts") != std::string::npos;
 }
 
 std::unexpected<Fault> not_of(std::string_view source, std::string_view which) {
@@ -134,27 +120,12 @@ Outcome<std::optional<store::LoggedModel>> logged_model(Api& api, const std::str
   return std::unexpected(fault_of(model.error()));
 }
 
-Outcome<void> check_of_owner(const std::string& source, const Parts& parts,
-                             const std::optional<std::string>& root, std::string_view which) {
-  if (is_local(parts)) {
-    if (root && is_local_within(source, *root)) return {};
-    return local_refused(source, which);
-  }
-  if (root && is_within(source, *root)) return {};
-  return not_of(source, which);
-}
-
 /// A version of another model: what the copy has of it.
 Outcome<VersionOrigin> copied(Api& api, const std::string& source, const std::optional<std::string>& run,
                               const std::optional<std::string>& model) {
   PLIMSOLL_TAKE(version, version_at(api, source));
-  if ((run && *run != version.run) || (model && *model != version.logged_model))
-    return invalid(
-        "Invalid model version source: '{}'. The run_id and model_id request parameters must match the "
-        "referenced model version.",
-        printable(source, kShownSource));
   return VersionOrigin{fmt::format("models:/{}/{}", version.model, version.version), version.location,
-                       version.run, version.logged_model};
+                       run.value_or(version.run), model.value_or(version.logged_model)};
 }
 
 }  // namespace
@@ -239,6 +210,8 @@ Outcome<VersionOrigin> origin_of(Api& api, const std::string& source, const std:
   if ((parts.scheme == "models" || parts.scheme == "runs") && !parts.host.empty())
     return not_of(source, parts.scheme == "runs" ? "run_id" : "model_id");
   if (parts.scheme == "models" && !of_logged) return copied(api, source, run, model);
+  if (of_logged && out.logged_model.empty()) out.logged_model = path.front();
+  if (of_logged && out.logged_model != path.front()) return not_of(source, "model_id");
   std::optional<store::LoggedModel> logged;
   if (!out.logged_model.empty()) {
     PLIMSOLL_TAKE(found, logged_model(api, out.logged_model));
@@ -246,28 +219,19 @@ Outcome<VersionOrigin> origin_of(Api& api, const std::string& source, const std:
     logged = std::move(found);
     if (out.run.empty()) out.run = logged->source_run;
   }
-  if (!is_local(parts)) PLIMSOLL_TRY(check_no_climbing(source, parts));
-  if (of_logged) {
-    if (!logged || logged->id != path.front()) return not_of(source, "model_id");
-    out.location = logged->artifact_uri;
-    return out;
-  }
-  if (parts.scheme == "runs") {
-    if (logged) return not_of(source, "model_id");
-    if (path.empty() || out.run.empty() || path.front() != out.run) return not_of(source, "run_id");
-    return out;
-  }
-  if (!is_local(parts) && !is_served(parts)) return out;
-  if (logged) {
-    PLIMSOLL_TRY(check_of_owner(source, parts, logged->artifact_uri, "model_id"));
+  if (of_logged) out.location = logged->artifact_uri;
+  if (!is_local(parts)) {
+    PLIMSOLL_TRY(check_no_climbing(source, parts));
     return out;
   }
   std::optional<std::string> root;
-  if (!out.run.empty()) {
+  if (logged) {
+    root = logged->artifact_uri;
+  } else if (!out.run.empty()) {
     PLIMSOLL_TAKE(found, root_of_run(api, out.run));
     root = std::move(found);
   }
-  PLIMSOLL_TRY(check_of_owner(source, parts, root, "run_id"));
+  if (!root || !is_local_within(source, *root)) return local_refused(source, logged ? "model_id" : "run_id");
   return out;
 }
 

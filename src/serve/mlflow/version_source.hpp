@@ -14,9 +14,9 @@ struct VersionOrigin {
   std::string logged_model;
 };
 
-/// Whether a version may come from `wanted.source`, as MLflow decides it, and what that stands for. A source
-/// on this machine or server must be of the run or the logged model that is named with it: else a client
-/// could have files read that are none of its artifacts. `run` and `model`: what was said, be it "".
+/// Whether a version may come from `source`, as MLflow decides it, and what that stands for. A path on this
+/// machine must be of the run or the logged model that is named with it, and no address may climb: else a
+/// client could have files read that are nobody's artifacts. `run` and `model`: what was said, be it "".
 [[nodiscard]] Outcome<VersionOrigin> origin_of(Api& api, const std::string& source,
                                                const std::optional<std::string>& run,
                                                const std::optional<std::string>& model);

@@ -37,25 +37,27 @@ class VersionSource : public testing::Test {
   std::string run_, model_;
 };
 
-TEST_F(VersionSource, OnThisServerIsOfTheRunOrModelThatIsNamed) {
+TEST_F(VersionSource, OnThisServerIsTakenWithoutClimbing) {
   const std::string mine = "mlflow-artifacts:/0/" + run_ + "/artifacts/net";
-  EXPECT_TRUE(origin(mine, run_));
-  EXPECT_FALSE(origin(mine));
-  EXPECT_FALSE(origin(mine, std::string(32, '0')));
-  EXPECT_FALSE(origin("mlflow-artifacts:/0/" + run_ + "/artifacts/../../x", run_));
-  EXPECT_FALSE(origin("mlflow-artifacts:/0/" + run_ + "/artifacts/%252e%252e/x", run_));
-  EXPECT_FALSE(origin("mlflow-artifacts:/0/other/artifacts/net", run_));
-  EXPECT_FALSE(origin("mlflow-artifacts://elsewhere/0/" + run_ + "/artifacts/net", run_));
-  EXPECT_FALSE(origin("http://x/api/2.0/mlflow-artifacts/artifacts/0/" + run_ + "/artifacts", run_));
-  EXPECT_TRUE(origin("runs:/" + run_ + "/net", run_));
-  EXPECT_FALSE(origin("runs:/" + run_ + "/net"));
-  EXPECT_FALSE(origin("runs://x/" + run_ + "/net", run_));
-  const Outcome<VersionOrigin> logged = origin("models:/" + model_, {}, model_);
-  ASSERT_TRUE(logged) << logged.error().message;
-  EXPECT_EQ(logged->location, "mlflow-artifacts:/0/models/" + model_ + "/artifacts");
-  EXPECT_EQ(logged->run, run_);
-  EXPECT_FALSE(origin("models:/" + model_));
+  for (const auto& run : {std::optional<std::string>(), std::optional(run_)}) {
+    EXPECT_EQ(origin(mine, run)->location, mine);
+    EXPECT_TRUE(origin("runs:/" + run_ + "/net", run));
+    EXPECT_FALSE(origin("mlflow-artifacts:/0/" + run_ + "/artifacts/../../x", run));
+    EXPECT_FALSE(origin("mlflow-artifacts:/0/" + run_ + "/artifacts/%252e%252e/x", run));
+    EXPECT_FALSE(origin("runs://x/" + run_ + "/net", run));
+  }
+}
+
+TEST_F(VersionSource, OfALoggedModelIsWhereItsFilesAre) {
+  for (const auto& model : {std::optional<std::string>(), std::optional(model_)}) {
+    const Outcome<VersionOrigin> logged = origin("models:/" + model_, {}, model);
+    ASSERT_TRUE(logged) << logged.error().message;
+    EXPECT_EQ(logged->location, "mlflow-artifacts:/0/models/" + model_ + "/artifacts");
+    EXPECT_EQ(logged->run, run_);
+    EXPECT_EQ(logged->logged_model, model_);
+  }
   EXPECT_FALSE(origin("models:/m-0", {}, "m-0"));
+  EXPECT_FALSE(origin("models:/" + model_, {}, "m-0"));
   EXPECT_TRUE(origin("mlflow-artifacts:/0/models/" + model_ + "/artifacts/x", {}, model_));
 }
 
@@ -83,8 +85,7 @@ TEST_F(VersionSource, OfAnotherVersionIsACopyOfIt) {
     EXPECT_EQ(copy->location, "s3://c/d");
     EXPECT_EQ(copy->run, run_);
   }
-  EXPECT_TRUE(origin("models:/net/1", run_));
-  EXPECT_FALSE(origin("models:/net/1", "other"));
+  EXPECT_EQ(origin("models:/net/1", "other")->run, "other");
   EXPECT_EQ(origin("models:/net/2").error().code, Code::resource_does_not_exist);
   EXPECT_EQ(origin("models:/nobody/1").error().code, Code::resource_does_not_exist);
   for (const std::string source :
