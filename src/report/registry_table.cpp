@@ -125,11 +125,9 @@ std::string registered_details(const store::RegisteredModel& model, std::span<co
       out += paragraph(fmt::format("Version {}: its file cannot be read: {}", each.version.version,
                                    printable(each.problem)),
                        style);
-  const auto read =
-      std::ranges::find_if(versions, [](const auto& each) { return each.contents.has_value(); });
-  if (read != versions.end() && read->contents->flops)
-    out += fmt::format("\nWhat version {} needs:\n  plimsoll weigh {}\n", read->version.version,
-                       printable(read->contents->path));
+  if (std::ranges::any_of(versions, [](const auto& each) { return each.contents.has_value(); }))
+    out += paragraph("`plimsoll weigh FILE` says what a version needs of a machine; --json names its file.",
+                     style);
   return out;
 }
 
