@@ -113,7 +113,7 @@ void add_registry(CommandLine& app, Invocation& invocation) {
   command->footer(
       "Examples:\n"
       "  plimsoll registry\n"
-      "  plimsoll registry resnet");
+      "  plimsoll registry tiny");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation]() -> Result<int> {
       const auto store = store::open(options->store, {.create = false});
