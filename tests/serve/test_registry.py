@@ -193,6 +193,25 @@ def test_names_that_are_refused(client, name):
     assert list(client.search_registered_models()) == []
 
 
+def test_files_of_versions_are_given_out_as_attachments(client, server, tmp_path):
+    import requests
+    run = client.create_run("0").info.run_id
+    (tmp_path / "net.txt").write_text("weights")
+    client.log_artifact(run, str(tmp_path / "net.txt"), "net")
+    client.create_registered_model("net")
+    client.create_model_version("net", f"mlflow-artifacts:/0/{run}/artifacts/net", run_id=run)
+    client.create_model_version("net", f"runs:/{run}/net", run_id=run)
+    client.create_model_version("net", "s3://bucket/net")
+    ask = lambda **query: requests.get(server.url + "/model-versions/get-artifact", params={"name": "net", **query}, timeout=60)
+    for version in (1, 2):
+        answer = ask(version=version, path="net.txt")
+        assert (answer.status_code, answer.text) == (200, "weights") and "attachment" in answer.headers["Content-Disposition"]
+        for path in ("../net/net.txt", "/etc/passwd", "%2e%2e/x", "", "gone"):
+            assert ask(version=version, path=path).status_code in (400, 404), path
+    assert ask(version=3, path="net.txt").status_code == 501
+    assert ask(version=9, path="net.txt").status_code == 404
+
+
 def test_sources_that_lead_elsewhere_are_refused(client):
     run = client.create_run("0").info.run_id
     client.create_registered_model("net")
