@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestName = 80;
 
-std::string dash_where_empty(std::string text) {
+std::string dash_where_empty(const std::string& text) {
   return text.empty() ? "-" : text;
 }
 

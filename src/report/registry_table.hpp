@@ -35,6 +35,6 @@ struct WeighedVersion {
 [[nodiscard]] std::string registered_details(const store::RegisteredModel& model,
                                              std::span<const WeighedVersion> versions,
                                              const TextStyle& style);
-[[nodiscard]] nlohmann::ordered_json version_json(const WeighedVersion& version);
+[[nodiscard]] nlohmann::ordered_json version_json(const WeighedVersion& weighed);
 
 }  // namespace plimsoll::report
