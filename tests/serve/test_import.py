@@ -111,6 +111,8 @@ def test_logged_models_come_over(source, serve, tmp_path):
 
 def test_registered_models_come_over(source, serve, tmp_path):
     uri, path = source
+    mlflow.set_tracking_uri(uri)  # the client asks it too, whatever its own address is
+    mlflow.set_registry_uri(uri)
     theirs = MlflowClient(uri, registry_uri=uri)
     where = f"file://{path.parent}/artifacts" if uri.startswith("sqlite") else None
     experiment = theirs.create_experiment("models", artifact_location=where)
