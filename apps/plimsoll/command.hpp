@@ -46,6 +46,7 @@ void add_probe(CommandLine& app, Invocation& invocation);
 void add_advise(CommandLine& app, Invocation& invocation);
 void add_tta(CommandLine& app, Invocation& invocation);
 void add_runs(CommandLine& app, Invocation& invocation);
+void add_registry(CommandLine& app, Invocation& invocation);
 void add_store(CommandLine& app, Invocation& invocation);
 void add_import_mlflow(CommandLine& app, Invocation& invocation);
 void add_export_mlflow(CommandLine& app, Invocation& invocation);

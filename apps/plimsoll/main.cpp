@@ -44,6 +44,7 @@ constexpr Command kCommands[] = {
     {"tta", add_tta},
     {"advise", add_advise},
     {"runs", add_runs},
+    {"registry", add_registry},
     {"store", add_store},
     {"import-mlflow", add_import_mlflow},
     {"export-mlflow", add_export_mlflow},

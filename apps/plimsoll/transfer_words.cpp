@@ -39,6 +39,8 @@ std::string transfer_words(const store::Transferred& done) {
   if (done.files > 0) out += fmt::format(" and {} ({} bytes)", counted(done.files, "file"), done.bytes);
   if (done.experiments > 0) out += fmt::format(", {}", counted(done.experiments, "new experiment"));
   if (done.models > 0) out += fmt::format(", {}", counted(done.models, "logged model"));
+  if (done.registered > 0) out += fmt::format(", {}", counted(done.registered, "registered model"));
+  if (done.versions > 0) out += fmt::format(", {} of registered models", counted(done.versions, "version"));
   if (done.present > 0)
     out += fmt::format("; {} {} there already", counted(done.present, "run"),
                        done.present == 1 ? "was" : "were");
@@ -53,6 +55,9 @@ int print_transferred(const store::Transferred& done, std::string_view to, bool 
                 {"present", done.present},
                 {"different", done.different},
                 {"models", done.models},
+                {"registered_models", done.registered},
+                {"versions", done.versions},
+                {"versions_different", done.versions_different},
                 {"points", done.points},
                 {"files", done.files},
                 {"file_bytes", done.bytes}});
@@ -66,8 +71,14 @@ int print_transferred(const store::Transferred& done, std::string_view to, bool 
                                  done.different == 1 ? "was already" : "were already",
                                  done.different == 1 ? "s" : "", done.different == 1 ? "it is" : "they are"),
                      style));
+    if (done.versions_different > 0)
+      fmt::print("{}", report::paragraph(fmt::format("Of registered models {} {} there already and {}: left.",
+                                                     counted(done.versions_different, "version"),
+                                                     done.versions_different == 1 ? "was" : "were",
+                                                     done.versions_different == 1 ? "differs" : "differ"),
+                                         style));
   }
-  return done.different > 0 ? 1 : 0;
+  return done.different + done.versions_different > 0 ? 1 : 0;
 }
 
 }  // namespace plimsoll

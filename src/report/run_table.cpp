@@ -52,7 +52,9 @@ std::string attribute_text(const store::Run& run, store::Field::Attribute attrib
     case Attribute::last_update_time:
     case Attribute::model_id:
     case Attribute::model_type:
-    case Attribute::source_run_id: return "-";  // of other things than runs, or not the store's to know
+    case Attribute::source_run_id:
+    case Attribute::version_number:
+    case Attribute::source_path: return "-";  // of other things than runs, or not the store's to know
   }
   return "-";
 }
@@ -119,11 +121,10 @@ std::string local_time_text(store::Time time) {
 std::string field_name(const store::Field& field) {
   using Kind = store::Field::Kind;
   constexpr std::string_view kAttributes[] = {
-      "run_id",          "run_name", "status",       "start_time",   "end_time",      "duration",
-      "experiment_name", "user_id",  "artifact_uri", "name",         "creation_time", "last_update_time",
-      "experiment_id",   "model_id", "model_type",   "source_run_id"};
-  static_assert(std::size(kAttributes) ==
-                static_cast<std::size_t>(store::Field::Attribute::source_run_id) + 1);
+      "run_id",          "run_name", "status",       "start_time",    "end_time",       "duration",
+      "experiment_name", "user_id",  "artifact_uri", "name",          "creation_time",  "last_update_time",
+      "experiment_id",   "model_id", "model_type",   "source_run_id", "version_number", "source_path"};
+  static_assert(std::size(kAttributes) == static_cast<std::size_t>(store::Field::Attribute::source_path) + 1);
   switch (field.kind) {
     case Kind::metric: return "metrics." + printable(field.key);
     case Kind::param: return "params." + printable(field.key);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -81,6 +82,20 @@ Status copy_models(Store& from, Store& to, const Experiment& experiment, std::in
   return experiment.deleted ? mark_deleted(from, to, experiment, id) : Status();
 }
 
+Status copy_registered(Store& from, Store& to, Transferred& counts) {
+  constexpr auto kAll = std::numeric_limits<std::size_t>::max();
+  const Result<std::vector<RegisteredModel>> models = from.registry().search({.limit = kAll});
+  if (!models) return std::unexpected(models.error());
+  const Result<std::vector<ModelVersion>> versions =
+      from.registry().search_versions({.order_by = {"name", "version_number"}, .limit = kAll});
+  if (!versions) return std::unexpected(versions.error());
+  for (const RegisteredModel& model : *models) {
+    const auto of_model = std::ranges::equal_range(*versions, model.name, {}, &ModelVersion::model);
+    PLIMSOLL_TRY(receive_registered(to, model, of_model, counts));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Transferred> copy(Store& from, Store& to, const Progress& progress) {
@@ -100,6 +115,7 @@ Result<Transferred> copy(Store& from, Store& to, const Progress& progress) {
   // Afterwards, as a model has metrics of runs in any experiment.
   for (const Experiment& experiment : *experiments)
     PLIMSOLL_TRY(copy_models(from, to, experiment, numbers.at(experiment.id), counts));
+  PLIMSOLL_TRY(copy_registered(from, to, counts));
   return counts;
 }
 

@@ -76,15 +76,39 @@ constexpr AttributeName kModelAttributes[] = {
     {"last_updated_timestamp", Field::Attribute::last_update_time},
     {"last_updated_time", Field::Attribute::last_update_time},
 };
+constexpr AttributeName kRegisteredAttributes[] = {
+    {"name", Field::Attribute::name},
+    {"creation_timestamp", Field::Attribute::creation_time},
+    {"last_updated_timestamp", Field::Attribute::last_update_time},
+    {"timestamp", Field::Attribute::last_update_time},
+};
+constexpr AttributeName kVersionAttributes[] = {
+    {"name", Field::Attribute::name},
+    {"version_number", Field::Attribute::version_number},
+    {"run_id", Field::Attribute::run_id},
+    {"source_path", Field::Attribute::source_path},
+    {"creation_timestamp", Field::Attribute::creation_time},
+    {"last_updated_timestamp", Field::Attribute::last_update_time},
+};
 constexpr std::string_view kDatasetKeys[] = {"name", "digest", "context"};
 
 std::span<const AttributeName> attributes_of(Subject subject) {
-  if (subject == Subject::experiments) return kExperimentAttributes;
-  if (subject == Subject::models) return kModelAttributes;
+  switch (subject) {
+    case Subject::runs: return kRunAttributes;
+    case Subject::experiments: return kExperimentAttributes;
+    case Subject::models: return kModelAttributes;
+    case Subject::registered_models: return kRegisteredAttributes;
+    case Subject::model_versions: return kVersionAttributes;
+  }
   return kRunAttributes;
 }
 
-/// Experiments have tags alone, and only runs have inputs.
+/// Whether its things have tags alone.
+bool has_only_tags(Subject subject) {
+  return subject != Subject::runs && subject != Subject::models;
+}
+
+/// Only runs have inputs.
 bool has(Subject subject, Field::Kind kind) {
   if (kind == Field::Kind::attribute || kind == Field::Kind::tag) return true;
   return subject == Subject::runs || (subject == Subject::models && kind != Field::Kind::dataset);
@@ -105,11 +129,6 @@ const Value* entry(std::span<const std::pair<std::string_view, Value>> table, st
 bool is_time(Field::Attribute attribute) {
   return attribute == Field::Attribute::start_time || attribute == Field::Attribute::end_time ||
          attribute == Field::Attribute::creation_time || attribute == Field::Attribute::last_update_time;
-}
-
-/// A number that stands for a thing: several may be asked for, and clients write it in quotes too.
-bool is_id(const Field& field) {
-  return field.kind == Field::Kind::attribute && field.attribute == Field::Attribute::experiment_id;
 }
 
 /// Whether the whole of `text` is one; a floating-point number would not hold all of its digits.
@@ -183,7 +202,7 @@ class Parser {
     if (kind == nullptr || !has(subject_, *kind)) {
       --at_;
       return problem(fmt::format("{} is none of {}", quote(first.text),
-                                 subject_ == Subject::experiments ? "tags, attributes"
+                                 has_only_tags(subject_) ? "tags, attributes"
                                  : subject_ == Subject::models
                                      ? "metrics, params, tags, attributes"
                                      : "metrics, params, tags, datasets, attributes"));
@@ -210,9 +229,8 @@ class Parser {
       auto failure = problem(fmt::format("there is no attribute {}", quote(name)));
       failure.error().hint = did_you_mean(name, names);
       if (failure.error().hint.empty())
-        failure.error().hint =
-            fmt::format("Attributes: {}; others are tags.NAME{}.", fmt::join(names, ", "),
-                        subject_ == Subject::experiments ? "" : ", metrics.NAME, params.NAME");
+        failure.error().hint = fmt::format("Attributes: {}; others are tags.NAME{}.", fmt::join(names, ", "),
+                                           has_only_tags(subject_) ? "" : ", metrics.NAME, params.NAME");
       return failure;
     }
     ++at_;
@@ -240,8 +258,8 @@ class Parser {
         return *known;
       }
     const bool text = !is_number(field), in_list = text || is_id(field);
-    if (is_word("is") && subject_ == Subject::experiments && field.kind == Field::Kind::attribute)
-      return problem("IS NULL / IS NOT NULL is only supported for tags: an experiment has all attributes");
+    if (is_word("is") && has_only_tags(subject_) && field.kind == Field::Kind::attribute)
+      return problem("IS NULL / IS NOT NULL is only supported for tags: attributes are always there");
     if (is_word("is")) return null_test();
     if (text && is_word("like")) return ++at_, Comparator::like;
     if (text && is_word("ilike")) return ++at_, Comparator::ilike;
@@ -294,7 +312,8 @@ class Parser {
     }
     if (is_id(out.field) && (now().kind == Token::Kind::string || now().kind == Token::Kind::number)) {
       if (!is_id_number(now().text))
-        return problem(fmt::format("{} is not the number of an experiment", quote(now().text)));
+        return problem(fmt::format("{} is not the number of {}", quote(now().text),
+                                   subject_ == Subject::experiments ? "an experiment" : "a version"));
       out.values.emplace_back(tokens_[at_++].text);
       return {};
     }
@@ -338,8 +357,12 @@ char folded(char c, bool ignore_case) {
 bool is_number(const Field& field) {
   if (field.kind == Field::Kind::metric) return true;
   return field.kind == Field::Kind::attribute &&
-         (is_time(field.attribute) || field.attribute == Field::Attribute::duration ||
-          field.attribute == Field::Attribute::experiment_id);
+         (is_time(field.attribute) || field.attribute == Field::Attribute::duration || is_id(field));
+}
+
+bool is_id(const Field& field) {
+  return field.kind == Field::Kind::attribute && (field.attribute == Field::Attribute::experiment_id ||
+                                                  field.attribute == Field::Attribute::version_number);
 }
 
 Result<Filter> parse_filter(std::string_view text, Subject subject) {

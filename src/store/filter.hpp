@@ -11,7 +11,7 @@
 namespace plimsoll::store {
 
 /// What is looked for.
-enum class Subject { runs, experiments, models };
+enum class Subject { runs, experiments, models, registered_models, model_versions };
 
 /// What a run, an experiment or a logged model is asked about, as MLflow names it: metrics.loss, params.lr,
 /// tags.model, datasets.name, attributes.status.
@@ -35,6 +35,8 @@ struct Field {
     model_id,
     model_type,
     source_run_id,
+    version_number,  ///< of a version of a registered model, as source_path
+    source_path,
   };
   Kind kind = Kind::attribute;
   std::string key = {};  ///< of a metric, param or tag; of a dataset: name, digest or context
@@ -44,6 +46,8 @@ struct Field {
 
 /// Whether it compares as a number (a metric's latest value, milliseconds since 1970, seconds) or as a text.
 [[nodiscard]] bool is_number(const Field& field);
+/// A number that stands for a thing: several may be asked for, and clients write it in quotes too.
+[[nodiscard]] bool is_id(const Field& field);
 
 enum class Comparator {
   equal,

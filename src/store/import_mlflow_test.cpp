@@ -37,6 +37,9 @@ TEST(MlflowYaml, ReadsWhatMlflowWrites) {
   EXPECT_EQ(tags->at("tags.mlflow.data.context"), "train");
   EXPECT_EQ(tags->at("tags.b"), "c");
   EXPECT_EQ(tags->at("z"), "1");
+  const auto aliases = parse_mlflow_yaml("aliases:\n  champion: '1'\nname: net\n");
+  ASSERT_TRUE(aliases) << aliases.error().text();
+  EXPECT_EQ(aliases->at("aliases.champion"), "1");
 }
 
 TEST(MlflowYaml, RefusesWhatItDoesNotWrite) {

@@ -37,6 +37,22 @@ Status fill_queue(Queue& queue) {
   return queue.keep_profile("0f", "{}");
 }
 
+Status fill_registry(Registry& registry) {
+  PLIMSOLL_TRY(registry.create(
+      {.name = "net ä", .description = "what it is", .tags = {{"team", "blue"}}, .created = 8'000'000}));
+  for (int i = 0; i < 3; ++i)
+    PLIMSOLL_TRY(registry.create_version({.model = "net ä",
+                                          .source = "models:/" + kModel,
+                                          .location = "mlflow-artifacts:/1/models/" + kModel + "/artifacts",
+                                          .run = kTraining,
+                                          .logged_model = kModel,
+                                          .tags = {{"quoted", "'"}},
+                                          .created = 9'000'000}));
+  PLIMSOLL_TRY(registry.remove_version("net ä", 3));
+  PLIMSOLL_TRY(registry.change("net ä", {.aliases = {{"champion", 1}}, .changed = 9'000'000}));
+  return {};
+}
+
 Status fill_rest(Store& store, int version) {
   if (version < 2) return {};
   PLIMSOLL_TRY(store.change_experiment(1, {.tags = {{"team", "blue"}}}));
@@ -57,7 +73,9 @@ Status fill_rest(Store& store, int version) {
   const Result<ClaimAnswer> claim =
       store.claims().take({"queue/node7", "daemon", kLongestLease, "of the fixture"});
   if (!claim) return std::unexpected(claim.error());
-  return version < 5 ? Status() : fill_queue(store.queue());
+  if (version < 5) return {};
+  PLIMSOLL_TRY(fill_queue(store.queue()));
+  return version < 6 ? Status() : fill_registry(store.registry());
 }
 
 /// What the fixtures hold, as far as a version knows it.
@@ -135,6 +153,11 @@ void expect_same_queue(Queue& migrated, Queue& fresh) {
   EXPECT_EQ(*migrated.profiles({{"0f"}}), *fresh.profiles({{"0f"}}));
 }
 
+void expect_same_registry(Registry& migrated, Registry& fresh) {
+  EXPECT_EQ(*migrated.search({}), *fresh.search({}));
+  EXPECT_EQ(*migrated.search_versions({}), *fresh.search_versions({}));
+}
+
 /// All that a store can be asked to do, on one that is not new.
 void expect_works(Store& store) {
   ASSERT_TRUE(store.append({{Batch{kTraining, "loss", {}, counting(5000, 700)},
@@ -154,6 +177,10 @@ void expect_works(Store& store) {
   ASSERT_TRUE(jobs) << jobs.error().text();
   EXPECT_EQ(store.queue().change({{{.number = jobs->front(), .version = version + 1}}}, {}, claim->claim),
             true);
+  if (!store.registry().model("net ä")) {
+    EXPECT_TRUE(store.registry().create({.name = "net ä"}));
+  }
+  EXPECT_TRUE(store.registry().create_version({.model = "net ä", .source = "s3://there"}));
   EXPECT_EQ(store.purge(), 1U);
   EXPECT_FALSE(store.find(kDeleted));
 }
@@ -213,6 +240,7 @@ TEST_P(Migration, OfEveryVersionKeepsItsRunsAndLearnsTheRest) {
       EXPECT_EQ(store_->claims().all_held("queue/")->size(), version >= 4 ? 1U : 0U);
       EXPECT_EQ(store_->queue().jobs({})->size(), version >= 5 ? 2U : 0U);
       expect_same_queue(store_->queue(), (*fresh)->queue());
+      expect_same_registry(store_->registry(), (*fresh)->registry());
     }
     expect_works(*store_);
     store_ = reopened();

@@ -1,6 +1,7 @@
 #include <system_error>
 
 #include "store/import_mlflow.hpp"
+#include "store/mlflow_registry.hpp"
 #include "store/sqlite.hpp"
 
 namespace plimsoll::store {
@@ -52,6 +53,7 @@ class MlflowDatabase {
       PLIMSOLL_TRY(import_models(to, (*experiments)[i].id, numbers[i], counts));
       if ((*experiments)[i].deleted) PLIMSOLL_TRY(to.change_experiment(numbers[i], {.deleted = true}));
     }
+    PLIMSOLL_TRY(import_registry_database(database_, to, counts));
     return counts;
   }
 

@@ -5,75 +5,16 @@
 
 #include "base/files.hpp"
 #include "base/printable.hpp"
-#include "base/text.hpp"
 #include "store/import_mlflow.hpp"
-#include "store/mlflow_yaml.hpp"
+#include "store/mlflow_meta.hpp"
+#include "store/mlflow_registry.hpp"
 
 namespace plimsoll::store {
 namespace {
 
 namespace fs = std::filesystem;
 
-using Texts = std::map<std::string, std::string>;
-
 constexpr std::size_t kLargestMeta = std::size_t{20} << 20;
-constexpr std::size_t kLargestValue = std::size_t{64} << 10;
-constexpr int kDeepest = 16;
-
-Result<Texts> read_meta(const fs::path& directory) {
-  const fs::path path = directory / "meta.yaml";
-  std::error_code ignored;
-  if (fs::is_symlink(path, ignored)) return std::unexpected(Error{"this is a symbolic link", path.string()});
-  const Result<std::string> text = read_file(path, kLargestMeta);
-  if (!text) return std::unexpected(text.error());
-  Result<Texts> meta = parse_mlflow_yaml(*text);
-  if (!meta) return std::unexpected(std::move(meta).error().within(path.string()));
-  return meta;
-}
-
-std::string text_in(const Texts& meta, const std::string& key) {
-  const auto found = meta.find(key);
-  return found == meta.end() ? std::string() : found->second;
-}
-
-std::optional<std::int64_t> integer_in(const Texts& meta, const std::string& key) {
-  const std::string text = text_in(meta, key);
-  std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-/// MLflow's milliseconds; nothing where they are none.
-std::optional<Time> time_in(const Texts& meta, const std::string& key) {
-  return integer_in(meta, key).and_then(time_of_mlflow);
-}
-
-/// The regular files below a directory with their names relative to it; links are left out.
-std::vector<std::pair<std::string, fs::path>> files_below(const fs::path& directory) {
-  std::vector<std::pair<std::string, fs::path>> out;
-  std::error_code problem;
-  if (fs::is_symlink(directory, problem)) return out;
-  fs::recursive_directory_iterator at(directory, fs::directory_options::skip_permission_denied, problem);
-  for (; !problem && at != fs::recursive_directory_iterator(); at.increment(problem)) {
-    if (at.depth() >= kDeepest) at.disable_recursion_pending();
-    std::error_code gone;
-    if (at->is_symlink(gone) || !at->is_regular_file(gone)) continue;
-    out.emplace_back(at->path().lexically_relative(directory).generic_string(), at->path());
-  }
-  return out;
-}
-
-/// One file for each key.
-Result<Texts> read_texts(const fs::path& directory) {
-  Texts out;
-  for (const auto& [name, path] : files_below(directory)) {
-    Result<std::string> value = read_file(path, kLargestValue);
-    if (!value) return std::unexpected(std::move(value).error());
-    out.emplace(name, std::move(*value));
-  }
-  return out;
-}
 
 /// "1700000000000 0.25 3": milliseconds, value, step; older ones have no step, newer ones say which data.
 std::optional<Point> point_of(std::string_view line) {
@@ -288,6 +229,7 @@ Result<Transferred> import_mlflow_files(const fs::path& root, Store& to, const P
       PLIMSOLL_TRY(import_experiment(entry.path(), to, counts, progress));
     }
   }
+  PLIMSOLL_TRY(import_registry_files(root / "models", to, counts));
   return counts;
 }
 

@@ -154,7 +154,7 @@ Result<std::map<std::string, std::string>> parse_mlflow_yaml(std::string_view te
   if (text.size() > kLongestFile) return fail("more than {} bytes", kLongestFile);
   const std::vector<Line> lines = lines_of(text);
   std::map<std::string, std::string> out;
-  std::string group;  // "tags." within tags
+  std::string group;  // "tags." within tags, as of aliases
   for (std::size_t i = 0; i < lines.size();) {
     const Line& line = lines[i];
     const auto wrong = [&](std::string_view what) {
@@ -172,8 +172,9 @@ Result<std::map<std::string, std::string>> parse_mlflow_yaml(std::string_view te
     if (!entry) return wrong("expected KEY: VALUE");
     const auto& [key, value] = *entry;
     std::size_t next = i + 1;
-    if (group.empty() && key == "tags" && value.empty() && next < lines.size() && lines[next].indent > 0) {
-      group = "tags.";
+    const bool has_level = key == "tags" || key == "aliases";
+    if (group.empty() && has_level && value.empty() && next < lines.size() && lines[next].indent > 0) {
+      group = std::string(key) + ".";
       i = next;
       continue;
     }

@@ -7,10 +7,9 @@
 
 namespace plimsoll::store {
 
-/// A file `meta.yaml` as MLflow writes it: keys with a text or number each, and `tags` with a level of its
-/// own
-/// ("tags.context"). Empty lists and null are empty texts. Whatever else YAML has (anchors, types, documents,
-/// lists) is refused: it is not MLflow's.
+/// A file `meta.yaml` as MLflow writes it: keys with a text or number each, and `tags` and `aliases`
+/// with a level of their own ("tags.context"). Empty lists and null are empty texts. Whatever else YAML has
+/// (anchors, types, documents, lists) is refused: it is not MLflow's.
 [[nodiscard]] Result<std::map<std::string, std::string>> parse_mlflow_yaml(std::string_view text);
 
 }  // namespace plimsoll::store

@@ -225,6 +225,49 @@ CREATE TABLE queue_profile(
   kept INTEGER NOT NULL);
 CREATE INDEX queue_profile_by_kept ON queue_profile(kept);
 )sql",
+    R"sql(
+CREATE TABLE registered_model(
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  created INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  description TEXT NOT NULL,
+  last_version INTEGER NOT NULL DEFAULT 0);   -- the last number that was given
+CREATE TABLE registered_tag(
+  model INTEGER NOT NULL REFERENCES registered_model(number) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(model, name)) WITHOUT ROWID;
+CREATE TABLE model_version(
+  number INTEGER PRIMARY KEY,
+  model INTEGER NOT NULL REFERENCES registered_model(number) ON DELETE CASCADE,
+  version INTEGER NOT NULL,
+  created INTEGER NOT NULL,
+  changed INTEGER NOT NULL,
+  description TEXT NOT NULL,
+  user_name TEXT NOT NULL,
+  stage TEXT NOT NULL,
+  source TEXT NOT NULL,           -- as it was registered
+  location TEXT NOT NULL,         -- where the files are
+  run TEXT NOT NULL,              -- a run's id, or empty
+  run_link TEXT NOT NULL,
+  logged_model TEXT NOT NULL,     -- a logged model's id, or empty
+  status TEXT NOT NULL,
+  status_message TEXT NOT NULL,
+  UNIQUE(model, version));
+CREATE INDEX model_version_by_stage ON model_version(model, stage, version);
+CREATE INDEX model_version_by_run ON model_version(run);
+CREATE TABLE version_tag(
+  version INTEGER NOT NULL REFERENCES model_version(number) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY(version, name)) WITHOUT ROWID;
+CREATE TABLE model_alias(
+  model INTEGER NOT NULL REFERENCES registered_model(number) ON DELETE CASCADE,
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,       -- 1, 2, 3…, not a row's number
+  PRIMARY KEY(model, name)) WITHOUT ROWID;
+)sql",
 };
 
 Result<std::int64_t> pragma(SqliteDatabase& database, const char* sql) {

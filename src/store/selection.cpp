@@ -26,6 +26,10 @@ Source source(Subject subject) {
   switch (subject) {
     case Subject::experiments: return {"experiment e", "e.deleted", "e.id", "e.created DESC, e.id DESC"};
     case Subject::models: return {"model m", "m.deleted", "m.experiment", "m.created DESC, m.number DESC"};
+    case Subject::registered_models: return {"registered_model g", "", "", "g.name"};
+    case Subject::model_versions:
+      return {"model_version v JOIN registered_model g ON g.number = v.model", "", "",
+              "g.name, v.version DESC"};
     default: return {"run r", "r.deleted", "r.experiment", "r.start DESC, r.id"};
   }
 }
@@ -66,9 +70,31 @@ std::string_view model_attribute(Field::Attribute attribute) {
   }
 }
 
+std::string_view registered_attribute(Field::Attribute attribute) {
+  if (attribute == Field::Attribute::creation_time) return "(g.created / 1000)";
+  return attribute == Field::Attribute::last_update_time ? "(g.changed / 1000)" : "g.name";
+}
+
+std::string_view version_attribute(Field::Attribute attribute) {
+  switch (attribute) {
+    case Field::Attribute::version_number: return "v.version";
+    case Field::Attribute::run_id: return "v.run";
+    case Field::Attribute::source_path: return "v.source";
+    case Field::Attribute::creation_time: return "(v.created / 1000)";
+    case Field::Attribute::last_update_time: return "(v.changed / 1000)";
+    default: return "g.name";
+  }
+}
+
 std::string_view attribute_expression(Subject subject, Field::Attribute attribute) {
-  if (subject == Subject::experiments) return experiment_attribute(attribute);
-  return subject == Subject::models ? model_attribute(attribute) : run_attribute(attribute);
+  switch (subject) {
+    case Subject::runs: return run_attribute(attribute);
+    case Subject::experiments: return experiment_attribute(attribute);
+    case Subject::models: return model_attribute(attribute);
+    case Subject::registered_models: return registered_attribute(attribute);
+    case Subject::model_versions: return version_attribute(attribute);
+  }
+  return {};
 }
 
 /// Where the value of a key stands.
@@ -82,6 +108,8 @@ struct Keyed {
 
 Keyed keyed(Subject subject, Field::Kind kind) {
   if (subject == Subject::experiments) return {"experiment_tag", "value", "experiment", "e.id"};
+  if (subject == Subject::registered_models) return {"registered_tag", "value", "model", "g.number"};
+  if (subject == Subject::model_versions) return {"version_tag", "value", "version", "v.number"};
   if (subject == Subject::models) {
     if (kind == Field::Kind::metric)
       return {"model_metric", "value", "model", "m.number", " ORDER BY step DESC, time DESC LIMIT 1"};
@@ -175,9 +203,7 @@ void Selection::add_null_test(const Comparison& c) {
 
 void Selection::add_comparison(const Comparison& c) {
   Part& out = conditions_;
-  const bool id =
-      c.field.kind == Field::Kind::attribute && c.field.attribute == Field::Attribute::experiment_id;
-  const std::string_view place = id ? "CAST(? AS BIGINT)" : "?";  // an id comes as its digits
+  const std::string_view place = is_id(c.field) ? "CAST(? AS BIGINT)" : "?";  // an id comes as its digits
   const auto add_values = [&] { std::ranges::copy(c.values, std::back_inserter(out.values)); };
   switch (c.comparator) {
     case Comparator::like:
@@ -246,8 +272,12 @@ Status Selection::in_experiments(std::span<const std::int64_t> numbers) {
 Status Selection::matching(std::string_view text) {
   const Result<Filter> filter = parse_filter(text, subject_);
   if (!filter) return std::unexpected(filter.error());
-  for (const Comparison& comparison : *filter) add_condition(comparison);
+  matching(*filter);
   return {};
+}
+
+void Selection::matching(const Filter& filter) {
+  for (const Comparison& comparison : filter) add_condition(comparison);
 }
 
 Status Selection::ordered_by(std::span<const std::string> orders) {

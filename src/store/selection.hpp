@@ -15,19 +15,20 @@
 namespace plimsoll::store {
 
 /// A search as a statement over `run r`, with its `experiment e` where that is needed, over `experiment e`,
-/// or over `model m`. Nothing that a user wrote is ever part of its text. A metric, param or tag that is
-/// asked about is joined once, however often it is named: a database may then read it in whatever order is
-/// quickest.
+/// over `model m`, over `registered_model g`, or over `model_version v` with its `g`. Nothing that a user
+/// wrote is ever part of its text. A metric, param or tag that is asked about is joined once, however often
+/// it is named: a database may then read it in whatever order is quickest.
 class Selection {
  public:
   explicit Selection(Subject subject) : subject_(subject) {}
 
-  void in_view(View view);
+  void in_view(View view);                      ///< of what can be marked as deleted: not of the registry
   void in_experiment(const std::string& name);  ///< of runs
   /// Of runs and models; nothing where there are no numbers.
   [[nodiscard]] Status in_experiments(std::span<const std::int64_t> numbers);
   /// A filter as people write it.
   [[nodiscard]] Status matching(std::string_view text);
+  void matching(const Filter& filter);
   /// In either direction those whose value is no number (NaN) follow those with one, and things without the
   /// value come last.
   [[nodiscard]] Status ordered_by(std::span<const std::string> orders);

@@ -16,6 +16,7 @@
 #include "store/points.hpp"
 #include "store/purge.hpp"
 #include "store/queue_rows.hpp"
+#include "store/registry_rows.hpp"
 #include "store/run_rows.hpp"
 #include "store/timestamp.hpp"
 #include "store/transactions.hpp"
@@ -41,7 +42,8 @@ class SqlStore final : public Store {
       : parts_(std::move(parts)),
         transactions_(*parts_.writers, parts_.readers.get()),
         claims_(make_claims(transactions_)),
-        queue_(make_queue(transactions_)) {}
+        queue_(make_queue(transactions_)),
+        registry_(make_registry(transactions_)) {}
 
   Result<std::string> create(const NewRun& run) override {
     Result<std::string> id = new_run_id(run.id);
@@ -200,6 +202,7 @@ class SqlStore final : public Store {
 
   Claims& claims() override { return *claims_; }
   Queue& queue() override { return *queue_; }
+  Registry& registry() override { return *registry_; }
   Result<std::size_t> purge() override;
   Result<fs::path> artifacts(std::string_view run) override;
   Result<std::vector<File>> files(std::string_view run) override;
@@ -252,6 +255,7 @@ class SqlStore final : public Store {
   Transactions transactions_;
   std::unique_ptr<Claims> claims_;
   std::unique_ptr<Queue> queue_;
+  std::unique_ptr<Registry> registry_;
 };
 
 Result<std::size_t> SqlStore::purge() {

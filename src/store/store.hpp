@@ -15,6 +15,7 @@
 #include "store/experiment.hpp"
 #include "store/model.hpp"
 #include "store/queue.hpp"
+#include "store/registry.hpp"
 #include "store/run.hpp"
 
 namespace plimsoll::store {
@@ -140,6 +141,8 @@ class Store {
   [[nodiscard]] virtual Claims& claims() = 0;
   /// The jobs of those that share the store; as long as the store is there.
   [[nodiscard]] virtual Queue& queue() = 0;
+  /// The registered models; as long as the store is there.
+  [[nodiscard]] virtual Registry& registry() = 0;
 
   /// Marks it; `purge` removes marked runs, experiments and models for good, with their artifacts, and gives
   /// their space back. Where that ends halfway, or files cannot be removed, the next one does the rest.

@@ -17,6 +17,9 @@ struct Transferred {
   std::size_t present = 0;    ///< runs that were there already, just so
   std::size_t different = 0;  ///< runs that were there and differ: left as they are
   std::size_t models = 0;
+  std::size_t registered = 0;          ///< registered models that were new
+  std::size_t versions = 0;            ///< of registered models
+  std::size_t versions_different = 0;  ///< that were there and differ: left as they are
   std::size_t files = 0;
   std::int64_t points = 0;
   std::int64_t bytes = 0;    ///< of files
@@ -54,13 +57,19 @@ struct Arrival {
 [[nodiscard]] Status receive_model(Store& to, std::int64_t experiment, const LoggedModel& model,
                                    const std::filesystem::path& artifacts, Transferred& counts);
 
+/// Brings a registered model in, when the runs and logged models that it names are there: with those of its
+/// versions that are not there yet. Their files are found where those of the runs are now. Another model of
+/// the same name is left as it is.
+[[nodiscard]] Status receive_registered(Store& to, const RegisteredModel& model,
+                                        std::span<const ModelVersion> versions, Transferred& counts);
+
 /// Copies regular files below a directory that are not there yet or differ in size; symbolic links are left
 /// out.
 [[nodiscard]] Status copy_files(const std::filesystem::path& from, const std::filesystem::path& to,
                                 Transferred& counts);
 
-/// All experiments, runs with their points, inputs and files, and logged models of one store to another. May
-/// be repeated: what is there already is skipped.
+/// All experiments, runs with their points, inputs and files, logged models and registered models of one
+/// store to another. May be repeated: what is there already is skipped.
 [[nodiscard]] Result<Transferred> copy(Store& from, Store& to, const Progress& progress = {});
 
 }  // namespace plimsoll::store

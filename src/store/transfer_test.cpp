@@ -87,6 +87,48 @@ TEST_P(Copying, GoesOnWhereItWasCutShort) {
   EXPECT_EQ(store_->history(id, "m"), counting(0, 1000));
 }
 
+TEST_P(Copying, BringsTheRegistryToWhereItsFilesAre) {
+  ASSERT_TRUE(store_->create_experiment({.name = "other", .id = 7}));
+  ASSERT_TRUE(from_->create_experiment({.name = "mine", .id = 7}));
+  const std::string run = *from_->create({.experiment_id = 7});
+  Registry &here = from_->registry(), &there = store_->registry();
+  ASSERT_TRUE(here.create({.name = "net", .description = "d", .tags = {{"a", "b"}}}));
+  for (const std::string& source :
+       {"mlflow-artifacts:/7/" + run + "/artifacts/net", std::string("s3://a/b"), "runs:/" + run + "/net"})
+    ASSERT_TRUE(here.create_version({.model = "net", .source = source, .run = run, .tags = {{"k", "v"}}}));
+  ASSERT_TRUE(here.change_version("net", 2, {.stage = ModelStage::production}));
+  ASSERT_TRUE(here.create_version({.model = "net", .source = "s3://a/c"}));
+  ASSERT_TRUE(here.remove_version("net", 4));
+  ASSERT_TRUE(here.change("net", {.aliases = {{"best", 1}}}));
+
+  Result<Transferred> done = copy(*from_, *store_);
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->registered, 1U);
+  EXPECT_EQ(done->versions, 3U);
+  RegisteredModel expected = *here.model("net"), model = *there.model("net");
+  for (ModelVersion& version : model.latest)
+    version.location = here.version("net", version.version)->location;
+  EXPECT_EQ(model, expected);
+  EXPECT_EQ(there.version("net", 1)->location,
+            fmt::format("mlflow-artifacts:/{}/{}/artifacts/net", store_->find(run)->experiment_id, run));
+  EXPECT_EQ(there.version("net", 2)->location, "s3://a/b");
+
+  done = copy(*from_, *store_);
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->registered + done->versions + done->versions_different, 0U);
+  ASSERT_TRUE(there.change("net", {.aliases = {{"best", 2}}}));
+  ASSERT_TRUE(here.create_version({.model = "net", .source = "s3://a/d"}));
+  EXPECT_EQ(copy(*from_, *store_)->versions, 1U);
+  EXPECT_EQ(there.model("net")->aliases.at("best"), 2) << "it was moved here";
+  EXPECT_EQ(there.create_version({.model = "net"})->version, 6);
+  ASSERT_TRUE(here.create_version({.model = "net", .source = "s3://a/e"}));
+  EXPECT_EQ(copy(*from_, *store_)->versions_different, 1U);
+  ASSERT_TRUE(there.remove("net"));
+  ASSERT_TRUE(there.create({.name = "net"}));
+  EXPECT_EQ(copy(*from_, *store_)->versions_different, 5U) << "another model of that name";
+  EXPECT_TRUE(there.search_versions({})->empty());
+}
+
 TEST_P(Copying, GivesAnExperimentAnotherNumberWhereItsOwnIsTaken) {
   ASSERT_TRUE(store_->create_experiment({.name = "other", .id = 7}));
   ASSERT_TRUE(from_->create_experiment({.name = "mine", .id = 7}));

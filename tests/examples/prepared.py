@@ -66,6 +66,33 @@ user_id: somebody
         write(at / 'tags' / 'plimsoll.workload', 'sweep')
 
 
+def write_registry(folder):
+    """A registered model beside the runs: its first version is a file of one of them, its second is elsewhere."""
+    start = 1_700_000_000_000
+    run = RUNS[0] + f'{0:024x}'
+    (folder / '1' / run / 'artifacts' / 'model').mkdir(parents=True)
+    shutil.copy(FIXTURES / 'tiny.onnx', folder / '1' / run / 'artifacts' / 'model' / 'model.onnx')
+    net = folder / 'models' / 'tiny'
+    write(net / 'meta.yaml', f'creation_timestamp: {start}\ndescription: four filters\nlast_updated_timestamp: {start}\nname: tiny\n')
+    write(net / 'tags' / 'team', 'vision')
+    write(net / 'aliases' / 'champion', '1')
+    for number, source in ((1, f'mlflow-artifacts:/1/{run}/artifacts/model'), (2, 's3://bucket/tiny')):
+        write(net / f'version-{number}' / 'meta.yaml', f'''creation_timestamp: {start + number}
+current_stage: {'Production' if number == 1 else 'None'}
+description: null
+last_updated_timestamp: {start + number}
+name: tiny
+run_id: {run if number == 1 else 'null'}
+run_link: null
+source: {source}
+status: READY
+status_message: null
+storage_location: {source}
+user_id: null
+version: {number}
+''')
+
+
 def write_weights(path):
     """Those of tiny.onnx, as safetensors: the length of a header, the header, the numbers."""
     header, at = {}, 0
@@ -104,6 +131,7 @@ def prepare(folder, program, nvml=None):
     write(work / 'jobs.csv', 'Experiment,Workload,Command\nvision,sweep,python train.py\n')
     write(work / 'times.json', json.dumps({'setups': [{'name': 'a', 'times': [61, 64, 58, 66]}, {'name': 'b', 'times': [71, 70, 75, 79]}]}))
     write_mlruns(work / 'mlruns')
+    write_registry(work / 'mlruns')
     # Nothing of the person's own settings, terminal or language.
     environment = {'PATH': f'{tools}:/usr/bin:/bin', 'HOME': str(home), 'LANG': 'C.UTF-8',
                    'XDG_RUNTIME_DIR': str(folder / 'run'),

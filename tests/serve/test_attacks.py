@@ -383,15 +383,15 @@ def test_an_upload_that_ends_early_leaves_nothing(caller, run):
 
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/api/2.0/mlflow", "/api/2.0/mlflow/runs/unknown",
-                                  "/api/3.0/mlflow/server-info", "/api/2.0/mlflow/registered-models/search"])
+                                  "/api/3.0/mlflow/server-info", "/api/2.0/mlflow/registered-models/list"])
 def test_paths_that_are_not_served(caller, path):
     code, text, _ = caller.raw("GET", path)
     assert code == 404 and json.loads(text)["error_code"] == "ENDPOINT_NOT_FOUND"
 
 
 @pytest.mark.parametrize("method, path, part", [
-    ("POST", "/api/2.0/mlflow/registered-models/create", "no model registry"),
-    ("PATCH", "/api/2.0/mlflow/model-versions/update", "without registered_model_name"),
+    ("GET", "/api/2.0/mlflow/registered-models/list", "no such call"),
+    ("POST", "/api/3.0/mlflow/prompts/create", "no prompts"),
     ("POST", "/api/3.0/mlflow/traces", "turn tracing off"), ("POST", "/v1/traces", "turn tracing off"),
     ("GET", "/api/2.0/mlflow/webhooks", "webhooks"), ("POST", "/graphql", "GraphQL"),
     ("POST", "/api/3.0/mlflow/scorers/register", "evaluation"), ("POST", "/api/3.0/mlflow/gateway/secrets/create", "gateway")])

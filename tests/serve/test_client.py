@@ -333,23 +333,6 @@ def test_log_model(client):
     assert client.search_logged_models(["0"]) == []
 
 
-def test_a_model_that_is_to_be_registered(client):
-    """There is no registry: the error says so, and what to do; the run and its model are kept."""
-    from sklearn.dummy import DummyClassifier
-    model = DummyClassifier(strategy="constant", constant=1).fit([[0], [1]], [0, 1])
-    where = {"name": "dummy"} if MAJOR >= 3 else {"artifact_path": "dummy"}
-    with pytest.raises(MlflowException, match="no model registry yet: log the model without registered_model_name"):
-        with mlflow.start_run() as run:
-            mlflow.sklearn.log_model(model, registered_model_name="mine", pip_requirements=["scikit-learn"], **where)
-    assert client.get_run(run.info.run_id).info.status == "FAILED"
-    assert list(mlflow.sklearn.load_model(f"runs:/{run.info.run_id}/dummy").predict([[0]])) == [1]
-    for call in (lambda: mlflow.register_model(f"runs:/{run.info.run_id}/dummy", "mine"),
-                 lambda: mlflow.sklearn.load_model("models:/mine/1"), lambda: mlflow.sklearn.load_model("models:/mine@best"),
-                 lambda: client.search_registered_models(), lambda: client.create_registered_model("mine")):
-        with pytest.raises(MlflowException, match="no model registry yet"):
-            call()
-
-
 def test_many_writers_at_once(client):
     import concurrent.futures
     runs = [client.create_run("0").info.run_id for _ in range(4)]

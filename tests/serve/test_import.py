@@ -107,3 +107,45 @@ def test_logged_models_come_over(source, serve, tmp_path):
         assert getattr(ours, name) == getattr(theirs, name), name
     assert ours.tags["size"] == "small"
     assert [(m.key, m.value, m.step) for m in ours.metrics] == [("accuracy", 0.5, 1)]
+
+
+def test_registered_models_come_over(source, serve, tmp_path):
+    uri, path = source
+    mlflow.set_tracking_uri(uri)  # the client asks it too, whatever its own address is
+    mlflow.set_registry_uri(uri)
+    theirs = MlflowClient(uri, registry_uri=uri)
+    where = f"file://{path.parent}/artifacts" if uri.startswith("sqlite") else None
+    experiment = theirs.create_experiment("models", artifact_location=where)
+    run = theirs.create_run(experiment)
+    (tmp_path / "net.txt").write_text("weights")
+    theirs.log_artifact(run.info.run_id, str(tmp_path / "net.txt"), "net")
+    theirs.create_registered_model("net", tags={"team": "a\nb"}, description="what it is")
+    theirs.create_model_version("net", f"{run.info.artifact_uri}/net", run.info.run_id, tags={"k": "ü \u2603"},
+                                run_link="https://x.org/r", description="first")
+    for _ in range(3):
+        theirs.create_model_version("net", "s3://bucket/net")
+    theirs.transition_model_version_stage("net", "2", "Production")
+    theirs.set_registered_model_alias("net", "champion", "1")
+    theirs.delete_model_version("net", "3")
+    theirs.delete_model_version("net", "4")
+    words = [BINARY, "import-mlflow", str(path), "--store", str(tmp_path / "store.db"), "--json"]
+    done = [json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout) for _ in range(2)]
+    assert [(d["registered_models"], d["versions"], d["versions_different"]) for d in done] == [(1, 2, 0), (0, 0, 0)]
+    url = serve().url
+    ours = MlflowClient(url)
+    model, was = ours.get_registered_model("net"), theirs.get_registered_model("net")
+    for name in ("name", "creation_timestamp", "last_updated_timestamp", "description", "tags"):
+        assert getattr(model, name) == getattr(was, name), name
+    assert {k: int(v) for k, v in model.aliases.items()} == {"champion": 1}
+    for number in ("1", "2"):
+        version, was = ours.get_model_version("net", number), theirs.get_model_version("net", number)
+        for name in ("creation_timestamp", "last_updated_timestamp", "current_stage", "source", "status", "tags", "aliases"):
+            assert getattr(version, name) == getattr(was, name), name
+        for name in ("description", "run_id", "run_link"):
+            assert (getattr(version, name) or "") == (getattr(was, name) or ""), name
+    assert len(ours.search_model_versions("name = 'net'")) == 2
+    mlflow.set_tracking_uri(url)
+    mlflow.set_registry_uri(url)
+    local = mlflow.artifacts.download_artifacts("models:/net/1")
+    assert (pathlib.Path(local) / "net.txt").read_text() == "weights"
+    assert int(ours.create_model_version("net", "s3://x/y").version) == 5

@@ -9,7 +9,9 @@
 #include "serve/mlflow/handlers.hpp"
 #include "serve/mlflow/json_writer.hpp"
 #include "serve/mlflow/message.hpp"
+#include "serve/mlflow/registry_names.hpp"
 #include "serve/mlflow/routes.hpp"
+#include "serve/mlflow/version_source.hpp"
 
 namespace plimsoll::serve::mlflow {
 namespace {
@@ -196,10 +198,29 @@ Outcome<Response> get_model_artifact(Api& api, Call& call) {
   return send({folder, path});
 }
 
-Outcome<Response> get_model_version_artifact(Api& /*api*/, Call& call) {
-  PLIMSOLL_DO(safe_path(query_text(call.request, "path")));
-  return refuse(Code::not_implemented,
-                "Plimsoll has no model registry yet: ask for the artifact of the run that logged the model.");
+Outcome<Response> get_model_version_artifact(Api& api, Call& call) {
+  constexpr std::string_view kScheme = "mlflow-artifacts:/", kRuns = "runs:/";
+  PLIMSOLL_TAKE(path, safe_path(query_text(call.request, "path")));
+  const std::string name = query_text(call.request, "name");
+  PLIMSOLL_TRY(check_registered_name(name));
+  PLIMSOLL_TAKE(number, version_of(query_text(call.request, "version")));
+  const Result<store::ModelVersion> version = api.store().registry().version(name, number);
+  if (!version) return std::unexpected(no_model_version(version.error(), name, number));
+  std::string_view location = version->location;
+  const bool of_run = location.starts_with(kRuns);
+  if (!of_run && (!location.starts_with(kScheme) || location.substr(kScheme.size()).starts_with('/')))
+    return refuse(Code::not_implemented, "The files of this version are not on this server but at '{}'.",
+                  printable(location));
+  location.remove_prefix(of_run ? kRuns.size() : kScheme.size());
+  const std::string whole = fmt::format("{}/{}", location, path.text());
+  if (!of_run) {
+    PLIMSOLL_TAKE(place, proxied(api, whole));
+    return send(place);
+  }
+  const std::size_t slash = whole.find('/');
+  PLIMSOLL_TAKE(rest, safe_path(whole.substr(slash + 1)));
+  PLIMSOLL_TAKE(place, place_in_run(api, whole.substr(0, slash), rest));
+  return send(place);
 }
 
 Outcome<Response> list_proxied(Api& api, Call& call) {

@@ -142,4 +142,37 @@ void write(JsonWriter& out, const store::LoggedModel& model) {
   out.end_array().end_object().end_object();
 }
 
+void write(JsonWriter& out, const store::ModelVersion& version) {
+  out.begin_object();
+  out.member("name", version.model).member("version", fmt::format("{}", version.version));
+  out.integer_member("creation_timestamp", milliseconds(version.created));
+  out.integer_member("last_updated_timestamp", milliseconds(version.changed));
+  if (!version.user.empty()) out.member("user_id", version.user);
+  out.member("current_stage", store::name(version.stage)).member("description", version.description);
+  out.member("source", version.source).member("run_id", version.run).member("status", version.status);
+  if (!version.status_message.empty()) out.member("status_message", version.status_message);
+  write_pairs(out, "tags", version.tags);
+  out.member("run_link", version.run_link);
+  out.key("aliases").begin_array();
+  for (const std::string& alias : version.aliases) out.text(alias);
+  out.end_array();
+  if (!version.logged_model.empty()) out.member("model_id", version.logged_model);
+  out.end_object();
+}
+
+void write(JsonWriter& out, const store::RegisteredModel& model) {
+  out.begin_object().member("name", model.name);
+  out.integer_member("creation_timestamp", milliseconds(model.created));
+  out.integer_member("last_updated_timestamp", milliseconds(model.changed));
+  out.member("description", model.description);
+  out.key("latest_versions").begin_array();
+  for (const store::ModelVersion& version : model.latest) write(out, version);
+  out.end_array();
+  write_pairs(out, "tags", model.tags);
+  out.key("aliases").begin_array();
+  for (const auto& [alias, version] : model.aliases)
+    out.begin_object().member("alias", alias).member("version", fmt::format("{}", version)).end_object();
+  out.end_array().end_object();
+}
+
 }  // namespace plimsoll::serve::mlflow

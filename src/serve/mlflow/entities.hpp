@@ -13,6 +13,8 @@ void write_info(JsonWriter& out, const store::Run& run, std::string_view locatio
 void write(JsonWriter& out, const store::Run& run, std::string_view location);
 void write_metric(JsonWriter& out, std::string_view key, const store::Point& point);
 void write(JsonWriter& out, const store::LoggedModel& model);
+void write(JsonWriter& out, const store::ModelVersion& version);
+void write(JsonWriter& out, const store::RegisteredModel& model);
 /// [{"key": …, "value": …}]
 void write_pairs(JsonWriter& out, std::string_view name, const std::map<std::string, std::string>& pairs);
 

@@ -50,6 +50,29 @@ void log_batch(Api& api, Call call, Answer answer);
 [[nodiscard]] Outcome<Response> log_logged_model_params(Api& api, Call& call);
 [[nodiscard]] Outcome<Response> search_logged_models(Api& api, Call& call);
 
+[[nodiscard]] Outcome<Response> create_registered_model(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> get_registered_model(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> rename_registered_model(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> update_registered_model(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> delete_registered_model(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> search_registered_models(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> get_latest_versions(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> set_registered_model_tag(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> delete_registered_model_tag(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> set_model_alias(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> delete_model_alias(Api& api, Call& call);
+
+[[nodiscard]] Outcome<Response> create_model_version(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> get_model_version(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> get_model_version_by_alias(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> update_model_version(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> transition_model_version(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> delete_model_version(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> search_model_versions(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> get_download_uri(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> set_model_version_tag(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> delete_model_version_tag(Api& api, Call& call);
+
 [[nodiscard]] Outcome<Response> list_run_artifacts(Api& api, Call& call);
 [[nodiscard]] Outcome<Response> get_run_artifact(Api& api, Call& call);
 [[nodiscard]] Outcome<Response> upload_run_artifact(Api& api, Call& call);

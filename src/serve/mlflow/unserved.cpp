@@ -7,12 +7,13 @@
 namespace plimsoll::serve::mlflow {
 namespace {
 
-/// The end of the training is the worst place for a riddle: a client prints this as it is.
+constexpr std::string_view kPrompts =
+    "Plimsoll keeps no prompts: keep them as files with the code, or log them to a run with "
+    "mlflow.log_text(). "
+    "Models, their versions and aliases are kept.";
 constexpr std::string_view kRegistry =
-    "Plimsoll has no model registry yet: log the model without registered_model_name, and load it from its "
-    "run "
-    "(runs:/RUN_ID/NAME). Prompts and model aliases are kept in the registry too. The run and what it has "
-    "logged are kept.";
+    "Plimsoll's model registry has no such call: it serves registered-models and model-versions as MLflow's "
+    "open-source server does.";
 constexpr std::string_view kTraces =
     "Plimsoll keeps no traces, spans or assessments: turn tracing off (mlflow.tracing.disable(), or "
     "log_traces=False in autolog()), or send traces to another server. Runs are kept.";
@@ -50,7 +51,7 @@ struct Feature {
 constexpr std::array kBelow = {
     Feature{"registered-models", kRegistry},
     Feature{"model-versions", kRegistry},
-    Feature{"prompts", kRegistry},
+    Feature{"prompts", kPrompts},
     Feature{"traces", kTraces},
     Feature{"unified-traces", kTraces},
     Feature{"get-online-trace-details", kTraces},
@@ -106,6 +107,10 @@ std::optional<Fault> find(const std::array<Feature, count>& features, std::strin
 }
 
 }  // namespace
+
+Fault no_prompts() {
+  return {Code::endpoint_not_found, std::string(kPrompts)};
+}
 
 std::optional<Fault> unserved(std::string_view path) {
   if (path == "/") return Fault{Code::endpoint_not_found, std::string(kPages)};

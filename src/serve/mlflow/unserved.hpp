@@ -10,4 +10,7 @@ namespace plimsoll::serve::mlflow {
 /// to do instead. Nothing for a path that MLflow has none for either.
 [[nodiscard]] std::optional<Fault> unserved(std::string_view path);
 
+/// A prompt, which MLflow's clients register as a model with a tag.
+[[nodiscard]] Fault no_prompts();
+
 }  // namespace plimsoll::serve::mlflow

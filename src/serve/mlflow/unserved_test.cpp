@@ -10,9 +10,8 @@ using testing::HasSubstr;
 
 TEST(Unserved, NamesTheFeatureAndWhatToDoInstead) {
   const std::pair<const char*, const char*> cases[] = {
-      {"/api/2.0/mlflow/registered-models/create", "without registered_model_name"},
-      {"/ajax-api/2.0/mlflow/registered-models/search", "no model registry"},
-      {"/api/2.0/preview/mlflow/model-versions/create", "no model registry"},
+      {"/api/2.0/mlflow/registered-models/list", "no such call"},
+      {"/api/3.0/mlflow/prompts/search", "no prompts"},
       {"/api/3.0/mlflow/traces", "turn tracing off"},
       {"/api/2.0/mlflow/traces/tr-1/tags", "turn tracing off"},
       {"/v1/traces", "turn tracing off"},

@@ -1,0 +1,13 @@
+#pragma once
+#include "base/error.hpp"
+#include "report/registry_table.hpp"
+#include "store/store.hpp"
+
+namespace plimsoll {
+
+/// A version with what is in its file: of ONNX what the network is and does, of safetensors its weights. A
+/// file that cannot be read is no error: the answer says why.
+[[nodiscard]] Result<report::WeighedVersion> weighed_version(store::Store& store,
+                                                             const store::ModelVersion& version);
+
+}  // namespace plimsoll

@@ -1,0 +1,159 @@
+#include "report/registry_table.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
+#include "report/paragraph.hpp"
+#include "report/run_table.hpp"
+#include "store/timestamp.hpp"
+
+namespace plimsoll::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLongestName = 80;
+
+std::string dash_where_empty(const std::string& text) {
+  return text.empty() ? "-" : text;
+}
+
+std::string aliases_text(const std::map<std::string, std::int64_t>& aliases) {
+  std::vector<std::string> out;
+  for (const auto& [alias, version] : aliases)
+    out.push_back(fmt::format("{} → {}", printable(alias, kLongestName), version));
+  return dash_where_empty(fmt::format("{}", fmt::join(out, ", ")));
+}
+
+std::string stages_text(const store::RegisteredModel& model) {
+  std::vector<std::string> out;
+  for (const store::ModelVersion& version : model.latest)
+    if (version.stage != store::ModelStage::none)
+      out.push_back(fmt::format("{} → {}", name(version.stage), version.version));
+  return dash_where_empty(fmt::format("{}", fmt::join(out, ", ")));
+}
+
+std::int64_t newest(const store::RegisteredModel& model) {
+  std::int64_t out = 0;
+  for (const store::ModelVersion& version : model.latest) out = std::max(out, version.version);
+  return out;
+}
+
+Table versions_table(std::span<const WeighedVersion> versions) {
+  Table out{.columns = {{"version", Align::right, false, Importance::always},
+                        {"aliases", Align::left, false, Importance::telling, true},
+                        {"stage", Align::left, false, Importance::detail},
+                        {"registered", Align::left, false, Importance::ordinary},
+                        {"run", Align::left, false, Importance::telling},
+                        {"parameters", Align::right, false, Importance::telling},
+                        {"weights", Align::right, false, Importance::telling},
+                        {"work", Align::right, false, Importance::ordinary},
+                        {"source", Align::left, true, Importance::detail}},
+            .rows = {}};
+  for (const WeighedVersion& each : versions) {
+    const store::ModelVersion& v = each.version;
+    std::vector<std::string> aliases;
+    for (const std::string& alias : v.aliases) aliases.push_back(printable(alias, kLongestName));
+    out.rows.push_back({fmt::format("{}", v.version),
+                        dash_where_empty(fmt::format("{}", fmt::join(aliases, ", "))),
+                        v.stage == store::ModelStage::none ? "-" : std::string(name(v.stage)),
+                        local_time_text(v.created), dash_where_empty(printable(v.run).substr(0, 8)),
+                        each.contents ? count_text(each.contents->parameters) : "-",
+                        each.contents ? text(each.contents->weights) : "-",
+                        each.contents && each.contents->flops ? text(*each.contents->flops) : "-",
+                        dash_where_empty(printable(v.source))});
+  }
+  return out;
+}
+
+Json texts_json(const std::map<std::string, std::string>& texts) {
+  Json out = Json::object();
+  for (const auto& [key, value] : texts) out[key] = value;
+  return out;
+}
+
+}  // namespace
+
+Table registry_table(std::span<const store::RegisteredModel> models) {
+  Table out{.columns = {{"model", Align::left, true, Importance::always},
+                        {"newest", Align::right, false, Importance::always},
+                        {"aliases", Align::left, false, Importance::telling, true},
+                        {"stages", Align::left, false, Importance::detail, true},
+                        {"changed", Align::left, false, Importance::ordinary},
+                        {"description", Align::left, false, Importance::detail, true}},
+            .rows = {}};
+  for (const store::RegisteredModel& model : models) {
+    const std::int64_t last = newest(model);
+    out.rows.push_back({printable(model.name), last == 0 ? "-" : fmt::format("{}", last),
+                        aliases_text(model.aliases), stages_text(model), local_time_text(model.changed),
+                        dash_where_empty(printable(model.description, kLongestName))});
+  }
+  return out;
+}
+
+Json registered_json(const store::RegisteredModel& model) {
+  Json out = {{"name", model.name},
+              {"description", model.description},
+              {"created", store::time_text(model.created)},
+              {"changed", store::time_text(model.changed)},
+              {"newest", newest(model)},
+              {"aliases", Json::object()},
+              {"stages", Json::object()},
+              {"tags", texts_json(model.tags)}};
+  for (const auto& [alias, version] : model.aliases) out["aliases"][alias] = version;
+  for (const store::ModelVersion& version : model.latest)
+    if (version.stage != store::ModelStage::none) out["stages"][name(version.stage)] = version.version;
+  return out;
+}
+
+std::string registered_details(const store::RegisteredModel& model, std::span<const WeighedVersion> versions,
+                               const TextStyle& style) {
+  std::string out = bold(printable(model.name), style) + "\n";
+  if (!model.description.empty()) out += paragraph(printable(model.description), style);
+  for (const auto& [key, value] : model.tags)
+    out += fmt::format("  {}: {}\n", printable(key), printable(value, kLongestName));
+  out += '\n';
+  if (versions.empty()) return out + "It has no versions.\n";
+  out += to_text(versions_table(versions), style);
+  for (const WeighedVersion& each : versions)
+    if (!each.problem.empty())
+      out += paragraph(fmt::format("Version {}: its file cannot be read: {}", each.version.version,
+                                   printable(each.problem)),
+                       style);
+  if (std::ranges::any_of(versions, [](const auto& each) { return each.contents.has_value(); }))
+    out += paragraph("`plimsoll weigh FILE` says what a version needs of a machine; --json names its file.",
+                     style);
+  return out;
+}
+
+Json version_json(const WeighedVersion& weighed) {
+  const store::ModelVersion& v = weighed.version;
+  Json out = {{"version", v.version},
+              {"created", store::time_text(v.created)},
+              {"changed", store::time_text(v.changed)},
+              {"description", v.description},
+              {"stage", name(v.stage)},
+              {"status", v.status},
+              {"aliases", v.aliases},
+              {"source", v.source},
+              {"location", v.location},
+              {"run", v.run},
+              {"run_link", v.run_link},
+              {"logged_model", v.logged_model},
+              {"tags", texts_json(v.tags)},
+              {"file", nullptr}};
+  if (!weighed.contents) return out;
+  const VersionContents& contents = *weighed.contents;
+  out["file"] = {{"path", contents.path},
+                 {"parameters", contents.parameters},
+                 {"weight_bytes", contents.weights.count()}};
+  if (contents.flops) out["file"]["flops"] = static_cast<std::int64_t>(contents.flops->value());
+  return out;
+}
+
+}  // namespace plimsoll::report
