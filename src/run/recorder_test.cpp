@@ -102,6 +102,7 @@ class Refusing final : public store::Store {
   Status restore(std::string_view run) override { return inner_->restore(run); }
   store::Claims& claims() override { return inner_->claims(); }
   store::Queue& queue() override { return inner_->queue(); }
+  store::Registry& registry() override { return inner_->registry(); }
   Result<std::size_t> purge() override { return inner_->purge(); }
   Result<std::filesystem::path> artifacts(std::string_view run) override { return inner_->artifacts(run); }
   Result<std::filesystem::path> uploads() override { return inner_->uploads(); }
