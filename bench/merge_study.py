@@ -2,7 +2,7 @@
 """What models that are trained together save, on tasks made from Fashion-MNIST: two families of networks in two depths each, four models a family.
 
 usage: /usr/bin/python3 bench/merge_study.py PLIMSOLL ENGINE OUT [--images 12000] [--seeds 2] [--families vgg,resnet] [--widths 1]
-           [--methods plimsoll,greedy,all-at-once,stem] [--target 0.99] [--epochs 16] [--device cpu] [--threads 1] [--minutes N] [--bars]
+           [--methods plimsoll,greedy,all-at-once,stem] [--target 0.99] [--epochs 16] [--device cpu] [--threads 1] [--lr 1e-3] [--minutes N]
 
 Tasks: ten classes; footwear or not; tops or not; turned by 90 degrees; inverted; shapes that are drawn. Each model is trained alone until its accuracy on 2,000
 images that it does not learn from has not risen for three epochs, with a seed of its own. `plimsoll merge --data` decides by those same 2,000 images;

@@ -15,13 +15,13 @@ import subprocess
 import sys
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / 'bench/device'))
+from queue_day import kind_of, summary  # noqa: E402
+
 LEAST_SECONDS = 3
 POLICIES = {'naive': ['--policy', 'naive', '--sharing', 'naive'], 'carma': ['--policy', 'carma', '--sharing', 'mps'],
             'plimsoll': ['--policy', 'plimsoll', '--sharing', 'mps']}
-
-
-def kind_of(job):
-    return ' '.join(job['command'][1:-1])
 
 
 def alone_of(profile):
@@ -50,13 +50,6 @@ def simulated(program, jobs, words):
     arrival = {job['name']: job['arrival'] for job in jobs}
     return (max(job['end_seconds'] for job in trainings) - min(job['first_step_seconds'] for job in trainings),
             statistics.mean(job['first_step_seconds'] - arrival[job['name']] for job in trainings))
-
-
-def measured(row, jobs):
-    trainings = [(job['arrival_s'], told['result']) for job in jobs for told in row['jobs'] if told['job'] == job['name'] and told['result']
-                 and job['kind'] == 'training']
-    return (max(result['ended'] for _, result in trainings) - min(result['began'] for _, result in trainings),
-            statistics.mean(result['began'] - row['began'] - arrival for arrival, result in trainings))
 
 
 def companies(rows, jobs):
@@ -100,7 +93,7 @@ def told_p99(program, names, jobs, profiles):
 
 def main():
     program, day = sys.argv[1], pathlib.Path(sys.argv[2])
-    record = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else pathlib.Path(__file__).resolve().parent.parent / 'docs/figures/queue_day'
+    record = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else ROOT / 'docs/figures/queue_day'
     jobs = json.loads((day / 'day.json').read_text())
     with lzma.open(record / 'passes.jsonl.xz', 'rt') as lines:
         rows = [row for row in map(json.loads, lines) if 'policy' in row]
@@ -109,11 +102,11 @@ def main():
     print(f"{'policy':<10}{'measured span s':>17}{'told':>8}{'':>9}{'measured waiting s':>20}{'told':>8}")
     for policy, words in POLICIES.items():
         span, waiting = simulated(program, wanted, words)
-        found = [measured(row, jobs) for row in rows if row['policy'] == policy]
+        found = [summary(row, jobs, 0) for row in rows if row['policy'] == policy]
         if not found:
             print(f"{policy:<10}{'-':>17}{span:>8.1f}{'':>9}{'-':>20}{waiting:>8.1f}")
             continue
-        seen_span, seen_waiting = (statistics.median(one[i] for one in found) for i in (0, 1))
+        seen_span, seen_waiting = (statistics.median(one[key] for one in found) for key in ('span', 'waiting'))
         print(f"{policy:<10}{seen_span:>17.1f}{span:>8.1f}{100 * (span / seen_span - 1):>+7.1f} %{seen_waiting:>20.1f}{waiting:>8.1f}")
     print("\nthe service beside                                       seconds   p99 a second, ms: median (from to)   told")
     for names, values in sorted(companies(rows, jobs).items(), key=lambda item: (len(item[0]), item[0])):
