@@ -41,15 +41,15 @@ double sms_of(const Setup& setup, const hardware::Device& device) {
 }
 
 /// By shares alone: all that keep a place busy together have so much of it each.
-GroupRates stated_rates(const PlanQuestion& question, std::span<const std::uint32_t> kinds,
-                        const Setup& setup, const hardware::Device& device) {
+GroupRates stated_rates(std::span<const Companion> group, const Setup& setup,
+                        const hardware::Device& device) {
   const double sms = sms_of(setup, device);
   double share = 0;
-  for (const std::uint32_t kind : kinds) share += question.kinds[kind].share;
-  const bool turns = setup.way == share::Way::naive && kinds.size() > 1;
+  for (const Companion& one : group) share += one.kind->share;
+  const bool turns = setup.way == share::Way::naive && group.size() > 1;
   GroupRates out;
-  for (const std::uint32_t kind : kinds) {
-    const double own = std::min(1.0, setup.cap / std::max(question.kinds[kind].share, 1e-9));
+  for (const Companion& one : group) {
+    const double own = std::min(1.0, setup.cap / std::max(one.kind->share, 1e-9));
     out.speeds.push_back(std::min(own, (turns && share > 1 ? kTurnsCost : 1) / std::max(1.0, share / sms)));
   }
   const double idle = share::idle_watts(device), most = device.power ? device.power->value : idle;
@@ -60,20 +60,16 @@ GroupRates stated_rates(const PlanQuestion& question, std::span<const std::uint3
 /// So many that some are beyond that share of them.
 std::size_t requests_for(double within) {
   constexpr double kBeyond = 2.5;
-  const double wanted =
-      kBeyond / std::max(1 - within, kBeyond / static_cast<double>(share::kSimulatedRequests));
-  return std::max(kRequestsToPlan, static_cast<std::size_t>(wanted));
+  return static_cast<std::size_t>(
+      kBeyond / std::max(1 - within, kBeyond / static_cast<double>(share::kSimulatedRequests)));
 }
 
 /// What requests take over what they may, of each service among them.
-void add_strains(const PlanQuestion& question, std::span<const std::uint32_t> kinds,
-                 const share::Beside& told, GroupRates& out) {
+void add_strains(std::span<const Companion> group, const share::Beside& told, GroupRates& out) {
   constexpr double kSaturated = 1e6;
-  const bool serves =
-      std::ranges::any_of(kinds, [&](std::uint32_t kind) { return question.limits[kind].has_value(); });
-  if (!serves) return;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const auto& limit = question.limits[kinds[i]];
+  if (std::ranges::none_of(group, [](const Companion& one) { return one.limit.has_value(); })) return;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto& limit = group[i].limit;
     const auto& latency = told.members[i].latency;
     double strain = 0;
     if (limit && (!latency || latency->saturated))
@@ -121,7 +117,7 @@ share::Sharing sharing_of(const Setup& setup, std::size_t count) {
   if (setup.way == share::Way::exclusive) out.way = share::Way::naive;  // one alone
   if (setup.way == share::Way::mps && setup.cap < 1) out.caps.assign(count, setup.cap);
   if (setup.way == share::Way::mig) out.profiles = {setup.profile};
-  out.in_one_slice = setup.clients;
+  out.in_one_slice = setup.way == share::Way::mig && setup.clients;
   return out;
 }
 
@@ -191,6 +187,35 @@ Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests, 
   return out;
 }
 
+GroupRates group_rates(std::span<const Companion> group, const Setup& setup, const hardware::Device& device,
+                       const share::SharingFigures& figures, const share::Conditions& conditions) {
+  std::vector<const share::Workload*> workloads;
+  share::Conditions asked = conditions;
+  for (const Companion& one : group) {
+    if (!one.workload) return stated_rates(group, setup, device);
+    workloads.push_back(one.workload);
+    asked.limits.push_back({one.limit.value_or(0), one.within});
+    if (one.limit) asked.requests = std::max(asked.requests, requests_for(one.within));
+  }
+  const auto told = share::beside(workloads, device, sharing_of(setup, group.size()), figures, asked);
+  if (!told) {  // who puts them together all the same gets no more than that
+    GroupRates out = stated_rates(group, setup, device);
+    out.allowed = false;
+    return out;
+  }
+  GroupRates out;
+  add_strains(group, *told, out);
+  constexpr double kNormal95 = 1.96;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const share::Member& member = told->members[i];
+    // A service does what it is asked; what others do to it is its latency.
+    out.speeds.push_back(group[i].kind->serves ? 1 : member.speed);
+    out.log_errors.push_back(member.low > 0 ? std::log(member.speed / member.low) / kNormal95 : 0);
+  }
+  out.watts = told->watts ? told->watts->value() : 0;
+  return out;
+}
+
 Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& setups,
                       const hardware::Device& device, const share::SharingFigures& figures,
                       const share::Conditions& conditions) {
@@ -198,37 +223,16 @@ Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& se
                                   .enough = kEnoughToPlan,
                                   .requests = kRequestsToPlan,
                                   .services_first = conditions.services_first};
-  return Rates([&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds,
-                                                                std::size_t index) {
-    const Setup& setup = setups[index];
-    std::vector<const share::Workload*> workloads;
-    for (const std::uint32_t kind : kinds)
-      if (question.workloads[kind]) workloads.push_back(&*question.workloads[kind]);
-    if (workloads.size() < kinds.size()) return stated_rates(question, kinds, setup, device);
-    share::Conditions asked = planned;
-    for (const std::uint32_t kind : kinds) {
-      asked.limits.push_back({question.limits[kind].value_or(0), question.within[kind]});
-      if (question.limits[kind])
-        asked.requests = std::max(asked.requests, requests_for(question.within[kind]));
-    }
-    const auto told = share::beside(workloads, device, sharing_of(setup, kinds.size()), figures, asked);
-    GroupRates out;
-    out.speeds.assign(kinds.size(), 0);
-    if (!told) {  // who puts them together all the same gets no more than that
-      out = stated_rates(question, kinds, setup, device);
-      out.allowed = false;
-      return out;
-    }
-    add_strains(question, kinds, *told, out);
-    // A service does what it is asked; what others do to it is its latency.
-    for (std::size_t i = 0; i < kinds.size(); ++i)
-      out.speeds[i] = question.kinds[kinds[i]].serves ? 1 : told->members[i].speed;
-    constexpr double kNormal95 = 1.96;
-    for (const share::Member& member : told->members)
-      out.log_errors.push_back(member.low > 0 ? std::log(member.speed / member.low) / kNormal95 : 0);
-    out.watts = told->watts ? told->watts->value() : 0;
-    return out;
-  });
+  return Rates(
+      [&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds, std::size_t index) {
+        std::vector<Companion> group;
+        for (const std::uint32_t kind : kinds) {
+          const auto& workload = question.workloads[kind];
+          group.push_back({&question.kinds[kind], workload ? &*workload : nullptr, question.limits[kind],
+                           question.within[kind]});
+        }
+        return group_rates(group, setups[index], device, figures, planned);
+      });
 }
 
 }  // namespace plimsoll

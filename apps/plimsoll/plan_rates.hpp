@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <span>
 #include <vector>
 
 #include "plan/schedule/planner.hpp"
@@ -22,8 +23,23 @@ struct PlanQuestion {
 [[nodiscard]] Result<PlanQuestion> plan_question(const std::vector<PlanJobRequest>& requests,
                                                  const EstimateTarget& on);
 
-/// What groups do, by `beside`; of those that only say what they take, by their shares. What it is given must
-/// outlive it.
+/// One of those on a GPU together.
+struct Companion {
+  const plan::schedule::Kind* kind = nullptr;
+  const share::Workload* workload = nullptr;  ///< none: only what it says is known
+  std::optional<double> limit = {};           ///< s, of a service's requests
+  double within = 0.99;                       ///< of the requests
+};
+
+/// What a group does, by `beside`; where one of them only says what it takes, by their shares. Services are asked
+/// for `conditions.requests` requests, or as many as their limits speak of.
+[[nodiscard]] plan::schedule::GroupRates group_rates(std::span<const Companion> group,
+                                                     const plan::schedule::Setup& setup,
+                                                     const hardware::Device& device,
+                                                     const share::SharingFigures& figures,
+                                                     const share::Conditions& conditions);
+
+/// The same of any group of the question's kinds. What it is given must outlive it.
 [[nodiscard]] plan::schedule::Rates predicted_rates(const PlanQuestion& question,
                                                     const std::vector<plan::schedule::Setup>& setups,
                                                     const hardware::Device& device,

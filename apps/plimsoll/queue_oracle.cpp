@@ -82,15 +82,20 @@ class DeviceOracle final : public queue::Oracle {
   }
 
   schedule::GroupRates together(std::span<const std::string> keys, const schedule::Setup& setup) override {
-    std::vector<const Known*> members;
     static const Known kUnknown;
+    std::vector<Companion> group;
+    std::vector<double> kept;
     for (const std::string& key : keys) {
       const auto found = known_.find(key);
-      members.push_back(found == known_.end() ? &kUnknown : &found->second);
+      const Known& known = found == known_.end() ? kUnknown : found->second;
+      group.push_back(
+          {&known.kind, known.workload ? &*known.workload : nullptr, known.limit, known.within});
+      kept.push_back(known.keep);
     }
-    schedule::GroupRates out = told(members, setup);
-    for (std::size_t i = 0; i < members.size(); ++i)
-      out.allowed = out.allowed && (members.size() == 1 || out.speeds[i] >= members[i]->keep);
+    constexpr share::Conditions kQuickly{.enough = 0.05, .requests = 100, .services_first = true};
+    schedule::GroupRates out = group_rates(group, setup, target_.device(), figures_, kQuickly);
+    for (std::size_t i = 0; i < group.size(); ++i)
+      out.allowed = out.allowed && (group.size() == 1 || out.speeds[i] >= kept[i]);
     return out;
   }
 
@@ -144,47 +149,6 @@ class DeviceOracle final : public queue::Oracle {
     if (!out.seconds && profile.seconds) out.seconds = profile.seconds;
     out.is_known = out.is_known || (profile.peak && profile.sms);
     out.source += out.source.empty() ? "its last run" : " and its last run";
-  }
-
-  [[nodiscard]] schedule::GroupRates told(const std::vector<const Known*>& members,
-                                          const schedule::Setup& setup) const {
-    const bool modelled =
-        std::ranges::all_of(members, [](const Known* one) { return one->workload.has_value(); });
-    if (!modelled) return stated(members, setup);
-    std::vector<const share::Workload*> workloads;
-    for (const Known* one : members) workloads.push_back(&*one->workload);
-    share::Sharing sharing{.way = setup.way == share::Way::exclusive ? share::Way::naive : setup.way};
-    constexpr double kEnough = 0.05;
-    constexpr std::size_t kRequests = 100;  // new groups come about while jobs wait
-    const auto found = share::beside(workloads, target_.device(), sharing, figures_,
-                                     {.enough = kEnough, .requests = kRequests, .services_first = true});
-    schedule::GroupRates out;
-    out.speeds.assign(members.size(), 0);
-    out.allowed = found.has_value();
-    if (!found) return out;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      const share::Member& member = found->members[i];
-      out.speeds[i] = members[i]->kind.serves ? 1 : member.speed;
-      if (!members[i]->limit) continue;
-      const bool meets = member.latency && !member.latency->saturated &&
-                         (members[i]->within > 0.5 ? member.latency->p99 : member.latency->median).value() <=
-                             *members[i]->limit;
-      out.allowed = out.allowed && meets;
-    }
-    out.watts = found->watts ? found->watts->value() : 0;
-    return out;
-  }
-
-  /// Of those of whom a model says nothing: each has its share of the GPU, as far as there is enough.
-  [[nodiscard]] static schedule::GroupRates stated(const std::vector<const Known*>& members,
-                                                   const schedule::Setup& setup) {
-    double share = 0;
-    for (const Known* one : members) share += one->kind.share;
-    constexpr double kTurns = 0.95;  // of two that keep a GPU busy and take turns, together
-    const double cost = setup.way == share::Way::naive && members.size() > 1 && share > 1 ? kTurns : 1;
-    schedule::GroupRates out;
-    out.speeds.assign(members.size(), cost / std::max(1.0, share));
-    return out;
   }
 
   EstimateTarget target_;
