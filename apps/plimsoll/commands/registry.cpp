@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "base/suggest.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
+#include "named_registered.hpp"
 #include "report/registry_table.hpp"
 #include "store/store.hpp"
 #include "version_contents.hpp"
@@ -44,19 +44,6 @@ Result<int> list_models(store::Store& store, const RegistryOptions& options, con
   return 0;
 }
 
-/// With the names that are near.
-Result<store::RegisteredModel> named_model(store::Store& store, const std::string& name) {
-  Result<store::RegisteredModel> model = store.registry().model(name);
-  if (model || model.error().kind != Error::Kind::not_found) return model;
-  const Result<std::vector<store::RegisteredModel>> all = store.registry().search({.limit = 1000});
-  if (!all) return model;
-  std::vector<std::string_view> names;
-  for (const store::RegisteredModel& each : *all) names.push_back(each.name);
-  model.error().hint = did_you_mean(name, names);
-  if (model.error().hint.empty()) model.error().hint = "`plimsoll registry` lists them.";
-  return model;
-}
-
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
@@ -64,7 +51,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 Result<int> show_model(store::Store& store, const RegistryOptions& options, const report::TextStyle& style) {
-  const Result<store::RegisteredModel> model = named_model(store, options.name);
+  const Result<store::RegisteredModel> model = named_registered(store, options.name);
   PLIMSOLL_TRY(model);
   const Result<std::vector<store::ModelVersion>> versions =
       store.registry().search_versions({.filter = "name = " + in_quotes(model->name),
