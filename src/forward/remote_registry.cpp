@@ -12,6 +12,16 @@ std::string of_version(const std::string& name, std::int64_t version) {
   return fmt::format(R"({{"name":{},"version":"{}")", json_text(name), version);
 }
 
+/// MLflow has no way to quote a quotation mark: a pattern takes any letter there, and more names may fit.
+std::string filter_of(const std::string& name) {
+  constexpr std::string_view kOdd = "'\"`\\";
+  if (name.find_first_of(kOdd) == std::string::npos) return fmt::format("name = '{}'", name);
+  std::string pattern = name;
+  for (char& c : pattern)
+    if (kOdd.find(c) != std::string_view::npos) c = '_';
+  return fmt::format("name LIKE '{}'", pattern);
+}
+
 std::string field(const char* name, const std::string& value) {
   return value.empty() ? std::string() : fmt::format(R"(,"{}":{})", name, json_text(value));
 }
@@ -60,14 +70,12 @@ Status RemoteRegistry::set_alias(const std::string& name, const std::string& ali
 }
 
 Result<std::vector<RemoteVersion>> RemoteRegistry::versions(const std::string& name) {
-  std::string quoted;
-  for (const char c : name) quoted += c == '\'' ? std::string("''") : std::string(1, c);
   std::vector<RemoteVersion> out;
   std::string token;
   do {
     const Result<Json> answer = server_->ask(
         fmt::format("model-versions/search?max_results=1000&filter={}{}",
-                    percent_encode(fmt::format("name = '{}'", quoted)),
+                    percent_encode(filter_of(name)),
                     token.empty() ? std::string() : "&page_token=" + percent_encode(token)));
     if (!answer) return std::unexpected(answer.error());
     for (const Json& version : list_of(*answer, "model_versions"))

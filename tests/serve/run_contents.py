@@ -154,14 +154,14 @@ def read(remote, sent, models=True):
     for model in remote.ask("registered-models/search", max_results=100).get("registered_models", []):
         name = model["name"]
         whole = remote.ask("registered-models/get", name=name)["registered_model"]
-        filtered = "name = '" + name.replace("'", "''") + "'"
+        filtered = "name LIKE '" + name.replace("'", "_") + "'"
         versions = remote.ask("model-versions/search", filter=filtered, max_results=1000).get("model_versions", [])
         out["registered"][name] = {
             "description": whole.get("description", ""), "tags": texts(whole.get("tags")),
             "aliases": {a["alias"]: int(a["version"]) for a in whole.get("aliases", [])},
             "versions": {int(v["version"]): {
                 "description": v.get("description", ""), "tags": texts(v.get("tags")), "stage": v.get("current_stage", "None"),
-                "run": names.get(v.get("run_id", ""), ""), "model": model_names.get(v.get("model_id", ""), ""),
+                "run": names.get(v.get("run_id", ""), ""), "model": model_names.get(v["source"].removeprefix("models:/"), ""),
                 "files": remote.files(where) if (where := remote.ask(
                     "model-versions/get-download-uri", name=name, version=v["version"])["artifact_uri"]).startswith("mlflow-art") else where}
                 for v in versions}}
@@ -170,3 +170,13 @@ def read(remote, sent, models=True):
 
 def texts_of(entries):
     return {e["key"]: e.get("value", "") for e in entries or []}
+
+
+def differences(found, wanted, place=""):
+    """What differs in nested dictionaries, by its place."""
+    if not (isinstance(found, dict) and isinstance(wanted, dict)):
+        return {} if found == wanted else {place: (found, wanted)}
+    out = {}
+    for name in {*found, *wanted}:
+        out.update(differences(found.get(name), wanted.get(name), f"{place}/{name}"))
+    return out
