@@ -337,7 +337,7 @@ void add_export_mlflow(CommandLine& app, Invocation& invocation) {
       ->add_option("--model", options->models,
                    "Send this registered model too: its versions, and the runs that they are from")
       ->expected(1, kMostRuns)
-      ->option_text("NAME…");
+      ->option_text("REGISTERED…");
   command->add_flag("--all", options->all, "Send every run and every registered model of the store");
   command
       ->add_option(
