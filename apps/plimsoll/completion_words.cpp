@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -109,17 +111,44 @@ Words countries() {
   return out;
 }
 
-Words runs(std::string location) {
-  constexpr std::size_t kMost = 200;
+/// The store that a person means; nothing where opening it may take long.
+std::unique_ptr<store::Store> store_at(std::string location) {
   constexpr std::chrono::milliseconds kPatience(100);  // somebody waits with a finger on a key
   const char* const variable = std::getenv("PLIMSOLL_STORE");
   if (location.empty() && variable != nullptr) location = variable;
   if (location.starts_with("postgres")) return {};  // a server may be far, or not there
-  const auto store = store::open(location, {.create = false, .busy_timeout = kPatience});
+  auto store = store::open(location, {.create = false, .busy_timeout = kPatience});
+  return store ? std::move(*store) : nullptr;
+}
+
+Words runs(const std::string& location) {
+  constexpr std::size_t kMost = 200;
+  const auto store = store_at(location);
   if (!store) return {};
   Words out = {"last"};
-  if (const auto found = (*store)->search({.limit = kMost}); found)
+  if (const auto found = store->search({.limit = kMost}); found)
     for (const store::Run& run : *found) out.push_back(run.id);
+  return out;
+}
+
+/// Names of registered models; after "NAME/" its versions, after "NAME@" its aliases.
+Words registered(const std::string& location, const std::string& begun) {
+  constexpr std::size_t kMost = 200;
+  const auto store = store_at(location);
+  if (!store) return {};
+  Words out;
+  if (const auto found = store->registry().search({.limit = kMost}); found)
+    for (const store::RegisteredModel& model : *found) out.push_back(model.name);
+  const std::size_t end = begun.find_last_of("/@");
+  if (end == begun.npos) return out;
+  const std::string model = begun.substr(0, end), head = begun.substr(0, end + 1);
+  const auto whole = store->registry().model(model);
+  if (!whole) return out;
+  if (begun[end] == '@')
+    for (const auto& [alias, version] : whole->aliases) out.push_back(head + alias);
+  else
+    for (std::int64_t version = whole->last_version; version > 0 && out.size() < kMost * 2; --version)
+      if (store->registry().version(model, version)) out.push_back(fmt::format("{}{}", head, version));
   return out;
 }
 
@@ -148,6 +177,7 @@ Words values(const CommandLineOption& option, const Place& at, const std::string
   if (kind == "MODEL") return models(begun);
   if (kind == "DEVICE") return devices();
   if (kind == "RUN") return runs(at.store);
+  if (kind == "REGISTERED") return registered(at.store, begun);
   if (kind == "JOB") return queued();
   if (kind == "COUNTRY") return countries();
   return {};

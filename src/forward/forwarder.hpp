@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "forward/left_out.hpp"
 #include "forward/log_batch.hpp"
 #include "forward/mlflow_remote.hpp"
 #include "store/store.hpp"
@@ -40,11 +41,8 @@ class Forwarder {
   /// As the server names it; null before it has it.
   [[nodiscard]] const RemoteRun* remote_run() const { return there_ ? &*there_ : nullptr; }
   [[nodiscard]] bool created() const { return created_; }
-  /// A param or tag that the server does not take, which is left out there.
-  struct Refused {
-    std::string what, why;  ///< "param 'lr'", and the server's words; for people
-    friend bool operator==(const Refused&, const Refused&) = default;
-  };
+  /// Params and tags.
+  using Refused = LeftOut;
   /// In the order in which they were refused first.
   [[nodiscard]] const std::vector<Refused>& refused() const { return refused_; }
   [[nodiscard]] std::int64_t points_sent() const { return points_sent_; }

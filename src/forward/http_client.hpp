@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,8 +11,10 @@
 namespace plimsoll::forward {
 
 struct Request {
-  std::string path;       ///< below the server's address, with its query
-  std::string body = {};  ///< JSON, to be posted; empty: a GET
+  std::string path;                 ///< below the server's address, with its query
+  std::string body = {};            ///< JSON, or nothing
+  std::string method = {};          ///< empty: POST where there is a body, else GET
+  std::filesystem::path file = {};  ///< whose bytes go, in place of a body; by PUT where no method is given
 };
 
 struct Answer {
@@ -24,7 +27,8 @@ using Exchange = std::function<Result<Answer>(const Request&)>;
 
 struct HttpLimits {
   std::chrono::milliseconds connect = std::chrono::seconds(5);
-  std::chrono::milliseconds total = std::chrono::seconds(30);
+  std::chrono::milliseconds total = std::chrono::seconds(30);  ///< but for files
+  std::chrono::seconds silence = std::chrono::minutes(10);     ///< while a file goes
   std::size_t answer = std::size_t{8} << 20;  ///< bytes
 };
 

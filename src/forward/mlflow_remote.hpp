@@ -2,12 +2,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/error.hpp"
-#include "forward/http_client.hpp"
 #include "forward/log_batch.hpp"
+#include "forward/mlflow_server.hpp"
 #include "store/run.hpp"
 
 namespace plimsoll::forward {
@@ -25,6 +26,9 @@ struct RemoteRun {
   std::map<std::string, std::string> params = {};
   std::map<std::string, std::string> tags = {};
   std::map<std::string, Latest> metrics = {};
+  std::string artifact_uri = {};
+  std::set<std::pair<std::string, std::string>> datasets = {};    ///< names and digests of what it has read
+  std::set<std::string> model_inputs = {}, model_outputs = {};  ///< ids of logged models
 };
 
 struct NewRemoteRun {
@@ -42,14 +46,11 @@ struct RemoteChange {
   friend bool operator==(const RemoteChange&, const RemoteChange&) = default;
 };
 
-/// The calls of MLflow's REST API that bring a run to a server. Errors: unavailable where the same may
-/// succeed later (no answer, 5xx, 429), others are for good: not_found and exists_already where MLflow says
-/// so.
+/// The calls of MLflow's REST API that bring a run to a server; errors are MlflowServer's.
 class MlflowRemote {
  public:
   /// `shown`: the server for people, in messages.
-  MlflowRemote(Exchange exchange, std::string shown)
-      : exchange_(std::move(exchange)), shown_(std::move(shown)) {}
+  MlflowRemote(Exchange exchange, std::string shown) : server_(std::move(exchange), std::move(shown)) {}
 
   /// The id of the experiment of this name, which is made where there is none.
   [[nodiscard]] Result<std::string> experiment(const std::string& name);
@@ -59,14 +60,14 @@ class MlflowRemote {
                                                             const std::string& tag, const std::string& value);
   [[nodiscard]] Result<RemoteRun> create(const NewRemoteRun& run);
   [[nodiscard]] Status change(const std::string& id, const RemoteChange& change);
+  /// For other calls.
+  [[nodiscard]] MlflowServer& server() { return server_; }
   /// What the server finds wrong with the batch, of which it then takes nothing; nothing where it took it.
   [[nodiscard]] Result<std::optional<Error>> log(const std::string& id, const LogBatch& batch);
 
  private:
-  Result<std::string> ask(const std::string& call, const std::string& body = {});
   Result<std::optional<std::string>> experiment_named(const std::string& name);
-  Exchange exchange_;
-  std::string shown_;
+  MlflowServer server_;
 };
 
 }  // namespace plimsoll::forward

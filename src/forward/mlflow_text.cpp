@@ -55,4 +55,9 @@ std::string json_number(double value) {
   return fmt::format("{}", value);
 }
 
+std::string text_at(const std::map<std::string, std::string>& texts, const std::string& name) {
+  const auto found = texts.find(name);
+  return found == texts.end() ? std::string() : found->second;
+}
+
 }  // namespace plimsoll::forward

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -13,5 +14,8 @@ namespace plimsoll::forward {
 
 /// A number by protobuf's rules: "NaN", "Infinity" and "-Infinity" as texts.
 [[nodiscard]] std::string json_number(double value);
+
+/// What stands under a name, or nothing.
+[[nodiscard]] std::string text_at(const std::map<std::string, std::string>& texts, const std::string& name);
 
 }  // namespace plimsoll::forward

@@ -71,6 +71,36 @@ Table versions_table(std::span<const WeighedVersion> versions) {
   return out;
 }
 
+Table devices_table(const VersionContents& contents) {
+  Table out{.columns = {{"device", Align::left, true, Importance::always},
+                        {"memory", Align::right, false, Importance::always},
+                        {"fits", Align::left, false, Importance::telling},
+                        {"time", Align::right, false, Importance::always},
+                        {"95 %", Align::left, false, Importance::telling},
+                        {"by its", Align::left, false, Importance::ordinary}},
+            .rows = {}};
+  for (const VersionOnDevice& each : contents.devices)
+    out.rows.push_back(
+        {printable(each.device, kLongestName) + (each.here ? " (here)" : ""),
+         each.memory ? text(*each.memory) : "unknown", !each.fits ? "unknown" : *each.fits ? "yes" : "no",
+         each.time ? text(*each.time) : "unknown",
+         each.low && each.high ? fmt::format("{} to {}", text(*each.low), text(*each.high)) : "-",
+         dash_where_empty(each.basis)});
+  return out;
+}
+
+/// Names on the left, all as wide as the longest.
+class Facts {
+ public:
+  void add(std::string_view name, const std::string& value) {
+    if (!value.empty()) out_ += fmt::format("  {:<11} {}\n", name, value);
+  }
+  [[nodiscard]] const std::string& text() const { return out_; }
+
+ private:
+  std::string out_;
+};
+
 Json texts_json(const std::map<std::string, std::string>& texts) {
   Json out = Json::object();
   for (const auto& [key, value] : texts) out[key] = value;
@@ -126,8 +156,51 @@ std::string registered_details(const store::RegisteredModel& model, std::span<co
                                    printable(each.problem)),
                        style);
   if (std::ranges::any_of(versions, [](const auto& each) { return each.contents.has_value(); }))
-    out += paragraph("`plimsoll weigh FILE` says what a version needs of a machine; --json names its file.",
+    out += paragraph(
+        fmt::format("`plimsoll registry NAME/{}` says what a version takes of devices, with --device of which.",
+                    versions.front().version.version),
+        style);
+  return out;
+}
+
+std::string version_details(const WeighedVersion& weighed, const TextStyle& style) {
+  const store::ModelVersion& v = weighed.version;
+  std::string out = bold(fmt::format("{} · version {}", printable(v.model), v.version), style) + "\n";
+  if (!v.description.empty()) out += paragraph(printable(v.description), style);
+  std::vector<std::string> aliases;
+  for (const std::string& alias : v.aliases) aliases.push_back(printable(alias, kLongestName));
+  Facts facts;
+  facts.add("aliases", fmt::format("{}", fmt::join(aliases, ", ")));
+  facts.add("stage", v.stage == store::ModelStage::none ? std::string() : std::string(name(v.stage)));
+  facts.add("registered", local_time_text(v.created));
+  facts.add("run", printable(v.run));
+  facts.add("logged", printable(v.logged_model));
+  facts.add("source", printable(v.source));
+  for (const auto& [key, value] : v.tags)
+    facts.add("tag", fmt::format("{}: {}", printable(key), printable(value, kLongestName)));
+  if (weighed.contents) {
+    const VersionContents& contents = *weighed.contents;
+    facts.add("file", printable(contents.path));
+    facts.add("parameters", count_text(contents.parameters));
+    facts.add("weights", plimsoll::text(contents.weights));
+    facts.add("work", contents.flops ? plimsoll::text(*contents.flops) + " for one example" : "unknown");
+  }
+  out += facts.text() + "\n";
+  if (!weighed.problem.empty())
+    out += paragraph("What is in it is unknown, as its file cannot be read: " + printable(weighed.problem), style);
+  else if (!weighed.contents)
+    out += paragraph("What is in it is unknown: no ONNX or safetensors file of it is in this store.", style);
+  if (!weighed.contents) return out;
+  if (weighed.contents->devices.empty())
+    return out + paragraph(
+                     "What it takes of a machine is unknown: safetensors say what the weights are, and not what is "
+                     "computed with them.",
                      style);
+  out += fmt::format("A pass over a batch of {}:\n", weighed.contents->batch);
+  out += to_text(devices_table(*weighed.contents), style);
+  for (const VersionOnDevice& each : weighed.contents->devices)
+    if (!each.no_time.empty())
+      out += paragraph(fmt::format("{}: {}", printable(each.device, kLongestName), printable(each.no_time)), style);
   return out;
 }
 
@@ -153,6 +226,21 @@ Json version_json(const WeighedVersion& weighed) {
                  {"parameters", contents.parameters},
                  {"weight_bytes", contents.weights.count()}};
   if (contents.flops) out["file"]["flops"] = static_cast<std::int64_t>(contents.flops->value());
+  if (contents.devices.empty()) return out;
+  const auto seconds = [](const std::optional<Seconds>& time) { return time ? Json(time->value()) : Json(); };
+  out["file"]["batch"] = contents.batch;
+  out["file"]["devices"] = Json::array();
+  for (const VersionOnDevice& each : contents.devices)
+    out["file"]["devices"].push_back(
+        {{"device", printable(each.device)},
+         {"this_machine", each.here},
+         {"minimum_device_bytes", each.memory ? Json(each.memory->count()) : Json()},
+         {"fits", each.fits ? Json(*each.fits) : Json()},
+         {"seconds", seconds(each.time)},
+         {"low_seconds", seconds(each.low)},
+         {"high_seconds", seconds(each.high)},
+         {"provenance", each.basis.empty() ? Json() : Json(each.basis)},
+         {"no_time", each.no_time.empty() ? Json() : Json(each.no_time)}});
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "serve/http/router.hpp"
 #include "serve/metric_writer.hpp"
 #include "serve/mlflow/api.hpp"
+#include "serve/mlflow/pages.hpp"
 #include "serve/mlflow/routes.hpp"
 #include "serve/mlflow/unserved.hpp"
 #include "serve/prometheus.hpp"
@@ -59,8 +60,10 @@ class Service::State {
         feed_(*store_),
         upkeep_(*store_, uploads_) {}
 
-  Status start(Options options) {
+  /// `pages`: where MLflow's own are; empty: they are not served.
+  Status start(Options options, const fs::path& pages) {
     add_routes();
+    PLIMSOLL_TRY(add_pages(pages));
     std::vector<Route> routes;
     for (const Served& served : served_) routes.push_back({served.method, served.pattern});
     Result<Router> router = Router::make(routes);
@@ -108,6 +111,30 @@ class Service::State {
     });
   }
 
+  Status add_pages(const fs::path& folder) {
+    if (folder.empty()) return {};
+    Result<mlflow::Pages> pages = mlflow::Pages::in(folder);
+    if (!pages) return std::unexpected(std::move(pages).error());
+    pages_ = std::move(*pages);
+    const std::string base(mlflow::kPages);
+    add_plain(base, [base](const mlflow::Call&) {
+      Response response = plain_text({});
+      response.status = 308;
+      response.headers.add("Location", base + "/");
+      return response;
+    });
+    add_plain(base + "/", [this](const mlflow::Call&) { return pages_->index(); });
+    add_plain(base + "/static-files/{path...}",
+              [this](const mlflow::Call& call) { return pages_->file(call.parameter("path")); });
+    return {};
+  }
+
+  /// The path that a route is looked up for.
+  [[nodiscard]] std::string_view routed(std::string_view path) const {
+    path = without_doubled_slash(path);
+    return pages_ ? without_doubled_slash(mlflow::below_pages(path)) : path;
+  }
+
   void add(std::string_view prefix, const mlflow::Endpoint& endpoint) {
     served_.push_back({std::string(endpoint.method), std::string(prefix) + std::string(endpoint.path),
                        endpoint.body,
@@ -126,13 +153,13 @@ class Service::State {
   }
 
   [[nodiscard]] Admission admit(const Request& head) {
-    const auto found = router_->find(head.method, without_doubled_slash(head.path));
+    const auto found = router_->find(head.method, routed(head.path));
     const auto* route = std::get_if<Router::Found>(&found);
     Admission admission;
     if (route == nullptr) {
       admission.most_body_bytes = mlflow::most_bytes(mlflow::Body::none);
       // Before the body, however long that is: the client is to read why.
-      if (const std::optional<mlflow::Fault> fault = mlflow::unserved(without_doubled_slash(head.path)))
+      if (const std::optional<mlflow::Fault> fault = mlflow::unserved(routed(head.path)))
         admission.refusal = mlflow::response_of(*fault);
       return admission;
     }
@@ -148,7 +175,7 @@ class Service::State {
   }
 
   void take(Request request, Answer answer) {
-    auto found = router_->find(request.method, without_doubled_slash(request.path));
+    auto found = router_->find(request.method, routed(request.path));
     if (auto* route = std::get_if<Router::Found>(&found)) {
       served_[route->route].handle({std::move(request), std::move(route->parameters)}, std::move(answer));
       return;
@@ -170,6 +197,7 @@ class Service::State {
   EventFeed feed_;
   Upkeep upkeep_;
   std::vector<Served> served_;
+  std::optional<mlflow::Pages> pages_;
   std::optional<Router> router_;
   std::atomic<std::uint64_t> next_upload_ = 0;
   std::atomic<const Server*> serving_ = nullptr;  // server_, for handlers
@@ -187,7 +215,7 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   if (!prefix) return std::unexpected(std::move(prefix).error());
   auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
                                        std::move(options.version));
-  PLIMSOLL_TRY(state->start(std::move(options.http)));
+  PLIMSOLL_TRY(state->start(std::move(options.http), options.mlflow_pages));
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -14,6 +15,7 @@ struct ServiceOptions {
   std::string store = {};  ///< as store::open takes it
   store::OpenOptions open = {};
   std::string version = {};  ///< that /version answers
+  std::filesystem::path mlflow_pages = {};  ///< as mlflow::Pages takes it; empty: none are served
 };
 
 /// `plimsoll serve`: MLflow's API, the artifact proxy, /health, /version, /metrics and the feed of events,

@@ -32,24 +32,30 @@ Place within(const fs::path& root, const fs::path& rest) {
 
 }  // namespace
 
-Result<Place> local_files(Store& store, const ModelVersion& version) {
+std::optional<FilesOwner> files_owner(std::string_view location) {
   constexpr std::string_view kServed = "mlflow-artifacts:/", kRuns = "runs:/";
-  const std::string& location = version.location;
   const bool of_run = location.starts_with(kRuns);
-  if (!of_run && !location.starts_with(kServed)) return Place();
+  if (!of_run && !location.starts_with(kServed)) return {};
   std::vector<std::string> parts;
   for (const fs::path& part : fs::path(location.substr(of_run ? kRuns.size() : kServed.size())))
-    if (!part.empty() && part != "/") parts.push_back(part.string());
+    if (part == "..") return {};
+    else if (!part.empty() && part != "/" && part != ".") parts.push_back(part.string());
   const bool of_model = !of_run && parts.size() >= 4 && parts[1] == "models" && parts[3] == "artifacts";
   const std::size_t owner = of_run ? 0 : of_model ? 2 : 1, first = of_run ? 1 : owner + 2;
-  if (parts.size() < std::max(first, std::size_t{1})) return Place();
-  fs::path rest;
-  for (std::size_t i = first; i < parts.size(); ++i) rest /= parts[i];
-  if (!of_model && !is_run_id(parts[owner])) return Place();
+  if (parts.size() < std::max(first, std::size_t{1})) return {};
+  if (!of_model && !is_run_id(parts[owner])) return {};
+  FilesOwner out{of_model, parts[owner]};
+  for (std::size_t i = first; i < parts.size(); ++i) out.rest += (out.rest.empty() ? "" : "/") + parts[i];
+  return out;
+}
+
+Result<Place> local_files(Store& store, const ModelVersion& version) {
+  const std::optional<FilesOwner> owner = files_owner(version.location);
+  if (!owner) return Place();
   const Result<fs::path> root =
-      of_model ? store.model_artifacts(parts[owner]) : store.artifacts(parts[owner]);
+      owner->of_model ? store.model_artifacts(owner->id) : store.artifacts(owner->id);
   if (!root) return nothing_where_gone(root.error());
-  return within(*root, rest);
+  return within(*root, owner->rest);
 }
 
 Place model_file(const fs::path& place) {

@@ -6,6 +6,16 @@
 
 namespace plimsoll::store {
 
+/// Whose files a version's location names: a run's or a logged model's of this store, and where below them.
+struct FilesOwner {
+  bool of_model = false;
+  std::string id;
+  std::string rest = {};  ///< a path, or empty: all of them
+  friend bool operator==(const FilesOwner&, const FilesOwner&) = default;
+};
+/// Nothing where the files are elsewhere, or an address would climb. Whether the owner is there is not asked.
+[[nodiscard]] std::optional<FilesOwner> files_owner(std::string_view location);
+
 /// Where the files of a version are on this machine, within the store's own folder; nothing where they are
 /// elsewhere or gone.
 [[nodiscard]] Result<std::optional<std::filesystem::path>> local_files(Store& store,

@@ -1,4 +1,4 @@
-"""`plimsoll run --mlflow-uri` and `plimsoll export-mlflow` to MLflow's own server, over SQLite."""
+"""`plimsoll run --mlflow-uri` and `plimsoll export-mlflow` to MLflow's own server, of 2.x and of 3.x, over SQLite."""
 import json
 import os
 import signal
@@ -7,10 +7,15 @@ import subprocess
 import sys
 import urllib.request
 
+import mlflow
 import pytest
 
-from conftest import wait_for
+from conftest import Served, wait_for
 from forwarding import JOB, Here, There, check_equal
+from run_contents import Remote, differences, make, read
+from test_forward_contents import Killer, killed_until_done
+
+MAJOR = int(mlflow.__version__.split(".")[0])
 
 
 @pytest.fixture
@@ -84,3 +89,73 @@ for name in ("hit@5", "a//b", "../up", "größe", "a:b"): print(f"plimsoll: metr
     assert sorted(step for _, step, _ in found) == list(range(5000))
     metrics = there.ask("runs/get", run_id=sent["mlflow_run"])["run"]["data"]["metrics"]
     assert len(metrics) == len(here.points(run))
+
+
+def test_files_data_models_and_the_registry(there, tmp_path):
+    """All of it, over and over from a process that is killed every few calls; then what a script finds there."""
+    here = Here(tmp_path / "here")
+    served = Served(here.folder, store=str(here.folder / "here.db"))
+    make(Remote(served.url), models=MAJOR >= 3)
+    contents = read(Remote(served.url), sent=False, models=MAJOR >= 3)
+    served.stop()
+    killer = Killer(there.url)
+    assert killed_until_done(here, killer, step=5) > 3
+    found = read(Remote(there.url), sent=True, models=MAJOR >= 3)
+    assert differences(found, contents) == {}
+    killer.kill_at = 0
+    again = json.loads(here.call("export-mlflow", "--all", "--mlflow-uri", killer.url, "--json").stdout)
+    killer.shutdown()
+    assert [(r["files_sent"], r["datasets_sent"], r["points_sent"], r["refused"]) for r in again["runs"]] == [(0, 0, 0, [])] * 2
+    assert [(m["versions_sent"], m["refused"]) for m in again["registered_models"]] == [(0, [])] * 2
+
+
+@pytest.fixture
+def client_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in [n for n in os.environ if n.startswith("MLFLOW_")]:
+        monkeypatch.delenv(name)
+
+    def aim(url):
+        mlflow.set_tracking_uri(url)
+        mlflow.set_registry_uri(url)
+        return mlflow.MlflowClient(url)
+    return aim
+
+
+def test_a_model_that_a_script_registered_is_loaded_there(there, tmp_path, client_of):
+    from sklearn.dummy import DummyClassifier
+    here = Here(tmp_path / "here")
+    served = Served(here.folder, store=str(here.folder / "here.db"))
+    client = client_of(served.url)
+    mlflow.set_experiment("scripts")
+    for value in (0, 1):
+        where = {"name": "dummy"} if MAJOR >= 3 else {"artifact_path": "dummy"}
+        with mlflow.start_run():
+            mlflow.log_table({"x": [1]}, "table.json")
+            mlflow.sklearn.log_model(DummyClassifier(strategy="constant", constant=value).fit([[0], [1]], [0, 1]),
+                                     registered_model_name="dummy", **where)
+    client.set_registered_model_alias("dummy", "champion", "2")
+    runs = sorted(r.info.run_id for r in client.search_runs([mlflow.get_experiment_by_name("scripts").experiment_id]))
+    served.stop()
+    sent = json.loads(here.call("export-mlflow", "--model", "dummy", "--mlflow-uri", there.url, "--json").stdout)
+    assert sorted(r["run"] for r in sent["runs"]) == runs and [r["refused"] for r in sent["runs"]] == [[], []]
+    client = client_of(there.url)
+    for place, value in (("models:/dummy/1", 0), ("models:/dummy@champion", 1)):
+        assert list(mlflow.pyfunc.load_model(place).predict([[5]])) == [value]
+    assert {str(v.version): v.run_id for v in client.search_model_versions("name = 'dummy'")} == {
+        str(n + 1): next(r["mlflow_run"] for r in sent["runs"] if r["run"] == run)
+        for n, run in enumerate(r["run"] for r in sent["runs"])}
+
+
+@pytest.mark.skipif(MAJOR >= 3, reason="servers of MLflow 3 have logged models")
+def test_logged_models_come_to_a_server_without_them(there, tmp_path):
+    here = Here(tmp_path / "here")
+    served = Served(here.folder, store=str(here.folder / "here.db"))
+    make(Remote(served.url), models=True)
+    served.stop()
+    sent = json.loads(here.call("export-mlflow", "--all", "--mlflow-uri", there.url, "--json").stdout)
+    assert [r["refused"] for r in sent["runs"]] == [[], []]
+    found = read(Remote(there.url), sent=True, models=False)
+    files = [run["files"] for run in found["runs"].values()]
+    assert sorted(name for f in files for name in f if name.startswith("net")) == ["net0/data/model.bin", "net1/data/model.bin"]
+    assert found["registered"]["it's a net"]["versions"][5]["files"] == {"data/model.bin": b"m" * 1000}

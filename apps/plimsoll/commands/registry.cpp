@@ -1,13 +1,17 @@
+#include <charconv>
 #include <memory>
+#include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"
-#include "base/suggest.hpp"
 #include "command.hpp"
 #include "json_output.hpp"
+#include "named_registered.hpp"
 #include "report/registry_table.hpp"
+#include "setting_options.hpp"
 #include "store/store.hpp"
 #include "version_contents.hpp"
 
@@ -18,6 +22,7 @@ using Json = nlohmann::ordered_json;
 
 struct RegistryOptions {
   std::string name, store;
+  WeighOptions weigh;
   store::RegistrySearch search{.limit = 50};
   bool json = false;
 };
@@ -44,19 +49,6 @@ Result<int> list_models(store::Store& store, const RegistryOptions& options, con
   return 0;
 }
 
-/// With the names that are near.
-Result<store::RegisteredModel> named_model(store::Store& store, const std::string& name) {
-  Result<store::RegisteredModel> model = store.registry().model(name);
-  if (model || model.error().kind != Error::Kind::not_found) return model;
-  const Result<std::vector<store::RegisteredModel>> all = store.registry().search({.limit = 1000});
-  if (!all) return model;
-  std::vector<std::string_view> names;
-  for (const store::RegisteredModel& each : *all) names.push_back(each.name);
-  model.error().hint = did_you_mean(name, names);
-  if (model.error().hint.empty()) model.error().hint = "`plimsoll registry` lists them.";
-  return model;
-}
-
 std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
@@ -64,7 +56,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 Result<int> show_model(store::Store& store, const RegistryOptions& options, const report::TextStyle& style) {
-  const Result<store::RegisteredModel> model = named_model(store, options.name);
+  const Result<store::RegisteredModel> model = named_registered(store, options.name);
   PLIMSOLL_TRY(model);
   const Result<std::vector<store::ModelVersion>> versions =
       store.registry().search_versions({.filter = "name = " + in_quotes(model->name),
@@ -89,14 +81,79 @@ Result<int> show_model(store::Store& store, const RegistryOptions& options, cons
   return 0;
 }
 
+struct NamedVersion {
+  std::string model;
+  std::int64_t version = 0;
+};
+
+/// NAME/7 and NAME@ALIAS; nothing where it is a model's name alone.
+Result<std::optional<NamedVersion>> version_named(store::Store& store, const std::string& name) {
+  const std::size_t slash = name.rfind('/');  // no model's name has one
+  if (slash != std::string::npos) {
+    NamedVersion out{.model = name.substr(0, slash)};
+    const char* const end = name.data() + name.size();
+    const auto read = std::from_chars(name.data() + slash + 1, end, out.version);
+    if (read.ec != std::errc() || read.ptr != end || out.version < 1)
+      return std::unexpected(Error{fmt::format("{} names no version", quote(name)), {}, "As in `plimsoll registry NAME/3`."});
+    return out;
+  }
+  const std::size_t at = name.rfind('@');
+  if (at == std::string::npos || store.registry().model(name)) return std::optional<NamedVersion>();
+  const Result<store::RegisteredModel> model = named_registered(store, name.substr(0, at));
+  PLIMSOLL_TRY(model);
+  const auto found = model->aliases.find(name.substr(at + 1));
+  if (found == model->aliases.end())
+    return std::unexpected(Error{fmt::format("{} has no alias {}", quote(model->name), quote(name.substr(at + 1))),
+                                 {},
+                                 "`plimsoll registry NAME` lists them.",
+                                 Error::Kind::not_found});
+  return NamedVersion{model->name, found->second};
+}
+
+Result<int> show_version(store::Store& store, const NamedVersion& named, const RegistryOptions& options,
+                         const report::TextStyle& style) {
+  const Result<store::RegisteredModel> model = named_registered(store, named.model);
+  PLIMSOLL_TRY(model);
+  Result<store::ModelVersion> version = store.registry().version(model->name, named.version);
+  if (!version && version.error().kind == Error::Kind::not_found)
+    version.error().hint = fmt::format("`plimsoll registry {}` lists its versions.", printable(model->name));
+  PLIMSOLL_TRY(version);
+  const Result<report::WeighedVersion> weighed = weighed_version(store, *version, &options.weigh);
+  PLIMSOLL_TRY(weighed);
+  if (options.json) {
+    Json out = {{"name", model->name}};
+    out.update(report::version_json(*weighed));
+    print_json(out);
+  } else {
+    fmt::print("{}", report::version_details(*weighed, style));
+  }
+  return 0;
+}
+
+Result<int> show(store::Store& store, const RegistryOptions& options, const report::TextStyle& style) {
+  if (options.name.empty()) return list_models(store, options, style);
+  const Result<std::optional<NamedVersion>> version = version_named(store, options.name);
+  PLIMSOLL_TRY(version);
+  if (*version) return show_version(store, **version, options, style);
+  if (!options.weigh.devices.empty())
+    return std::unexpected(Error{"--device is for one version", {}, "As in `plimsoll registry NAME/3 --device h200`."});
+  return show_model(store, options, style);
+}
+
 }  // namespace
 
 void add_registry(CommandLine& app, Invocation& invocation) {
   CommandLine* command = app.add_subcommand(
       "registry", "Registered models: their versions, aliases, and what is in their files");
   const auto options = std::make_shared<RegistryOptions>();
-  command->add_option("name", options->name, "Show this model with its versions, the newest first")
-      ->option_text("NAME");
+  command
+      ->add_option("name", options->name,
+                   "Show this model with its versions, the newest first; NAME/3 or NAME@ALIAS: that version, and "
+                   "what it takes of devices")
+      ->option_text("REGISTERED");
+  options->weigh.inspect.binding.add_to(*command, options->weigh.inspect.setting);
+  add_devices_option(*command, options->weigh.devices,
+                     "Of a version in ONNX: weigh it on these devices (default: this machine's GPUs, else its CPU)");
   command
       ->add_option("--filter", options->search.filter,
                    "List only models that match this, in MLflow's language")
@@ -113,14 +170,14 @@ void add_registry(CommandLine& app, Invocation& invocation) {
   command->footer(
       "Examples:\n"
       "  plimsoll registry\n"
-      "  plimsoll registry tiny");
+      "  plimsoll registry tiny\n"
+      "  plimsoll registry tiny/1 --device h200,t4");
   command->callback([options, &invocation] {
     invocation.run = [options, &invocation]() -> Result<int> {
       const auto store = store::open(options->store, {.create = false});
       if (!store) return std::unexpected(store.error());
       const report::TextStyle style = output_style(invocation);
-      return options->name.empty() ? list_models(**store, *options, style)
-                                   : show_model(**store, *options, style);
+      return show(**store, *options, style);
     };
   });
 }

@@ -25,7 +25,7 @@ struct ServeOptions {
   std::string store;
   std::string host = "127.0.0.1";
   int port = 5000;
-  std::string unix_socket, token_file, artifacts;
+  std::string unix_socket, token_file, artifacts, mlflow_ui;
   int threads = 4;
   bool any_user = false, flush = false, json = false;
 };
@@ -77,6 +77,8 @@ void announce(const serve::Service& service, const ServeOptions& options, bool w
     if (options.unix_socket.empty() && (options.host == "0.0.0.0" || options.host == "::"))
       fmt::print("  and at every other address of this machine (--host {})\n", options.host);
     if (options.unix_socket.empty()) fmt::print("  export MLFLOW_TRACKING_URI={}\n", service.url());
+    if (options.unix_socket.empty() && !options.mlflow_ui.empty())
+      fmt::print("  MLflow's own pages: {}/mlflow/\n", service.url());
     if (options.unix_socket.empty() && !with_token)
       fmt::print("  It answers {}.\n", options.any_user
                                            ? "every user of this machine"
@@ -93,6 +95,7 @@ Result<int> serve_store(const ServeOptions& options) {
   Result<std::optional<std::string>> token = token_of(options);
   if (!token) return std::unexpected(std::move(token).error());
   serve::ServiceOptions wanted{.store = options.store, .version = PLIMSOLL_VERSION};
+  wanted.mlflow_pages = options.mlflow_ui;
   wanted.open.artifacts = options.artifacts;
   wanted.open.survives_power_cut = options.flush;
   wanted.http.address = options.host;
@@ -146,6 +149,10 @@ void add_serve(CommandLine& app, Invocation& invocation) {
   command
       ->add_option("--artifacts", options->artifacts, "Where the artifacts of a store in PostgreSQL are kept")
       ->option_text("FOLDER");
+  command
+      ->add_option("--mlflow-ui", options->mlflow_ui,
+                   "Serve MLflow's own pages too, at /mlflow/, from the folder of an installed MLflow 3")
+      ->option_text("FOLDER");
   command->add_option("--threads", options->threads, "Threads that answer calls (default: 4)")
       ->in_range(1, 256)
       ->option_text("N");
@@ -156,6 +163,7 @@ void add_serve(CommandLine& app, Invocation& invocation) {
       "Examples:\n"
       "  plimsoll serve\n"
       "  MLFLOW_TRACKING_URI=http://127.0.0.1:5000 python train.py\n"
+      "  plimsoll serve --mlflow-ui \"$(python -c 'import mlflow; print(mlflow.__path__[0])')\"\n"
       "  openssl rand -hex 32 > token; chmod 600 token\n"
       "  plimsoll serve --host 0.0.0.0 --token-file token --store postgresql://user@host/runs");
   command->callback([options, &invocation] { invocation.run = [options] { return serve_store(*options); }; });

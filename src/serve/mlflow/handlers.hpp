@@ -87,6 +87,15 @@ void log_batch(Api& api, Call call, Answer answer);
 // Whether an upload can have a place at all: by the form of its path, before any of it is taken.
 [[nodiscard]] Outcome<void> check_upload(const Request& head, const Pairs& parameters);
 [[nodiscard]] Outcome<void> check_proxied(const Request& head, const Pairs& parameters);
+// What MLflow's own pages ask beside the rest of its API.
+[[nodiscard]] Outcome<Response> answer_graphql(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> server_info(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> nothing_of_it(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> no_endpoints(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> no_telemetry(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> no_assistants(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> no_trace_metrics(Api& api, Call& call);
+[[nodiscard]] Outcome<Response> no_traces(Api& api, Call& call);
 /// Uploads in parts are for stores in a cloud; clients that are told so send the whole.
 [[nodiscard]] Outcome<Response> refuse_parts(Api& api, Call& call);
 

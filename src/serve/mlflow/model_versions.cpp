@@ -67,7 +67,17 @@ void note_version(Api& api, const store::ModelVersion& version) {
   const nlohmann::json entry = {{"name", version.model}, {"version", version.version}};
   if (std::ranges::find(list, entry) != list.end()) return;
   list.push_back(entry);
-  const std::string text = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text;  // to the letter as MLflow writes it, for who compares
+  for (const nlohmann::json& each : list) {
+    const auto part = [&](const char* name) {
+      const auto found = each.is_object() ? each.find(name) : each.end();
+      return found == each.end() ? std::string("null")
+                                 : found->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    };
+    text += fmt::format(R"({}{{"name": {}, "version": {}}})", text.empty() ? "" : ", ", part("name"),
+                        part("version"));
+  }
+  text = "[" + text + "]";
   if (text.size() <= kLongest)
     static_cast<void>(api.store().change_model(version.logged_model, {.tags = {{kTag, text}}}));
 }

@@ -104,6 +104,17 @@ constexpr std::array kOthers = {
     Endpoint{"POST", "/api/2.0/mlflow-artifacts/mpu/{path...}", Body::json, direct<refuse_parts>},
     Endpoint{"GET", "/get-artifact", Body::none, direct<get_run_artifact>},
     Endpoint{"GET", "/model-versions/get-artifact", Body::none, direct<get_model_version_artifact>},
+    Endpoint{"POST", "/graphql", Body::json, direct<answer_graphql>},
+    Endpoint{"GET", "/api/3.0/mlflow/server-info", Body::none, direct<server_info>},
+    Endpoint{"GET", "/ajax-api/3.0/mlflow/server-info", Body::none, direct<server_info>},
+    Endpoint{"GET", "/ajax-api/2.0/mlflow/users/current", Body::none, direct<nothing_of_it>},
+    Endpoint{"GET", "/ajax-api/2.0/mlflow/gateway-proxy", Body::none, direct<no_endpoints>},
+    Endpoint{"GET", "/ajax-api/3.0/mlflow/ui-telemetry", Body::none, direct<no_telemetry>},
+    Endpoint{"GET", "/ajax-api/3.0/mlflow/assistant/config", Body::none, direct<no_assistants>},
+    Endpoint{"GET", "/ajax-api/3.0/mlflow/assistant/providers", Body::none, direct<no_assistants>},
+    Endpoint{"POST", "/ajax-api/3.0/mlflow/traces/metrics", Body::json, direct<no_trace_metrics>},
+    Endpoint{"POST", "/ajax-api/3.0/mlflow/traces/search", Body::json, direct<no_traces>},
+    Endpoint{"GET", "/ajax-api/2.0/mlflow/traces", Body::none, direct<no_traces>},
     Endpoint{"GET", "/api/plimsoll/outline", Body::none, direct<get_outline>},
 };
 

@@ -12,5 +12,6 @@ namespace plimsoll::serve::mlflow {
 
 /// A prompt, which MLflow's clients register as a model with a tag.
 [[nodiscard]] Fault no_prompts();
+[[nodiscard]] Fault no_graphql();
 
 }  // namespace plimsoll::serve::mlflow
