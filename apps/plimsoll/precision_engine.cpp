@@ -101,7 +101,7 @@ Status PrecisionEngine::run(const job::Job& job, const std::string& what) {
 }
 
 Result<Judgement> PrecisionEngine::judge(const RunnableNetwork& of, network::Precision precision,
-                                         const std::string& what) {
+                                         const std::string& what, const std::vector<std::int64_t>& places) {
   Result<job::Job> job = job_for(of, kExamineBatch, precision);
   PLIMSOLL_TRY(job);
   Result<TemporaryDirectory> folder = TemporaryDirectory::make("plimsoll-precision");
@@ -110,7 +110,7 @@ Result<Judgement> PrecisionEngine::judge(const RunnableNetwork& of, network::Pre
   job->data = training_.data;
   job->data->examples = 0;
   job->learning.augmentation = training_.learning.augmentation;
-  job->examining.test = true;
+  job->examining = {.test = true, .places = places, .observed = {}};
   job->outputs_file = (folder->path() / "answers.safetensors").string();
   PLIMSOLL_TRY(run(*job, what));
   const auto arrays = job::read_safetensors(job->outputs_file);
@@ -136,7 +136,7 @@ Result<std::map<network::TensorId, quantize::Histogram>> PrecisionEngine::observ
   job->data = training_.data;
   job->data->examples = options_.calibration;
   job->learning.augmentation = training_.learning.augmentation;
-  job->examining = {.test = false, .observed = tensors};
+  job->examining = {.test = false, .places = {}, .observed = tensors};
   // Every tensor is there to be looked at where each operator runs by itself, and none over another.
   job->setting.literal = true;
   job->setting.in_place = network::InPlace::never;

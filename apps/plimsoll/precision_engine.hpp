@@ -34,9 +34,10 @@ class PrecisionEngine {
                   const nvml::Library* library, Interruption& interruption)
       : options_(options), training_(training), engine_(std::move(engine)), library_(library), interruption_(interruption) {}
 
-  /// `what` is shown meanwhile. An Error of kind machine_lacks where this device has no such arithmetic.
+  /// Of the examples to test on at these places (none: of all). `what` is shown meanwhile. An Error of kind machine_lacks where this device has no such arithmetic.
   [[nodiscard]] Result<Judgement> judge(const RunnableNetwork& network, network::Precision precision,
-                                        const std::string& what);
+                                        const std::string& what,
+                                        const std::vector<std::int64_t>& places = {});
   /// What its tensors hold on examples to learn from.
   [[nodiscard]] Result<std::map<network::TensorId, quantize::Histogram>> observe(
       const RunnableNetwork& network, const std::vector<network::TensorId>& tensors);

@@ -67,7 +67,6 @@ void add_data_options(CommandLine& command, TrainOptions& o) {
       ->check([](const std::string& n) { return n == "1" || n == "3" ? "" : "is neither 1 nor 3"; })
       ->option_text("N");
   command.add_flag("--normalize", o.normalize, "By mean and deviation of each channel over the images to learn from");
-  command.add_option("--weights", o.weights.file, "Weights from a safetensors file, by name")->option_text("FILE");
 }
 
 void add_training_options(CommandLine& command, PrecisionOptions& o) {

@@ -37,10 +37,28 @@ std::string_view kind_name(Layer::Kind kind) {
   return kind == Layer::Kind::convolution ? "Conv" : kind == Layer::Kind::gemm ? "Gemm" : "MatMul";
 }
 
-double mean_over(const std::vector<float>& values, const std::vector<std::int64_t>& places) {
+double mean_of(const std::vector<float>& values) {
   double sum = 0;
-  for (const std::int64_t i : places) sum += static_cast<double>(values.at(static_cast<std::size_t>(i)));
-  return places.empty() ? 0 : sum / static_cast<double>(places.size());
+  for (const float value : values) sum += static_cast<double>(value);
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+/// What was said of the examples at these places, in their order.
+Judgement at_places(const Judgement& all, const std::vector<std::int64_t>& places) {
+  Judgement out;
+  for (const std::int64_t place : places) {
+    const auto i = static_cast<std::size_t>(place);
+    out.predicted.push_back(all.predicted.at(i));
+    out.labels.push_back(all.labels.at(i));
+    out.losses.push_back(all.losses.at(i));
+  }
+  return out;
+}
+
+PairedLoss lost_between(const Judgement& before, const Judgement& after) {
+  std::vector<std::int64_t> all(before.labels.size());
+  std::iota(all.begin(), all.end(), 0);
+  return learn::paired_loss(before.predicted, after.predicted, before.labels, all);
 }
 
 /// Of weights that are kept in `bits`: floating-point ones; others stay as they are.
@@ -96,7 +114,7 @@ class QuantizationSearch {
   }
 
   /// The rule that costs least on the examples to decide by, where it may be chosen.
-  Status choose_range(const Judgement& before, const std::vector<std::int64_t>& selecting) {
+  Status choose_range(const std::vector<std::int64_t>& selecting) {
     std::vector<RangeRule> rules = {RangeRule::largest, RangeRule::percentile, RangeRule::entropy};
     if (options_.range != "best") rules = {*quantize::rule_named(options_.range)};
     if (rules.size() == 1) {
@@ -106,14 +124,13 @@ class QuantizationSearch {
     double least = 0;
     for (const RangeRule rule : rules) {
       rule_ = rule;
-      Result<Judgement> after = judge(layers_, fmt::format("ranges by {}", name(rule)));
+      Result<Judgement> after = judge(layers_, fmt::format("ranges by {}", name(rule)), selecting);
       PLIMSOLL_TRY(after);
-      const double loss = mean_over(after->losses, selecting);
+      const double loss = mean_of(after->losses);
       if (rule != rules.front() && loss >= least) continue;
       least = loss;
       chosen_ = rule;
     }
-    (void)before;
     rule_ = chosen_;
     return {};
   }
@@ -124,28 +141,30 @@ class QuantizationSearch {
     return quantize::quantize(model_, read_, layers, ranges, {.reduced = options_.reduced});
   }
 
-  Result<Judgement> judge(const std::vector<Layer>& layers, const std::string& what) {
+  Result<Judgement> judge(const std::vector<Layer>& layers, const std::string& what,
+                          const std::vector<std::int64_t>& places) {
     const Result<quantize::Model> made = with(layers);
     PLIMSOLL_TRY(made);
     Result<TemporaryDirectory> folder = TemporaryDirectory::make("plimsoll-precision");
     PLIMSOLL_TRY(folder);
     Result<RunnableNetwork> network = runnable(*made, original_, folder->path());
     PLIMSOLL_TRY(network);
-    return engine_.judge(*network, Precision::fp32, what);
+    return engine_.judge(*network, Precision::fp32, what, places);
   }
 
   /// What each layer alone costs; the dearest first in `order`.
-  Status cost_layers(const Judgement& before, const std::vector<std::int64_t>& places) {
+  Status cost_layers(const Judgement& all, const std::vector<std::int64_t>& places) {
+    const Judgement before = at_places(all, places);
     first_cost_ = study_.layers.size();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      Result<Judgement> after = judge({layers_[i]}, fmt::format("layer {} of {}", i + 1, layers_.size()));
+      Result<Judgement> after = judge({layers_[i]}, fmt::format("layer {} of {}", i + 1, layers_.size()), places);
       PLIMSOLL_TRY(after);
       study_.layers.push_back({.depth = subject_.depth,
                                .name = layers_[i].name,
                                .kind = std::string(kind_name(layers_[i].kind)),
                                .parameters = layers_[i].parameters,
-                               .loss_rise = mean_over(after->losses, places) - mean_over(before.losses, places),
-                               .lost = learn::paired_loss(before.predicted, after->predicted, before.labels, places)});
+                               .loss_rise = mean_of(after->losses) - mean_of(before.losses),
+                               .lost = lost_between(before, *after)});
     }
     order_.resize(layers_.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -246,7 +265,7 @@ class SubjectRun {
                                                     : engine_.judge(original_, format.precision, label(format.name));
     if (!after && engine_.interrupted()) return std::unexpected(after.error());
     if (!after)
-      form.missing = after.error().text();
+      form.missing = "the engine does not compute it here: " + after.error().text();
     else
       judge(form, *after);
     study_.forms.push_back(std::move(form));
@@ -269,7 +288,7 @@ class SubjectRun {
       return std::unexpected(Error{"LibTorch has eight-bit kernels for CPUs alone", {}, {}, Error::Kind::machine_lacks});
     QuantizationSearch search(options_, subject_, original_, engine_, study_);
     PLIMSOLL_TRY(search.prepare());
-    PLIMSOLL_TRY(search.choose_range(before_, halves_.selecting));
+    PLIMSOLL_TRY(search.choose_range(halves_.selecting));
     std::vector<std::int64_t> places = halves_.selecting;
     if (std::ssize(places) > options_.sensitivity) places.resize(static_cast<std::size_t>(options_.sensitivity));
     if (!options_.no_layers) PLIMSOLL_TRY(search.cost_layers(before_, places));
@@ -292,16 +311,17 @@ class SubjectRun {
   /// By a margin: the loss on the examples to decide by is below the limit with 95 % confidence.
   Result<std::size_t> fewest_kept(QuantizationSearch& search) {
     std::optional<Error> failed;
+    const Judgement before = at_places(before_, halves_.selecting);
     const auto holds = [&](std::size_t kept) {
       if (failed) return true;
       const Result<Judgement> after =
-          search.judge(search.without(kept), fmt::format("{} layer{} in fp32", kept, kept == 1 ? "" : "s"));
+          search.judge(search.without(kept), fmt::format("{} layer{} in fp32", kept, kept == 1 ? "" : "s"),
+                       halves_.selecting);
       if (!after) {
         failed = after.error();
         return true;
       }
-      return learn::paired_loss(before_.predicted, after->predicted, before_.labels, halves_.selecting).most <=
-             *options_.loss / 100;
+      return lost_between(before, *after).most <= *options_.loss / 100;
     };
     const std::size_t kept = learn::fewest_kept(search.layers().size(), holds);
     if (failed) return std::unexpected(*failed);

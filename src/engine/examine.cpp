@@ -93,6 +93,14 @@ class Examination {
     std::vector<std::int64_t> examples = apart                   ? all_of(part)
                                          : job_.examining.test ? std::move(parts.held_out)
                                                                : std::move(parts.training);
+    if (const auto& places = job_.examining.places; job_.examining.test && !places.empty()) {
+      std::vector<std::int64_t> chosen;
+      for (const std::int64_t place : places) {
+        if (place >= std::ssize(examples)) return fail("there is no example {} to look at", place);
+        chosen.push_back(examples[static_cast<std::size_t>(place)]);
+      }
+      examples = std::move(chosen);
+    }
     if (examples.empty()) return fail("there are no examples to look at");
     if (data.examples > 0)
       examples = dataset::some_of(std::move(examples), data.examples, job_.execution.seed);

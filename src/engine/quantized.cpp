@@ -9,6 +9,7 @@
 #include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/_make_per_channel_quantized_tensor.h>
+#include <ATen/ops/_make_per_tensor_quantized_tensor.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/quantize_per_tensor.h>
@@ -151,6 +152,12 @@ Kernel convolution(const QuantizedLayer& layer, const Preparation& p) {
   };
 }
 
+/// The same numbers by other levels: XNNPACK has signed ones, but no linear layer of them.
+Tensor shifted(const Tensor& x, int by) {
+  const auto raw = x.int_repr().to(at::kShort).add(by).to(by > 0 ? at::kByte : at::kChar);
+  return at::_make_per_tensor_quantized_tensor(raw, x.q_scale(), x.q_zero_point() + by);
+}
+
 Kernel linear(const QuantizedLayer& layer) {
   return [relu = layer.cut_at_zero, turned = layer.turned, packed = std::make_shared<Packed>()](Call& c) {
     if (!packed->ready) {
@@ -160,10 +167,12 @@ Kernel linear(const QuantizedLayer& layer) {
       packed->cut = cut_of(c, kBounds, relu);
       packed->ready = true;
     }
+    const int by = levels_are_signed ? 128 : 0;
+    const Tensor x = by > 0 ? shifted(c.in(0), by) : c.in(0);
     const Tensor y = call(relu ? "quantized::linear_relu" : "quantized::linear", "",
-                          {c.in(0).contiguous(), packed->weights, packed->output.scale, packed->output.zero})[0]
+                          {x.contiguous(), packed->weights, packed->output.scale, packed->output.zero + by})[0]
                          .toTensor();
-    c.out(0, after(y, packed->cut, packed->output));
+    c.out(0, after(by > 0 ? shifted(y, -by) : y, packed->cut, packed->output));
   };
 }
 

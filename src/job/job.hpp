@@ -106,6 +106,7 @@ struct Data {
 /// `histogram/0` (float64, counts in kHistogramBins bins from low to high).
 struct Examining {
   bool test = true;  ///< what the data has to test on, else of what there is to learn from, Data::examples
+  std::vector<std::int64_t> places = {};  ///< of the test part: only these, in this order; empty: all
   std::vector<network::TensorId> observed = {};
   friend bool operator==(const Examining&, const Examining&) = default;
 };

@@ -221,11 +221,11 @@ Data read_data(const Fields& fields) {
 Json examining_json(const Examining& examining) {
   Json observed = Json::array();
   for (const TensorId id : examining.observed) observed.push_back({{"tensor", tensor_number(id)}});
-  return {{"test", examining.test}, {"observed", std::move(observed)}};
+  return {{"test", examining.test}, {"places", examining.places}, {"observed", std::move(observed)}};
 }
 
 Examining read_examining(const Fields& fields, const network::Network& network) {
-  Examining examining{.test = fields.flag("test"), .observed = {}};
+  Examining examining{.test = fields.flag("test"), .places = fields.wholes("places", 0), .observed = {}};
   fields.each("observed", [&](const Fields& item) { examining.observed.push_back(read_tensor(item, network)); });
   return examining;
 }

@@ -67,7 +67,10 @@ class Finder {
     const auto inputs = network_.inputs(o);
     return i < inputs.size() ? inputs[i] : kNoTensor;
   }
-  [[nodiscard]] TensorId output(const Operator& o) const { return network_.outputs(o)[0]; }
+  [[nodiscard]] TensorId output(const Operator& o) const {
+    const auto outputs = network_.outputs(o);
+    return outputs.empty() ? kNoTensor : outputs[0];
+  }
   [[nodiscard]] std::int64_t integer(const Operator& o, std::string_view name, std::int64_t otherwise) const {
     const Attribute* a = network_.find(o, name);
     return a == nullptr ? otherwise : a->integer;
@@ -97,7 +100,7 @@ class Finder {
   }
   /// An activation's: one scale, levels of eight bits that only DequantizeLinear reads.
   [[nodiscard]] bool is_activation(const LevelsTensor& l) const {
-    if (!is_one_number(l.scale) || network_.tensor(l.scale).type != DataType::float32) return false;
+    if (l.levels == kNoTensor || !is_one_number(l.scale) || network_.tensor(l.scale).type != DataType::float32) return false;
     const bool eight = l.zero == kNoTensor || (is_one_number(l.zero) && network_.tensor(l.zero).type == DataType::uint8);
     return eight && real_reads_[at(l.levels)] == 0 && !is_stored(l.levels) &&
            network_.tensor(l.levels).role == Role::computed;
@@ -246,9 +249,9 @@ class Finder {
     const Operator& o = op(i);
     if (!is(o, "DequantizeLinear")) return;
     const TensorId made = output(o);
-    std::uint32_t taken = 0;
+    if (made == kNoTensor) return;
     if (taken_.empty()) count_taken();
-    taken = taken_[at(made)];
+    const std::uint32_t taken = taken_[at(made)];
     if (taken == reads_[at(made)] && taken > 0)
       found_[i].kind = Kind::skipped;
     else if (const auto read = activation(made)) {

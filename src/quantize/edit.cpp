@@ -45,7 +45,7 @@ void Edit::keep(const Operator& op, std::span<const TensorId> inputs, std::span<
 TensorId Edit::add(std::string_view type, const std::string& name, std::initializer_list<TensorId> inputs,
                    std::initializer_list<network::AttributeValue> attributes, TensorId output) {
   if (output == kNoTensor) output = builder_.tensor(name);
-  builder_.add(type, "", name, std::span(inputs.begin(), inputs.size()), std::span(&output, 1),
+  builder_.add(type, "", "", std::span(inputs.begin(), inputs.size()), std::span(&output, 1),
                std::span(attributes.begin(), attributes.size()));
   return output;
 }

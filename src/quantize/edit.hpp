@@ -22,6 +22,7 @@ class Edit {
   /// The operator as it was, with other inputs and outputs.
   void keep(const network::Operator& op, std::span<const network::TensorId> inputs,
             std::span<const network::TensorId> outputs);
+  /// Without a name of its own; `output` is made, or else a new tensor of this name.
   network::TensorId add(std::string_view type, const std::string& name,
                         std::initializer_list<network::TensorId> inputs,
                         std::initializer_list<network::AttributeValue> attributes,

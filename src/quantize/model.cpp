@@ -156,9 +156,9 @@ class Inference {
     }
     const std::string name(network_.name_of(weight));
     inputs.resize(3, kNoTensor);
-    inputs[1] = edit_.store<float>(name + "_folded", DataType::float32, dims, *numbers,
+    inputs[1] = edit_.store<float>(name, DataType::float32, dims, *numbers,
                                    network::Role::parameter);
-    inputs[2] = edit_.store<float>(name + "_folded_bias", DataType::float32, std::span(dims).first(1), bias,
+    inputs[2] = edit_.store<float>(name + "_bias", DataType::float32, std::span(dims).first(1), bias,
                                    network::Role::parameter);
     edit_.keep(op, inputs, std::span(&n.output, 1));
     return {};

@@ -4,6 +4,8 @@
 #include <array>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/printable.hpp"
 #include "quantize/edit.hpp"
 
@@ -62,12 +64,12 @@ class Writer {
   /// QuantizeLinear of `made`, and back; from now on what reads `id` reads the result.
   void write_pair(TensorId id, TensorId made, TensorId result) {
     const Levels levels = levels_.at(id);
-    const std::string name(network_.name_of(id));
-    const TensorId scale = scalar<float>(name + "_scale", DataType::float32, levels.scale);
-    const TensorId zero = scalar<std::uint8_t>(name + "_zero_point", DataType::uint8, levels.zero);
-    const TensorId quantized = edit_.add("QuantizeLinear", name + "_quantized", {made, scale, zero}, {});
-    instead_[id] =
-        edit_.add("DequantizeLinear", name + "_dequantized", {quantized, scale, zero}, {}, result);
+    // Short names: of a small network they are a tenth of the file.
+    const std::string number = fmt::format("{}", ++numbered_);
+    const TensorId scale = scalar<float>("s" + number, DataType::float32, levels.scale);
+    const TensorId zero = scalar<std::uint8_t>("z" + number, DataType::uint8, levels.zero);
+    const TensorId quantized = edit_.add("QuantizeLinear", "q" + number, {made, scale, zero}, {});
+    instead_[id] = edit_.add("DequantizeLinear", "d" + number, {quantized, scale, zero}, {}, result);
   }
 
   template <class T>
@@ -127,8 +129,7 @@ class Writer {
       return fail("{}: its weights are not as many as its shape says", describe(network_, op));
     const WeightLevels levels =
         quantize_weight(*weight, channels, options_.reduced ? kMostReducedLevel : kMostLevel, floors);
-    const std::string name(network_.name_of(layer.weight));
-    inputs[1] = dequantized<std::int8_t>(name, DataType::int8, dims, levels.levels, levels.scales, axis);
+    inputs[1] = dequantized<std::int8_t>(std::string(network_.name_of(layer.weight)), DataType::int8, dims, levels.levels, levels.scales, axis);
     if (bias.empty()) return {};
     std::vector<std::int32_t> whole;
     std::vector<float> scales;
@@ -146,16 +147,12 @@ class Writer {
                        const std::vector<T>& levels, const std::vector<float>& scales, std::int64_t axis) {
     const std::int64_t channels = std::ssize(scales);
     const std::span<const std::int64_t> one(&channels, 1);
-    const TensorId stored =
-        edit_.store<T>(name + "_quantized", type, dims, levels, network::Role::parameter);
+    const TensorId stored = edit_.store<T>(name, type, dims, levels, network::Role::parameter);
+    const std::string number = fmt::format("{}", ++numbered_);
     const TensorId scale =
-        edit_.store<float>(name + "_scale", DataType::float32, one, scales, network::Role::buffer);
-    // 32-bit levels have no zero point.
-    if constexpr (sizeof(T) > 1)
-      return edit_.add("DequantizeLinear", name + "_dequantized", {stored, scale}, {{"axis", axis}});
-    const std::vector<T> zeros(scales.size(), 0);
-    const TensorId zero = edit_.store<T>(name + "_zero_point", type, one, zeros, network::Role::buffer);
-    return edit_.add("DequantizeLinear", name + "_dequantized", {stored, scale, zero}, {{"axis", axis}});
+        edit_.store<float>("s" + number, DataType::float32, one, scales, network::Role::buffer);
+    // Levels around zero need no zero point.
+    return edit_.add("DequantizeLinear", "d" + number, {stored, scale}, {{"axis", axis}});
   }
 
   /// Of the outputs.
@@ -181,6 +178,7 @@ class Writer {
   std::map<std::uint32_t, const Layer*> layers_;
   std::map<TensorId, Levels> levels_;
   std::map<TensorId, TensorId> instead_;
+  int numbered_ = 0;
 };
 
 }  // namespace

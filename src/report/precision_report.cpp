@@ -24,7 +24,8 @@ std::string form_words(const PrecisionForm& form) {
 }
 
 std::string lost_words(const learn::PairedLoss& lost) {
-  return fmt::format("{:+.2f} ({:+.2f} to {:+.2f})", -100 * lost.value, -100 * lost.high, -100 * lost.low);
+  const auto points = [](double loss) { return -100 * loss + 0.0; };  // nothing lost is no "-0.00"
+  return fmt::format("{:+.2f} ({:+.2f} to {:+.2f})", points(lost.value), points(lost.high), points(lost.low));
 }
 
 namespace {
@@ -63,7 +64,7 @@ std::string promise_text(const PrecisionStudy& study, const TextStyle& style) {
   for (const PrecisionForm& form : study.forms) {
     if (!form.kept_promise) continue;
     const std::string told =
-        form.lost ? fmt::format("{:+.2f} points on the {} examples held out", -100 * form.lost->value,
+        form.lost ? fmt::format("{:+.2f} points on the {} examples held out", -100 * form.lost->value + 0.0,
                                 form.lost->examples)
                   : std::string("it was not measured");
     const std::string what =

@@ -95,6 +95,7 @@ int conclude(const PrecisionOptions& options, const report::PrecisionStudy& stud
 }
 
 Result<int> measure_all(const PrecisionOptions& options, const report::TextStyle& style) {
+  for (const double depth : options.depths) PLIMSOLL_TRY(at_width(options.train.model, depth));
   const Result<std::filesystem::path> program = measure::find_engine(measure::EngineSearch::of_this_process());
   PLIMSOLL_TRY(program);
   Result<running::SignalSource> signals = running::SignalSource::open();
@@ -115,7 +116,6 @@ Result<int> measure_all(const PrecisionOptions& options, const report::TextStyle
     scratch = *std::move(made);
     folder = scratch->path();
   }
-  for (const double depth : options.depths) PLIMSOLL_TRY(at_width(options.train.model, depth));
   const auto subjects = subjects_of(options, *program, folder, interruption, study);
   PLIMSOLL_TRY(subjects);
   const auto stopped = [&] {
