@@ -158,9 +158,10 @@ Status ChooseOptions::add_accuracies(std::vector<plan::Variant>& variants) const
       continue;
     }
     if (equals == word.npos)
-      return std::unexpected(Error{fmt::format("{} is not an accuracy", quote(word)), "--accuracy",
-                                   "Write it as int8=84.33% or 0.25:int8=84.33%, or name a file that `plimsoll "
-                                   "precision --json` wrote."});
+      return std::unexpected(
+          Error{fmt::format("{} is not an accuracy", quote(word)), "--accuracy",
+                "Write it as int8=84.33% or 0.25:int8=84.33%, or name a file that `plimsoll "
+                "precision --json` wrote."});
     const std::size_t begin = colon < equals ? colon + 1 : 0;
     const Result<hardware::Arithmetic> arithmetic =
         arithmetic_of(word.substr(begin, equals - begin), "--accuracy");

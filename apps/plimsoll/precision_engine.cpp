@@ -18,7 +18,8 @@ namespace plimsoll {
 namespace {
 
 constexpr std::int64_t kExamineBatch = 64;
-constexpr measure::EngineLimits kPrecisionLimits{.whole = std::chrono::hours(24), .silence = std::chrono::hours(1)};
+constexpr measure::EngineLimits kPrecisionLimits{.whole = std::chrono::hours(24),
+                                                 .silence = std::chrono::hours(1)};
 
 /// Why a job of an engine came to nothing, if it did.
 std::optional<Error> engine_failure(const job::Answer& answer) {
@@ -39,8 +40,8 @@ std::optional<Error> engine_failure(const job::Answer& answer) {
 }
 
 template <class T>
-Result<std::vector<T>> stored_numbers(const std::map<std::string, job::StoredArray>& arrays, const MappedFile& file,
-                             const std::string& name) {
+Result<std::vector<T>> stored_numbers(const std::map<std::string, job::StoredArray>& arrays,
+                                      const MappedFile& file, const std::string& name) {
   const auto found = arrays.find(name);
   if (found == arrays.end()) return fail("the engine left no array '{}'", name);
   std::vector<T> out(static_cast<std::size_t>(found->second.bytes) / sizeof(T));
@@ -168,7 +169,8 @@ std::optional<measure::Row> PrecisionEngine::time(const RunnableNetwork& of, net
   }
   job->task = job::Task::measure;
   job->protocol.seconds = options_.seconds;
-  if (measure::energy_can_be_read(job->device, library_)) job->protocol.energy_seconds = std::max(3.0, options_.seconds);
+  if (measure::energy_can_be_read(job->device, library_))
+    job->protocol.energy_seconds = std::max(3.0, options_.seconds);
   ProgressLine progress(1, options_.seconds);
   progress.begin_row(what);
   const measure::Instruments instruments{.engine = engine_,
@@ -189,7 +191,11 @@ Result<RunnableNetwork> runnable(const quantize::Model& model, const RunnableNet
   // Of those that an operator's attribute holds none is in a graph's list.
   for (const job::WeightLocation& weight : original.weights)
     if (left.contains(weight.tensor) || !before.contains(weight.tensor)) out.weights.push_back(weight);
-  const std::filesystem::path path = folder / fmt::format("{}.bin", folder.empty() ? 0 : std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()));
+  const std::filesystem::path path =
+      folder / fmt::format("{}.bin", folder.empty()
+                                         ? 0
+                                         : std::distance(std::filesystem::directory_iterator(folder),
+                                                         std::filesystem::directory_iterator()));
   std::ofstream file(path, std::ios::binary);
   std::int64_t at = 0;
   for (const auto& [id, bytes] : model.contents) {
@@ -200,7 +206,8 @@ Result<RunnableNetwork> runnable(const quantize::Model& model, const RunnableNet
   }
   file.close();
   if (!file)
-    return std::unexpected(Error{.message = "cannot be written", .where = printable(path.string()),
+    return std::unexpected(Error{.message = "cannot be written",
+                                 .where = printable(path.string()),
                                  .hint = "Set TMPDIR to a directory with room for it.",
                                  .kind = Error::Kind::machine_lacks});
   out.files.push_back(path.string());
@@ -214,13 +221,15 @@ quantize::ReadFloats floats_of(const RunnableNetwork& of) {
       const network::Tensor& tensor = of.network.tensor(id);
       if (!tensor.has_value) return fail("the contents of {} are missing", quote(of.network.name_of(id)));
       std::vector<float> out;
-      for (const network::Scalar& s : of.network.value_of(tensor)) out.push_back(static_cast<float>(s.real()));
+      for (const network::Scalar& s : of.network.value_of(tensor))
+        out.push_back(static_cast<float>(s.real()));
       return out;
     }
     const Result<MappedFile> file = MappedFile::open(of.files.at(found->file));
     PLIMSOLL_TRY(file);
     if (found->offset < 0 || found->bytes < 0 || found->offset > std::ssize(file->bytes()) - found->bytes)
-      return fail("{} lies beyond the end of {}", quote(of.network.name_of(id)), printable(of.files[found->file]));
+      return fail("{} lies beyond the end of {}", quote(of.network.name_of(id)),
+                  printable(of.files[found->file]));
     std::vector<float> out(static_cast<std::size_t>(found->bytes) / sizeof(float));
     std::memcpy(out.data(), file->bytes().data() + found->offset, out.size() * sizeof(float));
     return out;

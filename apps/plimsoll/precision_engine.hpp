@@ -32,9 +32,14 @@ class PrecisionEngine {
   /// `training` has the data and its normalisation. All outlive it.
   PrecisionEngine(const PrecisionOptions& options, const job::Job& training, std::filesystem::path engine,
                   const nvml::Library* library, Interruption& interruption)
-      : options_(options), training_(training), engine_(std::move(engine)), library_(library), interruption_(interruption) {}
+      : options_(options),
+        training_(training),
+        engine_(std::move(engine)),
+        library_(library),
+        interruption_(interruption) {}
 
-  /// Of the examples to test on at these places (none: of all). `what` is shown meanwhile. An Error of kind machine_lacks where this device has no such arithmetic.
+  /// Of the examples to test on at these places (none: of all). `what` is shown meanwhile. An Error of kind
+  /// machine_lacks where this device has no such arithmetic.
   [[nodiscard]] Result<Judgement> judge(const RunnableNetwork& network, network::Precision precision,
                                         const std::string& what,
                                         const std::vector<std::int64_t>& places = {});

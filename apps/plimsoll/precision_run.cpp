@@ -29,9 +29,9 @@ struct MeasuredFormat {
   Precision precision;
 };
 constexpr std::array<MeasuredFormat, 4> kMeasuredFormats = {{{"fp32", Precision::fp32},
-                                             {"bf16", Precision::bf16},
-                                             {"fp16", Precision::fp16},
-                                             {"int8", Precision::fp32}}};
+                                                             {"bf16", Precision::bf16},
+                                                             {"fp16", Precision::fp16},
+                                                             {"int8", Precision::fp32}}};
 
 std::string_view kind_name(Layer::Kind kind) {
   return kind == Layer::Kind::convolution ? "Conv" : kind == Layer::Kind::gemm ? "Gemm" : "MatMul";
@@ -87,8 +87,8 @@ std::int64_t parameters_of(const network::Network& network) {
 /// The search for an int8 form of one network.
 class QuantizationSearch {
  public:
-  QuantizationSearch(const PrecisionOptions& options, const PrecisionSubject& subject, const RunnableNetwork& original,
-               PrecisionEngine& engine, report::PrecisionStudy& study)
+  QuantizationSearch(const PrecisionOptions& options, const PrecisionSubject& subject,
+                     const RunnableNetwork& original, PrecisionEngine& engine, report::PrecisionStudy& study)
       : options_(options), subject_(subject), original_(original), engine_(engine), study_(study) {}
 
   Status prepare() {
@@ -102,9 +102,10 @@ class QuantizationSearch {
     read_ = quantize::floats_of(model_, stored);
     layers_ = quantize::find_layers(model_.network);
     if (layers_.empty())
-      return std::unexpected(Error{"it has no convolution and no matrix product with stored float32 weights",
-                                   {},
-                                   "There is nothing that could be kept in 8 bits: leave int8 out of --formats."});
+      return std::unexpected(
+          Error{"it has no convolution and no matrix product with stored float32 weights",
+                {},
+                "There is nothing that could be kept in 8 bits: leave int8 out of --formats."});
     Result<RunnableNetwork> made = runnable(model_, original_, folder_->path());
     PLIMSOLL_TRY(made);
     auto held = engine_.observe(*made, quantize::tensors_of(layers_));
@@ -157,7 +158,8 @@ class QuantizationSearch {
     const Judgement before = at_places(all, places);
     first_cost_ = study_.layers.size();
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      Result<Judgement> after = judge({layers_[i]}, fmt::format("layer {} of {}", i + 1, layers_.size()), places);
+      Result<Judgement> after =
+          judge({layers_[i]}, fmt::format("layer {} of {}", i + 1, layers_.size()), places);
       PLIMSOLL_TRY(after);
       study_.layers.push_back({.depth = subject_.depth,
                                .name = layers_[i].name,
@@ -209,7 +211,7 @@ class QuantizationSearch {
 class SubjectRun {
  public:
   SubjectRun(const PrecisionOptions& options, const PrecisionSubject& subject, ReadyModel& model,
-          PrecisionEngine& engine, report::PrecisionStudy& study)
+             PrecisionEngine& engine, report::PrecisionStudy& study)
       : options_(options),
         subject_(subject),
         model_(model),
@@ -261,8 +263,9 @@ class SubjectRun {
       form.bytes = static_cast<std::int64_t>(size) - weight_bytes(original_.network, Precision::fp32) +
                    weight_bytes(original_.network, format.precision);
     }
-    Result<Judgement> after = format.name == "fp32" ? Result<Judgement>(before_)
-                                                    : engine_.judge(original_, format.precision, label(format.name));
+    Result<Judgement> after = format.name == "fp32"
+                                  ? Result<Judgement>(before_)
+                                  : engine_.judge(original_, format.precision, label(format.name));
     if (!after && engine_.interrupted()) return std::unexpected(after.error());
     if (!after)
       form.missing = "the engine does not compute it here: " + after.error().text();
@@ -280,17 +283,20 @@ class SubjectRun {
     }
     form.accuracy = learn::share_of(right, std::ssize(halves_.held_out));
     form.lost = learn::paired_loss(before_.predicted, after.predicted, before_.labels, halves_.held_out);
-    form.lost_selecting = learn::paired_loss(before_.predicted, after.predicted, before_.labels, halves_.selecting);
+    form.lost_selecting =
+        learn::paired_loss(before_.predicted, after.predicted, before_.labels, halves_.selecting);
   }
 
   Status add_eight_bits(PrecisionForm& form) {
     if (options_.train.device != "cpu" && !options_.train.device.empty())
-      return std::unexpected(Error{"LibTorch has eight-bit kernels for CPUs alone", {}, {}, Error::Kind::machine_lacks});
+      return std::unexpected(
+          Error{"LibTorch has eight-bit kernels for CPUs alone", {}, {}, Error::Kind::machine_lacks});
     QuantizationSearch search(options_, subject_, original_, engine_, study_);
     PLIMSOLL_TRY(search.prepare());
     PLIMSOLL_TRY(search.choose_range(halves_.selecting));
     std::vector<std::int64_t> places = halves_.selecting;
-    if (std::ssize(places) > options_.sensitivity) places.resize(static_cast<std::size_t>(options_.sensitivity));
+    if (std::ssize(places) > options_.sensitivity)
+      places.resize(static_cast<std::size_t>(options_.sensitivity));
     if (!options_.no_layers) PLIMSOLL_TRY(search.cost_layers(before_, places));
     std::vector<Layer> chosen = search.layers();
     if (options_.loss) {
@@ -331,7 +337,8 @@ class SubjectRun {
   /// Written, and read again: what is measured is the file.
   Status finish(PrecisionForm& form, const quantize::Model& made) {
     const bool asked = !subject_.output.empty();
-    const std::filesystem::path path = asked ? std::filesystem::path(subject_.output) : folder_->path() / "int8.onnx";
+    const std::filesystem::path path =
+        asked ? std::filesystem::path(subject_.output) : folder_->path() / "int8.onnx";
     PLIMSOLL_TRY(write(made, path));
     ReadyRequest request;
     request.model = path.string();
@@ -392,7 +399,8 @@ class SubjectRun {
       if (form.joules && *form.joules < 0) form.joules = *options_.watts * form.seconds->value;
       if (!whole || samples[*whole].size() != samples[i].size()) continue;
       std::vector<double> ratios;
-      for (std::size_t r = 0; r < samples[i].size(); ++r) ratios.push_back(samples[*whole][r] / samples[i][r]);
+      for (std::size_t r = 0; r < samples[i].size(); ++r)
+        ratios.push_back(samples[*whole][r] / samples[i][r]);
       form.speed = median_of(ratios, 0.95);
     }
     return {};
@@ -439,7 +447,8 @@ Halves halves_of(std::int64_t examples, std::uint64_t seed) {
 }
 
 Result<bool> measure_precisions(const PrecisionOptions& options, const PrecisionSubject& subject,
-                                const job::Job& training, PrecisionEngine& engine, report::PrecisionStudy& study) {
+                                const job::Job& training, PrecisionEngine& engine,
+                                report::PrecisionStudy& study) {
   (void)training;
   ReadyRequest request;
   request.model = subject.file;

@@ -14,7 +14,8 @@ namespace plimsoll {
 namespace {
 
 constexpr std::int64_t kWidthTrainingBatch = 64;
-constexpr measure::EngineLimits kWidthTrainingLimits{.whole = std::chrono::hours(24 * 365), .silence = std::chrono::hours(24)};
+constexpr measure::EngineLimits kWidthTrainingLimits{.whole = std::chrono::hours(24 * 365),
+                                                     .silence = std::chrono::hours(24)};
 constexpr std::string_view kWidthOption = "alpha";
 
 }  // namespace
@@ -22,9 +23,11 @@ constexpr std::string_view kWidthOption = "alpha";
 Result<std::string> at_width(const std::string& model, double depth) {
   const network::zoo::Entry* entry = network::zoo::find(model);
   if (entry == nullptr)
-    return std::unexpected(Error{"--depth is for networks of the zoo that can be built at any width", printable(model),
+    return std::unexpected(Error{"--depth is for networks of the zoo that can be built at any width",
+                                 printable(model),
                                  "A file has the width that it has: measure each by itself."});
-  const bool wide = std::ranges::any_of(entry->options, [](const auto& option) { return option.name == kWidthOption; });
+  const bool wide =
+      std::ranges::any_of(entry->options, [](const auto& option) { return option.name == kWidthOption; });
   if (!wide)
     return std::unexpected(Error{"the zoo builds it at one width alone", printable(model),
                                  "mobilenet_v1 has widths; `plimsoll zoo` tells the options of each."});
@@ -50,7 +53,8 @@ Result<std::optional<std::filesystem::path>> trained_width(const PrecisionOption
   if (!asked.setting.batch) asked.setting.batch = kWidthTrainingBatch;
   Result<ReadyTraining> training = make_ready(asked, false, {});
   PLIMSOLL_TRY(training);
-  report::PrecisionTraining told{.depth = depth, .epochs = asked.learned.epochs, .examples = training->examples, .found = true};
+  report::PrecisionTraining told{
+      .depth = depth, .epochs = asked.learned.epochs, .examples = training->examples, .found = true};
   std::optional<Error> failed;
   ProgressLine progress(1, 0);
   progress.begin_row(fmt::format("training at {:g}", depth));

@@ -15,10 +15,8 @@ namespace plimsoll {
 
 /// Trains MODEL at a width in `folder` (or goes on there, or finds it trained), and writes it as ONNX. What
 /// was trained, and how long, goes into the study. Nothing: interrupted.
-[[nodiscard]] Result<std::optional<std::filesystem::path>> trained_width(const PrecisionOptions& options, double depth,
-                                                                         const std::filesystem::path& folder,
-                                                                         const std::filesystem::path& engine,
-                                                                         Interruption& interruption,
-                                                                         report::PrecisionStudy& study);
+[[nodiscard]] Result<std::optional<std::filesystem::path>> trained_width(
+    const PrecisionOptions& options, double depth, const std::filesystem::path& folder,
+    const std::filesystem::path& engine, Interruption& interruption, report::PrecisionStudy& study);
 
 }  // namespace plimsoll

@@ -27,7 +27,8 @@ std::string letters_and_digits(std::string_view name) {
   return out;
 }
 
-std::vector<PublishedAccuracy> published_of(const std::vector<PublishedAccuracy>& all, const std::string& model) {
+std::vector<PublishedAccuracy> published_of(const std::vector<PublishedAccuracy>& all,
+                                            const std::string& model) {
   const std::string wanted = letters_and_digits(model);
   std::vector<PublishedAccuracy> out;
   for (const PublishedAccuracy& row : all)
@@ -88,8 +89,8 @@ Json json_of_rows(const std::vector<PublishedAccuracy>& rows) {
 
 std::string csv_of(const std::vector<PublishedAccuracy>& rows) {
   report::Table table;
-  for (const char* title : {"collection", "network", "pair", "precision", "quantized", "input", "top1", "top5",
-                            "bytes", "seconds", "on", "source"})
+  for (const char* title : {"collection", "network", "pair", "precision", "quantized", "input", "top1",
+                            "top5", "bytes", "seconds", "on", "source"})
     table.columns.push_back({title});
   const auto number = [](const auto& value) { return value ? fmt::format("{}", *value) : std::string(); };
   for (const PublishedAccuracy& row : rows)
@@ -109,7 +110,8 @@ Result<int> print_published(const std::string& model, bool json, bool csv, const
     std::set<std::string_view> names;
     for (const PublishedAccuracy& row : *all) names.insert(row.network);
     const std::vector<std::string_view> known(names.begin(), names.end());
-    return std::unexpected(Error{fmt::format("no published accuracy of {} is known here", quote(model)), {},
+    return std::unexpected(Error{fmt::format("no published accuracy of {} is known here", quote(model)),
+                                 {},
                                  did_you_mean(model, known) + " --published alone lists them all."});
   }
   if (json) {
@@ -121,11 +123,12 @@ Result<int> print_published(const std::string& model, bool json, bool csv, const
     return 0;
   }
   fmt::print("{}\n", report::to_text(table_of(rows), style));
-  fmt::print("{}", report::hanging("published ",
-                                   "by others, on ImageNet-1K; nothing here was measured by Plimsoll. Points: int8 "
-                                   "less fp32. Size in millions of bytes. Pixel 3: one image on 4 threads of its CPU. "
-                                   "--json has the source of every row",
-                                   style));
+  fmt::print("{}", report::hanging(
+                       "published ",
+                       "by others, on ImageNet-1K; nothing here was measured by Plimsoll. Points: int8 "
+                       "less fp32. Size in millions of bytes. Pixel 3: one image on 4 threads of its CPU. "
+                       "--json has the source of every row",
+                       style));
   return 0;
 }
 

@@ -45,7 +45,8 @@ struct Observed {
   }
   void count(const at::Tensor& x) {
     if (x.numel() == 0 || !(high > low)) return;
-    const at::Tensor more = at::histc(x.to(at::kFloat).flatten(), job::kHistogramBins, low, high).to(at::kDouble).cpu();
+    const at::Tensor more =
+        at::histc(x.to(at::kFloat).flatten(), job::kHistogramBins, low, high).to(at::kDouble).cpu();
     counts = counts.defined() ? counts.add(more) : more;
   }
 };
@@ -90,7 +91,7 @@ class Examination {
       parts = dataset::split(data_.training().count(), data.held_out, job_.execution.seed);
     const bool apart = job_.examining.test && data_.test();
     const dataset::Part& part = apart ? *data_.test() : data_.training();
-    std::vector<std::int64_t> examples = apart                   ? all_of(part)
+    std::vector<std::int64_t> examples = apart                 ? all_of(part)
                                          : job_.examining.test ? std::move(parts.held_out)
                                                                : std::move(parts.training);
     if (const auto& places = job_.examining.places; job_.examining.test && !places.empty()) {
@@ -138,8 +139,8 @@ class Examination {
       if (Clock::now() - told < kBetweenAnswers) continue;
       told = Clock::now();
       emit_(job::Progress{.phase = "examining",
-                          .done = (static_cast<double>(round_ - 1) + static_cast<double>(number + 1) /
-                                                                         static_cast<double>(batches_->all())) /
+                          .done = (static_cast<double>(round_ - 1) +
+                                   static_cast<double>(number + 1) / static_cast<double>(batches_->all())) /
                                   rounds_,
                           .seconds_left = {}});
     }

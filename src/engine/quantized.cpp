@@ -169,9 +169,10 @@ Kernel linear(const QuantizedLayer& layer) {
     }
     const int by = levels_are_signed ? 128 : 0;
     const Tensor x = by > 0 ? shifted(c.in(0), by) : c.in(0);
-    const Tensor y = call(relu ? "quantized::linear_relu" : "quantized::linear", "",
-                          {x.contiguous(), packed->weights, packed->output.scale, packed->output.zero + by})[0]
-                         .toTensor();
+    const Tensor y =
+        call(relu ? "quantized::linear_relu" : "quantized::linear", "",
+             {x.contiguous(), packed->weights, packed->output.scale, packed->output.zero + by})[0]
+            .toTensor();
     c.out(0, after(by > 0 ? shifted(y, -by) : y, packed->cut, packed->output));
   };
 }
@@ -184,7 +185,8 @@ Kernel sum(const QuantizedLayer& layer) {
       Tensor real = c.in(0).dequantize().add(c.in(1).dequantize());
       if (relu) real = real.relu();
       const auto type = levels_are_signed ? at::kQInt8 : at::kQUInt8;
-      return c.out(0, after(at::quantize_per_tensor(real, output.scale, output.zero, type), cut_of(c, 4, relu), output));
+      return c.out(0, after(at::quantize_per_tensor(real, output.scale, output.zero, type),
+                            cut_of(c, 4, relu), output));
     }
     const Tensor y = call(relu ? "quantized::add_relu" : "quantized::add", "",
                           {c.in(0), c.in(1), output.scale, output.zero})[0]
@@ -276,12 +278,12 @@ Result<std::string> choose_quantized_library(const std::string& name) {
     levels_are_signed = library.is_signed;
     return std::string(library.name);
   }
-  return std::unexpected(
-      Error{name.empty() ? std::string("this LibTorch has no eight-bit kernels")
-                         : fmt::format("this LibTorch has no eight-bit kernels of {}", name),
-            {},
-            "--literal computes quantised networks in real numbers.",
-            Error::Kind::machine_lacks});
+  return std::unexpected(Error{name.empty()
+                                   ? std::string("this LibTorch has no eight-bit kernels")
+                                   : fmt::format("this LibTorch has no eight-bit kernels of {}", name),
+                               {},
+                               "--literal computes quantised networks in real numbers.",
+                               Error::Kind::machine_lacks});
 }
 
 }  // namespace plimsoll::engine

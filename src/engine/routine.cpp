@@ -353,7 +353,8 @@ class RoutineMaker {
     const network::QuantizedLayer& layer = quantized_[i];
     if (layer.kind == network::QuantizedLayer::Kind::none) return false;
     if (layer.kind == network::QuantizedLayer::Kind::skipped) return true;
-    const Operator& op = network_.main().operators[layer.kind > network::QuantizedLayer::Kind::dequantize ? layer.op : i];
+    const Operator& op =
+        network_.main().operators[layer.kind > network::QuantizedLayer::Kind::dequantize ? layer.op : i];
     const Preparation preparation(network_, shapes_, op, routine_.numbers, false, false);
     FusedKernel fused = quantized_kernel(layer, preparation);
     Instruction instruction{.op = i, .kernel = std::move(fused.kernel), .inputs = std::move(fused.inputs)};

@@ -27,9 +27,10 @@ Result<bool> prepare_routine(Session& session, const Emit& emit, std::optional<R
     return false;
   }
   if (routine->eight_bits && !session.device->torch_device().is_cpu()) {
-    emit(job::Unsupported{{{"QuantizeLinear", 1,
-                            "LibTorch has eight-bit kernels for CPUs alone; --literal computes the network in "
-                            "real numbers"}}});
+    emit(
+        job::Unsupported{{{"QuantizeLinear", 1,
+                           "LibTorch has eight-bit kernels for CPUs alone; --literal computes the network in "
+                           "real numbers"}}});
     return false;
   }
   if (routine->eight_bits) {

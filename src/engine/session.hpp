@@ -15,7 +15,7 @@ struct Session {
   network::Shapes shapes;
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
-  std::string phase = {};  ///< what is being done, for the answer where memory runs out
+  std::string phase = {};         ///< what is being done, for the answer where memory runs out
   std::string quantized_by = {};  ///< Prepared::quantized_by
 };
 

@@ -30,7 +30,8 @@ struct PublishedAccuracy {
   std::string source;
 };
 
-[[nodiscard]] Result<std::vector<PublishedAccuracy>> parse_published(std::string_view text, std::string_view where);
+[[nodiscard]] Result<std::vector<PublishedAccuracy>> parse_published(std::string_view text,
+                                                                     std::string_view where);
 [[nodiscard]] const Result<std::vector<PublishedAccuracy>>& built_in_published();
 
 }  // namespace plimsoll::hardware

@@ -81,7 +81,10 @@ Json json(const Prepared& a) {
       .done();
 }
 Prepared read_prepared(const Fields& f) {
-  Prepared a{f.whole("operators"), {}, f.whole("folded"), f.whole("in_place"),
+  Prepared a{f.whole("operators"),
+             {},
+             f.whole("folded"),
+             f.whole("in_place"),
              f.has("quantized_by") ? f.text("quantized_by") : ""};
   f.each("recognised", [&a](const Fields& item) { a.recognised[item.text("kernel")] = item.whole("times"); });
   return a;

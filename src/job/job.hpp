@@ -20,11 +20,11 @@ namespace plimsoll::job {
 inline constexpr int kVersion = 1;
 
 enum class Task : std::uint8_t {
-  check,      ///< say which operators cannot be executed, and stop
-  compute,    ///< one pass over given inputs; results go to a file (safetensors)
-  examine,    ///< what a network takes examples for, and what its tensors hold meanwhile; results go to a file
-  train,      ///< epochs over a given data set; losses and accuracies are told
-  measure,    ///< time and memory of one setting
+  check,    ///< say which operators cannot be executed, and stop
+  compute,  ///< one pass over given inputs; results go to a file (safetensors)
+  examine,  ///< what a network takes examples for, and what its tensors hold meanwhile; results go to a file
+  train,    ///< epochs over a given data set; losses and accuracies are told
+  measure,  ///< time and memory of one setting
   calibrate,  ///< times of single operators; no network
   join,       ///< several networks learn at once and hold weights in common; no network of its own
   swap,       ///< several networks take turns in a memory; no network of its own

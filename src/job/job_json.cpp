@@ -226,7 +226,8 @@ Json examining_json(const Examining& examining) {
 
 Examining read_examining(const Fields& fields, const network::Network& network) {
   Examining examining{.test = fields.flag("test"), .places = fields.wholes("places", 0), .observed = {}};
-  fields.each("observed", [&](const Fields& item) { examining.observed.push_back(read_tensor(item, network)); });
+  fields.each("observed",
+              [&](const Fields& item) { examining.observed.push_back(read_tensor(item, network)); });
   return examining;
 }
 
@@ -358,7 +359,8 @@ Json json_of(const Job& job) {
                    {"outputs_file", text_json(job.outputs_file)}};
   if (job.data) document["data"] = data_json(*job.data);
   if (!job.members.empty()) document["members"] = members_json(job);
-  if (job.task == Task::train || job.task == Task::examine) document["learning"] = learning_json(job.learning);
+  if (job.task == Task::train || job.task == Task::examine)
+    document["learning"] = learning_json(job.learning);
   if (job.task == Task::examine) document["examining"] = examining_json(job.examining);
   return document;
 }

@@ -29,7 +29,8 @@ struct PairedLoss {
 };
 /// Of the examples at these places. Interval: Agresti and Min 2005, half an example added to each of the four
 /// cells, so that two networks that never disagree are no proof that they never will.
-[[nodiscard]] PairedLoss paired_loss(std::span<const std::int64_t> first, std::span<const std::int64_t> second,
+[[nodiscard]] PairedLoss paired_loss(std::span<const std::int64_t> first,
+                                     std::span<const std::int64_t> second,
                                      std::span<const std::int64_t> labels,
                                      std::span<const std::int64_t> places);
 

@@ -100,8 +100,11 @@ class Finder {
   }
   /// An activation's: one scale, levels of eight bits that only DequantizeLinear reads.
   [[nodiscard]] bool is_activation(const LevelsTensor& l) const {
-    if (l.levels == kNoTensor || !is_one_number(l.scale) || network_.tensor(l.scale).type != DataType::float32) return false;
-    const bool eight = l.zero == kNoTensor || (is_one_number(l.zero) && network_.tensor(l.zero).type == DataType::uint8);
+    if (l.levels == kNoTensor || !is_one_number(l.scale) ||
+        network_.tensor(l.scale).type != DataType::float32)
+      return false;
+    const bool eight =
+        l.zero == kNoTensor || (is_one_number(l.zero) && network_.tensor(l.zero).type == DataType::uint8);
     return eight && real_reads_[at(l.levels)] == 0 && !is_stored(l.levels) &&
            network_.tensor(l.levels).role == Role::computed;
   }
@@ -199,7 +202,8 @@ class Finder {
 
   bool read_product(QuantizedLayer& layer, const Operator& o) {
     const auto x = activation(input(o, 0)), w = stored(input(o, 1), DataType::int8);
-    if (!x || !w || rank(w->levels) != 2 || (rank(w->scale) == 1 && w->axis != 1 && w->axis != -1)) return false;
+    if (!x || !w || rank(w->levels) != 2 || (rank(w->scale) == 1 && w->axis != 1 && w->axis != -1))
+      return false;
     layer.kind = Kind::linear;
     layer.inputs = {*x};
     layer.weight = *w;

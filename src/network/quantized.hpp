@@ -27,9 +27,9 @@ struct QuantizedLayer {
   Kind kind = Kind::none;
   std::uint32_t op = 0;  ///< the Conv, Gemm, MatMul, Add or MaxPool
   std::vector<LevelsTensor> inputs;
-  LevelsTensor weight, bias;     ///< convolution, linear
+  LevelsTensor weight, bias;       ///< convolution, linear
   TensorId real_bias = kNoTensor;  ///< a MatMul's
-  bool turned = false;           ///< linear: the weight has a column per output
+  bool turned = false;             ///< linear: the weight has a column per output
   /// An activation between the operator and QuantizeLinear: what is below `low` and above `high` is cut.
   bool cut_at_zero = false;
   TensorId low = kNoTensor, high = kNoTensor;

@@ -24,9 +24,12 @@ struct Written {
   }
   TensorId levels(TensorId x) { return b.add("QuantizeLinear", "q", {x, scale, zero}); }
   TensorId real(TensorId q) { return b.add("DequantizeLinear", "d", {q, scale, zero}); }
-  TensorId input() { return b.input("x", DataType::float32, {Dim::of(1), Dim::of(3), Dim::of(2), Dim::of(2)}); }
+  TensorId input() {
+    return b.input("x", DataType::float32, {Dim::of(1), Dim::of(3), Dim::of(2), Dim::of(2)});
+  }
   TensorId convolved(TensorId x, std::int64_t axis = 0) {
-    return b.add("Conv", "conv", {x, b.add("DequantizeLinear", "dw", {weight, weight_scale}, {{"axis", axis}})});
+    return b.add("Conv", "conv",
+                 {x, b.add("DequantizeLinear", "dw", {weight, weight_scale}, {{"axis", axis}})});
   }
   std::vector<Kind> kinds() && {
     const Network n = std::move(b).finish();
@@ -40,8 +43,8 @@ TEST(QuantizedLayers, AConvolutionAndItsActivationAreOneAtItsQuantizeLinear) {
   Written w;
   const TensorId x = w.real(w.levels(w.input()));
   w.b.output(w.real(w.levels(w.b.add("Relu", "relu", {w.convolved(x)}))));
-  EXPECT_THAT(std::move(w).kinds(), ElementsAre(Kind::quantize, Kind::skipped, Kind::skipped, Kind::skipped, Kind::skipped,
-                                                Kind::convolution, Kind::dequantize));
+  EXPECT_THAT(std::move(w).kinds(), ElementsAre(Kind::quantize, Kind::skipped, Kind::skipped, Kind::skipped,
+                                                Kind::skipped, Kind::convolution, Kind::dequantize));
 }
 
 TEST(QuantizedLayers, WhatFloatReadsAsWellIsDequantised) {
@@ -56,7 +59,8 @@ TEST(QuantizedLayers, AScaleAlongAnotherAxisIsNone) {
   Written w;
   w.b.output(w.real(w.levels(w.convolved(w.real(w.levels(w.input())), 1))));
   const std::vector<Kind> kinds = std::move(w).kinds();
-  EXPECT_THAT(kinds, ElementsAre(Kind::quantize, Kind::dequantize, Kind::none, Kind::none, Kind::quantize, Kind::dequantize));
+  EXPECT_THAT(kinds, ElementsAre(Kind::quantize, Kind::dequantize, Kind::none, Kind::none, Kind::quantize,
+                                 Kind::dequantize));
 }
 
 TEST(QuantizedLayers, LevelsThatTheGraphGivesAwayAreNone) {

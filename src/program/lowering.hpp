@@ -177,14 +177,14 @@ class Lowering {
   std::vector<ValueId> cast_of_;     ///< by value: autocast's copy of a weight
   std::vector<std::uint32_t> uses_;  ///< by tensor
   std::vector<std::uint32_t> producer_;
-  std::vector<std::uint32_t> made_by_;        ///< by storage: operator that was being lowered
-  std::vector<std::uint32_t> last_call_;      ///< by operator; kNoCall where it makes none
-  std::vector<Fusion> fusions_;               ///< by operator
+  std::vector<std::uint32_t> made_by_;              ///< by storage: operator that was being lowered
+  std::vector<std::uint32_t> last_call_;            ///< by operator; kNoCall where it makes none
+  std::vector<Fusion> fusions_;                     ///< by operator
   std::vector<network::QuantizedLayer> quantized_;  ///< by operator; empty where none runs on 8 bits
-  bool fast_attention_ = false;               ///< has_fast_attention()
-  std::vector<bool> causal_;                  ///< by operator: a product of causal attention
-  std::vector<network::TensorId> last_only_;  ///< made for a sequence's last position alone
-  std::vector<Action> backward_;              ///< of the call being described
+  bool fast_attention_ = false;                     ///< has_fast_attention()
+  std::vector<bool> causal_;                        ///< by operator: a product of causal attention
+  std::vector<network::TensorId> last_only_;        ///< made for a sequence's last position alone
+  std::vector<Action> backward_;                    ///< of the call being described
   std::vector<hardware::OperatorCase> kernels_, backward_kernels_;  ///< the same
   std::vector<ValueId> saved_;
   std::uint32_t op_ = 0;

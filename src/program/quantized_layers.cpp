@@ -16,17 +16,25 @@ bool Lowering::lower_quantized(std::uint32_t index) {
   if (layer.kind == Kind::skipped) return true;
   // What only turns numbers into levels, or back, is a kernel over them as any other.
   if (layer.kind < Kind::convolution) return false;
-  const Operator& op = network_.main().operators[layer.op];
+  op_ = layer.op;
+  const TensorId levels = output(network_.main().operators[index], 0);
+  if (layer.kind == Kind::sum) {  // its rule would make what the graph says: real numbers
+    begin();
+    const ValueId made = make(levels, network::DataType::uint8, false);
+    kernel(hardware::OperatorClass::binary, network::DataType::uint8, {at(made).elements});
+    end({made});
+    return true;
+  }
+  Operator op = network_.main().operators[layer.op];
+  if (layer.weight.levels != kNoTensor) op.inputs.count = 2;  // the kernel adds the bias itself
   // The layer reads levels where the graph has it read what they stand for.
-  const auto reads = [&](std::size_t i, TensorId levels) {
+  const auto reads = [&](std::size_t i, TensorId read) {
     const TensorId real = input(op, i);
-    if (real != kNoTensor && levels != kNoTensor) bind(real, value(levels));
+    if (real != kNoTensor && read != kNoTensor) bind(real, value(read));
   };
   const std::vector<ValueId> before = bound_;
   for (std::size_t i = 0; i < layer.inputs.size(); ++i) reads(i, layer.inputs[i].levels);
   if (layer.weight.levels != kNoTensor) reads(1, layer.weight.levels);
-  if (layer.bias.levels != kNoTensor) reads(2, layer.bias.levels);
-  op_ = layer.op;
   const LoweringRule* rule = op.kind == network::kUnknownKind ? nullptr : lowering_rule(op.kind);
   if (rule == nullptr)
     unruled(op);
@@ -35,7 +43,7 @@ bool Lowering::lower_quantized(std::uint32_t index) {
   const ValueId made = bound_[static_cast<std::size_t>(output(op, 0))];
   for (const TensorId id : network_.inputs(op))
     if (id != kNoTensor) bound_[static_cast<std::size_t>(id)] = before[static_cast<std::size_t>(id)];
-  bind(output(network_.main().operators[index], 0), made);
+  bind(levels, made);
   return true;
 }
 

@@ -125,7 +125,8 @@ Readers::Stored Readers::stored(TensorId id) const {
     }
     if (type == "Transpose") {
       const network::Attribute* order = network_.find(*made, "perm");
-      const bool two = order == nullptr ? false : std::ranges::equal(network_.integers_of(*order), std::array{1, 0});
+      const bool two =
+          order == nullptr ? false : std::ranges::equal(network_.integers_of(*order), std::array{1, 0});
       if (!two) return {};
       turned = !turned;
     } else if (type != "Identity") {

@@ -29,9 +29,8 @@ class Edit {
                         network::TensorId output = network::kNoTensor);
   network::TensorId tensor(const std::string& name) { return builder_.tensor(name); }
   template <class T>
-  network::TensorId store(const std::string& name, network::DataType type,
-                          std::span<const std::int64_t> dims, std::span<const T> values,
-                          network::Role role) {
+  network::TensorId store(const std::string& name, network::DataType type, std::span<const std::int64_t> dims,
+                          std::span<const T> values, network::Role role) {
     std::vector<network::Dim> extents;
     for (const std::int64_t d : dims) extents.push_back(network::Dim::of(d));
     const network::TensorId id = builder_.weight(name, type, extents, role);

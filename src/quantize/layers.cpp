@@ -58,7 +58,8 @@ class Finder {
         network_.tensor(weight.tensor).type != network::DataType::float32)
       return std::nullopt;
     const std::vector<std::int64_t> dims = extents_of(network_, weight.tensor);
-    const bool fits = layer.kind == Layer::Kind::convolution ? dims.size() >= 3 && !weight.turned : dims.size() == 2;
+    const bool fits =
+        layer.kind == Layer::Kind::convolution ? dims.size() >= 3 && !weight.turned : dims.size() == 2;
     if (!fits || (layer.kind == Layer::Kind::gemm && weight.turned)) return std::nullopt;
     layer.input = inputs[0];
     layer.weight = weight.tensor;
@@ -67,8 +68,10 @@ class Finder {
     if (layer.parameters == 0) return std::nullopt;
     if (inputs.size() > 2 && inputs[2] != kNoTensor) {
       layer.bias = readers_.stored(inputs[2]).tensor;
-      const std::int64_t outputs = layer.kind == Layer::Kind::convolution || turns(op, "transB") ? dims[0] : dims[1];
-      if (layer.bias == kNoTensor || extents_of(network_, layer.bias) != std::vector{outputs}) return std::nullopt;
+      const std::int64_t outputs =
+          layer.kind == Layer::Kind::convolution || turns(op, "transB") ? dims[0] : dims[1];
+      if (layer.bias == kNoTensor || extents_of(network_, layer.bias) != std::vector{outputs})
+        return std::nullopt;
     }
     if (layer.name.empty()) layer.name = network_.name_of(network_.outputs(op)[0]);
     layer.output = end_of(network_.outputs(op)[0], layer);

@@ -52,8 +52,7 @@ WeightLevels quantize_weight(std::span<const float> weight, Channels c, int most
     const auto bound = static_cast<float>(most);
     each(channel, [&](std::size_t i) {
       const float level = std::nearbyint(weight[i] / scale);
-      out.levels[i] =
-          static_cast<std::int8_t>(std::clamp(std::isnan(level) ? 0.0F : level, -bound, bound));
+      out.levels[i] = static_cast<std::int8_t>(std::clamp(std::isnan(level) ? 0.0F : level, -bound, bound));
     });
   }
   return out;

@@ -67,7 +67,8 @@ class Inference {
   }
   [[nodiscard]] TensorId stored_floats(TensorId id) const {
     const Readers::Stored found = readers_.stored(id);
-    return found.turned || found.tensor == kNoTensor || network_.tensor(found.tensor).type != DataType::float32
+    return found.turned || found.tensor == kNoTensor ||
+                   network_.tensor(found.tensor).type != DataType::float32
                ? kNoTensor
                : found.tensor;
   }
@@ -148,7 +149,8 @@ class Inference {
       return fail("{}: its normalisation has other channels than it", describe(network_, op));
     const std::size_t inner = numbers->size() / channels;
     for (std::size_t c = 0; c < channels; ++c) {
-      const double factor = static_cast<double>(of[0][c]) / std::sqrt(static_cast<double>(of[3][c]) + n.epsilon);
+      const double factor =
+          static_cast<double>(of[0][c]) / std::sqrt(static_cast<double>(of[3][c]) + n.epsilon);
       for (std::size_t i = c * inner; i < (c + 1) * inner; ++i)
         (*numbers)[i] = static_cast<float>(static_cast<double>((*numbers)[i]) * factor);
       bias[c] = static_cast<float>((static_cast<double>(bias[c]) - static_cast<double>(of[2][c])) * factor +
@@ -156,8 +158,7 @@ class Inference {
     }
     const std::string name(network_.name_of(weight));
     inputs.resize(3, kNoTensor);
-    inputs[1] = edit_.store<float>(name, DataType::float32, dims, *numbers,
-                                   network::Role::parameter);
+    inputs[1] = edit_.store<float>(name, DataType::float32, dims, *numbers, network::Role::parameter);
     inputs[2] = edit_.store<float>(name + "_bias", DataType::float32, std::span(dims).first(1), bias,
                                    network::Role::parameter);
     edit_.keep(op, inputs, std::span(&n.output, 1));

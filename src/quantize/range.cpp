@@ -11,11 +11,13 @@ namespace {
 
 constexpr double kOuterShare = 1e-4;
 constexpr std::size_t kLevels = 256;
-constexpr int kCandidates = 96;        // thresholds that entropy tries
+constexpr int kCandidates = 96;         // thresholds that entropy tries
 constexpr double kSmallestShare = 0.2;  // of the largest number that was seen
 
 constexpr std::array<std::pair<std::string_view, RangeRule>, 3> kRules = {
-    {{"largest", RangeRule::largest}, {"percentile", RangeRule::percentile}, {"entropy", RangeRule::entropy}}};
+    {{"largest", RangeRule::largest},
+     {"percentile", RangeRule::percentile},
+     {"entropy", RangeRule::entropy}}};
 
 double width_of(const Histogram& h) {
   return (h.high - h.low) / static_cast<double>(h.counts.size());

@@ -112,7 +112,8 @@ class Writer {
     const std::int64_t axis = axis_of(layer, op);
     const auto product = [&](std::size_t from, std::size_t to) {
       return std::accumulate(dims.begin() + static_cast<std::ptrdiff_t>(from),
-                             dims.begin() + static_cast<std::ptrdiff_t>(to), std::int64_t{1}, std::multiplies<>());
+                             dims.begin() + static_cast<std::ptrdiff_t>(to), std::int64_t{1},
+                             std::multiplies<>());
     };
     const auto at = static_cast<std::size_t>(axis);
     const Channels channels{product(0, at), dims[at], product(at + 1, dims.size())};
@@ -129,7 +130,8 @@ class Writer {
       return fail("{}: its weights are not as many as its shape says", describe(network_, op));
     const WeightLevels levels =
         quantize_weight(*weight, channels, options_.reduced ? kMostReducedLevel : kMostLevel, floors);
-    inputs[1] = dequantized<std::int8_t>(std::string(network_.name_of(layer.weight)), DataType::int8, dims, levels.levels, levels.scales, axis);
+    inputs[1] = dequantized<std::int8_t>(std::string(network_.name_of(layer.weight)), DataType::int8, dims,
+                                         levels.levels, levels.scales, axis);
     if (bias.empty()) return {};
     std::vector<std::int32_t> whole;
     std::vector<float> scales;

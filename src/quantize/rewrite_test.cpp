@@ -45,7 +45,8 @@ Network small_network(int opset = 13) {
   TensorId x = b.input("x", DataType::float32, {Dim::of(1), Dim::of(3), Dim::of(8), Dim::of(8)});
   x = b.add("Conv", "conv1", {x, b.parameter("w1", {4, 3, 3, 3})}, {{"pads", {1, 1, 1, 1}}});
   x = b.add("BatchNormalization", "bn",
-            {x, b.parameter("scale", {4}), b.parameter("shift", {4}), b.buffer("mean", {4}), b.buffer("variance", {4})},
+            {x, b.parameter("scale", {4}), b.parameter("shift", {4}), b.buffer("mean", {4}),
+             b.buffer("variance", {4})},
             {{"epsilon", 0.0}});
   x = b.add("Relu", "relu", {x});
   x = b.add("MaxPool", "pool", {x}, {{"kernel_shape", {2, 2}}, {"strides", {2, 2}}});
@@ -69,7 +70,8 @@ TEST(ForInference, NormalisationGoesIntoItsConvolution) {
   const ReadFloats read = filled(n, {{"w1", 2}, {"scale", 3}, {"shift", 7}, {"mean", 1}, {"variance", 4}});
   const Result<Model> model = for_inference(n, read);
   ASSERT_TRUE(model) << model.error().text();
-  EXPECT_THAT(types_of(model->network), ElementsAre("Conv", "Relu", "MaxPool", "Conv", "Add", "Relu", "Conv", "Flatten", "Gemm"));
+  EXPECT_THAT(types_of(model->network),
+              ElementsAre("Conv", "Relu", "MaxPool", "Conv", "Add", "Relu", "Conv", "Flatten", "Gemm"));
   ASSERT_EQ(model->contents.size(), 2U);
   const network::Operator& conv = model->network.main().operators[0];
   const auto inputs = model->network.inputs(conv);
@@ -128,7 +130,8 @@ TEST(Quantize, EveryLayerRunsOnLevelsAndSoDoSumsAndPooling) {
   // Nothing of the float32 weights is left.
   std::int64_t bytes = 0;
   for (const auto& [id, contents] : made->contents) {
-    EXPECT_TRUE(made->network.tensor(id).type != DataType::float32 || contents.size() <= 5 * 4) << made->network.name_of(id);
+    EXPECT_TRUE(made->network.tensor(id).type != DataType::float32 || contents.size() <= 5 * 4)
+        << made->network.name_of(id);
     bytes += std::ssize(contents);
   }
   EXPECT_LT(bytes, 4 * (4 * 27 + 16 + 2 * 64 + 10));
@@ -145,7 +148,10 @@ TEST(Quantize, OnlyTheLayersThatAreAsked) {
   ASSERT_TRUE(made);
   int levels = 0;
   for (const auto& [id, contents] : made->contents)
-    levels += made->network.tensor(id).type == DataType::int8 && made->network.dims_of(made->network.tensor(id)).size() == 4 ? 1 : 0;
+    levels += made->network.tensor(id).type == DataType::int8 &&
+                      made->network.dims_of(made->network.tensor(id)).size() == 4
+                  ? 1
+                  : 0;
   EXPECT_EQ(levels, 1);
   const auto missing = quantize(*model, now, layers, ranges_of(one));
   ASSERT_FALSE(missing);

@@ -59,7 +59,8 @@ Json form_json(const PrecisionForm& f) {
           {"library", text_or_null(f.library)},
           {"range", text_or_null(f.range)},
           {"kept_promise", value_or_null(f.kept_promise)},
-          {"layers", {{"int8", f.eight_bit_layers}, {"all", f.layers}, {"int8_parameters", f.eight_bit_parameters}}},
+          {"layers",
+           {{"int8", f.eight_bit_layers}, {"all", f.layers}, {"int8_parameters", f.eight_bit_parameters}}},
           {"front", {{"time", f.front_time}, {"size", f.front_size}, {"energy", f.front_energy}}}};
 }
 
@@ -110,24 +111,37 @@ Json precision_json(const PrecisionStudy& s) {
 
 std::string precision_csv(const PrecisionStudy& study) {
   Table table;
-  for (const char* title :
-       {"depth", "format", "bytes", "peak_allocated_bytes", "seconds", "low_seconds", "high_seconds", "speed", "joules",
-        "accuracy", "low_accuracy", "high_accuracy", "lost", "low_lost", "high_lost", "int8_layers", "layers",
-        "front_time", "front_size", "front_energy", "reason"})
+  for (const char* title : {"depth",   "format",      "bytes",        "peak_allocated_bytes",
+                            "seconds", "low_seconds", "high_seconds", "speed",
+                            "joules",  "accuracy",    "low_accuracy", "high_accuracy",
+                            "lost",    "low_lost",    "high_lost",    "int8_layers",
+                            "layers",  "front_time",  "front_size",   "front_energy",
+                            "reason"})
     table.columns.push_back({title});
   for (const PrecisionForm& f : study.forms) {
     const auto whole = [](const std::optional<std::int64_t>& v) { return v ? fmt::format("{}", *v) : ""; };
     const auto truth = [](bool v) { return std::string(v ? "true" : "false"); };
     using Real = std::optional<double>;
-    table.rows.push_back({number_text(f.depth), f.format, whole(f.bytes), whole(f.peak_bytes),
-                          number_text(f.seconds ? Real(f.seconds->value) : Real()), number_text(f.seconds ? f.seconds->low : Real()),
-                          number_text(f.seconds ? f.seconds->high : Real()), number_text(f.speed ? Real(f.speed->value) : Real()),
-                          number_text(f.joules), number_text(f.accuracy ? Real(f.accuracy->value()) : Real()),
+    table.rows.push_back({number_text(f.depth),
+                          f.format,
+                          whole(f.bytes),
+                          whole(f.peak_bytes),
+                          number_text(f.seconds ? Real(f.seconds->value) : Real()),
+                          number_text(f.seconds ? f.seconds->low : Real()),
+                          number_text(f.seconds ? f.seconds->high : Real()),
+                          number_text(f.speed ? Real(f.speed->value) : Real()),
+                          number_text(f.joules),
+                          number_text(f.accuracy ? Real(f.accuracy->value()) : Real()),
                           number_text(f.accuracy ? Real(f.accuracy->low) : Real()),
                           number_text(f.accuracy ? Real(f.accuracy->high) : Real()),
-                          number_text(f.lost ? Real(f.lost->value) : Real()), number_text(f.lost ? Real(f.lost->low) : Real()),
-                          number_text(f.lost ? Real(f.lost->high) : Real()), fmt::format("{}", f.eight_bit_layers),
-                          fmt::format("{}", f.layers), truth(f.front_time), truth(f.front_size), truth(f.front_energy),
+                          number_text(f.lost ? Real(f.lost->value) : Real()),
+                          number_text(f.lost ? Real(f.lost->low) : Real()),
+                          number_text(f.lost ? Real(f.lost->high) : Real()),
+                          fmt::format("{}", f.eight_bit_layers),
+                          fmt::format("{}", f.layers),
+                          truth(f.front_time),
+                          truth(f.front_size),
+                          truth(f.front_energy),
                           f.missing ? printable(*f.missing) : ""});
   }
   return to_csv(table);

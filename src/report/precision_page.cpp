@@ -15,7 +15,8 @@
 namespace plimsoll::report {
 namespace {
 
-constexpr double kPictureWidth = 640, kPictureHeight = 320, kPictureLeft = 64, kPictureRight = 24, kPictureTop = 24, kPictureBottom = 48;
+constexpr double kPictureWidth = 640, kPictureHeight = 320, kPictureLeft = 64, kPictureRight = 24,
+                 kPictureTop = 24, kPictureBottom = 48;
 
 /// One axis of costs: a logarithm, as forms differ by factors.
 struct PictureCost {
@@ -30,7 +31,9 @@ const std::array<PictureCost, 3> kPictureCosts = {
       [](const PrecisionForm& f) { return f.seconds ? std::optional(f.seconds->value) : std::nullopt; },
       [](double x) { return text(Seconds(x)); }, &PrecisionForm::front_time},
      {"Size",
-      [](const PrecisionForm& f) { return f.bytes ? std::optional(static_cast<double>(*f.bytes)) : std::nullopt; },
+      [](const PrecisionForm& f) {
+        return f.bytes ? std::optional(static_cast<double>(*f.bytes)) : std::nullopt;
+      },
       [](double x) { return text(Bytes(std::llround(x))); }, &PrecisionForm::front_size},
      {"Energy of a pass", [](const PrecisionForm& f) { return f.joules; },
       [](double x) { return text(Joules(x)); }, &PrecisionForm::front_energy}}};
@@ -64,7 +67,8 @@ class PrecisionPicture {
   [[nodiscard]] std::string html() const {
     if (dots_.empty()) return "";
     std::string out = fmt::format(
-        "<figure><figcaption>{} against accuracy</figcaption>\n<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" "
+        "<figure><figcaption>{} against accuracy</figcaption>\n<svg viewBox=\"0 0 {:.0f} {:.0f}\" "
+        "role=\"img\" "
         "aria-label=\"{}\">\n",
         escape_html(cost_.title), kPictureWidth, kPictureHeight, escape_html(spoken()));
     out += axes() + front();
@@ -74,7 +78,8 @@ class PrecisionPicture {
 
  private:
   [[nodiscard]] double px(double x) const {
-    return kPictureLeft + (kPictureWidth - kPictureLeft - kPictureRight) * std::log(x / low_x_) / std::log(high_x_ / low_x_);
+    return kPictureLeft +
+           (kPictureWidth - kPictureLeft - kPictureRight) * std::log(x / low_x_) / std::log(high_x_ / low_x_);
   }
   [[nodiscard]] double py(double y) const {
     return kPictureTop + (kPictureHeight - kPictureTop - kPictureBottom) * (high_y_ - y) / (high_y_ - low_y_);
@@ -88,16 +93,22 @@ class PrecisionPicture {
     for (int i = 0; i <= 4; ++i) {
       const double share = i / 4.0, y = low_y_ + (high_y_ - low_y_) * share;
       out += fmt::format(
-          "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text class=\"tick\" "
+          "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/><text "
+          "class=\"tick\" "
           "x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.1f} %</text>\n",
           kPictureLeft, kPictureWidth - kPictureRight, py(y), py(y), kPictureLeft - 6, py(y) + 4, 100 * y);
       const double x = low_x_ * std::pow(high_x_ / low_x_, share);
-      out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", px(x),
-                         kPictureHeight - kPictureBottom + 18, i == 0 ? "start" : i == 4 ? "end" : "middle",
+      out += fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n",
+                         px(x), kPictureHeight - kPictureBottom + 18,
+                         i == 0   ? "start"
+                         : i == 4 ? "end"
+                                  : "middle",
                          escape_html(cost_.words(x)));
     }
-    return out + fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                             (kPictureLeft + kPictureWidth - kPictureRight) / 2, kPictureHeight - 8, escape_html(cost_.title));
+    return out +
+           fmt::format("<text class=\"title\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+                       (kPictureLeft + kPictureWidth - kPictureRight) / 2, kPictureHeight - 8,
+                       escape_html(cost_.title));
   }
 
   /// Steps between the forms that nothing beats.
@@ -117,7 +128,8 @@ class PrecisionPicture {
     const learn::Share& share = *dot.form->accuracy;
     return fmt::format(
         "<line class=\"whisker\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/><circle "
-        "class=\"run-{3}{4}\" cx=\"{0:.1f}\" cy=\"{5:.1f}\" r=\"{6}\"><title>{7}: {8}, {9}</title></circle>\n",
+        "class=\"run-{3}{4}\" cx=\"{0:.1f}\" cy=\"{5:.1f}\" r=\"{6}\"><title>{7}: {8}, "
+        "{9}</title></circle>\n",
         px(dot.x), py(share.low), py(share.high), colour(*dot.form), dot.form->*cost_.front ? " best" : "",
         py(dot.y), dot.form->*cost_.front ? 6 : 4, escape_html(form_words(*dot.form)), cost_.words(dot.x),
         percent_words(dot.y));
@@ -138,7 +150,7 @@ class PrecisionPicture {
       const bool left = px(dot.x) + 12 + wide > kPictureWidth;
       const double x = left ? px(dot.x) - 10 : px(dot.x) + 10;
       const double begin = left ? x - wide : x;
-      double y = py(dot.y) + 4;
+      double y = py(dot.y) - 8;  // above the line that joins the best
       for (bool moved = true; moved;) {
         moved = false;
         for (const Taken& t : taken)
@@ -148,8 +160,8 @@ class PrecisionPicture {
           }
       }
       taken.push_back({begin, y});
-      out += fmt::format("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y,
-                         left ? "end" : "start", escape_html(words));
+      out += fmt::format("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x,
+                         y, left ? "end" : "start", escape_html(words));
     }
     return out;
   }
@@ -180,8 +192,8 @@ Table precision_layers_table(const PrecisionStudy& study) {
   std::vector<PrecisionLayer> sorted = study.layers;
   std::ranges::stable_sort(sorted, std::greater<>(), [](const PrecisionLayer& l) { return l.loss_rise; });
   for (const PrecisionLayer& layer : sorted)
-    table.rows.push_back({layer.depth ? fmt::format("{:g}", *layer.depth) : "", printable(layer.name), layer.kind,
-                          count_text(layer.parameters), fmt::format("{:+.4f}", layer.loss_rise),
+    table.rows.push_back({layer.depth ? fmt::format("{:g}", *layer.depth) : "", printable(layer.name),
+                          layer.kind, count_text(layer.parameters), fmt::format("{:+.4f}", layer.loss_rise),
                           lost_words(layer.lost), layer.kept ? "in fp32" : ""});
   return table;
 }
@@ -193,12 +205,13 @@ std::string precision_page(const PrecisionStudy& study) {
       page_head(fmt::format("{}: what precision costs – Plimsoll", printable(study.model)), "run.css");
   out += fmt::format("<style>\n{}</style>\n", page_part("precision.css"));
   out += fmt::format(
-      "<header><h1>{}</h1>\n<p>What number formats cost: {}</p>\n<p class=\"note\">Measured on {}{}, batch {}; "
+      "<header><h1>{}</h1>\n<p>What number formats cost: {}</p>\n<p class=\"note\">Measured on {}{}, batch "
+      "{}; "
       "accuracy on {} examples held out, with 95 % intervals. The line joins the forms that nothing "
       "beats.</p></header>\n<main class=\"precision\">\n",
       escape_html(printable(study.model)), escape_html(printable(study.data)), escape_html(study.device),
-      study.processor.empty() ? "" : escape_html(fmt::format(" ({})", printable(study.processor))), study.batch,
-      study.held_out);
+      study.processor.empty() ? "" : escape_html(fmt::format(" ({})", printable(study.processor))),
+      study.batch, study.held_out);
   for (const PictureCost& cost : kPictureCosts) out += PrecisionPicture(study, cost).html();
   out += table_html(precision_table(study));
   for (const PrecisionForm& form : study.forms)
@@ -207,7 +220,8 @@ std::string precision_page(const PrecisionStudy& study) {
                          escape_html(printable(*form.missing)));
   for (const std::string& note : study.notes)
     out += fmt::format("<p class=\"note\">{}</p>\n", escape_html(printable(note)));
-  if (!study.layers.empty()) out += "<h2>What each layer costs</h2>\n" + table_html(precision_layers_table(study));
+  if (!study.layers.empty())
+    out += "<h2>What each layer costs</h2>\n" + table_html(precision_layers_table(study));
   return out + "</main>\n</body>\n</html>\n";
 }
 

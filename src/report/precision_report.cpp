@@ -63,10 +63,9 @@ std::string promise_text(const PrecisionStudy& study, const TextStyle& style) {
   std::string out;
   for (const PrecisionForm& form : study.forms) {
     if (!form.kept_promise) continue;
-    const std::string told =
-        form.lost ? fmt::format("{:+.2f} points on the {} examples held out", -100 * form.lost->value + 0.0,
-                                form.lost->examples)
-                  : std::string("it was not measured");
+    const std::string told = form.lost ? fmt::format("{:+.2f} points on the {} examples held out",
+                                                     -100 * form.lost->value + 0.0, form.lost->examples)
+                                       : std::string("it was not measured");
     const std::string what =
         *form.kept_promise
             ? fmt::format("{} keeps it: {}", form_words(form), told)
@@ -74,7 +73,8 @@ std::string promise_text(const PrecisionStudy& study, const TextStyle& style) {
                           form.eight_bit_layers == 0 && form.layers > 0
                               ? std::string("no layer can be in 8 bits so that it certainly holds")
                               : told);
-    out += hanging("promise   ", fmt::format("at most {:g} points lost. {}", 100 * *study.limit, what), style);
+    out +=
+        hanging("promise   ", fmt::format("at most {:g} points lost. {}", 100 * *study.limit, what), style);
   }
   return out;
 }
@@ -100,8 +100,7 @@ std::string layer_costs_text(const PrecisionStudy& study, const TextStyle& style
                           layer.kind, count_text(layer.parameters), fmt::format("{:+.4f}", layer.loss_rise),
                           lost_words(layer.lost), layer.kept ? "in fp32" : ""});
   std::string out = "\n" + to_text(table, style);
-  if (left_out > 0)
-    out += fmt::format("{} more cost less: --json and --html have them all.\n", left_out);
+  if (left_out > 0) out += fmt::format("{} more cost less: --json and --html have them all.\n", left_out);
   return out;
 }
 
@@ -131,15 +130,16 @@ Table precision_table(const PrecisionStudy& study) {
   const bool depths = has_depths(study);
   Table table;
   if (depths) table.columns.push_back({"Width", Align::left, false, always});
-  for (const Column& column : std::initializer_list<Column>{{"Format", Align::left, false, always},
-                                                            {"Size", Align::right, false, telling},
-                                                            {"Memory", Align::right, false, detail},
-                                                            {"Time", Align::right, false, telling},
-                                                            {"Speed", Align::right, false, ordinary},
-                                                            {"Energy", Align::right, false, ordinary},
-                                                            {"Accuracy", Align::right, false, always},
-                                                            {"Points against fp32", Align::right, false, telling},
-                                                            {"Unbeaten in", Align::left, false, detail}})
+  for (const Column& column :
+       std::initializer_list<Column>{{"Format", Align::left, false, always},
+                                     {"Size", Align::right, false, telling},
+                                     {"Memory", Align::right, false, detail},
+                                     {"Time", Align::right, false, telling},
+                                     {"Speed", Align::right, false, ordinary},
+                                     {"Energy", Align::right, false, ordinary},
+                                     {"Accuracy", Align::right, false, always},
+                                     {"Points against fp32", Align::right, false, telling},
+                                     {"Unbeaten in", Align::left, false, detail}})
     table.columns.push_back(column);
   for (const PrecisionForm& form : study.forms) {
     std::vector<std::string> row;
@@ -167,26 +167,28 @@ std::string precision_text(const PrecisionStudy& study, const TextStyle& style) 
     if (const std::string note = layer_note(form); !note.empty())
       out += hanging("8 bits    ", fmt::format("{}: {}", form_words(form), note), style);
   out += promise_text(study, style);
-  out += hanging("accuracy  ",
-                 fmt::format("on {} examples that nothing was chosen by; ranges from {} to learn from{}",
-                             study.held_out, study.calibration,
-                             study.selecting > 0 ? fmt::format(", choices by {} others", study.selecting) : ""),
-                 style);
+  out +=
+      hanging("accuracy  ",
+              fmt::format("on {} examples that nothing was chosen by; ranges from {} to learn from{}",
+                          study.held_out, study.calibration,
+                          study.selecting > 0 ? fmt::format(", choices by {} others", study.selecting) : ""),
+              style);
   if (std::ranges::any_of(study.forms, [](const PrecisionForm& f) { return f.seconds.has_value(); }))
-    out += hanging("time      ",
-                   fmt::format("of a pass of {} example{} on {}{}, the formats in turn; speed is against fp32, "
-                               "round by round",
-                               study.batch, study.batch == 1 ? "" : "s", printable(study.device),
-                               study.processor.empty() ? "" : fmt::format(" ({})", printable(study.processor))),
-                   style);
+    out +=
+        hanging("time      ",
+                fmt::format("of a pass of {} example{} on {}{}, the formats in turn; speed is against fp32, "
+                            "round by round",
+                            study.batch, study.batch == 1 ? "" : "s", printable(study.device),
+                            study.processor.empty() ? "" : fmt::format(" ({})", printable(study.processor))),
+                style);
   for (const PrecisionTraining& t : study.trainings)
-    out += hanging("trained   ",
-                   fmt::format("width {:g}: {} epochs of {} examples{}{}", t.depth, t.epochs, t.examples,
-                               t.accuracy ? fmt::format(", {} on all that there is to test on",
-                                                        percent_words(*t.accuracy))
-                                          : "",
-                               t.found ? ", earlier" : fmt::format(", {}", text(Seconds(t.seconds)))),
-                   style);
+    out += hanging(
+        "trained   ",
+        fmt::format(
+            "width {:g}: {} epochs of {} examples{}{}", t.depth, t.epochs, t.examples,
+            t.accuracy ? fmt::format(", {} on all that there is to test on", percent_words(*t.accuracy)) : "",
+            t.found ? ", earlier" : fmt::format(", {}", text(Seconds(t.seconds)))),
+        style);
   for (const PrecisionForm& form : study.forms)
     if (!form.file.empty() && form.format == "int8")
       out += hanging("written   ", fmt::format("{}: {}", form_words(form), printable(form.file)), style);

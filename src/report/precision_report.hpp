@@ -14,23 +14,23 @@ namespace plimsoll::report {
 
 /// A network at one width in one number format, as it was measured.
 struct PrecisionForm {
-  std::optional<double> depth = {};  ///< the width multiplier, where there are several
-  std::string format;                ///< "fp32", "int8"
-  std::string file = {};             ///< empty where none was written
+  std::optional<double> depth = {};         ///< the width multiplier, where there are several
+  std::string format;                       ///< "fp32", "int8"
+  std::string file = {};                    ///< empty where none was written
   std::optional<std::string> missing = {};  ///< why there are no figures
   std::optional<std::int64_t> bytes = {};   ///< of the file, or of what its weights would take in this format
   std::int64_t parameters = 0;
   std::optional<std::int64_t> peak_bytes = {};
   std::optional<Quantile> seconds = {};
-  std::vector<double> samples = {};  ///< medians of the rounds, in order
+  std::vector<double> samples = {};    ///< medians of the rounds, in order
   std::optional<Quantile> speed = {};  ///< against fp32 of the same width, round by round
   std::optional<double> joules = {};
   std::string energy_source = {};
-  std::optional<learn::Share> accuracy = {};        ///< of the examples held out
-  std::optional<learn::PairedLoss> lost = {};       ///< against fp32 of the same width, of the same examples
+  std::optional<learn::Share> accuracy = {};   ///< of the examples held out
+  std::optional<learn::PairedLoss> lost = {};  ///< against fp32 of the same width, of the same examples
   std::optional<learn::PairedLoss> lost_selecting = {};
-  std::string library = {};  ///< of eight-bit kernels
-  std::string range = {};    ///< int8: the rule that chose the ranges
+  std::string library = {};               ///< of eight-bit kernels
+  std::string range = {};                 ///< int8: the rule that chose the ranges
   std::optional<bool> kept_promise = {};  ///< --loss
   std::size_t eight_bit_layers = 0, layers = 0;
   std::int64_t eight_bit_parameters = 0;

@@ -10,39 +10,22 @@ document: the share of outputs that are within one quantisation step, with the e
 import argparse
 import json
 import pathlib
-import struct
 import subprocess
 import tempfile
 
 import numpy
 import onnx
 import onnxruntime
+from onnx import numpy_helper
 
-TYPES = {"U8": numpy.uint8, "F64": numpy.float64, "I64": numpy.int64, "F32": numpy.float32, "I32": numpy.int32}
-NAMES = {numpy.dtype(numpy.float32): "F32", numpy.dtype(numpy.int64): "I64"}
-BATCH = 50
+from arrays import read_arrays, write_arrays
 
-
-def read_arrays(path):
-    data = pathlib.Path(path).read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + length])
-    return {name: numpy.frombuffer(data, TYPES[entry["dtype"]], int(numpy.prod(entry["shape"])), 8 + length + entry["data_offsets"][0])
-            .reshape(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
-
-
-def write_arrays(path, arrays):
-    header, at = {}, 0
-    for name, array in arrays.items():
-        header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
-        at += array.nbytes
-    text = json.dumps(header).encode()
-    pathlib.Path(path).write_bytes(struct.pack("<Q", len(text)) + text + b"".join(array.tobytes() for array in arrays.values()))
+BATCH = 500  # of one run of the engine
 
 
 def output_step(model):
     """Of the levels that the graph's output is read from."""
-    stored = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     makers = {name: node for node in model.graph.node for name in node.output}
     last = makers[model.graph.output[0].name]
     while last.op_type in ("Flatten", "Reshape"):
@@ -52,19 +35,19 @@ def output_step(model):
     return float(stored[last.input[1]])
 
 
-def engine_outputs(options, images, literal):
+def engine_outputs(options, images, batch, literal):
     """In batches of one size, by jobs of the task compute."""
     outputs = []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        subprocess.run([options.plimsoll, "engine-job", options.model, "-o", folder / "job.json", "--batch", str(BATCH)], check=True)
+        subprocess.run([options.plimsoll, "engine-job", options.model, "-o", folder / "job.json", "--batch", str(batch)], check=True)
         job = json.loads((folder / "job.json").read_text())
         job["task"], job["inputs_file"], job["outputs_file"] = "compute", str(folder / "in"), str(folder / "out")
         job["setting"]["literal"] = literal
         job["execution"]["quantized_by"] = options.kernels
         session = onnx.load(options.model).graph
-        for at in range(0, len(images), BATCH):
-            write_arrays(folder / "in", {session.input[0].name: images[at:at + BATCH]})
+        for at in range(0, len(images), batch):
+            write_arrays(folder / "in", {session.input[0].name: images[at:at + batch]})
             (folder / "job.json").write_text(json.dumps(job))
             answer = subprocess.run([options.engine, folder / "job.json"], stdout=subprocess.PIPE, text=True)
             if answer.returncode != 0:
@@ -82,7 +65,9 @@ def main():
     parser.add_argument("--kernels", default="")
     options = parser.parse_args()
     arrays = read_arrays(options.data)
-    count = min(options.examples, len(arrays["test_inputs"])) // BATCH * BATCH
+    count = min(options.examples, len(arrays["test_inputs"]))
+    batch = min(count, BATCH)
+    count = count // batch * batch
     images, labels = arrays["test_inputs"][:count].astype(numpy.float32), arrays["test_labels"][:count]
     if arrays["test_inputs"].dtype == numpy.uint8:
         images /= 255
@@ -93,13 +78,13 @@ def main():
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3
     session = onnxruntime.InferenceSession(options.model, settings, providers=["CPUExecutionProvider"])
-    theirs = numpy.concatenate([session.run(None, {session.get_inputs()[0].name: images[at:at + BATCH]})[0]
-                                for at in range(0, count, BATCH)])
+    theirs = numpy.concatenate([session.run(None, {session.get_inputs()[0].name: images[at:at + batch]})[0]
+                                for at in range(0, count, batch)])
     step = output_step(onnx.load(options.model))
     report = {"model": options.model, "examples": count, "onnxruntime": onnxruntime.__version__, "step": step,
               "onnxruntime_accuracy": float((theirs.argmax(1) == labels).mean())}
     for kind, literal in (("kernels", False), ("literal", True)):
-        ours = engine_outputs(options, images, literal)
+        ours = engine_outputs(options, images, batch, literal)
         apart = numpy.abs(ours - theirs)
         report[kind] = {"accuracy": float((ours.argmax(1) == labels).mean()), "largest_steps": float(apart.max() / step),
                         "within_one_step": float((apart <= step * 1.001).mean()), "equal": float((apart <= step * 0.001).mean())}

@@ -19,7 +19,7 @@ def write_images(folder):
         half = SIDE // 2
         for image, label in zip(images, labels):
             row, column = divmod(int(label), 2)
-            image[0, half * row:half * (row + 1), half * column:half * (column + 1)] += random.uniform(15, 60)
+            image[0, half * row:half * (row + 1), half * column:half * (column + 1)] += random.uniform(50, 100)
         numpy.save(pathlib.Path(folder) / f"x_{part}.npy", images.astype(numpy.uint8))
         numpy.save(pathlib.Path(folder) / f"y_{part}.npy", labels)
 
@@ -37,5 +37,5 @@ def plimsoll(folder, *words, code=0):
 
 def widths(*more):
     """What is asked of `plimsoll precision` in these tests."""
-    return ["precision", MODEL, "--data", ".", "--depth", "0.25", "--keep", "kept", "--epochs", "4", "--train-batch", "32", "--lr", "0.005", "--threads",
+    return ["precision", MODEL, "--data", ".", "--depth", "0.25", "--keep", "kept", "--epochs", "8", "--train-batch", "32", "--lr", "0.005", "--threads",
             "1", "--no-time", "--json", *more]

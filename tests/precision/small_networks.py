@@ -7,6 +7,9 @@ import pytest
 onnx = pytest.importorskip("onnx")
 numpy = pytest.importorskip("numpy")
 
+from onnx import numpy_helper
+
+from arrays import read_arrays, write_arrays
 from small_data import CLASSES, ENGINE, PLIMSOLL, SIDE, TEST, environment, plimsoll, widths, write_images
 
 
@@ -44,9 +47,9 @@ def test_what_every_format_costs(folder, measured):
 def test_the_file_is_what_onnx_says(folder, measured):
     model = onnx.load(str(folder / "written" / "depth-0.25-int8.onnx"))
     onnx.checker.check_model(model, full_check=True)
-    stored = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     whole = onnx.load(str(folder / "kept" / "depth-0.25" / "model.onnx"))
-    before = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in whole.graph.initializer}
+    before = {tensor.name: numpy_helper.to_array(tensor) for tensor in whole.graph.initializer}
     for name in ("conv1.weight", "conv_pw_13.weight", "conv_preds.weight"):
         assert stored[name].dtype == numpy.int8 and before[name].nbytes == 4 * stored[name].nbytes
     types = [node.op_type for node in model.graph.node]
@@ -55,7 +58,6 @@ def test_the_file_is_what_onnx_says(folder, measured):
 
 def outputs(folder, model, images, literal):
     """Of one batch, by the engine: with its 8-bit kernels, or every operator by itself."""
-    from beside_onnxruntime import read_arrays, write_arrays
     job_file = folder / "job.json"
     subprocess.run([PLIMSOLL, "engine-job", model, "-o", job_file, "--batch", str(len(images))], check=True, env=environment(folder))
     job = json.loads(job_file.read_text())
@@ -81,7 +83,7 @@ def test_eight_bit_kernels_give_what_the_graph_says(folder, measured):
 
 @pytest.mark.parametrize("points", ["0", "0.5", "20"])
 def test_a_promise_is_kept_or_said_to_be_broken(folder, measured, points):
-    answer = plimsoll(folder, *widths("--formats", "fp32,int8", "--range", "largest", "--loss", points), code=(0, 1))
+    answer = plimsoll(folder, *widths("--formats", "fp32,int8", "--range", "largest", "--sensitivity", "40", "--loss", points), code=(0, 1))
     form = answer["forms"][1]
     assert form["kept_promise"] == (form["layers"]["int8"] > 0 and form["lost"]["value"] <= float(points) / 100)
     if form["layers"]["int8"] > 0:
@@ -95,7 +97,7 @@ def test_a_promise_is_kept_or_said_to_be_broken(folder, measured, points):
 
 
 def test_a_broken_promise_is_the_exit_code(folder, measured):
-    plimsoll(folder, *widths("--formats", "fp32,int8", "--range", "largest", "--loss", "0"), code=1)
+    plimsoll(folder, *widths("--formats", "fp32,int8", "--range", "largest", "--sensitivity", "10", "--loss", "0"), code=1)
 
 
 def test_trainings_are_kept(folder, measured):
@@ -153,10 +155,10 @@ def small_graph(opset, operator):
     outputs = [helper.make_tensor_value_info("y", floats, ["batch", CLASSES])]
     if operator == "MatMul":
         nodes = [helper.make_node("Flatten", ["x"], ["flat"]), helper.make_node("MatMul", ["flat", "w"], ["y"])]
-        stored = [onnx.numpy_helper.from_array(random.normal(size=(SIDE * SIDE, CLASSES)).astype(numpy.float32), "w")]
+        stored = [numpy_helper.from_array(random.normal(size=(SIDE * SIDE, CLASSES)).astype(numpy.float32), "w")]
     else:  # the means of four rows
         nodes = [helper.make_node("ReduceMean", ["x"], ["m"], axes=[1, 3], keepdims=0), helper.make_node("Slice", ["m", "begin", "end", "axes"], ["y"])]
-        stored = [onnx.numpy_helper.from_array(numpy.array([v], numpy.int64), name) for name, v in (("begin", 0), ("end", CLASSES), ("axes", 1))]
+        stored = [numpy_helper.from_array(numpy.array([v], numpy.int64), name) for name, v in (("begin", 0), ("end", CLASSES), ("axes", 1))]
     graph = helper.make_graph(nodes, "small", inputs, outputs, stored)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=7)
 

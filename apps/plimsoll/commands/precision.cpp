@@ -24,7 +24,8 @@ namespace {
 /// 8-bit products of x86 processors without VNNI saturate in the sums of two.
 std::optional<std::string> saturation_note(const PrecisionOptions& options) {
 #if defined(__x86_64__)
-  if (options.reduced || std::ranges::find(options.formats, "int8") == options.formats.end()) return std::nullopt;
+  if (options.reduced || std::ranges::find(options.formats, "int8") == options.formats.end())
+    return std::nullopt;
   const Result<std::string> about = read_file("/proc/cpuinfo", std::size_t{16} << 20);
   const bool has = about && about->find("vnni") != about->npos;
   return has ? "this processor has VNNI: 8-bit sums do not saturate. On x86 without it they may; "
@@ -36,9 +37,10 @@ std::optional<std::string> saturation_note(const PrecisionOptions& options) {
 #endif
 }
 
-Result<std::vector<PrecisionSubject>> subjects_of(const PrecisionOptions& options, const std::filesystem::path& engine,
-                                                  const std::filesystem::path& folder, Interruption& interruption,
-                                                  report::PrecisionStudy& study) {
+Result<std::vector<PrecisionSubject>> subjects_of(const PrecisionOptions& options,
+                                                  const std::filesystem::path& engine,
+                                                  const std::filesystem::path& folder,
+                                                  Interruption& interruption, report::PrecisionStudy& study) {
   std::vector<PrecisionSubject> out;
   if (options.depths.empty()) {
     out.push_back({.depth = {}, .file = options.train.model, .output = options.output});
@@ -54,7 +56,8 @@ Result<std::vector<PrecisionSubject>> subjects_of(const PrecisionOptions& option
       std::error_code problem;
       std::filesystem::create_directories(options.output, problem);
       if (problem) return fail("{} cannot be made: {}", quote(options.output), problem.message());
-      subject.output = (std::filesystem::path(options.output) / fmt::format("depth-{:g}-int8.onnx", depth)).string();
+      subject.output =
+          (std::filesystem::path(options.output) / fmt::format("depth-{:g}-int8.onnx", depth)).string();
     }
     out.push_back(std::move(subject));
   }
@@ -73,15 +76,18 @@ Result<ReadyTraining> ready_data(const PrecisionOptions& options, const std::str
   });
   PLIMSOLL_TRY(ready);
   if (!ready->model.loaded.file)
-    return std::unexpected(Error{"has no weights: nothing was learned whose accuracy could be told", printable(model),
-                                 "Name an ONNX file (plimsoll train --save writes one), or train widths by --depth."});
+    return std::unexpected(
+        Error{"has no weights: nothing was learned whose accuracy could be told", printable(model),
+              "Name an ONNX file (plimsoll train --save writes one), or train widths by --depth."});
   if (ready->test_examples == 0 || !ready->classes)
-    return std::unexpected(Error{"there are no examples of classes to test on", printable(options.train.data.path.string()),
+    return std::unexpected(Error{"there are no examples of classes to test on",
+                                 printable(options.train.data.path.string()),
                                  "--hold-out 0.1 keeps a tenth for that."});
   return ready;
 }
 
-int conclude(const PrecisionOptions& options, const report::PrecisionStudy& study, const report::TextStyle& style) {
+int conclude(const PrecisionOptions& options, const report::PrecisionStudy& study,
+             const report::TextStyle& style) {
   if (options.json)
     print_json(precision_json(study));
   else if (options.csv)
@@ -96,7 +102,8 @@ int conclude(const PrecisionOptions& options, const report::PrecisionStudy& stud
 
 Result<int> measure_all(const PrecisionOptions& options, const report::TextStyle& style) {
   for (const double depth : options.depths) PLIMSOLL_TRY(at_width(options.train.model, depth));
-  const Result<std::filesystem::path> program = measure::find_engine(measure::EngineSearch::of_this_process());
+  const Result<std::filesystem::path> program =
+      measure::find_engine(measure::EngineSearch::of_this_process());
   PLIMSOLL_TRY(program);
   Result<running::SignalSource> signals = running::SignalSource::open();
   PLIMSOLL_TRY(signals);
@@ -134,8 +141,10 @@ Result<int> measure_all(const PrecisionOptions& options, const report::TextStyle
     if (!*whole) return stopped();
   }
   if (const auto note = saturation_note(options)) study.notes.push_back(*note);
-  if (std::ranges::none_of(study.forms, [](const auto& f) { return f.joules.has_value(); }) && !options.no_time)
-    study.notes.emplace_back("energy is not known: no counter can be read here; --watts tells the power to reckon with");
+  if (std::ranges::none_of(study.forms, [](const auto& f) { return f.joules.has_value(); }) &&
+      !options.no_time)
+    study.notes.emplace_back(
+        "energy is not known: no counter can be read here; --watts tells the power to reckon with");
   mark_fronts(study);
   if (!options.html.empty()) PLIMSOLL_TRY(write_file(options.html, precision_page(study)));
   return conclude(options, study, style);
@@ -157,7 +166,8 @@ void add_precision(CommandLine& app, Invocation& invocation) {
   command->footer(
       "Examples:\n"
       "  plimsoll precision model.onnx --data photos --image-size 224x224 --hold-out 0.2\n"
-      "  plimsoll precision model.onnx --data photos --hold-out 0.2 --formats fp32,int8 --loss 0.5 -o int8.onnx\n"
+      "  plimsoll precision model.onnx --data photos --hold-out 0.2 --formats fp32,int8 --loss 0.5 -o "
+      "int8.onnx\n"
       "  plimsoll precision mobilenet_v1:input=1x32x32,classes=10 --depth 1,0.5 --keep widths \\\n"
       "      --data /usr/share/datasets/fashion-mnist --image-size 32 --epochs 8 --json > measured.json\n"
       "  plimsoll precision --published resnet50\n"
