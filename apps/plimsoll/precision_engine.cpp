@@ -191,11 +191,7 @@ Result<RunnableNetwork> runnable(const quantize::Model& model, const RunnableNet
   // Of those that an operator's attribute holds none is in a graph's list.
   for (const job::WeightLocation& weight : original.weights)
     if (left.contains(weight.tensor) || !before.contains(weight.tensor)) out.weights.push_back(weight);
-  const std::filesystem::path path =
-      folder / fmt::format("{}.bin", folder.empty()
-                                         ? 0
-                                         : std::distance(std::filesystem::directory_iterator(folder),
-                                                         std::filesystem::directory_iterator()));
+  const std::filesystem::path path = folder / "added.bin";
   std::ofstream file(path, std::ios::binary);
   std::int64_t at = 0;
   for (const auto& [id, bytes] : model.contents) {

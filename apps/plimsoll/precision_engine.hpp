@@ -64,7 +64,7 @@ class PrecisionEngine {
   Interruption& interruption_;
 };
 
-/// A network in memory, what was added to it kept in a file of the folder.
+/// A network in memory, what was added to it kept in a file of the folder, which is its own.
 [[nodiscard]] Result<RunnableNetwork> runnable(const quantize::Model& model, const RunnableNetwork& original,
                                                const std::filesystem::path& folder);
 /// Reads stored float32 tensors from where they lie.

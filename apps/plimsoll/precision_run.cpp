@@ -227,7 +227,12 @@ class SubjectRun {
     Result<Judgement> before = engine_.judge(original_, Precision::fp32, label("fp32"));
     PLIMSOLL_TRY(before);
     before_ = *std::move(before);
-    halves_ = halves_of(std::ssize(before_.labels), options_.train.execution.seed);
+    if (is_choosing()) {
+      halves_ = halves_of(std::ssize(before_.labels), options_.train.execution.seed);
+    } else {
+      halves_.held_out.resize(before_.labels.size());
+      std::iota(halves_.held_out.begin(), halves_.held_out.end(), 0);
+    }
     study_.selecting = std::ssize(halves_.selecting);
     study_.held_out = std::ssize(halves_.held_out);
     for (const std::string& word : options_.formats)
@@ -237,6 +242,10 @@ class SubjectRun {
   }
 
  private:
+  [[nodiscard]] bool is_choosing() const {
+    const bool eight_bits = std::ranges::find(options_.formats, "int8") != options_.formats.end();
+    return eight_bits && (options_.loss || options_.range == "best");
+  }
   [[nodiscard]] std::string label(std::string_view format) const {
     return subject_.depth ? fmt::format("{} at {:g}", format, *subject_.depth) : std::string(format);
   }
@@ -283,8 +292,9 @@ class SubjectRun {
     }
     form.accuracy = learn::share_of(right, std::ssize(halves_.held_out));
     form.lost = learn::paired_loss(before_.predicted, after.predicted, before_.labels, halves_.held_out);
-    form.lost_selecting =
-        learn::paired_loss(before_.predicted, after.predicted, before_.labels, halves_.selecting);
+    if (!halves_.selecting.empty())
+      form.lost_selecting =
+          learn::paired_loss(before_.predicted, after.predicted, before_.labels, halves_.selecting);
   }
 
   Status add_eight_bits(PrecisionForm& form) {
@@ -294,7 +304,7 @@ class SubjectRun {
     QuantizationSearch search(options_, subject_, original_, engine_, study_);
     PLIMSOLL_TRY(search.prepare());
     PLIMSOLL_TRY(search.choose_range(halves_.selecting));
-    std::vector<std::int64_t> places = halves_.selecting;
+    std::vector<std::int64_t> places = halves_.selecting.empty() ? halves_.held_out : halves_.selecting;
     if (std::ssize(places) > options_.sensitivity)
       places.resize(static_cast<std::size_t>(options_.sensitivity));
     if (!options_.no_layers) PLIMSOLL_TRY(search.cost_layers(before_, places));

@@ -20,7 +20,7 @@ struct PrecisionSubject {
                                               PrecisionEngine& engine, report::PrecisionStudy& study);
 
 /// Which of the examples to test on choices are made by, and which tell the accuracy: halves, drawn by the
-/// seed; without choices to be made all of them tell.
+/// seed.
 struct Halves {
   std::vector<std::int64_t> selecting, held_out;
 };

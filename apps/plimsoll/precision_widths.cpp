@@ -54,7 +54,7 @@ Result<std::optional<std::filesystem::path>> trained_width(const PrecisionOption
   Result<ReadyTraining> training = make_ready(asked, false, {});
   PLIMSOLL_TRY(training);
   report::PrecisionTraining told{
-      .depth = depth, .epochs = asked.learned.epochs, .examples = training->examples, .found = true};
+      .depth = depth, .epochs = asked.learned.epochs, .examples = training->examples, .found = false};
   std::optional<Error> failed;
   ProgressLine progress(1, 0);
   progress.begin_row(fmt::format("training at {:g}", depth));
@@ -62,8 +62,8 @@ Result<std::optional<std::filesystem::path>> trained_width(const PrecisionOption
       .on_answer =
           [&](const job::Answer& answer) {
             if (const auto* at = std::get_if<job::Progress>(&answer)) progress.show(*at);
+            if (const auto* save = std::get_if<job::WentOn>(&answer)) told.found = save->epoch >= told.epochs;
             if (const auto* epoch = std::get_if<job::Epoch>(&answer)) {
-              told.found = false;
               told.accuracy = epoch->accuracy;
               told.seconds += epoch->seconds;
             }

@@ -187,7 +187,7 @@ std::string precision_text(const PrecisionStudy& study, const TextStyle& style) 
         fmt::format(
             "width {:g}: {} epochs of {} examples{}{}", t.depth, t.epochs, t.examples,
             t.accuracy ? fmt::format(", {} on all that there is to test on", percent_words(*t.accuracy)) : "",
-            t.found ? ", earlier" : fmt::format(", {}", text(Seconds(t.seconds)))),
+            fmt::format(", {}{}", text(Seconds(t.seconds)), t.found ? ", earlier" : "")),
         style);
   for (const PrecisionForm& form : study.forms)
     if (!form.file.empty() && form.format == "int8")
