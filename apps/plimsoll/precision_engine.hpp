@@ -40,20 +40,20 @@ class PrecisionEngine {
 
   /// Of the examples to test on at these places (none: of all). `what` is shown meanwhile. An Error of kind
   /// machine_lacks where this device has no such arithmetic.
-  [[nodiscard]] Result<Judgement> judge(const RunnableNetwork& network, network::Precision precision,
+  [[nodiscard]] Result<Judgement> judge(const RunnableNetwork& of, network::Precision precision,
                                         const std::string& what,
                                         const std::vector<std::int64_t>& places = {});
   /// What its tensors hold on examples to learn from.
   [[nodiscard]] Result<std::map<network::TensorId, quantize::Histogram>> observe(
-      const RunnableNetwork& network, const std::vector<network::TensorId>& tensors);
+      const RunnableNetwork& of, const std::vector<network::TensorId>& tensors);
   /// One round of timing; nothing: interrupted.
-  [[nodiscard]] std::optional<measure::Row> time(const RunnableNetwork& network, network::Precision precision,
+  [[nodiscard]] std::optional<measure::Row> time(const RunnableNetwork& of, network::Precision precision,
                                                  const std::string& what);
 
   [[nodiscard]] bool interrupted() const { return interruption_.signal() != 0; }
 
  private:
-  [[nodiscard]] Result<job::Job> job_for(const RunnableNetwork& network, std::int64_t batch,
+  [[nodiscard]] Result<job::Job> job_for(const RunnableNetwork& of, std::int64_t batch,
                                          network::Precision precision) const;
   [[nodiscard]] Status run(const job::Job& job, const std::string& what);
 
@@ -68,6 +68,6 @@ class PrecisionEngine {
 [[nodiscard]] Result<RunnableNetwork> runnable(const quantize::Model& model, const RunnableNetwork& original,
                                                const std::filesystem::path& folder);
 /// Reads stored float32 tensors from where they lie.
-[[nodiscard]] quantize::ReadFloats floats_of(const RunnableNetwork& network);
+[[nodiscard]] quantize::ReadFloats floats_of(const RunnableNetwork& of);
 
 }  // namespace plimsoll

@@ -82,6 +82,7 @@ class Finder {
     const Operator* next = readers_.only_reader(made);
     if (layer.kind == Layer::Kind::product && next != nullptr && network_.type_of(*next) == "Add") {
       const auto terms = network_.inputs(*next);
+      if (terms.size() != 2 || network_.outputs(*next).empty()) return made;
       const TensorId other = terms[0] == made ? terms[1] : terms[0];
       const TensorId bias = readers_.stored(other).tensor;
       if (bias != kNoTensor && extents_of(network_, bias).size() == 1) {
@@ -89,7 +90,7 @@ class Finder {
         next = readers_.only_reader(made);
       }
     }
-    if (next == nullptr || !network_.domain_of(*next).empty()) return made;
+    if (next == nullptr || !network_.domain_of(*next).empty() || network_.outputs(*next).empty()) return made;
     const std::string_view type = network_.type_of(*next);
     const bool cuts = type == "Relu" || (type == "Clip" && network_.inputs(*next)[0] == made);
     return cuts ? network_.outputs(*next)[0] : made;

@@ -83,8 +83,10 @@ class Inference {
     if (of.size() < 2 || stored_floats(of[1]) == kNoTensor) return;
     if (of.size() > 2 && of[2] != kNoTensor && stored_floats(of[2]) == kNoTensor) return;
     Normalization found{.numbers = {}, .output = network_.outputs(op)[0]};
-    for (std::size_t i = 0; i < 4; ++i)
-      if ((found.numbers[i] = stored_floats(inputs[i + 1])) == kNoTensor) return;
+    for (std::size_t i = 0; i < 4; ++i) {
+      found.numbers[i] = stored_floats(inputs[i + 1]);
+      if (found.numbers[i] == kNoTensor) return;
+    }
     if (const network::Attribute* epsilon = network_.find(op, "epsilon")) found.epsilon = epsilon->real;
     folded_.emplace(network_.outputs(*convolution)[0], found);
     skipped_.insert(network_.outputs(op)[0]);
@@ -103,7 +105,7 @@ class Inference {
     if (!outputs.empty() && skipped_.contains(outputs[0])) return {};
     const bool passes = is(op, "Identity") || is(op, "Dropout");
     const auto& ends = network_.main().outputs;
-    if (passes && !inputs.empty() && std::ranges::find(ends, outputs[0]) == ends.end() &&
+    if (passes && !inputs.empty() && !outputs.empty() && std::ranges::find(ends, outputs[0]) == ends.end() &&
         (outputs.size() < 2 || readers_.reads(outputs[1]) == 0)) {
       instead_[outputs[0]] = inputs[0];
       return {};
@@ -119,7 +121,7 @@ class Inference {
                                    std::span<const TensorId> outputs) {
     double epsilon = kEpsilon;
     if (const network::Attribute* given = network_.find(op, "epsilon")) epsilon = given->real;
-    if (inputs.size() != 5) return fail("{}: has {} inputs", describe(network_, op), inputs.size());
+    if (inputs.size() != 5 || outputs.empty()) return fail("{}: has {} inputs", describe(network_, op), inputs.size());
     edit_.add("BatchNormalization", std::string(network_.name_of(op)),
               {inputs[0], inputs[1], inputs[2], inputs[3], inputs[4]}, {{"epsilon", epsilon}}, outputs[0]);
     return {};
