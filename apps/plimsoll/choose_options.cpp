@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "measured_accuracies.hpp"
 #include "quantity.hpp"
 #include "setting_options.hpp"
 
@@ -50,7 +51,7 @@ void ChooseOptions::add_to(CommandLine& command) {
   command
       .add_option("--accuracy", accuracies,
                   "Accuracy that you measured, used before the catalogue's: int8=84.33%, or 0.25:int8=84.33% "
-                  "for one depth")
+                  "for one depth; or FILE.json of `plimsoll precision --json`")
       ->option_text("WHAT,…")
       ->delimiter(',');
   const auto limit = [&command](const char* name, std::string& target, const char* help, const char* unit) {
@@ -152,9 +153,15 @@ Status ChooseOptions::add_accuracies(std::vector<plan::Variant>& variants) const
   for (const std::string& word : accuracies) {
     const auto equals = word.find('=');
     const auto colon = word.find(':');
+    if (equals == word.npos && word.ends_with(".json")) {
+      PLIMSOLL_TRY(add_measured_accuracies(word, variants));
+      continue;
+    }
     if (equals == word.npos)
-      return std::unexpected(Error{fmt::format("{} is not an accuracy", quote(word)), "--accuracy",
-                                   "Write it as int8=84.33% or 0.25:int8=84.33%."});
+      return std::unexpected(
+          Error{fmt::format("{} is not an accuracy", quote(word)), "--accuracy",
+                "Write it as int8=84.33% or 0.25:int8=84.33%, or name a file that `plimsoll "
+                "precision --json` wrote."});
     const std::size_t begin = colon < equals ? colon + 1 : 0;
     const Result<hardware::Arithmetic> arithmetic =
         arithmetic_of(word.substr(begin, equals - begin), "--accuracy");

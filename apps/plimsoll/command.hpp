@@ -40,6 +40,7 @@ void add_ideal(CommandLine& app, Invocation& invocation);
 void add_oom(CommandLine& app, Invocation& invocation);
 void add_replay(CommandLine& app, Invocation& invocation);
 void add_plan(CommandLine& app, Invocation& invocation);
+void add_precision(CommandLine& app, Invocation& invocation);
 void add_merge(CommandLine& app, Invocation& invocation);
 void add_swap(CommandLine& app, Invocation& invocation);
 void add_probe(CommandLine& app, Invocation& invocation);

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"measure", add_measure},
     {"probe", add_probe},
     {"plan", add_plan},
+    {"precision", add_precision},
     {"merge", add_merge},
     {"swap", add_swap},
     {"choose", add_choose},

@@ -1,11 +1,13 @@
 #include "trained_files.hpp"
 
 #include <map>
+#include <span>
 
 #include "base/mapped_file.hpp"
 #include "base/printable.hpp"
 #include "job/safetensors.hpp"
 #include "network/zoo/zoo.hpp"
+#include "onnx/elements.hpp"
 #include "onnx/writer.hpp"
 
 namespace plimsoll {
@@ -32,6 +34,14 @@ Result<std::filesystem::path> write_trained_onnx(ReadyTraining& training) {
                                                      static_cast<std::size_t>(found->second.bytes)),
                                {}};
     if (stored) return stored(id);
+    // The zoo's own small constants: nobody learned them.
+    if (const network::Tensor& tensor = network.tensor(id); tensor.has_value) {
+      const std::string raw = onnx::encode_raw(tensor.type, network.value_of(tensor));
+      const auto bytes = std::as_bytes(std::span(raw));
+      onnx::WeightBytes out{{}, {bytes.begin(), bytes.end()}};
+      out.view = out.owned;
+      return out;
+    }
     return fail("the trained weights hold no {}", quote(network.name_of(id)));
   };
   std::filesystem::path path = folder / "model.onnx";

@@ -6,6 +6,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include "engine/quantized.hpp"
 #include "network/causal.hpp"
 #include "network/lifetimes.hpp"
 #include "network/operators.hpp"
@@ -63,6 +64,9 @@ class RoutineMaker {
     find_known();
     count_uses();
     if (!setting_.literal) fusions_ = network::recognise(network_, shapes_);
+    if (!setting_.literal && setting_.mode == network::Mode::infer && routine_.numbers.computed == at::kFloat)
+      quantized_ = network::find_quantized_layers(network_);
+    quantized_.resize(network_.main().operators.size());
     fusions_.resize(network_.main().operators.size());
     if (setting_.key_value_cache && setting_.mode == network::Mode::infer)
       causal_ = network::find_causal_products(network_);
@@ -141,6 +145,7 @@ class RoutineMaker {
       if (done && !outputs.empty()) continue;
       const Fusion fusion = g == 0 ? fusions_[i] : Fusion{};
       if (fusion.kind == Fusion::Kind::skipped) continue;
+      if (g == 0 && add_quantized(routine_.graphs[g], i)) continue;
       if (g == 0 && add_projection(routine_.graphs[g], i, op)) continue;
       if (fusion.kind == Fusion::Kind::none)
         add_operator(routine_.graphs[g], i, op);
@@ -343,6 +348,27 @@ class RoutineMaker {
     instructions.push_back(std::move(instruction));
   }
 
+  /// True where the operator is one, or part of one, that runs on eight-bit numbers.
+  bool add_quantized(std::vector<Instruction>& instructions, std::uint32_t i) {
+    const network::QuantizedLayer& layer = quantized_[i];
+    if (layer.kind == network::QuantizedLayer::Kind::none) return false;
+    if (layer.kind == network::QuantizedLayer::Kind::skipped) return true;
+    const Operator& op =
+        network_.main().operators[layer.kind > network::QuantizedLayer::Kind::dequantize ? layer.op : i];
+    const Preparation preparation(network_, shapes_, op, routine_.numbers, false, false);
+    FusedKernel fused = quantized_kernel(layer, preparation);
+    Instruction instruction{.op = i, .kernel = std::move(fused.kernel), .inputs = std::move(fused.inputs)};
+    if (layer.kind == network::QuantizedLayer::Kind::quantize)
+      instruction.inputs.insert(instruction.inputs.begin(), network_.inputs(op)[0]);
+    const auto outputs = network_.outputs(network_.main().operators[i]);
+    instruction.outputs.assign(outputs.begin(), outputs.end());
+    instruction.label = name(layer.kind);
+    if (!instruction.label.empty()) ++routine_.recognised[instruction.label];
+    routine_.eight_bits = true;
+    instructions.push_back(std::move(instruction));
+    return true;
+  }
+
   void miss(const Operator& op, std::string reason) {
     const std::string_view type = network_.type_of(op), domain = network_.domain_of(op);
     std::string name = domain.empty() ? std::string(type) : fmt::format("{}.{}", domain, type);
@@ -413,6 +439,7 @@ class RoutineMaker {
   std::vector<Unexecutable>& missing_;
   Routine routine_;
   std::vector<Fusion> fusions_;
+  std::vector<network::QuantizedLayer> quantized_;
   std::vector<bool> causal_;  ///< by operator of the main graph, where keys and values are to be cached
   std::vector<bool> known_;
   std::vector<std::uint32_t> uses_;

@@ -10,6 +10,7 @@
 #include "engine/call.hpp"
 #include "job/job.hpp"
 #include "network/fusion.hpp"
+#include "network/quantized.hpp"
 
 namespace plimsoll::engine {
 
@@ -55,6 +56,7 @@ struct Routine {
   std::vector<AttentionMask> masks;
   std::map<std::string, std::int64_t> recognised;
   std::int64_t in_place = 0;
+  bool eight_bits = false;  ///< some of it runs on the library's eight-bit kernels, which only CPUs have
 };
 
 struct Unexecutable {

@@ -3,6 +3,7 @@
 #include "engine/checkpoint.hpp"
 #include "engine/folding.hpp"
 #include "engine/precision.hpp"
+#include "engine/quantized.hpp"
 
 namespace plimsoll::engine {
 namespace {
@@ -25,12 +26,26 @@ Result<bool> prepare_routine(Session& session, const Emit& emit, std::optional<R
     emit(answer);
     return false;
   }
+  if (routine->eight_bits && !session.device->torch_device().is_cpu()) {
+    emit(
+        job::Unsupported{{{"QuantizeLinear", 1,
+                           "LibTorch has eight-bit kernels for CPUs alone; --literal computes the network in "
+                           "real numbers"}}});
+    return false;
+  }
+  if (routine->eight_bits) {
+    Result<std::string> library = choose_quantized_library(job.execution.quantized_by);
+    PLIMSOLL_TRY(library);
+    session.quantized_by = *std::move(library);
+  }
   made = std::move(*routine);
   return true;
 }
 
-void tell_prepared(const Routine& routine, std::int64_t folded, const Emit& emit) {
+void tell_prepared(const Routine& routine, std::int64_t folded, const std::string& quantized_by,
+                   const Emit& emit) {
   job::Prepared prepared;
+  prepared.quantized_by = quantized_by;
   for (const auto& instructions : routine.graphs)
     prepared.operators += static_cast<std::int64_t>(instructions.size());
   prepared.recognised = routine.recognised;
@@ -75,7 +90,7 @@ Result<bool> open_session(Session& session, PlacedWeights& placed, const Emit& e
   std::int64_t folded = 0;
   if (job.setting.fold && job.setting.mode == network::Mode::infer)
     folded = fold_normalizations(*made, *weights);
-  tell_prepared(*made, folded, emit);
+  tell_prepared(*made, folded, session.quantized_by, emit);
   if (job.task == job::Task::check) return true;
 
   if (!job.protocol.trace.empty()) session.device->start_trace();

@@ -15,7 +15,8 @@ struct Session {
   network::Shapes shapes;
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
-  std::string phase;  ///< what is being done, for the answer where memory runs out
+  std::string phase = {};         ///< what is being done, for the answer where memory runs out
+  std::string quantized_by = {};  ///< Prepared::quantized_by
 };
 
 /// Opens the device, makes the routine, loads; answers hello, prepared or unsupported, context, loaded on the
@@ -32,6 +33,7 @@ struct Session {
 // The tasks.
 [[nodiscard]] Status measure(Session& session, const Emit& emit);
 [[nodiscard]] Status compute(Session& session, const Emit& emit);
+[[nodiscard]] Status examine(Session& session, const Emit& emit);
 [[nodiscard]] Status train(Session& session, const Emit& emit);
 /// Several networks at once: opens a session for each. False where operators cannot be executed: that has
 /// been answered.

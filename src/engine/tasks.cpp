@@ -93,6 +93,7 @@ Outcome run_session(Session& session, const Emit& emit) {
     case job::Task::check: break;
     case job::Task::measure: done = measure(session, emit); break;
     case job::Task::compute: done = compute(session, emit); break;
+    case job::Task::examine: done = examine(session, emit); break;
     case job::Task::train: done = train(session, emit); break;
     case job::Task::calibrate: done = calibrate(session, emit); break;
     case job::Task::join:

@@ -1,66 +1,18 @@
 #include "hardware/carbon.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
+#include "hardware/table_rows.hpp"
 
 namespace plimsoll::hardware {
 namespace {
 
-constexpr std::size_t kMostTableBytes = 1 << 20;
 constexpr double kMostGrams = 2000;  // coal of the worst kind is near 1200
 constexpr double kMostPue = 10;
-
-template <class T>
-std::optional<T> exact_number(std::string_view text) {
-  T value{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// The cells of one line; a cell in quotes may hold commas.
-std::vector<std::string> cells(std::string_view line) {
-  std::vector<std::string> out(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
-
-/// Hands every row to `read`, which says what is wrong with it or nothing.
-template <class Read>
-Status each_row(std::string_view text, std::string_view where, std::string_view titles, Read read) {
-  if (text.size() > kMostTableBytes) return std::unexpected(Error{"larger than 1 MiB", std::string(where)});
-  bool titled = false;
-  for (int number = 1; !text.empty(); ++number) {
-    const auto end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.starts_with('#')) continue;
-    std::string wrong;
-    if (titled)
-      wrong = read(cells(line));
-    else if (line != titles)
-      wrong = fmt::format("the titles are not {}", titles);
-    titled = true;
-    if (!wrong.empty())
-      return std::unexpected(Error{std::move(wrong), fmt::format("{}: line {}", where, number)});
-  }
-  if (!titled) return std::unexpected(Error{"is empty", std::string(where)});
-  return {};
-}
 
 std::string read_grid(const std::vector<std::string>& row, std::vector<Grid>& grids) {
   if (row.size() != 4) return "has not four cells";

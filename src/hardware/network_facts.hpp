@@ -21,6 +21,7 @@ struct Accuracy {
   Arithmetic arithmetic = Arithmetic::fp32;
   DeviceFigure share;  ///< 0 to 1
   std::string data = {};
+  std::optional<double> low = {}, high = {};  ///< of a 95 % interval, where somebody tells one
   friend bool operator==(const Accuracy&, const Accuracy&) = default;
 };
 

@@ -42,6 +42,7 @@ struct Prepared {  ///< "prepared": what will be executed
       recognised;           ///< kernels that stand for several operators: "attention": 12
   std::int64_t folded = 0;  ///< BatchNorms folded, when asked for
   std::int64_t in_place = 0;
+  std::string quantized_by = {};  ///< the library of eight-bit kernels, where there are such: "oneDNN"
   bool operator==(const Prepared&) const = default;
 };
 

@@ -77,10 +77,15 @@ Json json(const Prepared& a) {
       .add("recognised", std::move(recognised))
       .add("folded", a.folded)
       .add("in_place", a.in_place)
+      .add("quantized_by", text_json(a.quantized_by))
       .done();
 }
 Prepared read_prepared(const Fields& f) {
-  Prepared a{f.whole("operators"), {}, f.whole("folded"), f.whole("in_place")};
+  Prepared a{f.whole("operators"),
+             {},
+             f.whole("folded"),
+             f.whole("in_place"),
+             f.has("quantized_by") ? f.text("quantized_by") : ""};
   f.each("recognised", [&a](const Fields& item) { a.recognised[item.text("kernel")] = item.whole("times"); });
   return a;
 }

@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(
         Answer(Hello{"2.11.0", "cuda:0", "NVIDIA H200", "12.8", "9.1", "GPU-1", 16, 4242}),
         Answer(Hello{"1.13.1", "cpu", "some\nCPU \xff", {}, {}, {}, 2, 1}),
         Answer(Unsupported{{{"STFT", 2, "no kernel"}, {"com.example:Odd", 1, ""}}}),
-        Answer(Prepared{120, {{"attention", 12}, {"gelu", 12}}, 3, 4}), Answer(Context{{}, 100}),
+        Answer(Prepared{120, {{"attention", 12}, {"gelu", 12}}, 3, 4, "oneDNN"}), Answer(Context{{}, 100}),
         Answer(Context{500, 100}), Answer(Loaded{1.25, 97 << 20, 25'557'032, 100 << 20, 5, true}),
         Answer(Loaded{0, 0, 0, {}, 0, false}), Answer(Progress{"warm-up", 0.25, 12.5}),
         Answer(Progress{"cold", 0, {}}), Answer(Window{true, 0, 0}), Answer(Sample{0.25}),

@@ -9,8 +9,8 @@
 namespace plimsoll::job {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTasks = {"check",     "compute", "train", "measure",
-                                                    "calibrate", "join",    "swap"};
+constexpr std::array<std::string_view, 8> kTasks = {"check",   "compute",   "examine", "train",
+                                                    "measure", "calibrate", "join",    "swap"};
 constexpr std::array<std::string_view, 5> kArrivals = {"none", "single-stream", "multi-stream", "server",
                                                        "offline"};
 

@@ -20,10 +20,11 @@ namespace plimsoll::job {
 inline constexpr int kVersion = 1;
 
 enum class Task : std::uint8_t {
-  check,      ///< say which operators cannot be executed, and stop
-  compute,    ///< one pass over given inputs; results go to a file (safetensors)
-  train,      ///< epochs over a given data set; losses and accuracies are told
-  measure,    ///< time and memory of one setting
+  check,    ///< say which operators cannot be executed, and stop
+  compute,  ///< one pass over given inputs; results go to a file (safetensors)
+  examine,  ///< what a network takes examples for, and what its tensors hold meanwhile; results go to a file
+  train,    ///< epochs over a given data set; losses and accuracies are told
+  measure,  ///< time and memory of one setting
   calibrate,  ///< times of single operators; no network
   join,       ///< several networks learn at once and hold weights in common; no network of its own
   swap,       ///< several networks take turns in a memory; no network of its own
@@ -51,6 +52,8 @@ struct Execution {
   bool deterministic = false;
   std::uint64_t seed = 0;    ///< of random weights, inputs, Dropout and shuffling
   std::int64_t threads = 0;  ///< of the CPU; 0: all cores
+  /// Library of the eight-bit kernels, as Prepared::quantized_by names it; empty: the one that is best.
+  std::string quantized_by = {};
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 
@@ -98,6 +101,17 @@ struct Data {
   friend bool operator==(const Data&, const Data&) = default;
 };
 
+/// Task::examine, beside Data and Learning::augmentation. Into Job::outputs_file go, by example, `predicted`,
+/// `labels` (int64) and `losses` (float32); by number of `observed`, `range/0` (float64, low and high) and
+/// `histogram/0` (float64, counts in kHistogramBins bins from low to high).
+struct Examining {
+  bool test = true;  ///< what the data has to test on, else of what there is to learn from, Data::examples
+  std::vector<std::int64_t> places = {};  ///< of the test part: only these, in this order; empty: all
+  std::vector<network::TensorId> observed = {};
+  friend bool operator==(const Examining&, const Examining&) = default;
+};
+inline constexpr std::int64_t kHistogramBins = 2048;
+
 struct Job {
   Task task = Task::measure;
   network::Network network;
@@ -115,8 +129,9 @@ struct Job {
   /// the outputs by name and, in training mode, "gradient/NAME" per parameter and "loss".
   std::string inputs_file;
   std::string outputs_file;
-  std::optional<Data> data;                ///< train
+  std::optional<Data> data;                ///< train, examine
   Learning learning = {};                  ///< train
+  Examining examining = {};                ///< examine
   std::vector<OperatorCase> cases = {};    ///< calibrate; of the rest only the device and its threads count
   std::vector<OperatorChain> chains = {};  ///< calibrate, before the cases; on a device that captures
   /// join: jobs of the task train; swap: of the task measure; measure: others, of the same task, that are

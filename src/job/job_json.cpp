@@ -40,7 +40,8 @@ Json execution_json(const Execution& execution) {
   return {{"learning_rate", real_json(execution.learning_rate)},
           {"deterministic", execution.deterministic},
           {"seed", execution.seed},
-          {"threads", execution.threads}};
+          {"threads", execution.threads},
+          {"quantized_by", text_json(execution.quantized_by)}};
 }
 
 Json protocol_json(const Protocol& protocol) {
@@ -136,7 +137,8 @@ Execution read_execution(const Fields& fields) {
   return {.learning_rate = fields.not_negative("learning_rate"),
           .deterministic = fields.flag("deterministic"),
           .seed = fields.natural("seed"),
-          .threads = fields.whole("threads", 0, 1 << 16)};
+          .threads = fields.whole("threads", 0, 1 << 16),
+          .quantized_by = fields.has("quantized_by") ? fields.text("quantized_by") : ""};
 }
 
 double read_seconds(const Fields& fields, std::string_view key) {
@@ -214,6 +216,19 @@ Data read_data(const Fields& fields) {
           .held_out = fields.not_negative_if_any("held_out").value_or(0),
           .examples = fields.whole_if_any("examples").value_or(0),
           .other_file = fields.has("other_file") ? path_text(fields, "other_file") : ""};
+}
+
+Json examining_json(const Examining& examining) {
+  Json observed = Json::array();
+  for (const TensorId id : examining.observed) observed.push_back({{"tensor", tensor_number(id)}});
+  return {{"test", examining.test}, {"places", examining.places}, {"observed", std::move(observed)}};
+}
+
+Examining read_examining(const Fields& fields, const network::Network& network) {
+  Examining examining{.test = fields.flag("test"), .places = fields.wholes("places", 0), .observed = {}};
+  fields.each("observed",
+              [&](const Fields& item) { examining.observed.push_back(read_tensor(item, network)); });
+  return examining;
 }
 
 /// "cpu", "cuda:0".
@@ -297,6 +312,7 @@ Job read_fields(const Fields& fields) {
   if (job.data && job.data->held_out >= 1) fields.complain("data", "holds all examples out");
   if (job.task == Task::measure && fields.has("members")) read_members(fields, Task::measure, job);
   if (fields.has("learning")) job.learning = read_learning(fields.section("learning"));
+  if (fields.has("examining")) job.examining = read_examining(fields.section("examining"), job.network);
   return job;
 }
 
@@ -343,7 +359,9 @@ Json json_of(const Job& job) {
                    {"outputs_file", text_json(job.outputs_file)}};
   if (job.data) document["data"] = data_json(*job.data);
   if (!job.members.empty()) document["members"] = members_json(job);
-  if (job.task == Task::train) document["learning"] = learning_json(job.learning);
+  if (job.task == Task::train || job.task == Task::examine)
+    document["learning"] = learning_json(job.learning);
+  if (job.task == Task::examine) document["examining"] = examining_json(job.examining);
   return document;
 }
 

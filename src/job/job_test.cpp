@@ -68,6 +68,27 @@ TEST(Job, AnOddNetworkComesBackEqual) {
   EXPECT_EQ(again->network.value_of(table)[2].real(), std::numeric_limits<double>::infinity());
 }
 
+TEST(Job, WhatIsToBeExaminedComesBack) {
+  Job job = test_job::odd_job();
+  job.task = Task::examine;
+  job.data = Data{.file = "images.safetensors", .examples = 64};
+  job.learning.augmentation = {.mean = {0.5}, .deviation = {0.25}};
+  job.execution.quantized_by = "QNNPACK";
+  job.examining = {.test = false, .places = {3, 0, 7}, .observed = {job.network.main().inputs[0]}};
+  const Result<Job> again = read(write(job));
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->examining, job.examining);
+  EXPECT_EQ(again->execution, job.execution);
+  EXPECT_EQ(again->learning.augmentation, job.learning.augmentation);
+  // A tensor that the network has not.
+  std::string text = write(job);
+  const std::string observed = "\"observed\":[{\"tensor\":0}]";
+  const auto at = text.find(observed);
+  ASSERT_NE(at, text.npos) << text;
+  text.replace(at, observed.size(), "\"observed\":[{\"tensor\":9999}]");
+  EXPECT_FALSE(read(text));
+}
+
 TEST(Job, EveryFieldComesBack) {
   Job job = test_job::odd_job();
   job.task = Task::train;

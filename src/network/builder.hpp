@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "network/network.hpp"
@@ -50,6 +51,8 @@ struct AttributeValue {
 class Builder {
  public:
   explicit Builder(std::string_view network_name);
+  /// Goes on with one that was built: what is added stands behind what is there.
+  explicit Builder(Network begun) : network_(std::move(begun)) {}
 
   /// Version of an operator set; operators added later carry it. ONNX's own domain is "".
   void opset(std::string_view domain, std::int64_t version);

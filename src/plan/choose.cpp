@@ -33,6 +33,7 @@ std::optional<Known> accuracy_of(const Variant& variant, Arithmetic arithmetic) 
     if (accuracy.arithmetic == arithmetic) {
       hardware::DeviceFigure figure = accuracy.share;
       if (!accuracy.data.empty()) figure.source += ", on " + accuracy.data;
+      if (accuracy.low && accuracy.high) return known(std::move(figure), *accuracy.low, *accuracy.high);
       return known(std::move(figure));
     }
   return std::nullopt;

@@ -538,6 +538,7 @@ void Lowering::name_counted(const Operator& op, std::span<const ValueId> results
 
 void Lowering::lower_operator(std::uint32_t index, const Operator& op, const Fusion& fusion) {
   op_ = index;
+  if (lower_quantized(index)) return;
   const TensorId out = output(op, 0);
   switch (fusion.kind) {
     case Fusion::Kind::skipped: return;
@@ -614,6 +615,7 @@ void Lowering::lower_loss() {
 Result<Program> Lowering::run() {
   weights_and_inputs();
   fusions_ = network::recognise(network_, shapes_);
+  if (platform_.eight_bits && !training()) quantized_ = network::find_quantized_layers(network_);
   fast_attention_ = has_fast_attention();
   causal_ = network::find_causal_products(network_);
   find_last_only();

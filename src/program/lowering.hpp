@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "network/fusion.hpp"
 #include "network/inference.hpp"
+#include "network/quantized.hpp"
 #include "network/saturating.hpp"
 #include "network/setting.hpp"
 #include "network/stored.hpp"
@@ -155,6 +156,7 @@ class Lowering {
   void weights_and_inputs();
   void find_last_only();
   void lower_operator(std::uint32_t index, const network::Operator& op, const Fusion& fusion);
+  bool lower_quantized(std::uint32_t index);
   void lower_loss();
   void add_unnamed_kernels(std::span<const ValueId> results);
   void name_copy(ValueId id);
@@ -175,13 +177,14 @@ class Lowering {
   std::vector<ValueId> cast_of_;     ///< by value: autocast's copy of a weight
   std::vector<std::uint32_t> uses_;  ///< by tensor
   std::vector<std::uint32_t> producer_;
-  std::vector<std::uint32_t> made_by_;        ///< by storage: operator that was being lowered
-  std::vector<std::uint32_t> last_call_;      ///< by operator; kNoCall where it makes none
-  std::vector<Fusion> fusions_;               ///< by operator
-  bool fast_attention_ = false;               ///< has_fast_attention()
-  std::vector<bool> causal_;                  ///< by operator: a product of causal attention
-  std::vector<network::TensorId> last_only_;  ///< made for a sequence's last position alone
-  std::vector<Action> backward_;              ///< of the call being described
+  std::vector<std::uint32_t> made_by_;              ///< by storage: operator that was being lowered
+  std::vector<std::uint32_t> last_call_;            ///< by operator; kNoCall where it makes none
+  std::vector<Fusion> fusions_;                     ///< by operator
+  std::vector<network::QuantizedLayer> quantized_;  ///< by operator; empty where none runs on 8 bits
+  bool fast_attention_ = false;                     ///< has_fast_attention()
+  std::vector<bool> causal_;                        ///< by operator: a product of causal attention
+  std::vector<network::TensorId> last_only_;        ///< made for a sequence's last position alone
+  std::vector<Action> backward_;                    ///< of the call being described
   std::vector<hardware::OperatorCase> kernels_, backward_kernels_;  ///< the same
   std::vector<ValueId> saved_;
   std::uint32_t op_ = 0;

@@ -14,6 +14,7 @@ Platform platform_of(const hardware::Device& device, const hardware::OperatorCur
     platform.multiprocessors = device.multiprocessors
                                    ? static_cast<std::int64_t>(device.multiprocessors->value)
                                    : kUsualMultiprocessors;
+  platform.eight_bits = device.peak_of(hardware::Arithmetic::int8).has_value();
   if (curves != nullptr) platform.rule_is_of_device = device.id == kDeviceOfWorkspaceRule;
   return platform;
 }

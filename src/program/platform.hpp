@@ -17,6 +17,7 @@ struct Platform {
   std::int64_t multiprocessors = 132;                ///< how far reductions split
   const hardware::OperatorCurves* curves = nullptr;  ///< with workspaces as measured; null: by rule
   bool rule_is_of_device = true;                     ///< the rule of workspaces was made on this very device
+  bool eight_bits = false;  ///< it has a rate for whole numbers of 8 bits: quantised layers run on them
   friend bool operator==(const Platform&, const Platform&) = default;
 };
 

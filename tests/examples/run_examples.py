@@ -22,6 +22,8 @@ NOT_RUN = [
     (r'plimsoll queue (start|stop)', 'one runs all the while, for the others'),
     (r'plimsoll train ', 'it trains for minutes; tests/engine/train_command.py does on little data'),
     (r'plimsoll merge .*--data', 'it trains for minutes; tests/merge/joint_training.py does on little data'),
+    (r'plimsoll precision .*--data', 'it measures for minutes; tests/precision/small_networks.py does on little data'),
+    (r'--accuracy measured\.json', 'of such a measurement; the same test has one'),
     (r'plimsoll swap .*--run', 'it runs as long as its frames come; tests/swap/runs.py does on small models'),
     (r'bashrc', 'it changes the settings of the shell'),
     (r'completion (fish|zsh)', 'the shell may not be here'),

@@ -50,7 +50,7 @@ TABLES = (
     'plan layouts --device a100-40 --double-memory', 'plan services services/slo.csv --profiles services/rows.csv --scenario 2',
     'plan services services/slo.csv --profiles services/rows.csv',
     'swap swap/cameras.toml --memory largest --device h200', 'swap swap/cameras.toml --memory 500MiB --device h200',
-    'merge vgg16 vgg19', 'merge resnet18 resnet34 resnet50 --method stem', 'merge tiny.onnx LONG', 'merge bert-base bert-base --all',
+    'precision --published', 'merge vgg16 vgg19', 'merge resnet18 resnet34 resnet50 --method stem', 'merge tiny.onnx LONG', 'merge bert-base bert-base --all',
     'replay traces/vgg16-b32-amp.json.gz', 'replay traces/vgg16-b32-amp.json.gz --capacity 2 --expandable-segments',
 )
 NARROWED = ('estimate gpt2', 'choose', 'devices', 'inspect resnet50 --layers', 'zoo', 'runs', 'cost', 'probe')
