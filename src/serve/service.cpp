@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random_text.hpp"
+#include "serve/dashboard/bundle.hpp"
 #include "serve/event_feed.hpp"
 #include "serve/http/router.hpp"
 #include "serve/metric_writer.hpp"
@@ -49,8 +50,10 @@ std::string_view without_doubled_slash(std::string_view path) {
 class Service::State {
  public:
   /// `upload_prefix`: how the names of this server's files begin in the folder of uploads.
-  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string upload_prefix, std::string version)
-      : store_(std::move(store)),
+  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string upload_prefix, std::string version,
+        std::optional<fs::path> web)
+      : bundle_(std::move(web)),
+        store_(std::move(store)),
         uploads_(std::move(uploads)),
         upload_prefix_(std::move(upload_prefix)),
         version_(std::move(version)),
@@ -66,7 +69,8 @@ class Service::State {
     Result<Router> router = Router::make(routes);
     if (!router) return std::unexpected(std::move(router).error());
     router_ = std::move(*router);
-    options.open_paths = {"/health"};  // who watches over the server need not know its secret
+    // Who watches over the server need not know its secret; the page asks for it.
+    options.open_paths = {"/health", "/", "/static/"};
     Result<std::unique_ptr<Server>> server = Server::start(
         std::move(options),
         [this](Request request, Answer answer) { take(std::move(request), std::move(answer)); },
@@ -97,6 +101,10 @@ class Service::State {
       if (serving == nullptr) return overloaded("this server is about to start");
       return plain_text(prometheus_text(serving->statistics(), writer_.statistics()),
                         "text/plain; version=0.0.4; charset=utf-8");
+    });
+    add_plain("/", [this](const mlflow::Call& call) { return bundle_.answer("index.html", call.request); });
+    add_plain("/static/{name}", [this](const mlflow::Call& call) {
+      return bundle_.answer(call.parameter("name"), call.request);
     });
     add_plain("/api/plimsoll/events", [this](const mlflow::Call& call) {
       Response response;
@@ -162,6 +170,7 @@ class Service::State {
     answer(error_response(404, "ENDPOINT_NOT_FOUND", "Plimsoll serves nothing at this path."));
   }
 
+  dashboard::Bundle bundle_;
   std::unique_ptr<store::Store> store_;
   fs::path uploads_;
   std::string upload_prefix_, version_, url_;
@@ -186,7 +195,7 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   Result<std::string> prefix = random_hex(kPrefixBytes);
   if (!prefix) return std::unexpected(std::move(prefix).error());
   auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
-                                       std::move(options.version));
+                                       std::move(options.version), std::move(options.web));
   PLIMSOLL_TRY(state->start(std::move(options.http)));
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }

@@ -1,6 +1,8 @@
 #pragma once
 #include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -14,6 +16,7 @@ struct ServiceOptions {
   std::string store = {};  ///< as store::open takes it
   store::OpenOptions open = {};
   std::string version = {};  ///< that /version answers
+  std::optional<std::filesystem::path> web = {};  ///< the page's files, in place of those compiled in
 };
 
 /// `plimsoll serve`: MLflow's API, the artifact proxy, /health, /version, /metrics and the feed of events,

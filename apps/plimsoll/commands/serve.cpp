@@ -100,6 +100,9 @@ Result<int> serve_store(const ServeOptions& options) {
   if (!options.unix_socket.empty()) wanted.http.unix_socket = options.unix_socket;
   wanted.http.token = *token;
   wanted.http.any_user = options.any_user;
+  // For who works on the page: its files as they are, so that nothing is built for a change of them.
+  if (const char* web = std::getenv("PLIMSOLL_WEB"); web != nullptr && *web != '\0')  // NOLINT(concurrency-mt-unsafe)
+    wanted.web = web;
   wanted.http.threads = static_cast<unsigned>(options.threads);
   wanted.http.limits.connections = serve::allow_connections(wanted.http.limits.connections);
   Result<std::unique_ptr<serve::Service>> service = serve::Service::start(std::move(wanted));

@@ -32,7 +32,10 @@ Hub::~Hub() = default;
 /// What tells nothing of the store: that the server lives.
 bool Hub::is_open(const Request& head) const {
   return (head.method == "GET" || head.method == "HEAD") &&
-         std::ranges::find(options.open_paths, head.path) != options.open_paths.end();
+         std::ranges::any_of(options.open_paths, [&](const std::string& open) {
+           const bool is_folder = open.size() > 1 && open.ends_with('/');
+           return is_folder ? head.path.starts_with(open) : head.path == open;
+         });
 }
 
 Admission Hub::admission(const Request& head) const {
