@@ -51,9 +51,10 @@ export function seconds(value) {
   const days = Math.floor(whole / 86400);
   const hours = Math.floor(whole / 3600) % 24;
   const minutes = Math.floor(whole / 60) % 60;
-  if (days > 0) return `${sign}${days} d ${hours} h`;
-  if (hours > 0) return `${sign}${hours} h ${minutes} min`;
-  return `${sign}${minutes} min ${whole % 60} s`;
+  const two = (large, unit, rest, small) => `${sign}${large} ${unit}${rest > 0 ? ` ${rest} ${small}` : ''}`;
+  if (days > 0) return two(days, 'd', hours, 'h');
+  if (hours > 0) return two(hours, 'h', minutes, 'min');
+  return two(minutes, 'min', whole % 60, 's');
 }
 
 /// A value in its unit, as the server names units.
@@ -75,9 +76,9 @@ export function quantity(value, unit) {
 
 export const count = (value) => value === null || value === undefined ? unknown : value < sixth * 10 ? number(value) : scaled(value, '', 1000, metric);
 
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const thisDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const thisYear = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' });
+const thisDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const thisYear = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const anyDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' });
 
 export const moment = (milliseconds) => milliseconds ? dateTime.format(milliseconds) : unknown;
