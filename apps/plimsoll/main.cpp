@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -50,6 +52,7 @@ constexpr Command kCommands[] = {
     {"export-mlflow", add_export_mlflow},
     {"report", add_report},
     {"serve", add_serve},
+    {"ui", add_ui},
     {"top", add_top},
     {"zoo", add_zoo},
     {"devices", add_devices},
@@ -112,6 +115,18 @@ int split_off_command(int argc, char** argv, Invocation& invocation) {
   return static_cast<int>(mark - words.begin());
 }
 
+/// Where another process of the program says how much this one may take for itself (serve/dashboard/commands.cpp); what
+/// it starts in its turn is not bounded so.
+void keep_to_memory() {
+  constexpr const char* kName = "PLIMSOLL_MOST_MEMORY";
+  const char* const text = std::getenv(kName);  // NOLINT(concurrency-mt-unsafe): one thread yet
+  if (text == nullptr) return;
+  const rlim_t bytes = std::strtoull(text, nullptr, 10);
+  const rlimit limit{bytes, bytes};
+  if (bytes > 0) (void)::setrlimit(RLIMIT_DATA, &limit);
+  ::unsetenv(kName);  // NOLINT(concurrency-mt-unsafe)
+}
+
 int run(int argc, char** argv) {
   CommandLine app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
@@ -165,6 +180,7 @@ report::TextStyle output_style(const Invocation& invocation) {
 
 int main(int argc, char** argv) {
   try {
+    plimsoll::keep_to_memory();
     return plimsoll::run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("plimsoll: out of memory\n", stderr);

@@ -12,7 +12,6 @@
 #include "base/text.hpp"
 #include "nvml/activity.hpp"
 #include "report/table.hpp"
-#include "store/host_series.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -352,25 +351,6 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
   std::vector<std::string> lines = out.take();
   if (lines.size() > height) lines.resize(height);
   return lines;
-}
-
-TopRun top_run(const store::Run& run, std::int64_t now) {
-  TopRun out{.id = run.id, .name = run.name, .experiment = run.experiment};
-  if (run.start > 0 && now >= run.start) out.elapsed = Seconds(static_cast<double>(now - run.start) * 1e-6);
-  // Of all hosts that the run is on, together.
-  for (auto it = run.metrics.lower_bound("system/"); it != run.metrics.end(); ++it) {
-    if (!it->first.starts_with("system/")) break;
-    const std::string metric = store::read_host_series(it->first).name;
-    const double value = it->second.latest.value;
-    if (metric == "system/run/cpu") out.cpu = out.cpu.value_or(0) + value;
-    if (metric == "system/run/memory") out.memory = out.memory.value_or(Bytes()) + Bytes::rounded(value);
-    if (!metric.starts_with("system/run/gpu/")) continue;
-    const std::string_view name = std::string_view(metric).substr(metric.rfind('/') + 1);
-    if (name == "memory") out.gpu_memory = out.gpu_memory.value_or(Bytes()) + Bytes::rounded(value);
-    if (name == "sm_activity") out.sm_activity = out.sm_activity.value_or(0) + value;
-    if (name == "energy") out.energy = out.energy.value_or(Joules()) + Joules(value);
-  }
-  return out;
 }
 
 }  // namespace plimsoll::report

@@ -1,11 +1,11 @@
 #pragma once
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/error.hpp"
+#include "serve/dashboard/dashboard.hpp"
 #include "serve/http/server.hpp"
 #include "store/store.hpp"
 
@@ -16,7 +16,9 @@ struct ServiceOptions {
   std::string store = {};  ///< as store::open takes it
   store::OpenOptions open = {};
   std::string version = {};  ///< that /version answers
-  std::optional<std::filesystem::path> web = {};  ///< the page's files, in place of those compiled in
+  /// May be brought in place of `http.token`, and lets its bringer read alone.
+  std::optional<std::string> read_token = {};
+  dashboard::DashboardOptions dashboard = {};
 };
 
 /// `plimsoll serve`: MLflow's API, the artifact proxy, /health, /version, /metrics and the feed of events,

@@ -32,15 +32,15 @@ Hub::~Hub() = default;
 /// What tells nothing of the store: that the server lives.
 bool Hub::is_open(const Request& head) const {
   return (head.method == "GET" || head.method == "HEAD") &&
-         std::ranges::any_of(options.open_paths, [&](const std::string& open) {
-           const bool is_folder = open.size() > 1 && open.ends_with('/');
-           return is_folder ? head.path.starts_with(open) : head.path == open;
-         });
+         std::ranges::find(options.open_paths, head.path) != options.open_paths.end();
 }
 
 Admission Hub::admission(const Request& head) const {
   std::optional<Response> refusal;
-  if (options.token && !is_open(head)) refusal = refuse_without_token(head, *options.token);
+  if (options.gate)
+    refusal = options.gate(head);
+  else if (options.token && !is_open(head))
+    refusal = refuse_without_token(head, *options.token);
   if (!refusal && !own_host_.empty()) refusal = refuse_foreign_host(head, own_host_);
   if (!refusal) refusal = refuse_foreign_origin(head);
   if (refusal) return {.refusal = std::move(refusal)};
