@@ -24,7 +24,7 @@ export class HeatMap extends Plot {
         const x = left + column * size;
         const known = typeof speed === 'number';
         pen.rectangle(x + 1, 31 + row * 44, size - 2, 42, { colour: known ? palette.accent : palette.rule, alpha: known ? Math.max(0.06, Math.min(0.92, speed)) : 0.4 });
-        const light = known && speed > 0.55;
+        const light = known && speed > 0.72;
         pen.text(x + size / 2, 30 + row * 44 + 26, known ? share(speed) : '–', { colour: light ? (dark ? '#10151a' : '#fff') : palette.ink, anchor: 'middle', size: 12.5 });
       });
     });

@@ -8,7 +8,9 @@ import { numeric } from './series.js';
 import { statusOf } from './status.js';
 import { unitOf } from './units.js';
 
-const hardware = { energy: ['Energy', 'J'], sm_activity: ['SM activity', 'share'], gpu_memory: ['GPU memory', 'B'], cpu: ['Processor', 'cores'] };
+/// What was sampled of a run, as a whole: label, unit, and the metric that holds it when the run has ended.
+export const hardware = { energy: ['Energy', 'J', 'summary/gpu_energy'], sm_activity: ['SM activity', 'share', 'summary/sm_activity_mean'], gpu_memory: ['GPU memory', 'B', 'summary/gpu_memory_peak'],
+  host_energy: ['Processor energy', 'J', 'summary/host_energy'], cpu_seconds: ['Processor time', 's', 'summary/cpu_seconds'], memory: ['Memory', 'B', 'summary/memory_peak'] };
 
 /// A run that nobody named has the beginning of its id for a name.
 export const nameOf = (run) => (run.name ?? '').trim() === '' ? run.id.slice(0, 8) : run.name;
@@ -31,7 +33,7 @@ export function columnOf(id) {
   const key = id.slice(dot + 1);
   if (kind === 'hardware') {
     const [label, unit] = hardware[key] ?? [key, ''];
-    return { id, label, title: `${label} of the GPUs, as sampled`, width: 104, number: true, cell: (run) => numberCell(run.values[id], unit) };
+    return { id, label, title: `${label}, as sampled`, width: 104, number: true, sort: true, cell: (run) => numberCell(run.values[id], unit) };
   }
   if (kind === 'metrics') {
     const [name, fold] = /^(.*):(min|max|mean|points|step)$/.exec(key)?.slice(1) ?? [key];

@@ -3,7 +3,7 @@
 import { own } from './api.js';
 import { h } from './dom.js';
 import { number, quantity, short, unknown } from './format.js';
-import { columnOf, fixedColumns } from './runs_columns.js';
+import { columnOf, fixedColumns, hardware } from './runs_columns.js';
 import { rowOf } from './runs_source.js';
 import { numeric } from './series.js';
 import { unitOf } from './units.js';
@@ -53,7 +53,8 @@ export class GroupedSource {
   means(runs) {
     return this.columns.filter((id) => /^(metrics|hardware)\./.test(id)).slice(0, 5).map((id) => {
       const values = runs.map((run) => numeric(run.values[id])).filter(Number.isFinite);
-      const unit = id === 'hardware.energy' ? 'J' : id === 'hardware.sm_activity' ? 'share' : id === 'hardware.gpu_memory' ? 'B' : unitOf(id.replace(/^\w+\./, ''));
+      const key = id.replace(/^\w+\./, '');
+      const unit = id.startsWith('hardware.') ? hardware[key]?.[1] : unitOf(key);
       return values.length > 0 && { label: columnOf(id).label, text: quantity(values.reduce((a, b) => a + b, 0) / values.length, unit) };
     }).filter(Boolean);
   }

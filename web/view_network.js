@@ -133,9 +133,9 @@ export async function open(area, { query, signal, title }) {
     },
   };
 
-  async function page(what, more) {
-    const told = await ownPost(`network/${what}`, { ...question(), device: state.device, ...more }, signal);
-    return h('iframe', { class: 'page tall', sandbox: 'allow-scripts', src: told.page, title: what === 'timeline' ? 'Timeline of the memory' : 'Kernels' });
+  function page(what, more) {
+    const ask = JSON.stringify({ ...question(), device: state.device, ...more });
+    return h('iframe', { class: 'page tall', sandbox: 'allow-scripts', src: `api/plimsoll/network/${what}?${new URLSearchParams({ ask })}`, title: what === 'timeline' ? 'Timeline of the memory' : 'Kernels' });
   }
 
   await look();

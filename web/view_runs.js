@@ -1,7 +1,7 @@
 // The table of runs: search, columns, order, groups, marks, and what can be done with marked runs.
 
 import { own } from './api.js';
-import { columnsMenu, columnOf, fixedColumns } from './runs_columns.js';
+import { columnsMenu, columnOf, fixedColumns, hardware } from './runs_columns.js';
 import { emptyState, h, announce, whenQuiet } from './dom.js';
 import { both, filterOf, named } from './filter.js';
 import { filterField } from './filter_field.js';
@@ -111,7 +111,7 @@ export async function open(area, { query, experiment, signal, title }) {
     let first = true;
     const next = source = state.group ? new GroupedSource({ question: question(), group: state.group, columns: asked(), arrived, failed }) : new RunsSource({ question: question(), arrived, failed });
     if (state.group) next.load();
-    else { next.ask(0, 100); next.count(); }
+    else next.ask(0, 100);
 
     function arrived() {
       if (next !== source) return;
@@ -125,6 +125,7 @@ export async function open(area, { query, experiment, signal, title }) {
         performance.measure('plimsoll search', { start: begun });
         table.root.hidden = next.total === 0;
         showNothing(next.total === 0);
+        if (!next.counted) next.count?.();
       } else table.refresh();
       tellCount(next);
     }
@@ -206,5 +207,6 @@ function orderOf({ id, down }) {
   const direction = down ? 'DESC' : 'ASC';
   if (names[id]) return `${names[id]} ${direction}`;
   const dot = id.indexOf('.');
+  if (id.startsWith('hardware.')) return `${named('metrics', hardware[id.slice(dot + 1)]?.[2] ?? '')} ${direction}`;
   return `${named(id.slice(0, dot), id.slice(dot + 1))} ${direction}`;
 }

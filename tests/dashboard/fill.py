@@ -182,6 +182,9 @@ def training(filling, i, experiment, *, points=200, hardware=True, status="FINIS
         gpu("system/gpu/0/temperature", "°C", lambda x: 40 + 25 * activity, "NVML")
         gpu("system/run/gpu/0/energy", "J", lambda x: (120 + 480 * activity) * seconds * x, "NVML")
         gpu("system/run/gpu/0/sm_activity", "1", lambda x: max(0, activity), "GPM")
+        if status != "RUNNING":
+            for key, unit, value in (("gpu_energy", "J", (120 + 480 * activity) * seconds), ("sm_activity_mean", "1", activity), ("gpu_memory_peak", "B", (6 + batch / 16) * 2**30)):
+                filling.history(number, f"summary/{key}", [(start + int(seconds * SECOND), 0, value)], unit, "from the run's samples")
         gpu("system/run/cpu", "cores", lambda x: 3.5 + math.sin(20 * x), "/proc/PID/stat")
     return number, run, start, seconds
 
@@ -200,6 +203,17 @@ def files(filling, run):
     (folder / "picture.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"><script>window.__ran = 10</script><rect width="80" height="40" fill="teal"/></svg>')
 
 
+def models(filling, run):
+    """Registered models, with versions and aliases."""
+    for name in ("resnet", "<b>model</b> \u202e🏋️ window.__ran", "x" * 200):
+        model = filling.db.execute("INSERT INTO registered_model(name, created, changed, description, last_version) VALUES (?,?,?,?,3)",
+                                   (name, filling.now, filling.now, f"{name}: <script>window.__ran = 12</script>")).lastrowid
+        for version in (1, 2, 3):
+            filling.db.execute("INSERT INTO model_version(model, version, created, changed, description, user_name, stage, source, location, run, run_link, logged_model, status, status_message) VALUES (?,?,?,?,?,?,'None',?,?,?,'','','READY','')",
+                               (model, version, filling.now, filling.now, "<img src=x onerror=window.__ran=13>", "ada", f"mlflow-artifacts:/1/{run}/artifacts/model", "", run))
+        filling.db.execute("INSERT INTO model_alias VALUES (?, 'champion', 3)", (model,))
+
+
 def fill(path, runs, hostile=False, million=False, live=0, points=200):
     """Writes the store; returns the ids of runs that tests ask for, by what is special about them."""
     filling = Filling(path)
@@ -211,6 +225,7 @@ def fill(path, runs, hostile=False, million=False, live=0, points=200):
         if i == 0:
             told["first"] = run
             files(filling, run)
+            models(filling, run)
     for i in range(detailed, runs):
         training(filling, i, vision if i % 3 else language, points=2, hardware=False)
         if i % 5000 == 0:
