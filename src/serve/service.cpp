@@ -8,6 +8,7 @@
 
 #include "base/random_text.hpp"
 #include "serve/dashboard/dashboard.hpp"
+#include "serve/delta_feed.hpp"
 #include "serve/event_feed.hpp"
 #include "serve/http/router.hpp"
 #include "serve/metric_writer.hpp"
@@ -63,6 +64,7 @@ class Service::State {
         gate_(std::move(keys)),
         dashboard_(std::move(page), api_, gate_),
         feed_(*store_),
+        deltas_(*store_),
         upkeep_(*store_, uploads_) {}
 
   Status start(Options options) {
@@ -112,9 +114,14 @@ class Service::State {
                          .takes_model = endpoint.takes_file});
     add_plain("/api/plimsoll/events", [this](const mlflow::Call& call) {
       Response response;
-      response.events = std::make_shared<EventQueue>();
       const std::string* run = call.request.query.find("run_id");
-      if (!feed_.add(response.events, run == nullptr ? std::string() : *run))
+      const std::string* delta = call.request.query.find("delta");
+      std::string only = run == nullptr ? std::string() : *run;
+      const bool by_delta = delta != nullptr && *delta == "1";
+      // All runs together may be told in one event: two of them are to fit.
+      constexpr std::size_t kRoomForDeltas = std::size_t{4} << 20;
+      response.events = by_delta ? std::make_shared<EventQueue>(kRoomForDeltas) : std::make_shared<EventQueue>();
+      if (!(by_delta ? deltas_.add(response.events, std::move(only)) : feed_.add(response.events, std::move(only))))
         return error_response(503, "TEMPORARILY_UNAVAILABLE", "Too many listen to the events already.");
       return response;
     });
@@ -187,6 +194,7 @@ class Service::State {
   Gate gate_;
   dashboard::Dashboard dashboard_;
   EventFeed feed_;
+  DeltaFeed deltas_;
   Upkeep upkeep_;
   std::vector<Served> served_;
   std::optional<Router> router_;

@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Network, Refused,
                                          R"({"model": "resnet50", "device": "/dev/null"})", R"({"model": "resnet50", "device": "-x"})",
                                          R"({"model": "resnet50", "device": "./x"})", R"({"model": "resnet50", "device": ["h200"]})",
                                          R"({"model": "resnet50", "batch": "1; ls"})", R"({"model": "resnet50", "batch": 1.5})",
-                                         R"({"model": "resnet50", "kernels": "yes"})", R"({"model": "resnet50", "mode": "$(ls)"})"));
+                                         R"({"model": "resnet50", "kernels": "yes"})", R"({"model": "resnet50", "mode": "`ls`"})"));
 
 class SharingRefused : public Orders, public testing::WithParamInterface<const char*> {};
 TEST_P(SharingRefused, NamesOfFiles) {
