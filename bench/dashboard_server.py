@@ -104,11 +104,11 @@ class Viewers:
             key.fileobj.close()
 
 
-def feed(server, runs, seconds):
-    """Each run tells a metric every second; the processor's time of the server, per second."""
-    begin, used, step = time.monotonic(), server.processor_seconds(), 0
+def feed(server, runs, seconds, first):
+    """Each run tells a metric every second, from that step on; the processor's time of the server, per second, and the next step."""
+    begin, used, step = time.monotonic(), server.processor_seconds(), first
     while time.monotonic() - begin < seconds:
-        due = begin + step
+        due = begin + step - first
         for at, run in enumerate(runs):
             server.ask("POST", "/api/2.0/mlflow/runs/log-batch",
                        {"run_id": run, "metrics": [{"key": "loss", "value": step + at / 1000, "timestamp": int(time.time() * 1000), "step": step}]})
@@ -125,15 +125,15 @@ def live(number, viewers, seconds=20):
         try:
             runs = [json.loads(server.ask("POST", "/api/2.0/mlflow/runs/create", {"experiment_id": "0", "run_name": f"live-{i}"}))["run"]["info"]["run_id"]
                     for i in range(number)]
-            feed(server, runs, 3)
-            alone, steps = feed(server, runs, seconds)
+            _, first = feed(server, runs, 3, 0)
+            alone, second = feed(server, runs, seconds, first)
             looking = Viewers(server, viewers)
-            feed(server, runs, 3)
+            _, third = feed(server, runs, 3, second)
             looking.bytes = 0
-            watched, steps_watched = feed(server, runs, seconds)
+            watched, last = feed(server, runs, seconds, third)
             got = looking.bytes
             looking.stop()
-            print(f"{number} live runs, each a metric per second ({steps}, then {steps_watched} rounds in {seconds} s); cores of the server")
+            print(f"{number} live runs, each a metric per second ({second - first}, then {last - third} rounds in {seconds} s); cores of the server")
             print(f"  nobody looks            {alone:6.3f}")
             print(f"  {viewers:4} viewers at 1 Hz     {watched:6.3f}")
             print(f"  for the viewers         {watched - alone:6.3f}   ({got / viewers / seconds / 1000:.0f} kB/s to each)")
