@@ -59,6 +59,7 @@ export function filterField({ value, facets, changed, signal }) {
   }, { signal });
   return {
     root: h('div', { class: 'filter-field' }, input, list, problem), input,
+    refresh() { if (document.activeElement === input) suggest(); },
     say(text) {
       problem.hidden = !text;
       problem.textContent = text ?? '';

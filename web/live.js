@@ -28,3 +28,6 @@ export function follow(query, handlers, signal, status = () => {}) {
   open();
   signal.addEventListener('abort', () => { clearTimeout(timer); source?.close(); });
 }
+
+/// The points of a run in a `snapshot` or `change`.
+export const pointsOf = (run) => (run.metrics ?? []).map(([key, value, step, time]) => ({ key, value, step, time }));

@@ -19,7 +19,7 @@ function pairs(title, rows, { empty, action } = {}) {
   const fill = () => body.replaceChildren(...rows.filter(([key, text]) => !finder || `${key} ${text}`.toLowerCase().includes(finder.value.toLowerCase())).map(([key, text, cell]) => h('tr', {}, h('th', { scope: 'row' }, h('bdi', { text: key.length > 120 ? `${key.slice(0, 120)}…` : key })), h('td', {}, cell ?? longText(text)), action && h('td', {}, action(key, text)))));
   if (finder) finder.addEventListener('input', fill);
   fill();
-  return h('section', { 'aria-label': title }, h('h2', {}, title, ' ', finder), rows.length === 0 ? h('p', { class: 'note', text: empty }) : h('div', { class: 'wide' }, h('table', { class: 'plain pairs' }, body)));
+  return h('section', { 'aria-label': title }, h('h2', {}, title, ' ', finder), rows.length === 0 ? h('p', { class: 'note', text: empty }) : h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain pairs' }, body)));
 }
 
 export async function openDetails(run, { signal, reload }) {
@@ -32,7 +32,7 @@ export async function openDetails(run, { signal, reload }) {
   const byName = (a, b) => a[0].localeCompare(b[0], 'en', { numeric: true });
   const tags = [...run.tags].filter(([key]) => !key.startsWith('plimsoll.') && !key.startsWith('mlflow.')).sort(byName);
   const about = [...run.tags].filter(([key]) => key.startsWith('plimsoll.') || key.startsWith('mlflow.')).sort(byName);
-  const metrics = [...run.metrics.values()].filter(({ key }) => !isHardware(key)).sort((a, b) => a.key.localeCompare(b.key)).map((metric) => [metric.key, '', h('span', { title: moment(metric.timestamp), text: `${quantity(numeric(metric.value), unitOf(metric.key, metric.unit))} at step ${number(Number(metric.step))}` })]);
+  const metrics = [...run.metrics.values()].filter(({ key }) => !isHardware(key) && !key.startsWith('summary/')).sort((a, b) => a.key.localeCompare(b.key)).map((metric) => [metric.key, '', h('span', { title: moment(metric.timestamp), text: `${quantity(numeric(metric.value), unitOf(metric.key, metric.unit))} at step ${number(Number(metric.step))}` })]);
   const row = { id: run.id, deleted: run.info.lifecycle_stage === 'deleted' };
   return h('div', { class: 'details' }, pairs('Parameters', [...run.params].sort(byName), { empty: 'No parameters were told. A line `plimsoll: param lr 0.1`, or mlflow.log_param, tells one.' }), pairs('Newest metrics', metrics, { empty: 'No metrics yet.' }),
     pairs('Tags', tags, { empty: 'No tags.', action: mayWrite() && ((key, text) => h('button', { type: 'button', class: 'quiet', 'aria-label': `Edit the tag ${key.slice(0, 60)}`, text: 'Edit', onclick: () => editTag([row], reload, key, text) })) }),

@@ -50,7 +50,7 @@ export function predictions(report, run) {
   if (target) rows.push(comparison(`${target.metric} ${target.direction} ${number(target.value)}`, target.expected && { value: target.expected.seconds, low: target.expected.low_seconds, high: target.expected.high_seconds }, target.reached ? target.seconds : null, seconds, 'by its curve so far'));
   return h('section', { 'aria-label': 'Prediction beside measurement' }, h('h2', { text: 'Prediction beside measurement' }), rows.length === 0
     ? h('p', { class: 'note', text: 'Nothing was predicted for this run. With --estimate or --target `plimsoll run` says memory and time before they are measured, and so does the queue of its jobs.' })
-    : h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['', 'Predicted', 'Measured', 'Error', 'Source'].map((text, i) => h('th', { scope: 'col', class: i > 0 && i < 4 ? 'number' : null, text })))), h('tbody', {}, rows))));
+    : h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['', 'Predicted', 'Measured', 'Error', 'Source'].map((text, i) => h('th', { scope: 'col', class: i > 0 && i < 4 ? 'number' : null, text })))), h('tbody', {}, rows))));
 }
 
 export function costs(report) {
@@ -59,13 +59,13 @@ export function costs(report) {
     ['Near-idle GPU time', seconds(report.wasted.near_idle_gpu_seconds)], ['Energy while near-idle', joules(report.wasted.near_idle_joules)]];
   for (const [name, value] of Object.entries(report.cost ?? {})) if (typeof value === 'number') rows.push([name.replaceAll('_', ' '), number(value)]);
   return h('section', { 'aria-label': 'Cost' }, h('h2', { text: 'Cost' }), h('dl', {}, rows.map(([name, value]) => [h('dt', { text: name }), h('dd', { text: value })])),
-    report.gpus.length > 0 && h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['GPU', 'SM activity', 'Utilisation', 'Power', 'Energy', 'Of this run', 'Peak memory'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'number' : null, text })))),
+    report.gpus.length > 0 && h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['GPU', 'SM activity', 'Utilisation', 'Power', 'Energy', 'Of this run', 'Peak memory'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'number' : null, text })))),
       h('tbody', {}, report.gpus.map((gpu) => h('tr', {}, h('th', { scope: 'row', text: `${gpu.host ? `${gpu.host}, ` : ''}GPU ${gpu.gpu}${gpu.name ? ` ${gpu.name}` : ''}` }), [share(gpu.sm_activity), share(gpu.utilization), watts(gpu.watts), joules(gpu.joules), joules(gpu.run_joules), bytes(gpu.run_peak_memory_bytes ?? gpu.peak_memory_bytes)].map((text) => h('td', { class: 'number', text }))))))));
 }
 
 export function averages(report) {
   const rows = Object.entries(report.averages ?? {});
-  return rows.length > 0 && h('section', { 'aria-label': 'Averages' }, h('h2', { text: 'Averages' }), h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['', 'Mean', 'Lowest', 'Highest', 'Points', 'Source'].map((text, i) => h('th', { scope: 'col', class: i > 0 && i < 5 ? 'number' : null, text })))),
+  return rows.length > 0 && h('section', { 'aria-label': 'Averages' }, h('h2', { text: 'Averages' }), h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['', 'Mean', 'Lowest', 'Highest', 'Points', 'Source'].map((text, i) => h('th', { scope: 'col', class: i > 0 && i < 5 ? 'number' : null, text })))),
     h('tbody', {}, rows.map(([key, row]) => {
       const unit = unitOf(key, row.unit === '1' && key.startsWith('system/') ? '' : row.unit);
       return h('tr', {}, h('th', { scope: 'row', text: titleOf(key) }), [row.mean, row.low, row.high].map((value) => h('td', { class: 'number', text: quantity(value, unit) })), h('td', { class: 'number', text: number(row.points) }), h('td', { class: 'note', text: row.source }));
@@ -78,6 +78,6 @@ export function epochs(report) {
   const rows = laps.rows;
   const shown = rows.length > 200 ? rows.filter((_, i) => i % Math.ceil(rows.length / 200) === 0) : rows;
   return h('section', { 'aria-label': laps === report.epochs ? 'Epochs' : 'Steps' }, h('h2', { text: laps === report.epochs ? 'Epochs' : `Steps, by ${laps.metric}` }), h('details', { open: rows.length <= 20 }, h('summary', { text: `${number(rows.length)} rows` }),
-    h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['', 'Time', laps.metric, 'SM activity', 'Energy', 'GPU memory', 'Processor'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'number' : null, text })))),
+    h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['', 'Time', laps.metric, 'SM activity', 'Energy', 'GPU memory', 'Processor'].map((text, i) => h('th', { scope: 'col', class: i > 0 ? 'number' : null, text })))),
       h('tbody', {}, shown.map((row) => h('tr', {}, h('th', { scope: 'row', text: row.first === row.last ? String(row.first) : `${row.first}–${row.last}` }), [seconds(row.seconds), number(row.value), share(row.sm_activity), joules(row.joules), bytes(row.gpu_memory_bytes), row.cpu_cores === null ? unknown : `${number(row.cpu_cores, 3)} cores`].map((text) => h('td', { class: 'number', text })))))))));
 }

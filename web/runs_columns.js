@@ -31,15 +31,16 @@ export function columnOf(id) {
   const dot = id.indexOf('.');
   const kind = id.slice(0, dot);
   const key = id.slice(dot + 1);
+  const shown = key.trim() === '' ? '(blank)' : key;
   if (kind === 'hardware') {
     const [label, unit] = hardware[key] ?? [key, ''];
     return { id, label, title: `${label}, as sampled`, width: 104, number: true, sort: true, cell: (run) => numberCell(run.values[id], unit) };
   }
   if (kind === 'metrics') {
     const [name, fold] = /^(.*):(min|max|mean|points|step)$/.exec(key)?.slice(1) ?? [key];
-    return { id, label: fold ? `${name} ${fold}` : name, title: `metric ${name}`, width: 112, number: true, sort: !fold, cell: (run) => numberCell(run.values[id], fold === 'points' || fold === 'step' ? '' : unitOf(name)) };
+    return { id, label: fold ? `${name} ${fold}` : shown, title: `metric ${name}`, width: 112, number: true, sort: !fold, cell: (run) => numberCell(run.values[id], fold === 'points' || fold === 'step' ? '' : unitOf(name)) };
   }
-  return { id, label: key, title: `${kind === 'tags' ? 'tag' : 'parameter'} ${key}`, width: 116, sort: true, cell: (run) => h('bdi', { text: run.values[id] === null || run.values[id] === undefined ? unknown : short(String(run.values[id]), 100), title: short(String(run.values[id] ?? ''), 500) }) };
+  return { id, label: shown, title: `${kind === 'tags' ? 'tag' : 'parameter'} ${key}`, width: 116, sort: true, cell: (run) => h('bdi', { text: run.values[id] === null || run.values[id] === undefined ? unknown : short(String(run.values[id]), 100), title: short(String(run.values[id] ?? ''), 500) }) };
 }
 
 function numberCell(value, unit) {

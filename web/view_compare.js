@@ -15,6 +15,7 @@ import { unitOf } from './units.js';
 import { Window } from './window.js';
 
 const most = 50;
+const rank = (key) => (/acc/i.test(key) ? 0 : /loss/i.test(key) ? 1 : 2);
 const dashes = [undefined, [6, 4], [2, 3], [10, 4, 2, 4], [1, 5]];
 
 export async function open(area, { runs: ids, query, signal, title }) {
@@ -32,7 +33,7 @@ export async function open(area, { runs: ids, query, signal, title }) {
   const twice = new Set(runs.map((run) => run.name)).size < runs.length;
   for (const run of runs) run.name = twice ? `${short(nameOf(run), 60)} ${run.id.slice(0, 4)}` : short(nameOf({ name: run.name, id: run.id }), 60);
   const fields = fieldsOf(runs);
-  const own = [...new Set(runs.flatMap((run) => run.ownKeys()))].filter((key) => key !== 'epoch').sort();
+  const own = [...new Set(runs.flatMap((run) => run.ownKeys()))].filter((key) => key !== 'epoch').sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 
   const remove = (run) => go(['compare'], { runs: runs.filter((other) => other !== run).map(({ id }) => id).join(',') });
   const legend = h('ul', { class: 'legend runs-legend', 'aria-label': 'Runs' }, runs.map((run, i) => h('li', {}, h('i', { class: `key c${i % 12}${i >= 12 ? ' dashed' : ''}` }), h('a', { href: address(['experiments', run.info.experiment_id, 'runs', run.id]) }, h('bdi', { text: run.name })), h('button', { type: 'button', class: 'quiet icon', 'aria-label': `Leave out ${run.name}`, text: '×', onclick: () => remove(run) }))));

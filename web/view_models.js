@@ -19,7 +19,7 @@ const aliasesOf = (model, version) => (model.aliases ?? []).filter((one) => Stri
 async function list(area, signal, title) {
   title('Models');
   const body = h('tbody');
-  const table = h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Name', 'Newest version', 'Aliases', 'Changed', 'Description'].map((text) => h('th', { scope: 'col', text })))), body));
+  const table = h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Name', 'Newest version', 'Aliases', 'Changed', 'Description'].map((text) => h('th', { scope: 'col', text })))), body));
   const more = h('button', { type: 'button', text: 'More', hidden: true });
   const nothing = h('div');
   const finder = h('input', { type: 'search', placeholder: 'Search by name', 'aria-label': 'Search models by name', 'data-key': 'filter', oninput: () => ask(true) });
@@ -53,7 +53,7 @@ async function one(area, name, signal, title) {
   title(model.name);
   const versions = (found.model_versions ?? []).sort((a, b) => Number(b.version) - Number(a.version));
   area.append(h('p', {}, h('a', { href: address(['models']), text: 'Models' })), h('h1', {}, h('bdi', { text: short(model.name, 256) })), model.description && h('p', { class: 'described', text: short(model.description, 5000) }) || '', h('p', { class: 'note', text: `Registered ${moment(Number(model.creation_timestamp))}` }),
-    versions.length === 0 ? emptyState('No versions') : h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Version', 'Aliases', 'Stage', 'Registered', 'By', 'From run', ''].map((text) => h('th', { scope: 'col' }, text || h('span', { class: 'hidden', text: 'What can be done' }))))), h('tbody', {}, versions.map((version) => h('tr', {},
+    versions.length === 0 ? emptyState('No versions') : h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Version', 'Aliases', 'Stage', 'Registered', 'By', 'From run', ''].map((text) => h('th', { scope: 'col' }, text || h('span', { class: 'hidden', text: 'What can be done' }))))), h('tbody', {}, versions.map((version) => h('tr', {},
       h('th', { scope: 'row' }, h('a', { href: address(['models', model.name, 'versions', String(version.version)]), text: `version ${version.version}` })), h('td', {}, aliasesOf(model, version.version)), h('td', { text: version.current_stage && version.current_stage !== 'None' ? version.current_stage : '' }), h('td', { text: when(Number(version.creation_timestamp)), title: moment(Number(version.creation_timestamp)) }), h('td', {}, h('bdi', { text: short(version.user_id ?? '', 60) })),
       h('td', {}, version.run_id && h('a', { href: address(['runs', version.run_id]), text: version.run_id.slice(0, 12) })), h('td', {}, mayWrite() && h('button', { type: 'button', class: 'quiet', text: 'Alias…', 'aria-label': `Set an alias of version ${version.version}`, onclick: () => setAlias(model, version) }))))))));
   return {};

@@ -5,7 +5,7 @@ import { confirmed } from './dialog.js';
 import { announce, emptyState, h, notice, svg } from './dom.js';
 import { ago, bytes, joules, number, quantity, seconds, share, short, unknown, watts, when } from './format.js';
 import { keyed, setText } from './keyed.js';
-import { follow } from './live.js';
+import { follow, pointsOf } from './live.js';
 import { address } from './router.js';
 import { numeric } from './series.js';
 import { mayWrite, session } from './session.js';
@@ -41,7 +41,7 @@ export async function open(area, { signal, title }) {
   const gpus = h('div', { class: 'gpus' });
   const noGpu = h('p', { class: 'note', hidden: true });
   const body = h('tbody');
-  const runsTable = h('div', { class: 'wide' }, h('table', { class: 'plain now-runs' }, h('thead', {}, h('tr', {}, [['Run'], ['Progress'], ['Newest metric', 1], ['Running', 1], ['Expected end', 1], ['SM activity', 1], ['GPU memory', 1], ['Energy', 1], ['']].map(([text, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, text || h('span', { class: 'hidden', text: 'What can be done' }))))), body));
+  const runsTable = h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain now-runs' }, h('thead', {}, h('tr', {}, [['Run'], ['Progress'], ['Newest metric', 1], ['Running', 1], ['Expected end', 1], ['SM activity', 1], ['GPU memory', 1], ['Energy', 1], ['']].map(([text, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, text || h('span', { class: 'hidden', text: 'What can be done' }))))), body));
   const noRuns = h('div', { hidden: true });
   const waiting = h('div', {});
   const state = h('span', { class: 'count', text: '' });
@@ -150,7 +150,7 @@ export async function open(area, { signal, title }) {
       if (waiting.textContent !== text) waiting.replaceChildren(h('p', { class: 'note', text }));
       return;
     }
-    waiting.replaceChildren(h('div', { class: 'wide' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Job', 'By', 'Since', 'State', 'Why', 'Starts in'].map((text) => h('th', { scope: 'col', text })))),
+    waiting.replaceChildren(h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Job', 'By', 'Since', 'State', 'Why', 'Starts in'].map((text) => h('th', { scope: 'col', text })))),
       h('tbody', {}, jobs.slice(0, 200).map((job) => h('tr', {}, h('th', { scope: 'row', text: `${job.number} ${short(job.name ?? '', 60)}` }), h('td', { text: short(job.user ?? '', 40) }), h('td', { text: ago(job.submitted * 1000) }), h('td', { text: job.state }), h('td', { text: short(job.waits_because ?? '', 300) }), h('td', { text: seconds(job.starts_in_seconds) })))))));
   }
 
@@ -191,11 +191,10 @@ export async function open(area, { signal, title }) {
   // Between two looks the runs' newest metrics come by themselves.
   function take({ runs }) {
     for (const run of runs ?? []) {
-      const metrics = Object.entries(run.metrics ?? {}).filter(([key]) => !/^(system|summary)\/|^epoch$/.test(key));
-      if (metrics.length === 0) continue;
+      const points = pointsOf(run).filter(({ key }) => !/^(system|summary)\/|^epoch$/.test(key));
+      if (points.length === 0) continue;
       const shown = live.get(run.id)?.newest?.key;
-      const [key, [value, step]] = metrics.find(([name]) => name === shown) ?? metrics.find(([name]) => /loss/.test(name)) ?? metrics[0];
-      live.set(run.id, { newest: { key, value, step } });
+      live.set(run.id, { newest: points.find(({ key }) => key === shown) ?? points.find(({ key }) => /loss/.test(key)) ?? points[0] });
       const entry = body.known?.get(run.id);
       if (entry && !paused) updateRun(entry, entry.run);
     }

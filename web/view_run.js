@@ -5,7 +5,7 @@ import { confirmed } from './dialog.js';
 import { copyText, emptyState, h, notice, whenQuiet } from './dom.js';
 import { joules, moment, seconds, share, short, when } from './format.js';
 import { addKeys } from './keyboard.js';
-import { follow } from './live.js';
+import { follow, pointsOf } from './live.js';
 import { address, go } from './router.js';
 import { runCharts } from './run_charts.js';
 import { loadRun } from './run_data.js';
@@ -95,7 +95,7 @@ export async function open(area, { run: id, part, signal, title }) {
     function take({ runs, gone }) {
       for (const change of runs ?? []) {
         if ((change.id ?? change.run_id) !== run.id) continue;
-        for (const [key, [value, step, time]] of Object.entries(change.metrics ?? {})) run.append(key, value, step, time);
+        for (const { key, value, step, time } of pointsOf(change)) run.append(key, value, step, time);
         if (change.status) run.info.status = change.status;
         if (change.end) run.end = change.end;
       }

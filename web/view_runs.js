@@ -64,14 +64,19 @@ export async function open(area, { query, experiment, signal, title }) {
   addKeys([['c', 'Compare the marked runs', compareMarked], ['k', 'Choose columns', () => columnsButton.click()], ['r', 'Ask again', () => search()]], signal);
   signal.addEventListener('abort', () => { soon.cancel(); source?.close(); });
 
+  // Values that a field has, of the newest runs: asked for when somebody is about to compare it.
+  const knownValues = new Map();
   function valuesOf(fieldName) {
-    const values = new Set();
     const id = fieldName.replaceAll(/[`"]/g, '');
-    for (const run of source?.loaded() ?? []) {
-      const value = /run_name$/.test(id) ? run.name : run.values?.[id];
-      if (typeof value === 'string' && value && values.size < 50) values.add(value);
+    if (!knownValues.has(id)) {
+      knownValues.set(id, []);
+      const isName = /run_name$/.test(id);
+      own('runs', { experiment_id: state.experiments, limit: 200, column: isName ? [] : [id] }, signal).then(({ runs }) => {
+        knownValues.set(id, [...new Set(runs.map((run) => (isName ? run.name : run.cells[0])).filter((value) => typeof value === 'string' && value !== ''))].slice(0, 50));
+        field.refresh();
+      }).catch(() => knownValues.delete(id));
     }
-    return [...values];
+    return knownValues.get(id);
   }
 
   function experimentItems() {

@@ -8,10 +8,12 @@ import shutil
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-PATIENCE = 240
+PATIENCE = int(os.environ.get("PLIMSOLL_TEST_PATIENCE", 240))
 PICTURES = pathlib.Path(os.environ.get("PLIMSOLL_PICTURES", "pictures"))
 AXE = pathlib.Path(importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0]) / "axe.min.js"
 
@@ -23,7 +25,8 @@ def start_browser(downloads=None):
                  "--disable-background-networking", "--disable-component-update", "--force-prefers-reduced-motion"):
         options.add_argument(word)
     if downloads:
-        options.add_experimental_option("prefs", {"download.default_directory": str(downloads), "download.prompt_for_download": False})
+        options.add_experimental_option("prefs", {"download.default_directory": str(downloads), "download.prompt_for_download": False,
+                                                  "profile.default_content_setting_values.automatic_downloads": 1})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     driver.set_script_timeout(PATIENCE)
@@ -57,7 +60,7 @@ class Page:
         try:
             return WebDriverWait(self.driver, PATIENCE, 0.05).until(lambda _: self.js(f"return {condition}", *arguments))
         except Exception as error:
-            raise AssertionError(f"waited in vain for {condition} at {self.driver.current_url}; the page says: {self.js('return document.body.innerText')[:600]}; console: {self.errors()}") from error
+            raise AssertionError(f"waited in vain for {condition} at {self.driver.current_url}; the page says: {self.text('main')[:600]} {self.text('.notices')}; console: {self.errors()}") from error
 
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -75,8 +78,10 @@ class Page:
         self.js("arguments[0].click()", self.button(text, within))
 
     def keys(self, *keys):
-        from selenium.webdriver.common.action_chains import ActionChains
         ActionChains(self.driver).send_keys(*keys).perform()
+
+    def with_alt(self, key):
+        ActionChains(self.driver).key_down(Keys.ALT).send_keys(key).key_up(Keys.ALT).perform()
 
     def text(self, selector="main"):
         return self.js("return document.querySelector(arguments[0])?.innerText ?? ''", selector)

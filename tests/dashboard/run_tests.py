@@ -9,5 +9,5 @@ for program in ("chromium", "chromedriver"):
         print(f"skipped: there is no chromium here: no program {program}")
         sys.exit(77)
 here = os.path.dirname(os.path.abspath(__file__))
-sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", "-rs", "-x", "-p", "no:cacheprovider",
+sys.exit(subprocess.call([sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
                           *(os.path.join(here, name) if name.endswith(".py") else name for name in sys.argv[1:])]))

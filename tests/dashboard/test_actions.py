@@ -1,7 +1,10 @@
 """What people do: search, mark, compare, tag, delete, restore, choose columns, order, group, zoom, save."""
 import json
+import pathlib
 import time
+import urllib.request
 
+from conftest import serving
 from selenium.webdriver.common.keys import Keys
 
 ROWS = "document.querySelectorAll('.vtable .space .tr:not(.waits)').length"
@@ -101,10 +104,7 @@ def test_charts_zoom_together_and_save(small, page_of, downloads):
     for kind in ("SVG", "PNG", "CSV"):
         page.js("document.querySelector('figure[data-title=loss] figcaption button').click()")
         page.press(f"Save as {kind}")
-    end = time.monotonic() + 240
-    names = ["loss.svg", "loss.png", "loss.csv"]
-    while not all((downloads / name).exists() for name in names) and time.monotonic() < end:
-        time.sleep(0.05)
+    serving.wait_for(lambda: all((downloads / f"loss.{kind}").exists() for kind in ("svg", "png", "csv")))
     assert (downloads / "loss.svg").read_text().startswith("<svg")
     assert (downloads / "loss.png").read_bytes()[:4] == b"\x89PNG"
     assert (downloads / "loss.csv").read_text().splitlines()[0] == "line,seconds,step,mean,lowest,highest"
@@ -127,9 +127,7 @@ def test_logs_are_searched(small, page_of):
 
 
 def test_a_run_under_way_is_followed(small, page_of):
-    import fill
-    import urllib.request
-
+    
     def call(path, body):
         request = urllib.request.Request(f"{small.url}/api/2.0/mlflow/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
         return json.load(urllib.request.urlopen(request))
@@ -144,7 +142,7 @@ def test_a_run_under_way_is_followed(small, page_of):
     call("runs/update", {"run_id": run, "status": "FINISHED", "end_time": int(time.time() * 1000)})
     page.wait("document.querySelectorAll('.now-runs tbody tr').length === 0")
     call("runs/delete", {"run_id": run})
-    assert page.errors() == [] and fill
+    assert page.errors() == []
 
 
 def test_sharing_a_gpu_is_foretold(small, page_of):
@@ -159,13 +157,12 @@ def test_sharing_a_gpu_is_foretold(small, page_of):
     page.press("Plan")
     page.wait("document.querySelectorAll('.gantt .bar').length === 3")
     before = page.js("const bar = document.querySelector('.gantt .bar'); bar.focus(); return [...document.querySelectorAll('.gantt-row')].findIndex((row) => row.contains(bar))")
-    page.keys(Keys.chord(Keys.ALT, Keys.ARROW_UP if before else Keys.ARROW_DOWN))
+    page.with_alt(Keys.ARROW_UP if before else Keys.ARROW_DOWN)
     page.wait("/done after/.test(document.querySelector('.answers [role=status]').textContent)")
     assert page.errors() == []
 
 
-def test_a_model_file_is_weighed(small, page_of, tmp_path):
-    import pathlib
+def test_a_model_file_is_weighed(small, page_of):
     files = sorted(pathlib.Path(__file__).parents[1].glob("fixtures/**/*.onnx"))
     page = page_of(small).open("/network", "document.querySelector('.drop')")
     page.one("#model-file").send_keys(str(files[0]))

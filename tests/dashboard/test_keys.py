@@ -37,7 +37,7 @@ def test_columns_are_moved_by_keys(small, page_of):
     page.keys("k")
     page.wait("document.querySelectorAll('.order-list .name').length === 3")
     page.js("document.querySelectorAll('.order-list .name')[2].focus()")
-    page.keys(Keys.chord(Keys.ALT, Keys.ARROW_UP))
+    page.with_alt(Keys.ARROW_UP)
     page.wait("document.activeElement.textContent.includes('User') && document.querySelector('.order-list li:nth-child(2)').contains(document.activeElement)")
     page.press("Show these")
     page.wait("[...document.querySelectorAll('.vtable .th')].map((one) => one.textContent.trim()).slice(1, 4).join() === 'Status,User,Name'")
