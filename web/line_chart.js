@@ -4,7 +4,7 @@
 import { h, perFrame } from './dom.js';
 import { quantity, seconds, number, share } from './format.js';
 import { CanvasPen, SvgPen } from './pen.js';
-import { Scale, logTicks, ticks, timeTick, timeTicks } from './scale.js';
+import { Scale, byteTicks, logTicks, ticks, timeTick, timeTicks } from './scale.js';
 import { extent, firstAtLeast, nearest } from './series.js';
 import { colours, onTheme } from './theme.js';
 
@@ -151,7 +151,8 @@ export class LineChart {
 
   paintAxes(pen, width, height, palette, scale) {
     const span = scale.high - scale.low;
-    const rows = this.logarithmic ? logTicks(scale.low, scale.high) : ticks(scale.low, scale.high, Math.max(2, Math.floor(height / 45)));
+    const count = Math.max(2, Math.floor(height / 45));
+    const rows = this.logarithmic ? logTicks(scale.low, scale.high) : (this.unit.startsWith('B') ? byteTicks : ticks)(scale.low, scale.high, count);
     for (const value of rows) {
       const y = Math.round(scale.y.at(value)) + 0.5;
       if (y < margin.top - 2 || y > height - margin.bottom + 1) continue;

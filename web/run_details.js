@@ -1,6 +1,6 @@
 // Parameters, tags, metrics and environment of a run.
 
-import { artifactText } from './api.js';
+import { artifactText, mlflowGet } from './api.js';
 import { h } from './dom.js';
 import { moment, number, quantity } from './format.js';
 import { editTag } from './runs_actions.js';
@@ -24,7 +24,10 @@ function pairs(title, rows, { empty, action } = {}) {
 
 export async function openDetails(run, { signal, reload }) {
   const environment = h('div', {});
-  artifactText(run.id, 'environment.json', { signal }).then(({ bytes }) => {
+  const kept = mlflowGet('artifacts/list', { run_id: run.id }, signal).then(({ files }) => (files ?? []).some(({ path }) => path === 'environment.json'));
+  kept.then((there) => there && artifactText(run.id, 'environment.json', { signal })).then((file) => {
+    if (!file) return;
+    const { bytes } = file;
     const values = JSON.parse(new TextDecoder().decode(bytes));
     const rows = Object.entries(values).map(([key, value]) => [key, typeof value === 'object' ? JSON.stringify(value, null, 1) : String(value)]);
     environment.append(pairs('Environment', rows));
@@ -35,6 +38,6 @@ export async function openDetails(run, { signal, reload }) {
   const metrics = [...run.metrics.values()].filter(({ key }) => !isHardware(key) && !key.startsWith('summary/')).sort((a, b) => a.key.localeCompare(b.key)).map((metric) => [metric.key, '', h('span', { title: moment(metric.timestamp), text: `${quantity(numeric(metric.value), unitOf(metric.key, metric.unit))} at step ${number(Number(metric.step))}` })]);
   const row = { id: run.id, deleted: run.info.lifecycle_stage === 'deleted' };
   return h('div', { class: 'details' }, pairs('Parameters', [...run.params].sort(byName), { empty: 'No parameters were told. A line `plimsoll: param lr 0.1`, or mlflow.log_param, tells one.' }), pairs('Newest metrics', metrics, { empty: 'No metrics yet.' }),
-    pairs('Tags', tags, { empty: 'No tags.', action: mayWrite() && ((key, text) => h('button', { type: 'button', class: 'quiet', 'aria-label': `Edit the tag ${key.slice(0, 60)}`, text: 'Edit', onclick: () => editTag([row], reload, key, text) })) }),
-    mayWrite() && h('button', { type: 'button', text: 'Add a tag…', onclick: () => editTag([row], reload) }), pairs('About the run', about), environment);
+    h('div', {}, pairs('Tags', tags, { empty: 'No tags.', action: mayWrite() && ((key, text) => h('button', { type: 'button', class: 'quiet', 'aria-label': `Edit the tag ${key.slice(0, 60)}`, text: 'Edit', onclick: () => editTag([row], reload, key, text) })) }),
+    mayWrite() && h('button', { type: 'button', text: 'Add a tag…', onclick: () => editTag([row], reload) })), pairs('About the run', about), environment);
 }

@@ -31,9 +31,11 @@ export async function openLogs(run, { signal }) {
     state.from = answer.from;
     state.to = answer.to;
     state.size = answer.size;
-    text.replaceChildren(answer.text);
+    // What begins in the middle of a line begins with the next one.
+    text.replaceChildren(answer.from > 0 ? answer.text.slice(answer.text.indexOf('\n') + 1) : answer.text);
+    if (answer.from > 0) state.from += new TextEncoder().encode(answer.text.slice(0, answer.text.indexOf('\n') + 1)).length;
     show();
-    if (mark === undefined) text.scrollTop = text.scrollHeight;
+    if (mark === undefined) setTimeout(() => { text.scrollTop = text.scrollHeight; });
     else markAt(mark);
   }
 

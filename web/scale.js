@@ -15,6 +15,12 @@ export function ticks(low, high, most = 5) {
   return out;
 }
 
+/// Bytes are counted by powers of 1024, and so are their ticks.
+export function byteTicks(low, high, most = 5) {
+  const base = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(1, high)) / Math.log(1024)));
+  return ticks(low / base, high / base, most).map((value) => value * base);
+}
+
 const clock = [1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
   172800, 604800];
 

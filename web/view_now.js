@@ -14,7 +14,7 @@ import { unitOf } from './units.js';
 const every = 2000;
 
 function meter(label) {
-  const bar = h('div', { class: 'meter', role: 'meter', 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100 }, h('i', {}));
+  const bar = h('div', { class: 'meter', role: 'meter', 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': 0 }, h('i', {}));
   const text = h('span', { class: 'value' });
   return { root: h('div', { class: 'measure' }, h('span', { class: 'name', text: label }), bar, text), set(part, words) {
     setText(text, words);

@@ -205,7 +205,7 @@ def files(filling, run):
 
 def models(filling, run):
     """Registered models, with versions and aliases."""
-    for name in ("resnet", "<b>model</b> \u202e🏋️ window.__ran", "x" * 200):
+    for name in ("resnet", "<b>model<img src=x onerror=window.__ran> \u202e🏋️", "x" * 200):
         model = filling.db.execute("INSERT INTO registered_model(name, created, changed, description, last_version) VALUES (?,?,?,?,3)",
                                    (name, filling.now, filling.now, f"{name}: <script>window.__ran = 12</script>")).lastrowid
         for version in (1, 2, 3):

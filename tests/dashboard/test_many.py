@@ -22,7 +22,7 @@ def test_no_run_and_one(few, page_of):
     else:
         page.open("/runs", f"{FIRST} === 1")
         page.wait("document.querySelector('.toolbar .count').textContent === '1 run'")
-    page.open("/now", "document.querySelector('.machine')")
+    page.open("/now", "document.querySelector('.machine b').textContent !== ''")
     assert page.errors() == [] and page.axe() == []
 
 
@@ -43,6 +43,6 @@ def test_a_hundred_thousand_are_scrolled(many, page_of):
     assert last == 99_999
     assert page.js("return document.querySelectorAll('.vtable .space .tr').length") < 100, "only what is seen is there"
     page.picture("sqlite-many-1400-light")
-    page.js("const field = document.querySelector('.filter'); field.value = \"metrics.accuracy > 0.9 AND params.model = 'resnet50'\"; field.dispatchEvent(new Event('input', {bubbles: true}))")
+    page.js("const field = document.querySelector('.filter'); field.value = \"metrics.accuracy > 0.7 AND params.model = 'resnet50'\"; field.dispatchEvent(new Event('input', {bubbles: true}))")
     page.wait("document.querySelector('.vtable .space .tr:not(.waits)') && [...document.querySelectorAll('.vtable .space .tr:not(.waits)')].every((row) => row.textContent.includes('resnet50'))")
     assert page.errors() == [] and page.axe() == []
