@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -127,6 +129,14 @@ void keep_to_memory() {
   ::unsetenv(kName);  // NOLINT(concurrency-mt-unsafe)
 }
 
+/// A server beside a daemon does not stay when that is killed.
+void end_with_parent() {
+  constexpr const char* kName = "PLIMSOLL_ENDS_WITH_PARENT";
+  if (std::getenv(kName) == nullptr) return;  // NOLINT(concurrency-mt-unsafe): one thread yet
+  (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::unsetenv(kName);  // NOLINT(concurrency-mt-unsafe)
+}
+
 int run(int argc, char** argv) {
   CommandLine app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
@@ -181,6 +191,7 @@ report::TextStyle output_style(const Invocation& invocation) {
 int main(int argc, char** argv) {
   try {
     plimsoll::keep_to_memory();
+    plimsoll::end_with_parent();
     return plimsoll::run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("plimsoll: out of memory\n", stderr);

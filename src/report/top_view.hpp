@@ -125,6 +125,8 @@ struct TopScreen {
   std::optional<int> height = {};  ///< nothing: as many lines as there are
   bool color = false;
   bool keys = false;  ///< says which keys there are
+  std::string selected = {};  ///< the id of the run that is marked
+  std::string note = {};      ///< a question or an answer, in place of the last line
 };
 
 /// The lines of the screen, none wider than it, and no more than fit.

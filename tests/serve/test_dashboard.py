@@ -437,6 +437,26 @@ def test_a_report_of_one_run(page):
         assert page.get(f"{OWN}/report", run_id=wrong, status=400)
 
 
+# --- Figures for Grafana
+
+def test_every_figure_that_grafana_draws_is_served(page):
+    folder = pathlib.Path(__file__).resolve().parents[2] / "data/grafana"
+    served = page.ask("GET", "/metrics")[1].decode()
+    names = set(re.findall(r"^(plimsoll_\w+)(?:\{| )", served, re.M))
+    files = sorted(folder.glob("*.json"))
+    assert files
+    for file in files:
+        board = json.loads(file.read_text())
+        drawn = set()
+        for panel in board["panels"]:
+            assert panel["targets"] and panel["title"] and panel["fieldConfig"]["defaults"]["unit"]
+            for target in panel["targets"]:
+                drawn |= set(re.findall(r"\bplimsoll_\w+", target["expr"]))
+        assert drawn and drawn <= names, drawn - names
+        # And nothing is served that nobody can see.
+        assert names <= drawn, names - drawn
+
+
 # --- What goes on
 
 def test_now_tells_runs_and_how_far_they_are(page):

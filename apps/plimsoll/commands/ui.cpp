@@ -104,7 +104,7 @@ void add_ui(CommandLine& app, Invocation& invocation) {
       "Examples:\n"
       "  plimsoll ui\n"
       "  plimsoll ui --store runs.db --no-browser\n"
-      "  ssh -L 5000:127.0.0.1:5000 node7 plimsoll ui   # then http://127.0.0.1:5000 here\n"
+      "  ssh -L 5000:127.0.0.1:5000 node7 plimsoll ui --port 5000\n"
       "\n"
       "Where a server of this store runs already at that port, its page is opened; else this is one, until Ctrl-C.\n"
       "It answers you and root alone. For others, start `plimsoll serve` with a token.");
