@@ -117,8 +117,8 @@ int split_off_command(int argc, char** argv, Invocation& invocation) {
   return static_cast<int>(mark - words.begin());
 }
 
-/// Where another process of the program says how much this one may take for itself (serve/dashboard/commands.cpp); what
-/// it starts in its turn is not bounded so.
+/// Where another process of the program says how much this one may take for itself
+/// (serve/dashboard/commands.cpp); what it starts in its turn is not bounded so.
 void keep_to_memory() {
   constexpr const char* kName = "PLIMSOLL_MOST_MEMORY";
   const char* const text = std::getenv(kName);  // NOLINT(concurrency-mt-unsafe): one thread yet

@@ -48,8 +48,7 @@ Result<std::optional<std::string>> token_of(const std::string& token_file, const
     Result<std::string> text = read_file(token_file, kLongestToken);
     if (!text) return std::unexpected(std::move(text).error());
     token = std::move(*text);
-  } else if (const char* given =
-                 std::getenv(variable)) {  // NOLINT(concurrency-mt-unsafe): one thread yet
+  } else if (const char* given = std::getenv(variable)) {  // NOLINT(concurrency-mt-unsafe): one thread yet
     token = given;
   } else {
     return std::nullopt;
@@ -60,16 +59,16 @@ Result<std::optional<std::string>> token_of(const std::string& token_file, const
   if (token.size() < kShortestToken || !printable_ascii)
     return std::unexpected(
         Error{fmt::format("a token has at least {} characters, without spaces", kShortestToken),
-              token_file.empty() ? std::string(variable) : token_file,
-              "`openssl rand -hex 32` makes one."});
+              token_file.empty() ? std::string(variable) : token_file, "`openssl rand -hex 32` makes one."});
   return token;
 }
 
-/// Commands that a page gives away run as the user whom the server is of. Whoever else may use it must not become
-/// root so.
+/// Commands that a page gives away run as the user whom the server is of. Whoever else may use it must not
+/// become root so.
 std::string why_no_queue(bool shared) {
   if (::geteuid() == 0 && shared)
-    return "this server runs as root, and others than root use it: give jobs to the queue by `plimsoll submit`";
+    return "this server runs as root, and others than root use it: give jobs to the queue by `plimsoll "
+           "submit`";
   const auto answer = ask_queue({{"type", "list"}, {"quick", true}}, Seconds(1));
   return answer ? std::string() : answer.error().text();
 }
@@ -115,7 +114,8 @@ void announce(const serve::Service& service, const ServeOptions& options, bool w
 
 }  // namespace
 
-Result<int> serve_store(const ServeOptions& options, const std::function<void(const std::string& url)>& ready) {
+Result<int> serve_store(const ServeOptions& options,
+                        const std::function<void(const std::string& url)>& ready) {
   Result<running::SignalSource> source = running::SignalSource::open();  // before any thread
   if (!source) return std::unexpected(std::move(source).error());
   Result<std::optional<std::string>> token = token_of(options.token_file, "PLIMSOLL_TOKEN");
@@ -123,7 +123,8 @@ Result<int> serve_store(const ServeOptions& options, const std::function<void(co
   Result<std::optional<std::string>> read_token = token_of(options.read_token_file, "PLIMSOLL_READ_TOKEN");
   if (!read_token) return std::unexpected(std::move(read_token).error());
   if (*read_token && !*token) return fail("a token to read with goes beside one to write with: --token-file");
-  if (*read_token && **read_token == **token) return fail("the token to read with must be another than the one to write with");
+  if (*read_token && **read_token == **token)
+    return fail("the token to read with must be another than the one to write with");
   serve::ServiceOptions wanted{.store = options.store, .version = PLIMSOLL_VERSION};
   wanted.open.artifacts = options.artifacts;
   wanted.open.survives_power_cut = options.flush;

@@ -23,11 +23,12 @@ std::optional<double> share(const std::optional<Bytes>& part, const std::optiona
 void add_full(std::vector<TopAlarm>& out, std::string_view what, std::optional<double> full,
               std::optional<unsigned> gpu) {
   if (!full || *full < kNearlyFull) return;
-  out.push_back({.kind = "memory",
-                 .is_critical = *full >= kFull,
-                 .gpu = gpu,
-                 .text = fmt::format("{}: {:.0f} % of its memory is taken; what asks for more ends out of memory",
-                                     what, 100 * *full)});
+  out.push_back(
+      {.kind = "memory",
+       .is_critical = *full >= kFull,
+       .gpu = gpu,
+       .text = fmt::format("{}: {:.0f} % of its memory is taken; what asks for more ends out of memory", what,
+                           100 * *full)});
 }
 
 void add_slowed(std::vector<TopAlarm>& out, const TopGpu& gpu, std::string_view name) {
@@ -47,10 +48,11 @@ void add_idle(std::vector<TopAlarm>& out, const TopGpu& gpu, std::string_view na
   const auto last = gpu.history.end() - static_cast<std::ptrdiff_t>(kIdleViews);
   if (std::any_of(last, gpu.history.end(), [](double activity) { return activity >= kIdle; })) return;
   const TopProcess& holder = gpu.processes.front();
-  out.push_back({.kind = "idle",
-                 .gpu = gpu.number,
-                 .text = fmt::format("{}: held by process {}{}, and idle for a minute", name, holder.pid,
-                                     holder.command.empty() ? "" : " (" + printable(holder.command, 100) + ")")});
+  out.push_back(
+      {.kind = "idle",
+       .gpu = gpu.number,
+       .text = fmt::format("{}: held by process {}{}, and idle for a minute", name, holder.pid,
+                           holder.command.empty() ? "" : " (" + printable(holder.command, 100) + ")")});
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ Json gpu_json(const TopGpu& gpu) {
               {"temperature_celsius", number(gpu.temperature)},
               {"sm_clock_hertz", number(gpu.sm_clock)},
               {"clocks_low_because", gpu.throttle ? reasons(*gpu.throttle) : Json()},
-          {"history", numbers(gpu.history)}};
+              {"history", numbers(gpu.history)}};
   Json slices = Json::array();
   for (const TopSlice& slice : gpu.slices)
     slices.push_back({{"gpu_instance", slice.gpu_instance},

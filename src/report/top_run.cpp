@@ -26,8 +26,8 @@ std::optional<TopMetric> newest_metric(const store::Run& run) {
   for (const auto& [name, metric] : run.metrics) {
     if (!is_own(name) || metric.points == 0) continue;
     const bool position = std::ranges::find(kPositions, name) != kPositions.end();
-    const bool better = !out || (is_position && !position) ||
-                        (is_position == position && metric.latest.time > out->time);
+    const bool better =
+        !out || (is_position && !position) || (is_position == position && metric.latest.time > out->time);
     if (!better || (out && position && !is_position)) continue;
     out = {name, metric.latest.value, metric.latest.step, metric.latest.time};
     is_position = position;
@@ -77,7 +77,8 @@ void add_position(const store::Run& run, TopRun& out) {
   out.progress = progress_of(run, out);
   // At the pace so far, up to when that was told; too little says nothing.
   constexpr double kLeastShare = 0.01;
-  if (!out.progress || out.progress->share < kLeastShare || !out.metric || out.metric->time <= run.start) return;
+  if (!out.progress || out.progress->share < kLeastShare || !out.metric || out.metric->time <= run.start)
+    return;
   const double so_far = static_cast<double>(out.metric->time - run.start);
   out.expected_end = run.start + static_cast<std::int64_t>(so_far / out.progress->share);
 }

@@ -9,12 +9,17 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000;
 
 store::Run training() {
-  store::Run run{.id = "ab", .experiment = "e", .name = "n", .status = store::RunStatus::running, .start = 100 * kSecond};
+  store::Run run{.id = "ab",
+                 .experiment = "e",
+                 .name = "n",
+                 .status = store::RunStatus::running,
+                 .start = 100 * kSecond};
   run.params["epochs"] = "10";
   run.metrics["epoch"] = {.latest = {.time = 150 * kSecond, .step = 500, .value = 5}, .points = 5};
   run.metrics["loss"] = {.latest = {.time = 150 * kSecond, .step = 500, .value = 0.25}, .points = 5};
   run.metrics["old"] = {.latest = {.time = 120 * kSecond, .step = 100, .value = 1}, .points = 1};
-  run.metrics["system/run/gpu/1/sm_activity"] = {.latest = {.time = 151 * kSecond, .value = 0.5}, .points = 1};
+  run.metrics["system/run/gpu/1/sm_activity"] = {.latest = {.time = 151 * kSecond, .value = 0.5},
+                                                 .points = 1};
   return run;
 }
 
@@ -54,7 +59,10 @@ TEST(TopRun, WithoutAMetricOfItsOwnTellsWhereItIs) {
 }
 
 TopGpu busy() {
-  return {.number = 2, .memory_used = kGiB * 10, .memory_total = kGiB * 100, .history = std::vector<double>(60, 0.5),
+  return {.number = 2,
+          .memory_used = kGiB * 10,
+          .memory_total = kGiB * 100,
+          .history = std::vector<double>(60, 0.5),
           .processes = {{.pid = 7, .command = "python3 train.py"}}};
 }
 

@@ -159,7 +159,8 @@ void Screen::title(const TopView& view) {
   Line out;
   out.add("plimsoll top", Tone::strong);
   if (!view.host.name.empty()) out.add(fmt::format("  {}", printable(view.host.name, 64)));
-  if (!view.driver.empty() && !is_narrow()) out.add(fmt::format("  driver {}", printable(view.driver, 64)), Tone::quiet);
+  if (!view.driver.empty() && !is_narrow())
+    out.add(fmt::format("  driver {}", printable(view.driver, 64)), Tone::quiet);
   out.add(fmt::format("  watched {}", duration(view.watched)), Tone::quiet);
   if (view.paused) out.add("  paused", Tone::bad);
   if (screen_.keys && !is_narrow()) out.add("  q quits, space pauses, s stops a run", Tone::quiet);
@@ -265,8 +266,8 @@ void Screen::processes(const TopGpu& gpu, std::size_t most) {
     line(Line()
              .add(is_narrow() ? fmt::format("  {} {} {} ", process.pid, or_dash(process.memory),
                                             percent_or_dash(process.time_share))
-                              : fmt::format("  {:>9}  {:>9}  {:>5} of the time  ", process.pid, or_dash(process.memory),
-                                            percent_or_dash(process.time_share)))
+                              : fmt::format("  {:>9}  {:>9}  {:>5} of the time  ", process.pid,
+                                            or_dash(process.memory), percent_or_dash(process.time_share)))
              .add(process.command.empty() ? "(not of this container)" : printable(process.command, 256),
                   process.command.empty() ? Tone::quiet : Tone::plain));
   if (shown < gpu.processes.size() && most > 0)
@@ -300,14 +301,16 @@ std::string progress_text(const TopRun& run, std::int64_t now, bool narrow) {
     add(fmt::format("{:.0f} %", 100 * run.progress->share));
     if (!narrow) out += fmt::format(" by {}", printable(run.progress->source, 40));
     if (run.expected_end && *run.expected_end > now)
-      out += fmt::format("{} {} left", narrow ? "" : ",", duration(Seconds(static_cast<double>(*run.expected_end - now) * 1e-6)));
+      out += fmt::format("{} {} left", narrow ? "" : ",",
+                         duration(Seconds(static_cast<double>(*run.expected_end - now) * 1e-6)));
   }
   if (!run.gpus.empty()) add(fmt::format("GPU {}", fmt::join(run.gpus, ", ")));
   return out;
 }
 
 std::size_t details_of(const TopRun& run, bool narrow) {
-  return (narrow ? 1U : 0U) + (run.metric || run.progress || !run.gpus.empty() ? 1U : 0U) + (run.target ? 1U : 0U);
+  return (narrow ? 1U : 0U) + (run.metric || run.progress || !run.gpus.empty() ? 1U : 0U) +
+         (run.target ? 1U : 0U);
 }
 
 /// Lines beside the one that each run has.
@@ -325,11 +328,12 @@ void Screen::run(const TopRun& run, bool with_details, std::int64_t now) {
   if (is_narrow()) {
     line(Line().add(fmt::format("{}{} {}", mark, run.id.substr(0, 8), printable(run.name, 256)), tone));
   } else {
-    line(Line().add(fmt::format("{}{:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", mark, run.id.substr(0, 8), elapsed,
-                                run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
-                                or_dash(run.gpu_memory), percent_or_dash(run.sm_activity),
-                                or_dash(run.energy), printable(run.name, 256)),
-                    tone));
+    line(Line().add(
+        fmt::format("{}{:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", mark, run.id.substr(0, 8),
+                    elapsed, run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
+                    or_dash(run.gpu_memory), percent_or_dash(run.sm_activity), or_dash(run.energy),
+                    printable(run.name, 256)),
+        tone));
   }
   if (!with_details) return;
   const std::string indent(is_narrow() ? 4 : 10, ' ');
@@ -358,8 +362,8 @@ void Screen::runs(const TopView& view, std::size_t most) {
   Line head;
   head.add("Runs      ", Tone::strong);
   if (!is_narrow())
-    head.add(fmt::format("{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", "elapsed", "CPU", "memory", "on GPU", "SMs",
-                         "energy", "name"),
+    head.add(fmt::format("{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", "elapsed", "CPU", "memory",
+                         "on GPU", "SMs", "energy", "name"),
              Tone::quiet);
   line(head);
   const std::size_t room = most - 1;
@@ -417,7 +421,8 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
     processes += gpu.processes.size();
   }
   if (view.queue) fixed.queue(*view.queue);
-  const std::size_t runs = view.runs.empty() ? 1 : view.runs.size() + details_in(view, screen.width < kNarrow) + 1;
+  const std::size_t runs =
+      view.runs.empty() ? 1 : view.runs.size() + details_in(view, screen.width < kNarrow) + 1;
   const std::size_t height =
       screen.height ? static_cast<std::size_t>(std::max(*screen.height, 1)) : fixed.size() + processes + runs;
   const std::size_t left = height - std::min(height, fixed.size());

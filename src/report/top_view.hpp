@@ -124,7 +124,7 @@ struct TopScreen {
   int width = 80;
   std::optional<int> height = {};  ///< nothing: as many lines as there are
   bool color = false;
-  bool keys = false;  ///< says which keys there are
+  bool keys = false;          ///< says which keys there are
   std::string selected = {};  ///< the id of the run that is marked
   std::string note = {};      ///< a question or an answer, in place of the last line
 };

@@ -139,13 +139,15 @@ TEST(TopView, TellsTheNewestMetricOfEachRun) {
   view.runs[0].progress = TopProgress{.share = 0.5, .source = "params.epochs"};
   view.runs[0].expected_end = view.time + 600'000'000;
   view.runs[0].gpus = {0, 1};
-  EXPECT_THAT(joined(top_lines(view, {.width = 100})),
-              HasSubstr("          loss 0.25 at step 500  █▅▃▁  50 % by params.epochs, 0:10:00 left  GPU 0, 1\n"));
+  EXPECT_THAT(
+      joined(top_lines(view, {.width = 100})),
+      HasSubstr("          loss 0.25 at step 500  █▅▃▁  50 % by params.epochs, 0:10:00 left  GPU 0, 1\n"));
 }
 
 TEST(TopView, TheMarkedRunIsSeenHoweverManyThereAre) {
   TopView view = example();
-  for (int i = 0; i < 98; ++i) view.runs.push_back({.id = fmt::format("{:032}", i), .name = fmt::format("run {}", i)});
+  for (int i = 0; i < 98; ++i)
+    view.runs.push_back({.id = fmt::format("{:032}", i), .name = fmt::format("run {}", i)});
   for (const std::size_t marked : {0, 50, 99})
     EXPECT_THAT(joined(top_lines(view, {.width = 90, .height = 32, .selected = view.runs[marked].id})),
                 HasSubstr("> " + view.runs[marked].id.substr(0, 8)));

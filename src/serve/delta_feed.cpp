@@ -28,7 +28,8 @@ void add_hardware(LiveRun& out, const std::string& metric, double value) {
 }
 
 bool same(const store::Point& a, const store::Point& b) {
-  return a.time == b.time && a.step == b.step && (a.value == b.value || (a.value != a.value && b.value != b.value));
+  return a.time == b.time && a.step == b.step &&
+         (a.value == b.value || (a.value != a.value && b.value != b.value));
 }
 
 /// One part of a run's JSON, with the comma before it.
@@ -38,7 +39,8 @@ void write_differing(JsonWriter& out, std::string_view name, const Map& now, con
   bool open = false;
   for (const auto& [key, value] : now) {
     if (before != nullptr)
-      if (const auto found = before->find(key); found != before->end() && is_same(found->second, value)) continue;
+      if (const auto found = before->find(key); found != before->end() && is_same(found->second, value))
+        continue;
     if (!std::exchange(open, true)) out.key(name).begin_array();
     out.begin_array().text(key);
     write(value);
@@ -76,7 +78,7 @@ std::string live_json(const std::string& id, const LiveRun& run, const LiveRun* 
     out.member("experiment_id", fmt::format("{}", run.experiment_id)).member("experiment", run.experiment);
     out.member("user", run.user).integer_member("start", run.start);
   }
-  const auto differs = [&](const auto& now, auto LiveRun::*part) {
+  const auto differs = [&](const auto& now, auto LiveRun::* part) {
     const bool yes = before == nullptr || before->*part != now;
     any = any || yes;
     return yes;
@@ -192,7 +194,9 @@ void DeltaFeed::tell(std::vector<Listener>& listeners, const News& news) {
       listener.queue->send(only.empty() ? snapshot_of_all : snapshot(only));
       continue;
     }
-    const bool concerns = only.empty() ? is_news : news.changed.contains(only) || std::ranges::find(news.gone, only) != news.gone.end();
+    const bool concerns =
+        only.empty() ? is_news
+                     : news.changed.contains(only) || std::ranges::find(news.gone, only) != news.gone.end();
     if (!concerns) continue;
     if (only.empty() && !change_of_all) change_of_all = change(only);
     listener.queue->send(only.empty() ? change_of_all : change(only));
@@ -211,7 +215,8 @@ void DeltaFeed::work() {
     fresh_ = false;
     lock.unlock();
     if (const std::optional<News> news = look()) tell(listeners, *news);
-    const std::size_t gone = std::erase_if(listeners, [](const Listener& one) { return one.queue->closed(); });
+    const std::size_t gone =
+        std::erase_if(listeners, [](const Listener& one) { return one.queue->closed(); });
     lock.lock();
     count_ -= gone;
     for (Listener& listener : listeners) listeners_.push_back(std::move(listener));

@@ -27,9 +27,9 @@ struct LiveRun {
 /// {"id": …} with all of it; with what differs from `before`, where that is given; empty where nothing does.
 [[nodiscard]] std::string live_json(const std::string& id, const LiveRun& run, const LiveRun* before);
 
-/// Tells pages of the runs under way what changes, once a second: first an event "snapshot" {"runs": […]}, then
-/// "change" {"runs": […], "gone": [ID…]}. The store is asked once for all who listen, and a change is written
-/// once for all of them, so that many runs before many pages cost little.
+/// Tells pages of the runs under way what changes, once a second: first an event "snapshot" {"runs": […]},
+/// then "change" {"runs": […], "gone": [ID…]}. The store is asked once for all who listen, and a change is
+/// written once for all of them, so that many runs before many pages cost little.
 class DeltaFeed {
  public:
   explicit DeltaFeed(store::Store& store);  ///< outlives the feed

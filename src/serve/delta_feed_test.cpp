@@ -9,7 +9,11 @@ namespace plimsoll::serve {
 namespace {
 
 store::Run example() {
-  store::Run run{.id = "ab", .experiment = "Default", .name = "one", .status = store::RunStatus::running, .start = 1'000'000};
+  store::Run run{.id = "ab",
+                 .experiment = "Default",
+                 .name = "one",
+                 .status = store::RunStatus::running,
+                 .start = 1'000'000};
   run.params["lr"] = "0.1";
   run.metrics["loss"] = {.latest = {.time = 2'000'000, .step = 3, .value = 0.5}, .points = 1};
   run.metrics["system/run/gpu/0/energy"] = {.latest = {.value = 10}, .points = 1};
@@ -19,9 +23,10 @@ store::Run example() {
 }
 
 TEST(LiveRun, IsToldWholeOnce) {
-  EXPECT_EQ(live_json("ab", live_run(example()), nullptr),
-            R"({"id":"ab","experiment_id":"0","experiment":"Default","user":"","start":1000,"name":"one","status":"RUNNING",)"
-            R"("params":[["lr","0.1"]],"metrics":[["loss",0.5,3,2000]],"hardware":[["energy",15.0]]})");
+  EXPECT_EQ(
+      live_json("ab", live_run(example()), nullptr),
+      R"({"id":"ab","experiment_id":"0","experiment":"Default","user":"","start":1000,"name":"one","status":"RUNNING",)"
+      R"("params":[["lr","0.1"]],"metrics":[["loss",0.5,3,2000]],"hardware":[["energy",15.0]]})");
 }
 
 TEST(LiveRun, IsToldByWhatChanges) {

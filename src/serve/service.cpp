@@ -120,8 +120,10 @@ class Service::State {
       const bool by_delta = delta != nullptr && *delta == "1";
       // All runs together may be told in one event: two of them are to fit.
       constexpr std::size_t kRoomForDeltas = std::size_t{4} << 20;
-      response.events = by_delta ? std::make_shared<EventQueue>(kRoomForDeltas) : std::make_shared<EventQueue>();
-      if (!(by_delta ? deltas_.add(response.events, std::move(only)) : feed_.add(response.events, std::move(only))))
+      response.events =
+          by_delta ? std::make_shared<EventQueue>(kRoomForDeltas) : std::make_shared<EventQueue>();
+      if (!(by_delta ? deltas_.add(response.events, std::move(only))
+                     : feed_.add(response.events, std::move(only))))
         return error_response(503, "TEMPORARILY_UNAVAILABLE", "Too many listen to the events already.");
       return response;
     });

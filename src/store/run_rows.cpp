@@ -338,8 +338,8 @@ Result<RunKeys> keys_of_runs(Database& database, std::span<const std::int64_t> e
   out.is_complete = numbers.size() <= kRuns;
   if (!out.is_complete) numbers.pop_back();
   const auto read = [&](std::string_view what, std::vector<std::string>& names) -> Status {
-    Query query = database.query_once(fmt::format("SELECT DISTINCT {} {} ORDER BY 1 LIMIT {}", what,
-                                                  database.one_of(), most + 1));
+    Query query = database.query_once(
+        fmt::format("SELECT DISTINCT {} {} ORDER BY 1 LIMIT {}", what, database.one_of(), most + 1));
     query.bind_integers(numbers);
     PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) { names.push_back(row.text(0)); }));
     if (names.size() <= most) return {};

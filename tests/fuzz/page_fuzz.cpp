@@ -1,5 +1,6 @@
-// Any bytes, taken for what a browser sends: a cookie, a login, a body that asks for something to be computed, the name of one of the
-// page's files. What becomes a command line has no word that could be another option, and no path.
+// Any bytes, taken for what a browser sends: a cookie, a login, a body that asks for something to be
+// computed, the name of one of the page's files. What becomes a command line has no word that could be
+// another option, and no path.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -48,10 +49,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const Response file = bundle.answer(text, {}); file.status == 200) must(dashboard::is_page_file(text));
 
   static Gate gate({.token = "a-token-of-the-fuzzer", .open_paths = {"/health"}, .open_posts = {"/login"}});
-  Request head{.method = "POST", .path = "/runs", .headers = {{"cookie", text}, {"x-plimsoll-csrf", text}}, .host = text};
+  Request head{.method = "POST",
+               .path = "/runs",
+               .headers = {{"cookie", text}, {"x-plimsoll-csrf", text}},
+               .host = text};
   must(gate.refuse(head).has_value());
   head.headers = {{"authorization", text}};
-  const bool is_basic = text.size() > 5 && (text[0] == 'B' || text[0] == 'b') && (text[1] == 'a' || text[1] == 'A');
+  const bool is_basic =
+      text.size() > 5 && (text[0] == 'B' || text[0] == 'b') && (text[1] == 'a' || text[1] == 'A');
   must(is_basic || text.find("a-token-of-the-fuzzer") != text.npos || gate.refuse(head).has_value());
   must(!gate.enter(text, head) || text == "a-token-of-the-fuzzer");
   return 0;

@@ -7,8 +7,8 @@ namespace plimsoll {
 
 void add_serve(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<ServeOptions>();
-  CommandLine* command =
-      app.add_subcommand("serve", "Serve the runs to browsers and to MLflow's own client, and take what it logs");
+  CommandLine* command = app.add_subcommand(
+      "serve", "Serve the runs to browsers and to MLflow's own client, and take what it logs");
   command
       ->add_option("--store", options->store,
                    "The store that the runs are in: a file, or postgresql://USER@HOST/DATABASE (default: "

@@ -89,18 +89,23 @@ class Desk {
     if (view_.runs.empty() || by == 0) return;
     const auto found = std::ranges::find(view_.runs, selected_, &report::TopRun::id);
     const auto last = static_cast<std::ptrdiff_t>(view_.runs.size()) - 1;
-    const std::ptrdiff_t at = found == view_.runs.end() ? (by > 0 ? 0 : last) : std::clamp<std::ptrdiff_t>(found - view_.runs.begin() + by, 0, last);
+    const std::ptrdiff_t at = found == view_.runs.end()
+                                  ? (by > 0 ? 0 : last)
+                                  : std::clamp<std::ptrdiff_t>(found - view_.runs.begin() + by, 0, last);
     selected_ = view_.runs[static_cast<std::size_t>(at)].id;
   }
   void ask() {
     if (selected_.empty() && view_.runs.size() == 1) move(1);
     if (selected_.empty())
-      note_ = view_.runs.empty() ? "No run is under way." : "Choose a run by the arrow keys first, then press s.";
+      note_ =
+          view_.runs.empty() ? "No run is under way." : "Choose a run by the arrow keys first, then press s.";
     else
       asking_ = true;
   }
   [[nodiscard]] std::string note() const {
-    if (!asking_) return stopping_ && stopping_->wait_for(milliseconds(0)) == std::future_status::ready ? stopping_->get() : note_;
+    if (!asking_)
+      return stopping_ && stopping_->wait_for(milliseconds(0)) == std::future_status::ready ? stopping_->get()
+                                                                                            : note_;
     const auto found = std::ranges::find(view_.runs, selected_, &report::TopRun::id);
     return fmt::format("Stop {} {}? y stops it, any other key does not.", selected_.substr(0, 8),
                        found == view_.runs.end() ? std::string() : found->name);
@@ -116,7 +121,8 @@ class Desk {
                   const auto done = plimsoll::run(options);
                   if (!done) return done.error().text();
                   if (done->succeeded()) return name + " has been stopped.";
-                  return done->error.empty() ? name + ": " + done->outcome() : done->error.substr(0, done->error.find('\n'));
+                  return done->error.empty() ? name + ": " + done->outcome()
+                                             : done->error.substr(0, done->error.find('\n'));
                 }).share();
   }
 

@@ -36,12 +36,14 @@ std::optional<std::string> store_served_at(int port) {
   Result<forward::ServerAddress> address = forward::parse_address(fmt::format("http://127.0.0.1:{}", port));
   if (!address) return std::nullopt;
   constexpr std::chrono::milliseconds kPatience{1000};
-  auto client = forward::HttpClient::open(*std::move(address), {}, {.connect = kPatience, .total = kPatience});
+  auto client =
+      forward::HttpClient::open(*std::move(address), {}, {.connect = kPatience, .total = kPatience});
   if (!client) return std::nullopt;
   const auto answer = client->exchange({.path = "/api/plimsoll/session"});
   if (!answer || answer->status != 200) return std::nullopt;
   const auto session = nlohmann::json::parse(answer->body, nullptr, false);
-  if (!session.is_object() || !session.contains("store") || !session["store"].is_string()) return std::nullopt;
+  if (!session.is_object() || !session.contains("store") || !session["store"].is_string())
+    return std::nullopt;
   return session["store"].get<std::string>();
 }
 
@@ -50,7 +52,9 @@ void show(const std::string& url) {
   if (!has("DISPLAY") && !has("WAYLAND_DISPLAY")) return;
   const Result<std::filesystem::path> opener = find_program("xdg-open");
   if (!opener) return;
-  std::thread([program = opener->string(), url] { (void)plimsoll::run(ProcessOptions{.argv = {program, url}}); }).detach();
+  std::thread([program = opener->string(), url] {
+    (void)plimsoll::run(ProcessOptions{.argv = {program, url}});
+  }).detach();
 }
 
 Result<int> open_page(UiOptions options) {
@@ -89,7 +93,8 @@ Result<int> open_page(UiOptions options) {
 
 void add_ui(CommandLine& app, Invocation& invocation) {
   auto options = std::make_shared<UiOptions>();
-  CommandLine* command = app.add_subcommand("ui", "Open the dashboard in a browser: the runs, the GPUs, the queue");
+  CommandLine* command =
+      app.add_subcommand("ui", "Open the dashboard in a browser: the runs, the GPUs, the queue");
   command
       ->add_option("--store", options->serve.store,
                    "The store that the runs are in: a file, or postgresql://USER@HOST/DATABASE (default: "
@@ -106,7 +111,8 @@ void add_ui(CommandLine& app, Invocation& invocation) {
       "  plimsoll ui --store runs.db --no-browser\n"
       "  ssh -L 5000:127.0.0.1:5000 node7 plimsoll ui --port 5000\n"
       "\n"
-      "Where a server of this store runs already at that port, its page is opened; else this is one, until Ctrl-C.\n"
+      "Where a server of this store runs already at that port, its page is opened; else this is one, until "
+      "Ctrl-C.\n"
       "It answers you and root alone. For others, start `plimsoll serve` with a token.");
   command->callback([options, &invocation] { invocation.run = [options] { return open_page(*options); }; });
 }

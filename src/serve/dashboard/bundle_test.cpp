@@ -37,13 +37,15 @@ TEST(Bundle, ComesCompressedToWhoTakesItSo) {
                  small = bundle.answer("index.html", {.headers = {{"accept-encoding", "br, gzip"}}});
   ASSERT_NE(small.headers.find("Content-Encoding"), nullptr);
   EXPECT_LT(small.body.size(), plain.body.size());
-  EXPECT_EQ(bundle.answer("index.html", {.headers = {{"accept-encoding", "gzip;q=0"}}}).headers.find("Content-Encoding"),
+  EXPECT_EQ(bundle.answer("index.html", {.headers = {{"accept-encoding", "gzip;q=0"}}})
+                .headers.find("Content-Encoding"),
             nullptr);
 }
 
 TEST(Bundle, HasNothingElse) {
   const Bundle bundle;
-  for (const char* name : {"", ".", "..", "../index.html", "a/b.js", "nothing.js", "index.html\n", ".hidden.js", "app.css.exe"})
+  for (const char* name :
+       {"", ".", "..", "../index.html", "a/b.js", "nothing.js", "index.html\n", ".hidden.js", "app.css.exe"})
     EXPECT_EQ(bundle.answer(name, {}).status, 404) << name;
 }
 
@@ -56,7 +58,8 @@ TEST(Bundle, OfAFolderIsReadAnewAndOnlyThere) {
   EXPECT_EQ(bundle.answer("app.js", {}).body, "1");
   ASSERT_TRUE(write_file(folder->path() / "app.js", "22"));
   EXPECT_EQ(bundle.answer("app.js", {}).body, "22");
-  for (const char* name : {"secret", "index.html", "../app.js"}) EXPECT_EQ(bundle.answer(name, {}).status, 404) << name;
+  for (const char* name : {"secret", "index.html", "../app.js"})
+    EXPECT_EQ(bundle.answer(name, {}).status, 404) << name;
 }
 
 }  // namespace

@@ -25,13 +25,15 @@ std::string message_of(const ProcessOutput& done) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   constexpr std::string_view kProgram = "plimsoll: ";
   // What comes before are notes on the way.
-  if (const std::size_t at = text.rfind("\nplimsoll: "); at != std::string_view::npos) text.remove_prefix(at + 1);
+  if (const std::size_t at = text.rfind("\nplimsoll: "); at != std::string_view::npos)
+    text.remove_prefix(at + 1);
   if (text.starts_with(kProgram)) text.remove_prefix(kProgram.size());
   if (text.empty()) return "the command " + done.outcome();
   // The hint stands on a line of its own.
   const std::size_t line = text.find("\n  ");
   if (line == std::string_view::npos) return printable(text, kLongestError);
-  return fmt::format("{}. {}", printable(text.substr(0, line), kLongestError), printable(text.substr(line + 3), kLongestError));
+  return fmt::format("{}. {}", printable(text.substr(0, line), kLongestError),
+                     printable(text.substr(line + 3), kLongestError));
 }
 
 /// An object with one member more, which says that the answer is no.
@@ -45,9 +47,11 @@ std::string with_no(std::string document) {
 
 Response answer_of(ProcessOutput done) {
   if (done.ended_early) return overloaded("this server is about to stop");
-  if (done.timed_out) return error_response(504, "DEADLINE_EXCEEDED", "that takes too long: ask for less at a time");
+  if (done.timed_out)
+    return error_response(504, "DEADLINE_EXCEEDED", "that takes too long: ask for less at a time");
   if (done.signal != 0) return error_response(500, "INTERNAL_ERROR", "the command " + done.outcome());
-  if (done.output_truncated) return error_response(413, "BAD_REQUEST", "the answer is too large: ask for less");
+  if (done.output_truncated)
+    return error_response(413, "BAD_REQUEST", "the answer is too large: ask for less");
   switch (done.exit_code) {
     case 0: return {.body = std::move(done.output)};
     case 1:
@@ -83,7 +87,8 @@ void Commands::run(Order order, Answer answer) {
 
 Response Commands::carry_out(const Order& order) const {
   if (options_.program.empty())
-    return error_response(501, "NOT_IMPLEMENTED", "this server computes nothing: it does not know its own program");
+    return error_response(501, "NOT_IMPLEMENTED",
+                          "this server computes nothing: it does not know its own program");
   const Result<TemporaryDirectory> folder = TemporaryDirectory::make("plimsoll-page");
   if (!folder) return error_response(503, "TEMPORARILY_UNAVAILABLE", folder.error().text());
   for (const auto& [name, contents] : order.files)
@@ -91,7 +96,8 @@ Response Commands::carry_out(const Order& order) const {
       return error_response(503, "TEMPORARILY_UNAVAILABLE", written.error().text());
   ProcessOptions options{.argv = {options_.program.string()}, .directory = folder->path()};
   for (const std::string& word : order.words) {
-    const bool is_file = std::ranges::any_of(order.files, [&](const auto& file) { return file.first == word; });
+    const bool is_file =
+        std::ranges::any_of(order.files, [&](const auto& file) { return file.first == word; });
     options.argv.push_back(is_file ? (folder->path() / word).string() : word);
   }
   const char* const home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe): nobody sets it
@@ -102,7 +108,8 @@ Response Commands::carry_out(const Order& order) const {
                          {"PLIMSOLL_MOST_MEMORY", std::string(kMostMemory)},
                          {"COLUMNS", "100"}};
   if (!options_.store.empty()) options.environment.emplace_back("PLIMSOLL_STORE", options_.store);
-  if (!options_.artifacts.empty()) options.environment.emplace_back("PLIMSOLL_ARTIFACTS", options_.artifacts.string());
+  if (!options_.artifacts.empty())
+    options.environment.emplace_back("PLIMSOLL_ARTIFACTS", options_.artifacts.string());
   options.timeout = options_.longest;
   options.output_limit = kLargestAnswer;
   options.should_end = [this] { return stopping_.load(); };
@@ -113,10 +120,12 @@ Response Commands::carry_out(const Order& order) const {
   Result<std::string> page = read_file(folder->path() / order.page, kLargestAnswer);
   if (!page) return answer_of(*std::move(done));
   Response response{.content_type = "text/html; charset=utf-8", .body = *std::move(page)};
-  // Its own scripts are within it; it can neither ask nor tell anybody anything, nor see this server's cookie.
-  response.headers.add("Content-Security-Policy",
-                       "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-                       "img-src data:; frame-ancestors 'self'");
+  // Its own scripts are within it; it can neither ask nor tell anybody anything, nor see this server's
+  // cookie.
+  response.headers.add(
+      "Content-Security-Policy",
+      "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+      "img-src data:; frame-ancestors 'self'");
   response.headers.add("Cross-Origin-Resource-Policy", "same-origin");
   response.headers.add("Referrer-Policy", "no-referrer");
   return response;

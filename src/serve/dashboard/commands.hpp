@@ -25,12 +25,13 @@ struct CommandsOptions {
   std::filesystem::path artifacts = {};
   unsigned at_once = 2;
   std::size_t most_waiting = 16;
-  std::chrono::seconds longest = std::chrono::seconds(60);        ///< for a command
+  std::chrono::seconds longest = std::chrono::seconds(60);       ///< for a command
   std::chrono::seconds longest_wait = std::chrono::seconds(30);  ///< for its turn
 };
 
 /// Runs the program's own commands, a few at a time, each in a process and an empty folder of its own, with
-/// bounded time and memory: what goes wrong there harms nobody else. Words go to it as they are, without a shell.
+/// bounded time and memory: what goes wrong there harms nobody else. Words go to it as they are, without a
+/// shell.
 class Commands {
  public:
   explicit Commands(CommandsOptions options);

@@ -55,14 +55,20 @@ std::vector<std::string> open_posts() {
 
 bool only_reads(std::string_view path) {
   static constexpr std::array<std::string_view, 6> kEndings = {
-      "/search", "/search-datasets", "/get-history-bulk-interval", "/get-latest-versions", "/get-history", "/logged-models/search"};
-  static constexpr std::array<std::string_view, 2> kFolders = {"/api/plimsoll/share/", "/api/plimsoll/network/"};
+      "/search",      "/search-datasets",     "/get-history-bulk-interval", "/get-latest-versions",
+      "/get-history", "/logged-models/search"};
+  static constexpr std::array<std::string_view, 2> kFolders = {"/api/plimsoll/share/",
+                                                               "/api/plimsoll/network/"};
   return std::ranges::any_of(kEndings, [&](std::string_view ending) { return path.ends_with(ending); }) ||
          std::ranges::any_of(kFolders, [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
 Dashboard::Dashboard(DashboardOptions options, mlflow::Api& api, Gate& gate)
-    : options_(std::move(options)), api_(api), gate_(gate), bundle_(options_.web), commands_(options_.commands) {}
+    : options_(std::move(options)),
+      api_(api),
+      gate_(gate),
+      bundle_(options_.web),
+      commands_(options_.commands) {}
 
 std::vector<Dashboard::Endpoint> Dashboard::endpoints() {
   std::vector<Endpoint> out;
@@ -88,12 +94,10 @@ void Dashboard::add_sessions(std::vector<Endpoint>& out) {
                    const std::optional<Visitor> who = gate_.visitor(call.request);
                    answer(session(who ? &*who : nullptr));
                  }});
-  out.push_back({"POST", "/api/plimsoll/login", [this](const Call& call, Answer answer) {
-                   answer(log_in(call.request));
-                 }});
-  out.push_back({"POST", "/api/plimsoll/logout", [this](const Call& call, Answer answer) {
-                   answer(log_out(call.request));
-                 }});
+  out.push_back({"POST", "/api/plimsoll/login",
+                 [this](const Call& call, Answer answer) { answer(log_in(call.request)); }});
+  out.push_back({"POST", "/api/plimsoll/logout",
+                 [this](const Call& call, Answer answer) { answer(log_out(call.request)); }});
 }
 
 void Dashboard::add_runs(std::vector<Endpoint>& out) {
@@ -110,7 +114,8 @@ void Dashboard::add_runs(std::vector<Endpoint>& out) {
                      answer(response ? *std::move(response) : mlflow::response_of(response.error()));
                    }});
   out.push_back({"GET", "/api/plimsoll/now", [this](const Call&, Answer answer) {
-                   if (!options_.now) return answer(error_response(501, "this server does not watch its machine"));
+                   if (!options_.now)
+                     return answer(error_response(501, "this server does not watch its machine"));
                    Result<std::string> now = options_.now();
                    answer(now ? mlflow::json_response(*std::move(now)) : failure(now.error()));
                  }});
@@ -143,7 +148,8 @@ void Dashboard::add_computed(std::vector<Endpoint>& out) {
       return network_order(what, query_text(request, "ask"), models_);
     });
   out.push_back({"POST", "/api/plimsoll/models",
-                 [this](Call call, Answer answer) { answer(take_model(call.request)); }, UploadedModels::kLargest, true});
+                 [this](Call call, Answer answer) { answer(take_model(call.request)); },
+                 UploadedModels::kLargest, true});
   out.push_back({"DELETE", "/api/plimsoll/models", [this](const Call& call, Answer answer) {
                    models_.remove(query_text(call.request, "model"));
                    answer(mlflow::empty_response());
@@ -173,7 +179,9 @@ void Dashboard::add_queue(std::vector<Endpoint>& out) {
                    const auto document = mlflow::Document::read(call.request, kFields);
                    if (!document) return answer(mlflow::response_of(document.error()));
                    const std::string run = document->message().text("run_id");
-                   if (!is_run_id(run)) return answer(error_response(400, "INVALID_PARAMETER_VALUE", "run_id is the id of a run"));
+                   if (!is_run_id(run))
+                     return answer(
+                         error_response(400, "INVALID_PARAMETER_VALUE", "run_id is the id of a run"));
                    commands_.run({.words = {"stop", run}}, std::move(answer));
                  }});
 }
@@ -200,9 +208,11 @@ Response Dashboard::session(const Visitor* who) const {
     out.written("null").key("expires").written("null");
   out.member("version", options_.version);
   if (who != nullptr) {  // before a login nothing is told of what is here
-    const std::string no_queue = options_.no_queue ? options_.no_queue() : std::string("this server has no queue");
+    const std::string no_queue =
+        options_.no_queue ? options_.no_queue() : std::string("this server has no queue");
     out.member("store", api_.store().location()).member("user", options_.user);
-    out.boolean_member("queue", no_queue.empty() && who->role == Role::write).member("queue_reason", no_queue);
+    out.boolean_member("queue", no_queue.empty() && who->role == Role::write)
+        .member("queue_reason", no_queue);
   }
   out.end_object();
   Response response = mlflow::json_response(out.take());
@@ -214,13 +224,16 @@ Response Dashboard::log_in(const Request& request) {
   if (auto refusal = refuse_body(request)) return *std::move(refusal);
   static constexpr mlflow::Field kFields[] = {{"token", mlflow::Type::text, true}};
   const auto document = mlflow::Document::read(request, kFields);
-  if (!document) return error_response(400, "INVALID_PARAMETER_VALUE", "the body is {\"token\": TOKEN}");  // and is not repeated
+  if (!document)
+    return error_response(400, "INVALID_PARAMETER_VALUE",
+                          "the body is {\"token\": TOKEN}");  // and is not repeated
   if (!gate_.asks()) {
     const Visitor everybody;
     return session(&everybody);
   }
   if (const std::chrono::seconds wait = gate_.wait(); wait.count() > 0) {
-    Response response = error_response(429, "RESOURCE_EXHAUSTED", "several wrong tokens came: try again a little later");
+    Response response =
+        error_response(429, "RESOURCE_EXHAUSTED", "several wrong tokens came: try again a little later");
     response.headers.add("Retry-After", fmt::format("{}", wait.count()));
     return response;
   }
@@ -233,7 +246,8 @@ Response Dashboard::log_in(const Request& request) {
 
 Response Dashboard::log_out(const Request& request) {
   if (auto refusal = refuse_body(request)) return *std::move(refusal);
-  // Another site's page could end a session, at worst, were it not for SameSite; the header is asked for all the same.
+  // Another site's page could end a session, at worst, were it not for SameSite; the header is asked for all
+  // the same.
   const std::optional<Visitor> who = gate_.visitor(request);
   if (who && !who->csrf.empty() && !equal_in_constant_time(request.header("x-plimsoll-csrf"), who->csrf))
     return error_response(403, "a logout must bring the header X-Plimsoll-CSRF");
@@ -253,8 +267,12 @@ Response Dashboard::take_model(Request& request) {
   const Result<std::string> id = models_.keep(*request.body_file, name);
   if (!id) return failure(id.error());
   JsonWriter out;
-  out.begin_object().member("model", *id).member("name", name).integer_member("bytes", static_cast<std::int64_t>(bytes));
-  out.integer_member("expires", milliseconds(std::chrono::system_clock::now() + UploadedModels::kKept)).end_object();
+  out.begin_object()
+      .member("model", *id)
+      .member("name", name)
+      .integer_member("bytes", static_cast<std::int64_t>(bytes));
+  out.integer_member("expires", milliseconds(std::chrono::system_clock::now() + UploadedModels::kKept))
+      .end_object();
   return mlflow::json_response(out.take());
 }
 

@@ -34,14 +34,17 @@ bool is_digit(char c) {
 bool is_word(std::string_view text) {
   constexpr std::string_view kMarks = "-_.,:=+";
   return !text.empty() && text.size() <= kLongestWord && text.front() != '-' && text.front() != '.' &&
-         std::ranges::all_of(text, [&](char c) { return is_letter(c) || is_digit(c) || kMarks.find(c) != kMarks.npos; });
+         std::ranges::all_of(
+             text, [&](char c) { return is_letter(c) || is_digit(c) || kMarks.find(c) != kMarks.npos; });
 }
 
 /// "450GB/s": of all texts with a slash only a rate is none of a path.
 bool is_rate(std::string_view text) {
   const std::size_t slash = text.find('/');
-  return slash != std::string_view::npos && slash > 0 && is_digit(text.front()) && text.find('/', slash + 1) == text.npos &&
-         std::ranges::all_of(text.substr(0, slash), [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == ' '; }) &&
+  return slash != std::string_view::npos && slash > 0 && is_digit(text.front()) &&
+         text.find('/', slash + 1) == text.npos &&
+         std::ranges::all_of(text.substr(0, slash),
+                             [](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == ' '; }) &&
          std::ranges::all_of(text.substr(slash + 1), is_letter) && slash + 1 < text.size();
 }
 
@@ -54,7 +57,8 @@ Result<Json> parse(std::string_view body) {
         return depth <= kDeepest;
       },
       false);
-  if (out.is_discarded() || !out.is_object() || deepest > kDeepest) return wrong("the body is no JSON object of this call");
+  if (out.is_discarded() || !out.is_object() || deepest > kDeepest)
+    return wrong("the body is no JSON object of this call");
   return out;
 }
 
@@ -62,8 +66,8 @@ std::string text_of(const Json& json) {
   return json.is_string() ? json.get<std::string>() : std::string();
 }
 
-/// Names of files and of programs' own things are not for strangers: what a description of workloads says is held
-/// against that, wherever it stands. Names of models that were dropped become their paths.
+/// Names of files and of programs' own things are not for strangers: what a description of workloads says is
+/// held against that, wherever it stands. Names of models that were dropped become their paths.
 Status check_texts(Json& json, std::string_view key, UploadedModels& models) {
   if (json.is_object()) {
     for (auto& [name, value] : json.items()) PLIMSOLL_TRY(check_texts(value, name, models));
@@ -82,9 +86,9 @@ Status check_texts(Json& json, std::string_view key, UploadedModels& models) {
     return {};
   }
   if (key == "command" || key == "name" || key == "user") return {};  // told, never read or run, here
-  const bool plain = text.size() <= kLongestWord && text.find("..") == text.npos && text.find(".py") == text.npos &&
-                     (text.find('/') == text.npos || is_rate(text)) && !text.starts_with('-') && !text.starts_with('~') &&
-                     text.find('\0') == text.npos;
+  const bool plain = text.size() <= kLongestWord && text.find("..") == text.npos &&
+                     text.find(".py") == text.npos && (text.find('/') == text.npos || is_rate(text)) &&
+                     !text.starts_with('-') && !text.starts_with('~') && text.find('\0') == text.npos;
   if (plain) return {};
   return wrong(fmt::format("{}: {} is nothing that can be asked from the page", quote(key), quote(text)),
                "Files can be named on the command line alone.");
@@ -153,8 +157,10 @@ constexpr Option kPlanning[] = {{"devices", "--devices"},
                                 {"cores", "--cores", Kind::whole},
                                 {"looks", "--looks", Kind::whole},
                                 {"price", "--price", Kind::quantity}};
-constexpr Option kNetwork[] = {{"batch", "--batch", Kind::whole},       {"seq", "--seq", Kind::whole},
-                               {"mode", "--mode"},                      {"allow_unknown", "--allow-unknown", Kind::flag}};
+constexpr Option kNetwork[] = {{"batch", "--batch", Kind::whole},
+                               {"seq", "--seq", Kind::whole},
+                               {"mode", "--mode"},
+                               {"allow_unknown", "--allow-unknown", Kind::flag}};
 constexpr Option kRunning[] = {{"precision", "--precision"},
                                {"optimizer", "--optimizer"},
                                {"device", "--device"},
@@ -195,7 +201,9 @@ Result<std::string> model_word(std::string_view text, UploadedModels& models) {
   }
   // Of the zoo; it may have options of its own, after a colon, but no file's ending.
   const bool plain = is_word(text) && text.find(".py") == text.npos && text.find(".onnx") == text.npos;
-  if (!plain) return wrong(fmt::format("{} is no network of the zoo", quote(text)), "Drop a file into the page, or name one of the zoo.");
+  if (!plain)
+    return wrong(fmt::format("{} is no network of the zoo", quote(text)),
+                 "Drop a file into the page, or name one of the zoo.");
   return std::string(text);
 }
 
@@ -206,10 +214,12 @@ Result<Order> share_order(std::string_view what, std::string_view body, Uploaded
   Order order;
   const bool plans = what == "plan";
   const char* const list = plans ? "jobs" : "workloads";
-  if (!json.contains(list) || !json[list].is_array()) return wrong(fmt::format("the body has no {}", quote(list)));
+  if (!json.contains(list) || !json[list].is_array())
+    return wrong(fmt::format("the body has no {}", quote(list)));
   PLIMSOLL_TRY(check_texts(json[list], list, models));
   if (!plans) {
-    order = {.words = {"beside", "--workloads=workloads.json"}, .files = {{"workloads.json", json["workloads"].dump()}}};
+    order = {.words = {"beside", "--workloads=workloads.json"},
+             .files = {{"workloads.json", json["workloads"].dump()}}};
     if (what == "matrix") order.words.emplace_back("--matrix");
     PLIMSOLL_TRY(add_options(order.words, json, kSharing));
     return order;
@@ -249,9 +259,11 @@ Result<Order> network_order(std::string_view what, std::string_view body, Upload
 Result<Order> submission(std::string_view body) {
   const Result<Json> json = parse(body);
   if (!json) return std::unexpected(json.error());
-  if (!json->contains("jobs") || !(*json)["jobs"].is_array() || (*json)["jobs"].empty()) return wrong("the body has no \"jobs\"");
+  if (!json->contains("jobs") || !(*json)["jobs"].is_array() || (*json)["jobs"].empty())
+    return wrong("the body has no \"jobs\"");
   if ((*json)["jobs"].size() > kMostJobs) return wrong(fmt::format("more than {} jobs", kMostJobs));
-  Order order{.words = {"submit", "jobs.json"}, .files = {{"jobs.json", (*json)["jobs"].dump()}}, .at_home = true};
+  Order order{
+      .words = {"submit", "jobs.json"}, .files = {{"jobs.json", (*json)["jobs"].dump()}}, .at_home = true};
   const auto dry = json->find("dry_run");
   if (dry != json->end() && dry->is_boolean() && dry->get<bool>()) order.words.emplace_back("--dry-run");
   return order;
@@ -261,7 +273,8 @@ Result<Order> queue_order(std::string_view what, std::string_view body) {
   const Result<Json> json = parse(body);
   if (!json) return std::unexpected(json.error());
   Order order{.words = {std::string(what)}};
-  if (!json->contains("jobs") || !(*json)["jobs"].is_array() || (*json)["jobs"].empty() || (*json)["jobs"].size() > kMostJobs)
+  if (!json->contains("jobs") || !(*json)["jobs"].is_array() || (*json)["jobs"].empty() ||
+      (*json)["jobs"].size() > kMostJobs)
     return wrong("the body has no \"jobs\": their numbers");
   for (const Json& number : (*json)["jobs"]) {
     if (!number.is_number_unsigned()) return wrong("a job is told by its number");

@@ -9,13 +9,14 @@
 
 namespace plimsoll::serve::dashboard {
 
-// What the page asks to be computed, as command lines. Nothing in them is a path but of models that were dropped into
-// the page: every text must be one of few letters, every number a number.
+// What the page asks to be computed, as command lines. Nothing in them is a path but of models that were
+// dropped into the page: every text must be one of few letters, every number a number.
 
 /// "beside", "matrix" or "plan" of a body like {"workloads": […], "device": "h200"}.
 [[nodiscard]] Result<Order> share_order(std::string_view what, std::string_view body, UploadedModels& models);
 /// "inspect", "weigh", "estimate", "timeline", "kernels" or "choose" of a body like {"model": "resnet50"}.
-[[nodiscard]] Result<Order> network_order(std::string_view what, std::string_view body, UploadedModels& models);
+[[nodiscard]] Result<Order> network_order(std::string_view what, std::string_view body,
+                                          UploadedModels& models);
 /// Jobs for the queue, {"jobs": […], "dry_run": true}: they are the user's own commands.
 [[nodiscard]] Result<Order> submission(std::string_view body);
 /// "cancel", "hold" or "release" of {"jobs": [1, 2]}.

@@ -80,7 +80,8 @@ struct Match {
 };
 
 /// Line by line, in pieces that are bounded; a line that is longer than a piece is searched in parts.
-Outcome<Response> matches(const FileBody& file, std::string_view wanted, std::int64_t from, const std::string& path) {
+Outcome<Response> matches(const FileBody& file, std::string_view wanted, std::int64_t from,
+                          const std::string& path) {
   const auto size = static_cast<std::int64_t>(file.bytes);
   const std::int64_t end = std::min(size, from + kMostSearched);
   std::vector<Match> found;
@@ -89,12 +90,14 @@ Outcome<Response> matches(const FileBody& file, std::string_view wanted, std::in
     PLIMSOLL_TAKE(piece, read_at(file, at, std::min(kLargestPiece, end - at)));
     if (piece.empty()) break;
     std::size_t whole = piece.rfind('\n');
-    whole = whole == std::string::npos || at + static_cast<std::int64_t>(piece.size()) >= end ? piece.size() : whole + 1;
+    whole = whole == std::string::npos || at + static_cast<std::int64_t>(piece.size()) >= end ? piece.size()
+                                                                                              : whole + 1;
     for (std::size_t begin = 0; begin < whole && found.size() < kMostMatches;) {
       const std::size_t stop = std::min(piece.find('\n', begin), whole);
       const std::string_view text = std::string_view(piece).substr(begin, stop - begin);
       if (text.find(wanted) != std::string_view::npos)
-        found.push_back({line, at + static_cast<std::int64_t>(begin), std::string(text.substr(0, kLongestLine))});
+        found.push_back(
+            {line, at + static_cast<std::int64_t>(begin), std::string(text.substr(0, kLongestLine))});
       line += stop < piece.size() ? 1 : 0;
       begin = stop + 1;
     }
@@ -103,7 +106,11 @@ Outcome<Response> matches(const FileBody& file, std::string_view wanted, std::in
   JsonWriter out;
   out.begin_object().member("path", path).integer_member("size", size).key("matches").begin_array();
   for (const Match& match : found)
-    out.begin_object().integer_member("line", match.line).integer_member("from", match.from).member("text", match.text).end_object();
+    out.begin_object()
+        .integer_member("line", match.line)
+        .integer_member("from", match.from)
+        .member("text", match.text)
+        .end_object();
   out.end_array().boolean_member("complete", at >= size && found.size() < kMostMatches).end_object();
   return mlflow::json_response(out.take());
 }
@@ -115,8 +122,8 @@ bool holds_output(std::string_view name) {
 
 /// As what it is shown; empty where it cannot be.
 std::string_view shown_as(std::string_view name) {
-  static constexpr std::array<std::string_view, 5> kImages = {"image/png", "image/jpeg", "image/gif", "image/webp",
-                                                              "image/svg+xml"};
+  static constexpr std::array<std::string_view, 5> kImages = {"image/png", "image/jpeg", "image/gif",
+                                                              "image/webp", "image/svg+xml"};
   const std::string_view type = mlflow::content_type(name);
   if (const auto* image = std::ranges::find(kImages, type); image != kImages.end()) return *image;
   if (type == "text/html") return "text/html; charset=utf-8";
@@ -142,8 +149,11 @@ Outcome<Response> logs(Api& api, Call& call) {
 }
 
 Outcome<Response> log_piece(Api& api, Call& call) {
-  static constexpr Field kFields[] = {{"run_id", Type::text, true}, {"path", Type::text, true}, {"from", Type::integer},
-                                      {"bytes", Type::integer},     {"search"}};
+  static constexpr Field kFields[] = {{"run_id", Type::text, true},
+                                      {"path", Type::text, true},
+                                      {"from", Type::integer},
+                                      {"bytes", Type::integer},
+                                      {"search"}};
   PLIMSOLL_TAKE(document, mlflow::Document::read(call.request, kFields));
   const mlflow::Message message = document.message();
   const std::string path = message.text("path"), wanted = message.text("search");
@@ -164,7 +174,8 @@ Outcome<Response> log_piece(Api& api, Call& call) {
     piece.erase(0, skipped);
     from += static_cast<std::int64_t>(skipped);
   }
-  if (const std::size_t begun = begun_character(piece); begun < piece.size()) piece.resize(piece.size() - begun);
+  if (const std::size_t begun = begun_character(piece); begun < piece.size())
+    piece.resize(piece.size() - begun);
   JsonWriter out;
   out.begin_object().member("path", path).integer_member("size", size).integer_member("from", from);
   out.integer_member("to", from + static_cast<std::int64_t>(piece.size())).member("text", piece).end_object();

@@ -70,12 +70,15 @@ Outcome<Column> column_named(const std::string& text) {
       {"tags.", Column::Kind::tag},
       {"hardware.", Column::Kind::hardware},
   }};
-  const auto* kind = std::ranges::find_if(kKinds, [&](const auto& one) { return text.starts_with(one.first); });
+  const auto* kind =
+      std::ranges::find_if(kKinds, [&](const auto& one) { return text.starts_with(one.first); });
   if (kind == kKinds.end() || text.size() == kind->first.size())
     return invalid("A column is metrics.KEY, params.KEY, tags.KEY or hardware.NAME.");
   Column out{.text = text, .kind = kind->second, .key = text.substr(kind->first.size())};
-  if (out.kind == Column::Kind::hardware && std::ranges::find(kHardware, out.key, &Hardware::name) == kHardware.end())
-    return invalid("Of hardware there are energy, sm_activity, gpu_memory, host_energy, cpu_seconds and memory.");
+  if (out.kind == Column::Kind::hardware &&
+      std::ranges::find(kHardware, out.key, &Hardware::name) == kHardware.end())
+    return invalid(
+        "Of hardware there are energy, sm_activity, gpu_memory, host_energy, cpu_seconds and memory.");
   if (out.kind != Column::Kind::metric) return out;
   for (const auto& [ending, figure] : kFigures)
     if (out.key.ends_with(ending) && out.key.size() > ending.size()) {

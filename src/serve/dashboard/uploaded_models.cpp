@@ -34,7 +34,9 @@ Result<fs::path> UploadedModels::fresh_place() {
   const std::scoped_lock lock(mutex_);
   forget_the_old();
   if (kept_.size() >= kMost)
-    return std::unexpected(Error{fmt::format("{} models are here already", kMost), {}, "Remove one, or wait an hour.",
+    return std::unexpected(Error{fmt::format("{} models are here already", kMost),
+                                 {},
+                                 "Remove one, or wait an hour.",
                                  Error::Kind::unavailable});
   if (!folder_) {
     Result<TemporaryDirectory> made = TemporaryDirectory::make("plimsoll-models");
@@ -52,7 +54,8 @@ Result<std::string> UploadedModels::keep(ReceivedFile& file, std::string_view na
   for (const auto& [ending, as] : kKinds)
     if (lower.ends_with(ending)) kept_as = as;
   if (kept_as.empty())
-    return std::unexpected(Error{fmt::format("{} is no model that can be read here", quote(name)), {},
+    return std::unexpected(Error{fmt::format("{} is no model that can be read here", quote(name)),
+                                 {},
                                  "ONNX (.onnx), GGUF (.gguf), or a config.json of Hugging Face."});
   const Result<std::string> id = random_hex(kNameBytes);
   if (!id) return std::unexpected(id.error());
@@ -73,7 +76,8 @@ Result<fs::path> UploadedModels::find(std::string_view id) {
   forget_the_old();
   const auto found = id.starts_with(kPrefix) ? kept_.find(id.substr(kPrefix.size())) : kept_.end();
   if (found == kept_.end())
-    return std::unexpected(Error{"this model is not here any more", {}, "Drop the file once more.", Error::Kind::not_found});
+    return std::unexpected(
+        Error{"this model is not here any more", {}, "Drop the file once more.", Error::Kind::not_found});
   return found->second.model;
 }
 

@@ -14,8 +14,8 @@
 
 namespace plimsoll::serve::dashboard {
 
-/// Model files that were dropped into the page: in a folder that only this user may enter, for an hour, and gone
-/// with the server. Several threads use it.
+/// Model files that were dropped into the page: in a folder that only this user may enter, for an hour, and
+/// gone with the server. Several threads use it.
 class UploadedModels {
  public:
   static constexpr std::uint64_t kLargest = std::uint64_t{2} << 30;
@@ -25,8 +25,8 @@ class UploadedModels {
 
   /// Where the body of an upload is to go; nothing where no more is taken.
   [[nodiscard]] Result<std::filesystem::path> fresh_place();
-  /// Keeps the file under a name of its own ("upload:7f…"). What it is is told by the end of `name`: .onnx, .gguf, .json
-  /// (a configuration of Hugging Face); others are refused.
+  /// Keeps the file under a name of its own ("upload:7f…"). What it is is told by the end of `name`: .onnx,
+  /// .gguf, .json (a configuration of Hugging Face); others are refused.
   [[nodiscard]] Result<std::string> keep(ReceivedFile& file, std::string_view name);
   /// The file or folder that a name means; not_found where it has gone.
   [[nodiscard]] Result<std::filesystem::path> find(std::string_view id);

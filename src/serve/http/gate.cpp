@@ -105,8 +105,9 @@ std::optional<Response> Gate::refuse(const Request& head) const {
   if (!who) return refuse_without_token(head, options_.token ? *options_.token : std::string());
   if (is_reading(head)) return std::nullopt;
   if (!who->csrf.empty() && !equal_in_constant_time(head.header("x-plimsoll-csrf"), who->csrf))
-    return error_response(403, "a request of a browser that changes something must bring the header "
-                               "X-Plimsoll-CSRF: log in again");
+    return error_response(403,
+                          "a request of a browser that changes something must bring the header "
+                          "X-Plimsoll-CSRF: log in again");
   const bool only_reads = head.method == "POST" && options_.only_reads && options_.only_reads(head.path);
   if (who->role == Role::read && !only_reads)
     return error_response(403, "this token may read, and change nothing: use the one that may write");

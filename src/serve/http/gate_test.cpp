@@ -23,9 +23,14 @@ struct GateTest : testing::Test {
             [this] { return now; }};
 
   static Request request(std::string method, std::string path, Pairs headers = {}) {
-    return {.method = std::move(method), .path = std::move(path), .headers = std::move(headers), .host = "here:5000"};
+    return {.method = std::move(method),
+            .path = std::move(path),
+            .headers = std::move(headers),
+            .host = "here:5000"};
   }
-  static std::string value_of(const std::string& set_cookie) { return set_cookie.substr(0, set_cookie.find(';')); }
+  static std::string value_of(const std::string& set_cookie) {
+    return set_cookie.substr(0, set_cookie.find(';'));
+  }
   [[nodiscard]] int status(const Request& head) const {
     const auto refusal = gate.refuse(head);
     return refusal ? refusal->status : 200;
@@ -67,10 +72,12 @@ TEST_F(GateTest, ACookieReadsAndChangesOnlyWithItsOtherHalf) {
   EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}})), 403);
   EXPECT_EQ(status(request("POST", "/runs/search", {{"cookie", cookie}})), 403);
   EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}, {"x-plimsoll-csrf", csrf}})), 200);
-  EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}, {"x-plimsoll-csrf", csrf + "0"}})), 403);
+  EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}, {"x-plimsoll-csrf", csrf + "0"}})),
+            403);
   EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}, {"x-plimsoll-csrf", ""}})), 403);
   const auto [other, others_csrf] = logged_in(kToken);
-  EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}, {"x-plimsoll-csrf", others_csrf}})), 403);
+  EXPECT_EQ(status(request("POST", "/runs/create", {{"cookie", cookie}, {"x-plimsoll-csrf", others_csrf}})),
+            403);
 }
 
 TEST_F(GateTest, AReadersCookieChangesNothing) {
@@ -82,8 +89,9 @@ TEST_F(GateTest, AReadersCookieChangesNothing) {
 TEST_F(GateTest, ACookieIsOutOfScriptsReachAndOfOneServer) {
   const auto entered = gate.enter(kToken, request("POST", "/login"));
   ASSERT_TRUE(entered);
-  EXPECT_THAT(entered->cookie, testing::MatchesRegex("plimsoll_5000=[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict; "
-                                                     "Max-Age=43200"));
+  EXPECT_THAT(entered->cookie,
+              testing::MatchesRegex("plimsoll_5000=[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict; "
+                                    "Max-Age=43200"));
   Request by_tls = request("POST", "/login", {{"x-forwarded-proto", "https"}});
   EXPECT_THAT(gate.enter(kToken, by_tls)->cookie, testing::EndsWith("; Secure"));
   Request elsewhere = request("GET", "/runs", {{"cookie", value_of(entered->cookie)}});

@@ -135,9 +135,11 @@ Outcome<Response> get_history_bulk_interval(Api& api, Call& call) {
 }
 
 Outcome<Response> get_outline(Api& api, Call& call) {
-  static constexpr Field kFields[] = {
-      {"run_id", Type::text, true}, {"metric_key", Type::text, true}, {"max_results", Type::integer},
-      {"from", Type::integer},      {"to", Type::integer}};
+  static constexpr Field kFields[] = {{"run_id", Type::text, true},
+                                      {"metric_key", Type::text, true},
+                                      {"max_results", Type::integer},
+                                      {"from", Type::integer},
+                                      {"to", Type::integer}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
   std::optional<store::Time> from, to;
@@ -150,8 +152,8 @@ Outcome<Response> get_outline(Api& api, Call& call) {
   const std::int64_t most = message.integer("max_results").value_or(kMostSampled);
   if (most < 1 || most > kMostSampled) return invalid("max_results must be between 1 and {}.", kMostSampled);
   PLIMSOLL_TAKE(run, api.run(message.text("run_id")));
-  PLIMSOLL_TAKE(spans,
-                api.store().outline(run.id, message.text("metric_key"), static_cast<std::size_t>(most), from, to));
+  PLIMSOLL_TAKE(spans, api.store().outline(run.id, message.text("metric_key"), static_cast<std::size_t>(most),
+                                           from, to));
   JsonWriter out;
   out.begin_object().key("spans").begin_array();
   for (const store::Span& span : spans) {
