@@ -437,6 +437,48 @@ def test_a_report_of_one_run(page):
         assert page.get(f"{OWN}/report", run_id=wrong, status=400)
 
 
+# --- Where it is opened
+
+def opened(tmp_path, *words, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PLIMSOLL_TOKEN", "DISPLAY", "WAYLAND"))}
+    process = subprocess.Popen([BINARY, "ui", "--json", "--store", str(tmp_path / "store.db"), *map(str, words)], stdout=subprocess.PIPE,
+                               text=True, env={**clean, **environment})
+    return process, json.loads(process.stdout.readline())
+
+
+def test_ui_opens_what_is_served_already(serve, tmp_path):
+    served = serve()
+    process, told = opened(tmp_path, "--port", served.port)
+    assert told == {"url": served.url, "store": served.store, "started": False} and process.wait(60) == 0
+
+
+def test_ui_serves_where_nobody_does_and_starts_a_browser_where_there_is_a_screen(tmp_path):
+    opener = tmp_path / "bin/xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f"#!/bin/sh\necho \"$@\" > {tmp_path}/asked.part; mv {tmp_path}/asked.part {tmp_path}/asked\n")
+    opener.chmod(0o755)
+    process, told = opened(tmp_path, "--port", 0, PATH=f"{opener.parent}:{os.environ['PATH']}", DISPLAY=":77")
+    try:
+        assert told["token"] is False
+        wait_for(lambda: (tmp_path / "asked").exists())
+        assert (tmp_path / "asked").read_text() == told["url"] + "/\n"
+        parts = urllib.parse.urlsplit(told["url"])
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+        connection.request("GET", "/")
+        assert connection.getresponse().status == 200
+    finally:
+        process.terminate()
+        assert process.wait(60) == 0
+
+
+def test_ui_leaves_anothers_port_alone(serve, tmp_path):
+    """At the port that was asked for another store is served: it is told, and nothing else is opened."""
+    served = serve(store=str(tmp_path / "another.db"))
+    done = subprocess.run([BINARY, "ui", "--json", "--no-browser", "--store", str(tmp_path / "store.db"), "--port", str(served.port)],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and not done.stdout and str(served.port) in done.stderr
+
+
 # --- Figures for Grafana
 
 def test_every_figure_that_grafana_draws_is_served(page):
