@@ -86,4 +86,13 @@ export function filterOf(text) {
   return `attributes.run_name ILIKE ${quoted(`%${words}%`)}`;
 }
 
-export const both = (one, other) => one && other ? `${one} AND ${other}` : one || other;
+/// What is missing at the end of a filter that is being written; nothing where it is whole.
+export function missing(text) {
+  const all = tokens(text);
+  const last = all.at(-1)?.text ?? '';
+  if (!all.some(({ text: word }) => isComparison(word))) return '';
+  if (/^'/.test(last) && !/^'(?:[^'\\]|\\.)*'$/s.test(last)) return 'A quote is not closed yet.';
+  const { expects, comparison, field } = contextAt(`${text} `, text.length + 1);
+  if (expects === 'and') return '';
+  return { field: 'After AND comes another comparison.', comparison: `A comparison follows ${field}.`, value: `A value follows ${comparison}.` }[expects];
+}

@@ -140,6 +140,16 @@ export function runCharts(run, { signal }) {
     root: h('div', {}, tools, own.length > 0 ? h('section', { 'aria-label': 'Metrics of the run' }, place) : h('p', { class: 'note', text: 'The run has told no metrics of its own.' }),
       kinds.length > 0 && h('section', { 'aria-labelledby': 'hardware' }, h('h2', { id: 'hardware', text: 'Hardware' }), hardware, quiet.length > 0 && rest)),
     window: shown, charts,
+    /// What came of the hardware since; it is not told by events.
+    async more() {
+      for (const chart of charts.filter((one) => one.visible && one.keys.some((key) => key.startsWith('system/'))))
+        for (const one of chart.series.filter((series) => !series.fine)) {
+          const { spans } = await run.outline(one.key, { signal });
+          one.spans = spans;
+          one.take(spans);
+        }
+      this.refresh();
+    },
     refresh() {
       widen();
       for (const chart of charts) if (chart.visible) { chart.fillReadouts(); chart.redraw(); }

@@ -1,6 +1,7 @@
 // Runs as the table asks for them: pages by their place, each asked for once.
 
 import { own } from './api.js';
+import { pointsOf } from './live.js';
 
 const page = 100;
 
@@ -20,6 +21,22 @@ export class RunsSource {
   /// Every row that is here.
   * loaded() {
     for (const rows of this.pages.values()) if (Array.isArray(rows)) yield* rows;
+  }
+
+  /// What is told of a run under way; its place where something of it that is here has changed, else -1.
+  take(change) {
+    for (const [number, rows] of this.pages) {
+      const i = rows?.findIndex((row) => row.id === change.id) ?? -1;
+      if (i < 0) continue;
+      const row = rows[i];
+      let any = false;
+      const put = (values, key, value) => { if (key in values && values[key] !== value) { values[key] = value; any = true; } };
+      for (const { key, value } of pointsOf(change)) put(row.values, `metrics.${key}`, value);
+      for (const [name, value] of change.hardware ?? []) put(row.values, `hardware.${name}`, value);
+      for (const key of ['status', 'end', 'name']) if (change[key] !== undefined) put(row, key, change[key]);
+      return any ? number * page + i : -1;
+    }
+    return -1;
   }
 
   want(from, to) {

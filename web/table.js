@@ -63,6 +63,20 @@ export class Table {
     this.refresh();
   }
 
+  /// Some rows have other contents; what has the focus keeps it.
+  changedRows(places) {
+    for (const i of places) {
+      const row = this.rows.get(i);
+      if (!row) continue;
+      const fresh = this.rowOf(i);
+      fresh.style.transform = row.style.transform;
+      const focused = row === document.activeElement;
+      row.replaceWith(fresh);
+      this.rows.set(i, fresh);
+      if (focused) fresh.focus({ preventScroll: true });
+    }
+  }
+
   get total() { return this.source.total ?? 0; }
 
   render() {

@@ -25,9 +25,16 @@ function meter(label) {
   } };
 }
 
-function sparkline() {
+function scaledTo1(values) {
+  const known = values.filter(Number.isFinite);
+  const low = Math.min(...known);
+  const high = Math.max(...known);
+  return known.map((value) => high > low ? (value - low) / (high - low) : 0.5);
+}
+
+function sparkline(label) {
   const line = svg('polyline', { fill: 'none', class: 'spark-line' });
-  const root = svg('svg', { class: 'spark', viewBox: '0 0 120 28', preserveAspectRatio: 'none', role: 'img', 'aria-label': 'SM activity of the last minutes' }, line);
+  const root = svg('svg', { class: 'spark', viewBox: '0 0 120 28', preserveAspectRatio: 'none', role: 'img', 'aria-label': label }, line);
   return { root, set(values) {
     const known = values.slice(-60);
     line.setAttribute('points', known.map((value, i) => `${Math.round(i * 1200 / Math.max(1, known.length - 1)) / 10},${Math.round((27 - 26 * Math.min(1, value ?? 0)) * 10) / 10}`).join(' '));
@@ -41,7 +48,7 @@ export async function open(area, { signal, title }) {
   const gpus = h('div', { class: 'gpus' });
   const noGpu = h('p', { class: 'note', hidden: true });
   const body = h('tbody');
-  const runsTable = h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain now-runs' }, h('thead', {}, h('tr', {}, [['Run'], ['Progress'], ['Newest metric', 1], ['Running', 1], ['Expected end', 1], ['SM activity', 1], ['GPU memory', 1], ['Energy', 1], ['']].map(([text, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, text || h('span', { class: 'hidden', text: 'What can be done' }))))), body));
+  const runsTable = h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain now-runs' }, h('thead', {}, h('tr', {}, [['Run'], ['Progress'], ['Newest metric', 1], ['Its course'], ['Running', 1], ['Expected end', 1], ['SM activity', 1], ['GPU memory', 1], ['Energy', 1], ['']].map(([text, right]) => h('th', { scope: 'col', class: right ? 'number' : null }, text || h('span', { class: 'hidden', text: 'What can be done' }))))), body));
   const noRuns = h('div', { hidden: true });
   const waiting = h('div', {});
   const state = h('span', { class: 'count', text: '' });
@@ -80,7 +87,7 @@ export async function open(area, { signal, title }) {
     const name = h('b', {});
     const facts = h('span', { class: 'note' });
     const meters = { sm: meter('SM activity'), utilization: meter('Utilisation'), memory: meter('Memory'), power: meter('Power') };
-    const spark = sparkline();
+    const spark = sparkline('SM activity of the last minutes');
     const on = h('ul', { class: 'on' });
     const freeButton = h('button', { type: 'button', text: 'Free this GPU…', hidden: !mayWrite() });
     const root = h('article', { class: 'gpu' }, h('header', {}, name, facts), spark.root, ...Object.values(meters).map((one) => one.root), on, freeButton);
@@ -100,25 +107,27 @@ export async function open(area, { signal, title }) {
     entry.meters.power.set(gpu.power_watts / gpu.power_limit_watts, `${watts(gpu.power_watts)} of ${watts(gpu.power_limit_watts)}`);
     const past = history.get(gpu.gpu) ?? [];
     entry.spark.set(gpu.history?.length ? gpu.history.map((one) => typeof one === 'number' ? one : one?.sm_activity ?? one?.utilization ?? 0) : past);
-    const processes = (gpu.processes ?? []).map((process) => ({ ...process, run: newest.runs.find((run) => (run.pids ?? []).includes(process.pid)) }));
-    keyed(entry.on, processes, ({ pid }) => pid, () => {
-      const who = h('span', {});
+    // Its runs, then the processes that are on it, whoever started them.
+    const lines = [...newest.runs.filter((run) => (run.gpus ?? []).includes(gpu.gpu)).map((run) => ({ key: run.id, run, bytes: run.gpu_memory_bytes, more: run.sm_activity === null || run.sm_activity === undefined ? '' : `, ${share(run.sm_activity)} SM activity` })),
+      ...(gpu.processes ?? []).map((process) => ({ key: `process ${process.pid}`, text: `${process.pid} ${short(process.command ?? '', 60)}`, bytes: process.memory_bytes, more: process.time_share === null || process.time_share === undefined ? '' : `, ${share(process.time_share)} of the time` }))];
+    keyed(entry.on, lines, ({ key }) => key, ({ run, text }) => {
       const part = h('i', { class: 'part' });
       const much = h('small', {});
-      return { root: h('li', {}, part, who, much), who, much, part };
-    }, (line, process) => {
-      if (!line.made) { line.made = true; line.who.append(process.run ? h('a', { href: address(['runs', process.run.id]), text: short(process.run.name, 50) }) : h('span', { text: short(process.command ?? `process ${process.pid}`, 50) })); }
-      line.part.style.width = `${Math.round(100 * (process.memory_bytes ?? 0) / (gpu.memory_total_bytes || 1))}%`;
-      setText(line.much, ` ${bytes(process.memory_bytes)}${process.time_share === null || process.time_share === undefined ? '' : `, ${share(process.time_share)} of the time`}`);
+      return { root: h('li', { class: run ? 'run' : null }, part, run ? h('a', { href: address(['runs', run.id]), text: short(run.name, 50) }) : h('span', { class: 'faint', text }), much), much, part };
+    }, (line, one) => {
+      line.part.style.width = `${Math.round(100 * (one.bytes ?? 0) / (gpu.memory_total_bytes || 1))}%`;
+      setText(line.much, ` ${bytes(one.bytes)}${one.more}`);
     });
   }
 
   function makeRun(run) {
-    const cells = Array.from({ length: 7 }, (_, i) => h('td', { class: i > 0 ? 'number' : null }));
+    const cells = Array.from({ length: 8 }, (_, i) => h('td', { class: i > 0 && i !== 2 ? 'number' : null }));
+    const course = sparkline(`Course of the newest metric of ${short(run.name, 60)}`);
+    cells[2].append(course.root);
     const bar = h('progress', { max: 1, 'aria-label': `Progress of ${short(run.name, 60)}` });
     const progress = h('span', { class: 'note' });
     cells[0].append(bar, progress);
-    const entry = { bar, progress, cells, run };
+    const entry = { bar, progress, cells, run, course };
     entry.root = h('tr', {}, h('th', { scope: 'row' }, h('a', { href: address(['runs', run.id]) }, h('bdi', { text: short((run.name ?? '').trim() || run.id.slice(0, 8), 80) }))), cells, h('td', {}, mayWrite() && h('button', { type: 'button', class: 'quiet danger', text: 'Stop', 'aria-label': `Stop ${short(run.name, 60)}`, onclick: () => stopRun(entry.run) })));
     return entry;
   }
@@ -130,9 +139,10 @@ export async function open(area, { signal, title }) {
     entry.bar.hidden = run.progress === null || run.progress === undefined;
     if (!entry.bar.hidden && entry.bar.value !== run.progress) entry.bar.value = run.progress;
     setText(entry.progress, [entry.bar.hidden ? null : share(run.progress), run.epoch !== null && run.epoch !== undefined && `epoch ${number(run.epoch)}`, run.step !== null && run.step !== undefined && `step ${number(run.step)}`].filter(Boolean).join(', ') || (metric ? `step ${number(Number(metric.step))}` : unknown));
-    const texts = [metric ? `${short(metric.key, 28)} ${quantity(numeric(metric.value), unitOf(metric.key))}` : unknown, seconds(run.elapsed_seconds), run.expected_end ? when(run.expected_end) : unknown, share(run.sm_activity), bytes(run.gpu_memory_bytes), joules(run.energy_joules)];
-    texts.forEach((text, i) => setText(entry.cells[i + 1], text));
-    entry.cells[3].title = run.expected_source ?? '';
+    const texts = [metric ? `${short(metric.key, 28)} ${quantity(numeric(metric.value), unitOf(metric.key))}` : unknown, seconds(run.elapsed_seconds), run.expected_end_microseconds ? when(run.expected_end_microseconds / 1000) : unknown, share(run.sm_activity), bytes(run.gpu_memory_bytes), joules(run.energy_joules)];
+    texts.forEach((text, i) => setText(entry.cells[i > 0 ? i + 2 : 1], text));
+    entry.cells[4].title = run.progress_source ? `at its pace so far, by ${run.progress_source}` : '';
+    entry.course.set(scaledTo1(run.history ?? []));
   }
 
   function drawRuns() {
@@ -143,15 +153,29 @@ export async function open(area, { signal, title }) {
     keyed(body, runs, ({ id }) => id, makeRun, updateRun);
   }
 
-  function drawQueue(queue) {
-    const jobs = (queue?.jobs ?? []).filter(({ state: kind }) => kind !== 'ended' && kind !== 'running');
-    if (!queue || jobs.length === 0) {
-      const text = queue ? 'Nothing waits.' : session.queue_reason || 'No queue answers here. `plimsoll queue start` begins one.';
+  // The queue's jobs are asked for apart, and less often: there may be thousands.
+  let queueAsked = -Infinity;
+  async function drawQueue(queue) {
+    if (!queue) {
+      const text = session.queue_reason ? `Nothing waits: ${session.queue_reason}. \`plimsoll queue start\` begins a queue.` : 'Nothing waits here.';
       if (waiting.textContent !== text) waiting.replaceChildren(h('p', { class: 'note', text }));
       return;
     }
-    waiting.replaceChildren(h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'A table that may be scrolled' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Job', 'By', 'Since', 'State', 'Why', 'Starts in'].map((text) => h('th', { scope: 'col', text })))),
-      h('tbody', {}, jobs.slice(0, 200).map((job) => h('tr', {}, h('th', { scope: 'row', text: `${job.number} ${short(job.name ?? '', 60)}` }), h('td', { text: short(job.user ?? '', 40) }), h('td', { text: ago(job.submitted * 1000) }), h('td', { text: job.state }), h('td', { text: short(job.waits_because ?? '', 300) }), h('td', { text: seconds(job.starts_in_seconds) })))))));
+    if (performance.now() - queueAsked < 5000) return;
+    queueAsked = performance.now();
+    try {
+      const told = await own('queue', {}, signal);
+      const jobs = (told.jobs ?? []).filter(({ state: kind }) => kind !== 'ended' && kind !== 'running');
+      if (jobs.length === 0) { waiting.replaceChildren(h('p', { class: 'note', text: 'Nothing waits.' })); return; }
+      const act = (job, what, label) => h('button', { type: 'button', class: 'quiet', text: label, 'aria-label': `${label} job ${job.number}`, onclick: async () => {
+        try { await ownPost(`queue/${what}`, { jobs: [job.number] }); queueAsked = -Infinity; drawQueue(queue); } catch (error) { notice(error.message, { kind: 'error' }); }
+      } });
+      waiting.replaceChildren(h('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Jobs that wait' }, h('table', { class: 'plain' }, h('thead', {}, h('tr', {}, ['Job', 'By', 'Since', 'State', 'Why', 'Starts in', ''].map((text) => h('th', { scope: 'col' }, text || h('span', { class: 'hidden', text: 'What can be done' }))))),
+        h('tbody', {}, jobs.slice(0, 200).map((job) => h('tr', {}, h('th', { scope: 'row', text: `${job.number} ${short(job.name ?? '', 60)}` }), h('td', { text: short(job.user ?? '', 40) }), h('td', { text: ago(job.submitted * 1000) }), h('td', { text: job.state }), h('td', { text: short(job.waits_because ?? '', 300) }), h('td', { text: seconds(job.starts_in_seconds) }),
+          h('td', {}, mayWrite() && [job.state === 'held' ? act(job, 'release', 'Release') : act(job, 'hold', 'Hold'), act(job, 'cancel', 'Cancel')])))))));
+    } catch (error) {
+      if (error.name !== 'AbortError') waiting.replaceChildren(h('p', { class: 'note', text: error.message }));
+    }
   }
 
   function drawAlarms(list) {

@@ -91,6 +91,8 @@ export async function open(area, { run: id, part, signal, title }) {
   addKeys(parts.map(([name, label], i) => [String(i + 1), label, () => go(['experiments', run.info.experiment_id, 'runs', run.id, ...(name === 'charts' ? [] : [name])])]), signal);
   if (run.running) {
     const draw = whenQuiet(200, () => { head(); makers.live?.refresh(); });
+    const timer = setInterval(() => { if (run.running && !document.hidden) makers.live?.more().catch(() => {}); }, 10000);
+    signal.addEventListener('abort', () => clearInterval(timer));
     follow({ delta: 1, run_id: run.id }, { snapshot: take, change: take }, signal);
     function take({ runs, gone }) {
       for (const change of runs ?? []) {

@@ -3,7 +3,7 @@
 import { own } from './api.js';
 import { columnsMenu, columnOf, fixedColumns, hardware } from './runs_columns.js';
 import { emptyState, h, announce, whenQuiet } from './dom.js';
-import { both, filterOf, named } from './filter.js';
+import { filterOf, missing, named } from './filter.js';
 import { filterField } from './filter_field.js';
 import { short } from './format.js';
 import { GroupedSource, groupHead } from './runs_groups.js';
@@ -29,7 +29,7 @@ export async function open(area, { query, experiment, signal, title }) {
   let facets = { metrics: [], params: [], tags: [], users: [], experiments: [] };
   let source = null;
 
-  const field = filterField({ value: state.text, signal, changed: (text, now) => { state.text = text; now ? search() : soon(); },
+  const field = filterField({ value: state.text, signal, changed: (text, now) => { state.text = text; now ? search() : typed(); },
     facets: () => ({ ...facets, values: valuesOf }) });
   const experimentButton = h('button', { type: 'button', class: 'choice', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, experimentItems()) });
   const groupButton = h('button', { type: 'button', class: 'choice', 'aria-haspopup': 'menu', onclick: (event) => openMenu(event.currentTarget, groupItems()) });
@@ -61,8 +61,20 @@ export async function open(area, { query, experiment, signal, title }) {
     h('div', { class: 'toolbar' }, experimentButton, field.root, viewButton, groupButton, columnsButton, countText), bar, table.root, nothing);
 
   const soon = whenQuiet(60, () => search());
+  const tellMissing = whenQuiet(1200, (text) => field.say(text));
+  let askedAt = -Infinity;
+  /// A filter that is not whole yet is not asked for. The first key is answered at once, those that come quickly after it together.
+  function typed() {
+    tellMissing.cancel();
+    const lacks = missing(state.text);
+    if (lacks) {
+      soon.cancel();
+      tellMissing(lacks);
+    } else if (performance.now() - askedAt > 200) search();
+    else soon();
+  }
   addKeys([['c', 'Compare the marked runs', compareMarked], ['k', 'Choose columns', () => columnsButton.click()], ['r', 'Ask again', () => search()]], signal);
-  signal.addEventListener('abort', () => { soon.cancel(); source?.close(); });
+  signal.addEventListener('abort', () => { soon.cancel(); tellMissing.cancel(); source?.close(); });
 
   // Values that a field has, of the newest runs: asked for when somebody is about to compare it.
   const knownValues = new Map();
@@ -109,6 +121,8 @@ export async function open(area, { query, experiment, signal, title }) {
 
   function search() {
     soon.cancel();
+    tellMissing.cancel();
+    askedAt = performance.now();
     writeAddress();
     labels();
     source?.close();
@@ -193,8 +207,7 @@ export async function open(area, { query, experiment, signal, title }) {
   }
 
   // Runs under way: what is shown of them changes in place.
-  const refreshLive = whenQuiet(400, () => { if (source && !source.question?.filter) table.refresh(); });
-  follow({ delta: 1 }, { change: ({ runs }) => { let any = false; for (const change of runs ?? []) any = source?.take?.(change) || any; if (any) { table.changed(); refreshLive(); } } }, signal);
+  follow({ delta: 1 }, { change: ({ runs }) => table.changedRows((runs ?? []).map((change) => source?.take?.(change) ?? -1).filter((place) => place >= 0)) }, signal);
 
   labels();
   search();

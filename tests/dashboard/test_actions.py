@@ -28,8 +28,11 @@ def test_search_by_name_and_by_filter(small, page_of):
     page.press("Show all runs")
     count(page, "12 runs")
     type_filter(page, "metrics.loss <")
-    page.wait("document.querySelector('.problem:not([hidden])')")
-    assert page.text(".problem")
+    page.wait("document.querySelector('.problem:not([hidden])')?.textContent.includes('A value follows')")
+    assert page.errors() == [], "what is not whole is not asked for"
+    type_filter(page, "metrics.loss < 'a text'")
+    page.wait("document.querySelector('.problem:not([hidden])') && !document.querySelector('.problem').textContent.includes('follows')")
+    page.errors()  # the browser notes the 400
 
 
 def test_suggestions_are_taken_by_keys(small, page_of):
