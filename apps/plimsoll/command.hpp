@@ -71,6 +71,7 @@ void add_calibration_job(CommandLine& app, Invocation& invocation);
 void add_engine_job(CommandLine& app, Invocation& invocation);
 void add_serve(CommandLine& app, Invocation& invocation);
 void add_top(CommandLine& app, Invocation& invocation);
+void add_ui(CommandLine& app, Invocation& invocation);
 void add_complete_words(CommandLine& app, Invocation& invocation);
 void add_completion(CommandLine& app, Invocation& invocation);
 

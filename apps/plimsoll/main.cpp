@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -51,6 +55,7 @@ constexpr Command kCommands[] = {
     {"export-mlflow", add_export_mlflow},
     {"report", add_report},
     {"serve", add_serve},
+    {"ui", add_ui},
     {"top", add_top},
     {"zoo", add_zoo},
     {"devices", add_devices},
@@ -113,6 +118,26 @@ int split_off_command(int argc, char** argv, Invocation& invocation) {
   return static_cast<int>(mark - words.begin());
 }
 
+/// Where another process of the program says how much this one may take for itself
+/// (serve/dashboard/commands.cpp); what it starts in its turn is not bounded so.
+void keep_to_memory() {
+  constexpr const char* kName = "PLIMSOLL_MOST_MEMORY";
+  const char* const text = std::getenv(kName);  // NOLINT(concurrency-mt-unsafe): one thread yet
+  if (text == nullptr) return;
+  const rlim_t bytes = std::strtoull(text, nullptr, 10);
+  const rlimit limit{bytes, bytes};
+  if (bytes > 0) (void)::setrlimit(RLIMIT_DATA, &limit);
+  ::unsetenv(kName);  // NOLINT(concurrency-mt-unsafe)
+}
+
+/// A server beside a daemon does not stay when that is killed.
+void end_with_parent() {
+  constexpr const char* kName = "PLIMSOLL_ENDS_WITH_PARENT";
+  if (std::getenv(kName) == nullptr) return;  // NOLINT(concurrency-mt-unsafe): one thread yet
+  (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::unsetenv(kName);  // NOLINT(concurrency-mt-unsafe)
+}
+
 int run(int argc, char** argv) {
   CommandLine app("Plimsoll: what a neural network needs, and what carries it.", "plimsoll");
   app.set_version_flag("--version", std::string("plimsoll " PLIMSOLL_VERSION));
@@ -166,6 +191,8 @@ report::TextStyle output_style(const Invocation& invocation) {
 
 int main(int argc, char** argv) {
   try {
+    plimsoll::keep_to_memory();
+    plimsoll::end_with_parent();
     return plimsoll::run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("plimsoll: out of memory\n", stderr);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "base/printable.hpp"
 #include "nvml/activity.hpp"
 #include "report/top_view.hpp"
@@ -25,6 +27,13 @@ Json reasons(std::uint64_t bits) {
   return out;
 }
 
+/// What is no number is none in JSON either.
+Json numbers(const std::vector<double>& values) {
+  Json out = Json::array();
+  for (const double value : values) out.push_back(std::isfinite(value) ? Json(value) : Json());
+  return out;
+}
+
 Json gpu_json(const TopGpu& gpu) {
   Json out = {{"gpu", gpu.number},
               {"name", printable(gpu.name)},
@@ -39,7 +48,8 @@ Json gpu_json(const TopGpu& gpu) {
               {"energy_joules", number(gpu.energy)},
               {"temperature_celsius", number(gpu.temperature)},
               {"sm_clock_hertz", number(gpu.sm_clock)},
-              {"clocks_low_because", gpu.throttle ? reasons(*gpu.throttle) : Json()}};
+              {"clocks_low_because", gpu.throttle ? reasons(*gpu.throttle) : Json()},
+              {"history", numbers(gpu.history)}};
   Json slices = Json::array();
   for (const TopSlice& slice : gpu.slices)
     slices.push_back({{"gpu_instance", slice.gpu_instance},
@@ -70,6 +80,14 @@ Json target_json(const std::optional<learn::RunTarget>& target) {
           {"expected", std::move(expected)}};
 }
 
+Json metric_json(const std::optional<TopMetric>& metric) {
+  if (!metric) return {};
+  return {{"key", printable(metric->name)},
+          {"value", std::isfinite(metric->value) ? Json(metric->value) : Json()},
+          {"step", metric->step},
+          {"time_microseconds", metric->time}};
+}
+
 Json run_json(const TopRun& run) {
   return {{"id", run.id},
           {"name", printable(run.name)},
@@ -80,7 +98,24 @@ Json run_json(const TopRun& run) {
           {"gpu_memory_bytes", number(run.gpu_memory)},
           {"sm_activity", number(run.sm_activity)},
           {"energy_joules", number(run.energy)},
-          {"target", target_json(run.target)}};
+          {"target", target_json(run.target)},
+          {"metric", metric_json(run.metric)},
+          {"history", numbers(run.history)},
+          {"epoch", number(run.epoch)},
+          {"step", run.step ? Json(*run.step) : Json()},
+          {"progress", run.progress ? Json(run.progress->share) : Json()},
+          {"progress_source", run.progress ? Json(printable(run.progress->source)) : Json()},
+          {"expected_end_microseconds", run.expected_end ? Json(*run.expected_end) : Json()},
+          {"host", run.host.empty() ? Json() : Json(printable(run.host))},
+          {"gpus", run.gpus}};
+}
+
+Json alarm_json(const TopAlarm& alarm) {
+  return {{"kind", alarm.kind},
+          {"severity", alarm.is_critical ? "critical" : "warning"},
+          {"gpu", alarm.gpu ? Json(*alarm.gpu) : Json()},
+          {"run", alarm.run.empty() ? Json() : Json(alarm.run)},
+          {"text", printable(alarm.text)}};
 }
 
 }  // namespace
@@ -127,6 +162,9 @@ Json top_json(const TopView& view) {
   } else {
     out["queue"] = Json();
   }
+  Json alarms = Json::array();
+  for (const TopAlarm& alarm : top_alarms(view)) alarms.push_back(alarm_json(alarm));
+  out["alarms"] = std::move(alarms);
   return out;
 }
 

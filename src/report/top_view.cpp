@@ -7,17 +7,20 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "nvml/activity.hpp"
 #include "report/table.hpp"
-#include "store/host_series.hpp"
 
 namespace plimsoll::report {
 namespace {
 
 constexpr int kNarrowestScreen = 20;
+/// Below this much, tables become lines that say the most important first.
+constexpr int kNarrow = 72;
+constexpr std::size_t kMostAlarms = 3;
 constexpr int kWidestBar = 40;
 constexpr int kLongestHistory = 60;
 constexpr double kMuchPressure = 0.1;
@@ -115,6 +118,7 @@ class Screen {
       : screen_(screen), bar_(std::clamp((screen.width - 46) / 2, 8, kWidestBar)) {}
 
   void title(const TopView& view);
+  void alarms(const TopView& view);
   void host(const TopHost& host);
   void no_gpu(const TopView& view);
   void gpu(const TopGpu& gpu);
@@ -126,8 +130,10 @@ class Screen {
   [[nodiscard]] std::size_t size() const { return lines_.size(); }
 
  private:
+  [[nodiscard]] bool is_narrow() const { return screen_.width < kNarrow; }
   void meter(std::string_view name, const std::optional<double>& share, std::string_view figure, Tone tone,
              std::string_view after = {});
+  void run(const TopRun& run, bool with_details, std::int64_t now);
 
   TopScreen screen_;
   int bar_;
@@ -137,7 +143,10 @@ class Screen {
 void Screen::meter(std::string_view name, const std::optional<double>& share, std::string_view figure,
                    Tone tone, std::string_view after) {
   Line out;
-  out.add(fmt::format("  {:<13}", name));
+  if (is_narrow())
+    out.add(fmt::format("  {:<8}", name == "SM activity" ? "SMs" : name == "utilisation" ? "util." : name));
+  else
+    out.add(fmt::format("  {:<13}", name));
   const std::string filled = share ? bar(*share, bar_) : std::string();
   out.add(filled, tone);
   out.add(std::string(static_cast<std::size_t>(bar_) - display_width(filled), ' '), Tone::quiet);
@@ -150,11 +159,19 @@ void Screen::title(const TopView& view) {
   Line out;
   out.add("plimsoll top", Tone::strong);
   if (!view.host.name.empty()) out.add(fmt::format("  {}", printable(view.host.name, 64)));
-  if (!view.driver.empty()) out.add(fmt::format("  driver {}", printable(view.driver, 64)), Tone::quiet);
+  if (!view.driver.empty() && !is_narrow())
+    out.add(fmt::format("  driver {}", printable(view.driver, 64)), Tone::quiet);
   out.add(fmt::format("  watched {}", duration(view.watched)), Tone::quiet);
   if (view.paused) out.add("  paused", Tone::bad);
-  if (screen_.keys) out.add("  q quits, space pauses", Tone::quiet);
+  if (screen_.keys && !is_narrow()) out.add("  q quits, space pauses, s stops a run", Tone::quiet);
   line(out);
+  if (screen_.keys && is_narrow()) line(Line().add("  q quits, space pauses, s stops a run", Tone::quiet));
+}
+
+void Screen::alarms(const TopView& view) {
+  const std::vector<TopAlarm> all = top_alarms(view);
+  for (const TopAlarm& alarm : std::span(all).first(std::min(all.size(), kMostAlarms)))
+    line(Line().add("! " + printable(alarm.text, 256), Tone::bad));
 }
 
 void Screen::host(const TopHost& host) {
@@ -169,9 +186,9 @@ void Screen::host(const TopHost& host) {
         Tone::good,
         host.swap_used && *host.swap_used > Bytes() ? fmt::format("swap {}", text(*host.swap_used)) : "");
   Line rest;
-  rest.add("  waiting for  ");
+  rest.add(is_narrow() ? "  waits " : "  waiting for  ");
   const auto pressure = [&](std::string_view what, const std::optional<double>& share) {
-    rest.add(fmt::format("{} {}   ", what, percent_or_dash(share)),
+    rest.add(fmt::format("{} {}{}", what, percent_or_dash(share), is_narrow() ? " " : "   "),
              share.value_or(0) > kMuchPressure ? Tone::bad : Tone::plain);
   };
   pressure("CPU", host.cpu_pressure);
@@ -210,11 +227,12 @@ void Screen::no_gpu(const TopView& view) {
 void Screen::gpu(const TopGpu& gpu) {
   Line head;
   head.add(fmt::format("GPU {}", gpu.number), Tone::strong).add(fmt::format("  {}", printable(gpu.name, 64)));
+  if (is_narrow()) line(std::exchange(head, Line()));
   head.add(fmt::format("  {}", or_dash(gpu.power)));
   if (gpu.power_limit) head.add(fmt::format(" of {}", text(*gpu.power_limit)));
-  if (gpu.energy) head.add(fmt::format("  {} so far", text(*gpu.energy)));
+  if (gpu.energy && !is_narrow()) head.add(fmt::format("  {} so far", text(*gpu.energy)));
   if (gpu.temperature) head.add(fmt::format("  {:.0f} °C", *gpu.temperature));
-  if (gpu.sm_clock) head.add(fmt::format("  {}", si_text(*gpu.sm_clock, "Hz")));
+  if (gpu.sm_clock && !is_narrow()) head.add(fmt::format("  {}", si_text(*gpu.sm_clock, "Hz")));
   if (const std::string reasons = throttle_text(gpu.throttle.value_or(0)); !reasons.empty())
     head.add("  ").add(fmt::format("slowed: {}", reasons), Tone::bad);
   line(head);
@@ -246,17 +264,89 @@ void Screen::processes(const TopGpu& gpu, std::size_t most) {
       gpu.processes.size() <= most ? gpu.processes.size() : std::max<std::size_t>(most, 1) - 1;
   for (const TopProcess& process : std::span(gpu.processes).first(shown))
     line(Line()
-             .add(fmt::format("  {:>9}  {:>9}  {:>5} of the time  ", process.pid, or_dash(process.memory),
-                              percent_or_dash(process.time_share)))
+             .add(is_narrow() ? fmt::format("  {} {} {} ", process.pid, or_dash(process.memory),
+                                            percent_or_dash(process.time_share))
+                              : fmt::format("  {:>9}  {:>9}  {:>5} of the time  ", process.pid,
+                                            or_dash(process.memory), percent_or_dash(process.time_share)))
              .add(process.command.empty() ? "(not of this container)" : printable(process.command, 256),
                   process.command.empty() ? Tone::quiet : Tone::plain));
   if (shown < gpu.processes.size() && most > 0)
     line(Line().add(fmt::format("  {:>9}  more processes", gpu.processes.size() - shown), Tone::quiet));
 }
 
-std::size_t targets_in(const TopView& view) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(view.runs, [](const TopRun& run) { return run.target.has_value(); }));
+/// Between the least and the most of them.
+std::vector<double> scaled(const std::vector<double>& history) {
+  std::vector<double> out;
+  for (const double value : history)
+    if (std::isfinite(value)) out.push_back(value);
+  if (out.empty()) return out;
+  const auto [least, most] = std::ranges::minmax(out);
+  // Not to the floor: an empty place is no value.
+  for (double& value : out) value = most > least ? 0.125 + 0.875 * (value - least) / (most - least) : 0.5;
+  return out;
+}
+
+/// "loss 0.25 at step 500  ▂▄█  50 % by params.epochs, 1:02:03 left  GPU 0, 1"
+std::string progress_text(const TopRun& run, std::int64_t now, bool narrow) {
+  std::string out;
+  const auto add = [&](const std::string& part) { out += (out.empty() ? "" : "  ") + part; };
+  if (run.metric) {
+    constexpr std::size_t kShort = 16, kLong = 40;
+    add(fmt::format("{} {:.4g}", printable(run.metric->name, narrow ? kShort : kLong), run.metric->value));
+    if (run.step && !narrow) out += fmt::format(" at step {}", *run.step);
+    constexpr int kShortHistory = 8, kHistory = 20;
+    if (run.history.size() > 1) add(sparkline(scaled(run.history), narrow ? kShortHistory : kHistory));
+  }
+  if (run.progress) {
+    add(fmt::format("{:.0f} %", 100 * run.progress->share));
+    if (!narrow) out += fmt::format(" by {}", printable(run.progress->source, 40));
+    if (run.expected_end && *run.expected_end > now)
+      out += fmt::format("{} {} left", narrow ? "" : ",",
+                         duration(Seconds(static_cast<double>(*run.expected_end - now) * 1e-6)));
+  }
+  if (!run.gpus.empty()) add(fmt::format("GPU {}", fmt::join(run.gpus, ", ")));
+  return out;
+}
+
+std::size_t details_of(const TopRun& run, bool narrow) {
+  return (narrow ? 1U : 0U) + (run.metric || run.progress || !run.gpus.empty() ? 1U : 0U) +
+         (run.target ? 1U : 0U);
+}
+
+/// Lines beside the one that each run has.
+std::size_t details_in(const TopView& view, bool narrow) {
+  std::size_t out = 0;
+  for (const TopRun& run : view.runs) out += details_of(run, narrow);
+  return out;
+}
+
+void Screen::run(const TopRun& run, bool with_details, std::int64_t now) {
+  const bool marked = !screen_.selected.empty() && run.id == screen_.selected;
+  const char* const mark = marked ? "> " : "  ";
+  const Tone tone = marked ? Tone::strong : Tone::plain;
+  const std::string elapsed = run.elapsed ? duration(*run.elapsed) : "-";
+  if (is_narrow()) {
+    line(Line().add(fmt::format("{}{} {}", mark, run.id.substr(0, 8), printable(run.name, 256)), tone));
+  } else {
+    line(Line().add(
+        fmt::format("{}{:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", mark, run.id.substr(0, 8),
+                    elapsed, run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
+                    or_dash(run.gpu_memory), percent_or_dash(run.sm_activity), or_dash(run.energy),
+                    printable(run.name, 256)),
+        tone));
+  }
+  if (!with_details) return;
+  const std::string indent(is_narrow() ? 4 : 10, ' ');
+  if (is_narrow()) {
+    std::string figures = elapsed;
+    if (run.sm_activity) figures += fmt::format("  SMs {}", percent_or_dash(run.sm_activity));
+    if (run.gpu_memory) figures += fmt::format("  {}", text(*run.gpu_memory));
+    if (run.energy) figures += fmt::format("  {}", text(*run.energy));
+    line(Line().add(indent + figures));
+  }
+  if (const std::string progress = progress_text(run, now, is_narrow()); !progress.empty())
+    line(Line().add(indent + progress, Tone::quiet));
+  if (run.target) line(Line().add(indent + run_target_text(*run.target), Tone::quiet));
 }
 
 void Screen::runs(const TopView& view, std::size_t most) {
@@ -269,24 +359,22 @@ void Screen::runs(const TopView& view, std::size_t most) {
     line(Line().add("Runs", Tone::strong).add("  none under way", Tone::quiet));
     return;
   }
-  line(Line()
-           .add("Runs      ", Tone::strong)
-           .add(fmt::format("{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", "elapsed", "CPU", "memory",
-                            "on GPU", "SMs", "energy", "name"),
-                Tone::quiet));
+  Line head;
+  head.add("Runs      ", Tone::strong);
+  if (!is_narrow())
+    head.add(fmt::format("{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", "elapsed", "CPU", "memory",
+                         "on GPU", "SMs", "energy", "name"),
+             Tone::quiet);
+  line(head);
   const std::size_t room = most - 1;
   const std::size_t shown = view.runs.size() <= room ? view.runs.size() : std::max<std::size_t>(room, 1) - 1;
-  // Targets have lines of their own where there is room for all of them.
-  const bool with_targets = view.runs.size() + targets_in(view) <= room;
-  for (const TopRun& run : std::span(view.runs).first(shown)) {
-    line(Line().add(fmt::format("  {:<8}{:>11}  {:>10}  {:>9}  {:>9}  {:>5}  {:>9}  {}", run.id.substr(0, 8),
-                                run.elapsed ? duration(*run.elapsed) : "-",
-                                run.cpu ? fmt::format("{:.1f} cores", *run.cpu) : "-", or_dash(run.memory),
-                                or_dash(run.gpu_memory), percent_or_dash(run.sm_activity),
-                                or_dash(run.energy), printable(run.name, 256))));
-    if (with_targets && run.target)
-      line(Line().add(fmt::format("          {}", run_target_text(*run.target)), Tone::quiet));
-  }
+  // What there is beside has lines of its own where there is room for all of it.
+  const bool with_details = view.runs.size() + details_in(view, is_narrow()) <= room;
+  // The one that is marked is to be seen.
+  const auto marked = std::ranges::find(view.runs, screen_.selected, &TopRun::id);
+  const auto at = static_cast<std::size_t>(marked - view.runs.begin());
+  const std::size_t first = marked == view.runs.end() || at < shown ? 0 : at + 1 - shown;
+  for (const TopRun& one : std::span(view.runs).subspan(first, shown)) run(one, with_details, view.time);
   if (shown < view.runs.size() && room > 0)
     line(Line().add(fmt::format("  {} more", view.runs.size() - shown), Tone::quiet));
 }
@@ -324,6 +412,7 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
   // First what is always there, to learn how many lines are left for the lists.
   Screen fixed(screen);
   fixed.title(view);
+  fixed.alarms(view);
   fixed.host(view.host);
   fixed.no_gpu(view);
   std::size_t processes = 0;
@@ -332,7 +421,8 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
     processes += gpu.processes.size();
   }
   if (view.queue) fixed.queue(*view.queue);
-  const std::size_t runs = view.runs.empty() ? 1 : view.runs.size() + targets_in(view) + 1;
+  const std::size_t runs =
+      view.runs.empty() ? 1 : view.runs.size() + details_in(view, screen.width < kNarrow) + 1;
   const std::size_t height =
       screen.height ? static_cast<std::size_t>(std::max(*screen.height, 1)) : fixed.size() + processes + runs;
   const std::size_t left = height - std::min(height, fixed.size());
@@ -341,6 +431,7 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
 
   Screen out(screen);
   out.title(view);
+  out.alarms(view);
   out.host(view.host);
   out.no_gpu(view);
   for (std::size_t i = 0; i < view.gpus.size(); ++i) {
@@ -351,26 +442,11 @@ std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen)
   out.runs(view, for_runs);
   std::vector<std::string> lines = out.take();
   if (lines.size() > height) lines.resize(height);
-  return lines;
-}
-
-TopRun top_run(const store::Run& run, std::int64_t now) {
-  TopRun out{.id = run.id, .name = run.name, .experiment = run.experiment};
-  if (run.start > 0 && now >= run.start) out.elapsed = Seconds(static_cast<double>(now - run.start) * 1e-6);
-  // Of all hosts that the run is on, together.
-  for (auto it = run.metrics.lower_bound("system/"); it != run.metrics.end(); ++it) {
-    if (!it->first.starts_with("system/")) break;
-    const std::string metric = store::read_host_series(it->first).name;
-    const double value = it->second.latest.value;
-    if (metric == "system/run/cpu") out.cpu = out.cpu.value_or(0) + value;
-    if (metric == "system/run/memory") out.memory = out.memory.value_or(Bytes()) + Bytes::rounded(value);
-    if (!metric.starts_with("system/run/gpu/")) continue;
-    const std::string_view name = std::string_view(metric).substr(metric.rfind('/') + 1);
-    if (name == "memory") out.gpu_memory = out.gpu_memory.value_or(Bytes()) + Bytes::rounded(value);
-    if (name == "sm_activity") out.sm_activity = out.sm_activity.value_or(0) + value;
-    if (name == "energy") out.energy = out.energy.value_or(Joules()) + Joules(value);
+  if (!screen.note.empty()) {
+    if (screen.height && lines.size() == height) lines.pop_back();
+    lines.push_back(Line().add(printable(screen.note, 512), Tone::strong).rendered(screen));
   }
-  return out;
+  return lines;
 }
 
 }  // namespace plimsoll::report

@@ -40,6 +40,20 @@ struct TopGpu {
   std::vector<TopProcess> processes = {};
 };
 
+/// What a run has told last of itself.
+struct TopMetric {
+  std::string name = {};
+  double value = 0;
+  std::int64_t step = 0;
+  std::int64_t time = 0;  ///< microseconds since 1970
+};
+
+/// How far a run is, by what its params and limits say of its whole.
+struct TopProgress {
+  double share = 0;         ///< of 1
+  std::string source = {};  ///< "params.epochs"
+};
+
 /// A run that is under way, with the latest that its watcher kept.
 struct TopRun {
   std::string id = {};
@@ -51,6 +65,23 @@ struct TopRun {
   std::optional<double> sm_activity = {};  ///< its part, over all its GPUs
   std::optional<Joules> energy = {};
   std::optional<learn::RunTarget> target = {};  ///< where its tag says what it is for
+  std::optional<TopMetric> metric = {};         ///< the newest of its own
+  std::vector<double> history = {};             ///< of that metric, thinned out
+  std::optional<double> epoch = {};
+  std::optional<std::int64_t> step = {};
+  std::optional<TopProgress> progress = {};
+  std::optional<std::int64_t> expected_end = {};  ///< microseconds since 1970, at the pace so far
+  std::string host = {};                          ///< that it runs on
+  std::vector<unsigned> gpus = {};                ///< of that host
+};
+
+/// Something that somebody should look at.
+struct TopAlarm {
+  std::string kind = {};  ///< "memory", "throttled", "idle"
+  bool is_critical = false;
+  std::optional<unsigned> gpu = {};
+  std::string run = {};  ///< its id; empty: it is of none
+  std::string text = {};
 };
 
 /// A job of the queue that has not started.
@@ -93,12 +124,17 @@ struct TopScreen {
   int width = 80;
   std::optional<int> height = {};  ///< nothing: as many lines as there are
   bool color = false;
-  bool keys = false;  ///< says which keys there are
+  bool keys = false;          ///< says which keys there are
+  std::string selected = {};  ///< the id of the run that is marked
+  std::string note = {};      ///< a question or an answer, in place of the last line
 };
 
 /// The lines of the screen, none wider than it, and no more than fit.
 [[nodiscard]] std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen);
 [[nodiscard]] nlohmann::ordered_json top_json(const TopView& view);
+
+/// Memory that is nearly full, clocks held down, GPUs that are held and do nothing.
+[[nodiscard]] std::vector<TopAlarm> top_alarms(const TopView& view);
 
 /// What a stored run shows: the latest of its metrics, summed over its GPUs.
 [[nodiscard]] TopRun top_run(const store::Run& run, std::int64_t now);

@@ -76,6 +76,7 @@ TopView example() {
 TEST(TopView, ShowsWhatIsKnown) {
   EXPECT_EQ(joined(top_lines(example(), {.width = 90})),
             R"(plimsoll top  node7  driver 580.65.06  watched 1:02:05
+! GPU 0: its clocks are held down: power limit
   CPU          █████▌                 16.0 of 64 cores
   memory       █████▌                 128 GiB of 512 GiB  swap 2.00 GiB
   waiting for  CPU 4 %   memory 0 %   disk -   group 90.0 GiB of 100 GiB allowed
@@ -93,6 +94,63 @@ Runs          elapsed         CPU     memory     on GPU    SMs     energy  name
   01234567  1 d 01:01   4.2 cores   5.00 GiB   38.0 GiB   22 %     900 kJ  resnet50 lr=0.1
   fedcba98          -           -          -          -      -          -  second
 )");
+}
+
+TEST(TopView, IsReadAtFortyColumns) {
+  TopView view = example();
+  view.runs[0].metric = TopMetric{.name = "val/accuracy", .value = 0.9125, .step = 500};
+  view.runs[0].history = {0.1, 0.5, 0.8, 0.9125};
+  view.runs[0].progress = TopProgress{.share = 0.5, .source = "params.epochs"};
+  view.runs[0].expected_end = view.time + 600'000'000;
+  view.runs[0].gpus = {0};
+  EXPECT_EQ(joined(top_lines(view, {.width = 40, .selected = view.runs[0].id, .note = "Stop this run? y/n"})),
+            R"(plimsoll top  node7  watched 1:02:05
+! GPU 0: its clocks are held down: power
+  CPU     ██       16.0 of 64 cores
+  memory  ██       128 GiB of 512 GiB  s
+  waits CPU 4 % memory 0 % disk - group
+GPU 0  NVIDIA H200
+  412 W of 700 W  54 °C  slowed: power l
+  SMs     ██▌       31 %   ▁▂▄█▃
+  util.   ████████ 100 %  tensor 12 %  D
+  memory  ███▎     57.0 GiB of 140 GiB
+  4242 38.0 GiB 70 % python3 train.py
+  5000 - - (not of this container)
+GPU 1  Tesla T4
+  9 W
+  SM activity  this GPU does not count i
+  util.              0 %
+  memory           0 B of 15.0 GiB
+Runs
+> 01234567 resnet50 lr=0.1
+    1 d 01:01  SMs 22 %  38.0 GiB  900 k
+    val/accuracy 0.9125  ▁▅██  50 % 0:10
+  fedcba98 second
+    -
+Stop this run? y/n
+)");
+}
+
+TEST(TopView, TellsTheNewestMetricOfEachRun) {
+  TopView view = example();
+  view.runs[0].metric = TopMetric{.name = "loss", .value = 0.25, .step = 500};
+  view.runs[0].step = 500;
+  view.runs[0].history = {4, 2, 1, 0.25};
+  view.runs[0].progress = TopProgress{.share = 0.5, .source = "params.epochs"};
+  view.runs[0].expected_end = view.time + 600'000'000;
+  view.runs[0].gpus = {0, 1};
+  EXPECT_THAT(
+      joined(top_lines(view, {.width = 100})),
+      HasSubstr("          loss 0.25 at step 500  █▅▃▁  50 % by params.epochs, 0:10:00 left  GPU 0, 1\n"));
+}
+
+TEST(TopView, TheMarkedRunIsSeenHoweverManyThereAre) {
+  TopView view = example();
+  for (int i = 0; i < 98; ++i)
+    view.runs.push_back({.id = fmt::format("{:032}", i), .name = fmt::format("run {}", i)});
+  for (const std::size_t marked : {0, 50, 99})
+    EXPECT_THAT(joined(top_lines(view, {.width = 90, .height = 32, .selected = view.runs[marked].id})),
+                HasSubstr("> " + view.runs[marked].id.substr(0, 8)));
 }
 
 TEST(TopView, FitsEveryScreen) {

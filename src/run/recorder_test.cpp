@@ -46,6 +46,10 @@ class Refusing final : public store::Store {
   Result<std::vector<store::Found>> search(const store::Search& search, const store::Known& known) override {
     return inner_->search(search, known);
   }
+  Result<std::int64_t> count(const store::Search& search) override { return inner_->count(search); }
+  Result<store::RunKeys> keys(std::span<const std::int64_t> experiments, std::size_t most) override {
+    return inner_->keys(experiments, most);
+  }
   Result<std::vector<store::Point>> history(std::string_view run, std::string_view metric,
                                             std::optional<store::Time> from,
                                             std::optional<store::Time> to) override {

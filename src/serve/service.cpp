@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/random_text.hpp"
+#include "serve/dashboard/dashboard.hpp"
+#include "serve/delta_feed.hpp"
 #include "serve/event_feed.hpp"
 #include "serve/http/router.hpp"
 #include "serve/metric_writer.hpp"
@@ -30,6 +32,8 @@ struct Served {
   Handle handle;
   bool quick = false;  ///< waits for nothing, as Admission says
   mlflow::Outcome<void> (*check)(const Request& head, const Pairs& parameters) = nullptr;
+  std::optional<std::uint64_t> most_body_bytes = {};  ///< in place of what `body` says
+  bool takes_model = false;                           ///< the body goes where the dashboard wants it
 };
 
 Response plain_text(std::string body, std::string type = "text/plain; charset=utf-8") {
@@ -50,14 +54,18 @@ std::string_view without_doubled_slash(std::string_view path) {
 class Service::State {
  public:
   /// `upload_prefix`: how the names of this server's files begin in the folder of uploads.
-  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string upload_prefix, std::string version)
+  State(std::unique_ptr<store::Store> store, fs::path uploads, std::string upload_prefix, std::string version,
+        GateOptions keys, dashboard::DashboardOptions page)
       : store_(std::move(store)),
         uploads_(std::move(uploads)),
         upload_prefix_(std::move(upload_prefix)),
         version_(std::move(version)),
         writer_(*store_),
         api_(*store_, writer_),
+        gate_(std::move(keys)),
+        dashboard_(std::move(page), api_, gate_),
         feed_(*store_),
+        deltas_(*store_),
         upkeep_(*store_, uploads_) {}
 
   /// `pages`: where MLflow's own are; empty: they are not served.
@@ -69,7 +77,7 @@ class Service::State {
     Result<Router> router = Router::make(routes);
     if (!router) return std::unexpected(std::move(router).error());
     router_ = std::move(*router);
-    options.open_paths = {"/health"};  // who watches over the server need not know its secret
+    options.gate = [this](const Request& head) { return gate_.refuse(head); };
     Result<std::unique_ptr<Server>> server = Server::start(
         std::move(options),
         [this](Request request, Answer answer) { take(std::move(request), std::move(answer)); },
@@ -101,11 +109,24 @@ class Service::State {
       return plain_text(prometheus_text(serving->statistics(), writer_.statistics()),
                         "text/plain; version=0.0.4; charset=utf-8");
     });
+    for (dashboard::Dashboard::Endpoint& endpoint : dashboard_.endpoints())
+      served_.push_back({.method = std::move(endpoint.method),
+                         .pattern = std::move(endpoint.pattern),
+                         .handle = std::move(endpoint.handle),
+                         .most_body_bytes = endpoint.most_body_bytes,
+                         .takes_model = endpoint.takes_file});
     add_plain("/api/plimsoll/events", [this](const mlflow::Call& call) {
       Response response;
-      response.events = std::make_shared<EventQueue>();
       const std::string* run = call.request.query.find("run_id");
-      if (!feed_.add(response.events, run == nullptr ? std::string() : *run))
+      const std::string* delta = call.request.query.find("delta");
+      std::string only = run == nullptr ? std::string() : *run;
+      const bool by_delta = delta != nullptr && *delta == "1";
+      // All runs together may be told in one event: two of them are to fit.
+      constexpr std::size_t kRoomForDeltas = std::size_t{4} << 20;
+      response.events =
+          by_delta ? std::make_shared<EventQueue>(kRoomForDeltas) : std::make_shared<EventQueue>();
+      if (!(by_delta ? deltas_.add(response.events, std::move(only))
+                     : feed_.add(response.events, std::move(only))))
         return error_response(503, "TEMPORARILY_UNAVAILABLE", "Too many listen to the events already.");
       return response;
     });
@@ -164,7 +185,12 @@ class Service::State {
       return admission;
     }
     const Served& served = served_[route->route];
-    admission.most_body_bytes = mlflow::most_bytes(served.body);
+    admission.most_body_bytes = served.most_body_bytes.value_or(mlflow::most_bytes(served.body));
+    if (served.takes_model) {
+      Result<fs::path> place = dashboard_.body_place();
+      if (!place) return {.refusal = mlflow::response_of(mlflow::fault_of(place.error()))};
+      admission.body_file = *std::move(place);
+    }
     admission.quick = served.quick;
     if (served.body == mlflow::Body::upload || served.body == mlflow::Body::small_upload)
       admission.body_file = uploads_ / fmt::format("{}-{}", upload_prefix_, next_upload_.fetch_add(1));
@@ -194,7 +220,10 @@ class Service::State {
   std::string upload_prefix_, version_, url_;
   MetricWriter writer_;
   mlflow::Api api_;
+  Gate gate_;
+  dashboard::Dashboard dashboard_;
   EventFeed feed_;
+  DeltaFeed deltas_;
   Upkeep upkeep_;
   std::vector<Served> served_;
   std::optional<mlflow::Pages> pages_;
@@ -213,8 +242,17 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   constexpr std::size_t kPrefixBytes = 8;
   Result<std::string> prefix = random_hex(kPrefixBytes);
   if (!prefix) return std::unexpected(std::move(prefix).error());
-  auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
-                                       std::move(options.version));
+  GateOptions keys{.token = options.http.token,
+                   .read_token = std::move(options.read_token),
+                   .open_paths = dashboard::open_paths(),
+                   .open_posts = dashboard::open_posts(),
+                   .only_reads = dashboard::only_reads};
+  options.dashboard.version = options.version;
+  options.dashboard.commands.store = options.store;
+  options.dashboard.commands.artifacts = options.open.artifacts;
+  auto state =
+      std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
+                              std::move(options.version), std::move(keys), std::move(options.dashboard));
   PLIMSOLL_TRY(state->start(std::move(options.http), options.mlflow_pages));
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }

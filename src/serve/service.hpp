@@ -2,9 +2,11 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
+#include "serve/dashboard/dashboard.hpp"
 #include "serve/http/server.hpp"
 #include "store/store.hpp"
 
@@ -16,6 +18,9 @@ struct ServiceOptions {
   store::OpenOptions open = {};
   std::string version = {};  ///< that /version answers
   std::filesystem::path mlflow_pages = {};  ///< as mlflow::Pages takes it; empty: none are served
+  /// May be brought in place of `http.token`, and lets its bringer read alone.
+  std::optional<std::string> read_token = {};
+  dashboard::DashboardOptions dashboard = {};
 };
 
 /// `plimsoll serve`: MLflow's API, the artifact proxy, /health, /version, /metrics and the feed of events,

@@ -302,12 +302,61 @@ Result<Run> load_run(Database& database, std::int64_t number) {
   return run;
 }
 
-Result<std::vector<Found>> find_runs(Database& database, const Search& search, const Known& known) {
-  Selection selection(Subject::runs);
+namespace {
+
+Status select(Selection& selection, const Search& search) {
   selection.in_view(search.view);
   if (search.experiment) selection.in_experiment(*search.experiment);
   PLIMSOLL_TRY(selection.in_experiments(search.experiment_ids));
-  PLIMSOLL_TRY(selection.matching(search.filter));
+  return selection.matching(search.filter);
+}
+
+}  // namespace
+
+Result<std::int64_t> count_runs(Database& database, const Search& search) {
+  Selection selection(Subject::runs);
+  PLIMSOLL_TRY(select(selection, search));
+  Query query = selection.count(database);
+  PLIMSOLL_TRY(query.row());
+  return query.integer(0);
+}
+
+Result<RunKeys> keys_of_runs(Database& database, std::span<const std::int64_t> experiments,
+                             std::size_t most) {
+  // To look at all of a hundred thousand runs takes a second; the newest have what people ask for.
+  constexpr std::size_t kRuns = 1000;
+  Selection newest(Subject::runs);
+  newest.in_view(View::active);
+  PLIMSOLL_TRY(newest.in_experiments(experiments));
+  std::vector<std::int64_t> numbers;
+  {
+    auto found = numbers_of(newest.page(database, "r.number", kRuns + 1, 0));
+    PLIMSOLL_TRY(found);
+    numbers = *std::move(found);
+  }
+  RunKeys out;
+  out.is_complete = numbers.size() <= kRuns;
+  if (!out.is_complete) numbers.pop_back();
+  const auto read = [&](std::string_view what, std::vector<std::string>& names) -> Status {
+    Query query = database.query_once(
+        fmt::format("SELECT DISTINCT {} {} ORDER BY 1 LIMIT {}", what, database.one_of(), most + 1));
+    query.bind_integers(numbers);
+    PLIMSOLL_TRY(for_each_row(query, [&](const Query& row) { names.push_back(row.text(0)); }));
+    if (names.size() <= most) return {};
+    names.resize(most);
+    out.is_complete = false;
+    return {};
+  };
+  PLIMSOLL_TRY(read("name FROM metric WHERE run", out.metrics));
+  PLIMSOLL_TRY(read("name FROM param WHERE run", out.params));
+  PLIMSOLL_TRY(read("name FROM tag WHERE run", out.tags));
+  PLIMSOLL_TRY(read("user_name FROM run WHERE user_name <> '' AND number", out.users));
+  return out;
+}
+
+Result<std::vector<Found>> find_runs(Database& database, const Search& search, const Known& known) {
+  Selection selection(Subject::runs);
+  PLIMSOLL_TRY(select(selection, search));
   PLIMSOLL_TRY(selection.ordered_by(search.order_by));
   std::vector<Found> out;
   std::vector<std::int64_t> numbers;  // of those that are not known

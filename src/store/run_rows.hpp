@@ -44,5 +44,8 @@ class LockedRun {
 [[nodiscard]] Result<Run> load_run(Database& database, std::int64_t number);
 [[nodiscard]] Result<std::vector<Found>> find_runs(Database& database, const Search& search,
                                                    const Known& known);
+[[nodiscard]] Result<std::int64_t> count_runs(Database& database, const Search& search);
+[[nodiscard]] Result<RunKeys> keys_of_runs(Database& database, std::span<const std::int64_t> experiments,
+                                           std::size_t most);
 
 }  // namespace plimsoll::store

@@ -49,6 +49,37 @@ TEST_P(Searching, GivesTheNewestFirst) {
   EXPECT_EQ(names({.experiment = "nowhere"}), "");
 }
 
+TEST_P(Searching, CountsWhateverThePage) {
+  const auto counted = [&](const Search& search) { return store_->count(search).value_or(-1); };
+  EXPECT_EQ(counted({}), 4);
+  EXPECT_EQ(counted({.limit = 1, .offset = 3}), 4);
+  EXPECT_EQ(counted({.filter = "metrics.loss < 1 and params.lr = '0.1'"}), 1);
+  EXPECT_EQ(counted({.filter = "metrics.loss != 0.5"}), 2) << "a NaN counts as it is found";
+  EXPECT_EQ(counted({.experiment = "vision"}), 2);
+  EXPECT_EQ(counted({.filter = "tags.model = 'nothing'"}), 0);
+  EXPECT_FALSE(store_->count({.filter = "metrics.loss <"}));
+  EXPECT_TRUE(store_->remove(store_->search(Search{.limit = 1})->front().id));
+  EXPECT_EQ(counted({}), 3);
+  EXPECT_EQ(counted({.view = View::all}), 4);
+}
+
+TEST_P(Searching, TellsWhichKeysRunsHave) {
+  const auto keys = store_->keys({}, 100);
+  ASSERT_TRUE(keys) << keys.error().text();
+  EXPECT_THAT(keys->metrics, testing::ElementsAre("loss"));
+  EXPECT_THAT(keys->params, testing::ElementsAre("lr", "optimizer"));
+  EXPECT_THAT(keys->tags, testing::ElementsAre("model", "odd 'key\""));
+  EXPECT_TRUE(keys->is_complete);
+  const auto first = store_->keys({}, 1);
+  ASSERT_TRUE(first);
+  EXPECT_THAT(first->params, testing::ElementsAre("lr"));
+  EXPECT_FALSE(first->is_complete);
+  const std::int64_t text = store_->experiment_named("text")->value().id;
+  const auto of_one = store_->keys(std::span(&text, 1), 100);
+  ASSERT_TRUE(of_one);
+  EXPECT_THAT(of_one->tags, testing::ElementsAre("odd 'key\""));
+}
+
 TEST_P(Searching, ComparesTheLatestValueOfAMetric) {
   EXPECT_EQ(filtered("metrics.loss < 0.5"), "second");
   EXPECT_EQ(filtered("metrics.loss <= 0.5"), "second first");

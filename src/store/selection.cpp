@@ -119,6 +119,15 @@ Keyed keyed(Subject subject, Field::Kind kind) {
   return {kind == Field::Kind::param ? "param" : "tag", "value", "run", "r.number"};
 }
 
+void bind_values(Query& query, std::span<const std::variant<double, std::string>> values) {
+  for (const auto& value : values) {
+    if (const auto* number = std::get_if<double>(&value))
+      query.bind(*number);
+    else
+      query.bind(std::string_view(std::get<std::string>(value)));
+  }
+}
+
 std::string_view sign(Comparator comparator) {
   switch (comparator) {
     case Comparator::not_equal: return " != ";
@@ -306,13 +315,14 @@ Query Selection::page(Database& database, std::string_view columns, std::size_t 
   Query query = database.query_once(fmt::format(
       "SELECT {} FROM {}{} WHERE 1 = 1{} ORDER BY {}{} LIMIT {} OFFSET {}", columns, from.tables, joins_.text,
       conditions_.text, orders_.text, from.last_order, std::min(limit, kMost), std::min(offset, kMost)));
-  for (const Part* part : {&joins_, &conditions_, &orders_})
-    for (const auto& value : part->values) {
-      if (const auto* number = std::get_if<double>(&value))
-        query.bind(*number);
-      else
-        query.bind(std::string_view(std::get<std::string>(value)));
-    }
+  for (const Part* part : {&joins_, &conditions_, &orders_}) bind_values(query, part->values);
+  return query;
+}
+
+Query Selection::count(Database& database) const {
+  Query query = database.query_once(fmt::format("SELECT count(*) FROM {}{} WHERE 1 = 1{}",
+                                                source(subject_).tables, joins_.text, conditions_.text));
+  for (const Part* part : {&joins_, &conditions_}) bind_values(query, part->values);
   return query;
 }
 

@@ -36,6 +36,8 @@ class Selection {
   /// The statement with its values, ready to be read. `columns` is part of the program.
   [[nodiscard]] Query page(Database& database, std::string_view columns, std::size_t limit,
                            std::size_t offset) const;
+  /// How many there are of it, in a row of one integer.
+  [[nodiscard]] Query count(Database& database) const;
 
  private:
   /// A part of the statement and the values of its question marks, in their order.

@@ -80,6 +80,14 @@ class SqlStore final : public Store {
     return read<std::vector<Found>>([&](Database& database) { return find_runs(database, search, known); });
   }
 
+  Result<std::int64_t> count(const Search& search) override {
+    return read<std::int64_t>([&](Database& database) { return count_runs(database, search); });
+  }
+
+  Result<RunKeys> keys(std::span<const std::int64_t> experiments, std::size_t most) override {
+    return read<RunKeys>([&](Database& database) { return keys_of_runs(database, experiments, most); });
+  }
+
   Result<std::vector<Point>> history(std::string_view run, std::string_view metric, std::optional<Time> from,
                                      std::optional<Time> to) override {
     return read_run<std::vector<Point>>(run, [&](Database& database, std::int64_t number) {

@@ -64,6 +64,12 @@ struct Found {
 /// Whether the caller has a run of this id in this version.
 using Known = std::function<bool(const std::string& id, std::int64_t version)>;
 
+/// Names that runs have in use, each list in the order of the alphabet.
+struct RunKeys {
+  std::vector<std::string> metrics, params, tags, users;
+  bool is_complete = true;  ///< there may be others, of older runs or beyond what was asked for
+};
+
 /// A file among a run's artifacts.
 struct File {
   std::string path;  ///< below the directory that artifacts() gives
@@ -94,6 +100,10 @@ class Store {
   [[nodiscard]] Result<std::vector<Run>> search(const Search& search);
   /// The same without the runs that the caller has already in their present version.
   [[nodiscard]] virtual Result<std::vector<Found>> search(const Search& search, const Known& known) = 0;
+  /// How many runs there are, whatever the search's limit and offset.
+  [[nodiscard]] virtual Result<std::int64_t> count(const Search& search) = 0;
+  /// What the newest runs of these experiments (none: of all) have; `most` names of each kind at most.
+  [[nodiscard]] virtual Result<RunKeys> keys(std::span<const std::int64_t> experiments, std::size_t most) = 0;
   /// In the order of time; of `from` and `to` both are included. Empty where the run has no such metric.
   [[nodiscard]] virtual Result<std::vector<Point>> history(std::string_view run, std::string_view metric,
                                                            std::optional<Time> from = {},

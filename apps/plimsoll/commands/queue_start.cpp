@@ -1,6 +1,9 @@
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -8,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "base/process.hpp"
 #include "plan/schedule/policy.hpp"
 #include "queue/daemon.hpp"
 #include "queue_client.hpp"
@@ -26,6 +30,7 @@ struct StartOptions {
   std::vector<std::string> devices;
   std::int64_t most_per_user = 0;
   bool everybody = false, foreground = false, quiet = false;
+  int page = -1;            ///< the port of the page; none
   SlurmOptions slurm = {};  ///< inside an allocation
   int allocation_gpus = 1;
 };
@@ -61,10 +66,41 @@ Result<bool> go_behind(const std::filesystem::path& home) {
   return std::unexpected(Error{"the daemon does not answer", log, {}, Error::Kind::unavailable});
 }
 
+/// `plimsoll serve` beside the daemon, as long as that runs: a process of its own, so that nothing that is
+/// asked of it holds up jobs.
+class PageBeside {
+ public:
+  PageBeside(const std::string& store, int port) {
+    std::error_code problem;
+    ProcessOptions options{.argv = {std::filesystem::read_symlink("/proc/self/exe", problem).string(),
+                                    "serve", "--port", fmt::format("{}", port)}};
+    if (!store.empty()) options.environment.emplace_back("PLIMSOLL_STORE", store);
+    options.environment.emplace_back("PLIMSOLL_ENDS_WITH_PARENT", "1");
+    options.should_end = [this] { return stopping_.load(); };
+    options.output_limit = 0;
+    options.on_output_line = [](std::string_view line) {
+      fmt::print(stderr, "plimsoll: {}\n", printable(line));
+    };
+    options.on_error_line = options.on_output_line;
+    thread_ = std::jthread([options = std::move(options)] { (void)plimsoll::run(options); });
+  }
+  ~PageBeside() { stopping_ = true; }
+  PageBeside(const PageBeside&) = delete;
+  PageBeside& operator=(const PageBeside&) = delete;
+
+ private:
+  std::atomic<bool> stopping_ = false;
+  std::jthread thread_;
+};
+
 Result<int> start(const StartOptions& options) {
   if (options.everybody && ::geteuid() != 0)
     return std::unexpected(Error{"only root's daemon can run the jobs of all users", "--all-users",
                                  "Without it, the queue is your own."});
+  if (options.page >= 0 && (options.everybody || options.slurm.wanted))
+    return std::unexpected(
+        Error{"the page is of one user", "--ui",
+              "Start `plimsoll serve` or `plimsoll ui` as the user who is to see it: it finds this queue."});
   if (plan::schedule::policy_named(options.policy) == nullptr || options.policy == "clairvoyant")
     return std::unexpected(
         Error{fmt::format("there is no policy {}", quote(options.policy)), "--policy",
@@ -110,12 +146,16 @@ Result<int> start(const StartOptions& options) {
     PLIMSOLL_TRY(behind);
     if (!*behind) {
       if (!options.quiet) fmt::print("the queue of {} runs; `plimsoll submit` gives it jobs\n", daemon.host);
+      if (!options.quiet && options.page > 0)
+        fmt::print("its page is at http://127.0.0.1:{}/\n", options.page);
       return 0;
     }
   }
   daemon.say = [](const std::string& line) { fmt::print(stderr, "plimsoll: {}\n", printable(line)); };
   auto signals = running::SignalSource::open(true);
   PLIMSOLL_TRY(signals);
+  std::optional<PageBeside> page;
+  if (options.page >= 0) page.emplace(options.store, options.page);
   auto code = queue::run_daemon(daemon, **oracle, *std::move(signals));
   if (options.slurm.wanted) {  // nobody comes back to it
     std::error_code ignored;
@@ -147,6 +187,11 @@ void add_queue_start(CommandLine& queue, Invocation& invocation) {
                    "How jobs share a GPU: auto (default: MPS where it is installed), exclusive, naive, mps")
       ->one_of({"auto", "exclusive", "naive", "mps"})
       ->option_text("WAY");
+  command
+      ->add_option("--ui", o.page,
+                   "Serve the dashboard, too, at this port of 127.0.0.1, to you and root alone")
+      ->in_range(1, 65535)
+      ->option_text("PORT");
   command->add_option("--most-per-user", o.most_per_user, "Jobs of one user that run at once, at most")
       ->in_range<std::int64_t>(1, 1'000'000)
       ->option_text("N");

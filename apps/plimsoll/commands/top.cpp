@@ -1,22 +1,23 @@
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/process.hpp"
 #include "command.hpp"
 #include "full_screen.hpp"
 #include "json_output.hpp"
-#include "learn/run_target.hpp"
 #include "nvml/library.hpp"
-#include "queue_client.hpp"
 #include "report/top_view.hpp"
-#include "store/store.hpp"
-#include "telemetry/sampling_thread.hpp"
-#include "top_figures.hpp"
+#include "top_watch.hpp"
 
 namespace plimsoll {
 namespace {
@@ -30,111 +31,113 @@ struct TopOptions {
   bool once = false, json = false;
 };
 
-constexpr double kRate = 10;  // frames a second
 constexpr milliseconds kFirstView{1000};
 constexpr int kWidthOfFiles = 100;
 constexpr char kControlC = 3;
-constexpr char kControlL = 12;
 constexpr char kControlZ = 26;
 
-/// The runs under way, as their watchers last stored them. The store is opened when asked, and kept.
-class RunningRuns {
+/// What keys do to the screen: a run is marked and stopped, once the question has been answered.
+class Desk {
  public:
-  explicit RunningRuns(std::string location) : location_(std::move(location)) {}
+  explicit Desk(std::string store) : store_(std::move(store)) {}
 
-  void put_into(report::TopView& view) {
-    if (!store_) {
-      auto opened = store::open(location_);
-      if (!opened) {
-        view.no_runs = opened.error().text();
-        return;
-      }
-      store_ = *std::move(opened);
-    }
-    const auto found = store_->search({.filter = "attributes.status = 'RUNNING'", .limit = 100});
-    if (!found) {
-      view.no_runs = found.error().text();
-      return;
-    }
-    for (const store::Run& run : *found) {
-      view.runs.push_back(report::top_run(run, view.time));
-      view.runs.back().target = target_of(run);
-    }
+  void show(report::TopView view) {
+    view_ = std::move(view);
+    const bool known = std::ranges::find(view_.runs, selected_, &report::TopRun::id) != view_.runs.end();
+    if (!known && !asking_) selected_.clear();
   }
+  /// False: to quit.
+  bool press(char key) {
+    constexpr char kEscape = 27;
+    if (key == kEscape || (escape_ == 1 && key == '[')) {  // an arrow comes as three
+      escape_ = key == kEscape ? 1 : 2;
+      if (key == kEscape) asking_ = false;
+      return true;
+    }
+    if (std::exchange(escape_, 0) == 2) {
+      move(key == 'A' ? -1 : key == 'B' ? 1 : 0);
+      return true;
+    }
+    if (asking_) {
+      asking_ = false;
+      if (key == 'y' || key == 'Y') stop();
+      return key != kControlC;
+    }
+    note_.clear();
+    if (key == 'q' || key == 'Q' || key == kControlC) return false;
+    if (key == ' ') paused_ = !paused_;
+    if (key == 'j') move(1);
+    if (key == 'k') move(-1);
+    if (key == 's') ask();
+    return true;
+  }
+  void draw(const FullScreen& screen) {
+    view_.paused = paused_;
+    const FullScreen::Size size = screen.size();
+    screen.show(report::top_lines(view_, {.width = size.width,
+                                          .height = size.height,
+                                          .color = color,
+                                          .keys = true,
+                                          .selected = selected_,
+                                          .note = note()}));
+  }
+  [[nodiscard]] bool paused() const { return paused_; }
+  bool color = false;
 
  private:
-  /// Where its tag says what the run is for; read again for every view, thinned out.
-  [[nodiscard]] std::optional<learn::RunTarget> target_of(const store::Run& run) const {
-    constexpr std::size_t kMostEvaluations = 1000;
-    const std::optional<learn::Target> target = learn::target_of(run);
-    if (!target || !run.metrics.contains(target->metric)) return std::nullopt;
-    auto points = store_->sample(run.id, target->metric, kMostEvaluations);
-    if (!points || points->empty()) return std::nullopt;
-    std::ranges::stable_sort(*points, {}, &store::Point::time);
-    std::vector<learn::Evaluation> curve;
-    for (const store::Point& point : *points)
-      curve.push_back({std::max(0.0, static_cast<double>(point.time - run.start) * 1e-6), point.value});
-    const double until = curve.back().at;
-    return learn::run_target(*target, std::move(curve), until, true);
+  void move(int by) {
+    if (view_.runs.empty() || by == 0) return;
+    const auto found = std::ranges::find(view_.runs, selected_, &report::TopRun::id);
+    const auto last = static_cast<std::ptrdiff_t>(view_.runs.size()) - 1;
+    const std::ptrdiff_t at = found == view_.runs.end()
+                                  ? (by > 0 ? 0 : last)
+                                  : std::clamp<std::ptrdiff_t>(found - view_.runs.begin() + by, 0, last);
+    selected_ = view_.runs[static_cast<std::size_t>(at)].id;
+  }
+  void ask() {
+    if (selected_.empty() && view_.runs.size() == 1) move(1);
+    if (selected_.empty())
+      note_ =
+          view_.runs.empty() ? "No run is under way." : "Choose a run by the arrow keys first, then press s.";
+    else
+      asking_ = true;
+  }
+  [[nodiscard]] std::string note() const {
+    if (!asking_)
+      return stopping_ && stopping_->wait_for(milliseconds(0)) == std::future_status::ready ? stopping_->get()
+                                                                                            : note_;
+    const auto found = std::ranges::find(view_.runs, selected_, &report::TopRun::id);
+    return fmt::format("Stop {} {}? y stops it, any other key does not.", selected_.substr(0, 8),
+                       found == view_.runs.end() ? std::string() : found->name);
+  }
+  /// As `plimsoll stop` does, which comes back when the run has ended; the screen goes on meanwhile.
+  void stop() {
+    std::error_code problem;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", problem).string();
+    ProcessOptions options{.argv = {program, "stop", selected_, "--quiet"}};
+    if (!store_.empty()) options.argv.insert(options.argv.end(), {"--store", store_});
+    note_ = fmt::format("{} is being stopped.", selected_.substr(0, 8));
+    stopping_ = std::async(std::launch::async, [options, name = selected_.substr(0, 8)] {
+                  const auto done = plimsoll::run(options);
+                  if (!done) return done.error().text();
+                  if (done->succeeded()) return name + " has been stopped.";
+                  return done->error.empty() ? name + ": " + done->outcome()
+                                             : done->error.substr(0, done->error.find('\n'));
+                }).share();
   }
 
-  std::string location_;
-  std::unique_ptr<store::Store> store_;
+  report::TopView view_;
+  std::string store_, selected_, note_;
+  std::optional<std::shared_future<std::string>> stopping_;
+  int escape_ = 0;  // keys of an arrow that have come
+  bool paused_ = false, asking_ = false;
 };
 
-/// What the machine's queue has to do; nothing where none answers at once.
-std::optional<report::TopQueue> queue_now() {
-  constexpr std::size_t kNext = 20;
-  const auto answer = ask_queue({{"type", "list"}, {"quick", true}}, Seconds(1));
-  if (!answer) return std::nullopt;
-  report::TopQueue out;
-  for (const job::Json& job : (*answer)["jobs"]) {
-    const std::string state = job.value("state", "");
-    if (state == "held") ++out.held;
-    if (state == "running" || state == "starting") ++out.running;
-    if (state != "waiting") continue;
-    ++out.waiting;
-    if (out.next.size() < kNext)
-      out.next.push_back({.number = job.value("number", std::int64_t{0}),
-                          .name = job.value("name", ""),
-                          .why = job.value("waits_because", "")});
-  }
-  return out;
-}
-
-/// Sampling, and all that is shown of it.
-class Watch {
- public:
-  Watch(nvml::Library* library, std::string no_gpu, const std::string& store)
-      : figures_(library, std::move(no_gpu)),
-        runs_(store),
-        thread_(telemetry::Sampler({.rate = kRate, .nvml = library, .devices = figures_.devices()}), kRate) {}
-
-  report::TopView view() {
-    figures_.add(thread_.take());
-    report::TopView out = figures_.view();
-    runs_.put_into(out);
-    out.queue = queue_now();
-    return out;
-  }
-
- private:
-  TopFigures figures_;
-  RunningRuns runs_;
-  telemetry::SamplingThread thread_;
-};
-
-Result<int> watch_on_screen(Watch& watch, const TopOptions& options, bool color) {
+Result<int> watch_on_screen(TopWatch& watch, const TopOptions& options, bool color) {
   auto screen = FullScreen::open();
   if (!screen) return std::unexpected(screen.error());
-  report::TopView view;
-  bool paused = false;
-  const auto draw = [&] {
-    const FullScreen::Size size = screen->size();
-    view.paused = paused;
-    screen->show(
-        report::top_lines(view, {.width = size.width, .height = size.height, .color = color, .keys = true}));
-  };
+  Desk desk(options.store);
+  desk.color = color;
   // The first view comes soon, with what is known by then.
   Clock::time_point due = Clock::now() + milliseconds(300);
   for (;;) {
@@ -142,17 +145,16 @@ Result<int> watch_on_screen(Watch& watch, const TopOptions& options, bool color)
     const FullScreen::Happened happened = screen->wait(std::max(left, milliseconds(0)));
     switch (happened.event) {
       case FullScreen::Event::ended: return 0;
-      case FullScreen::Event::resized: draw(); break;
+      case FullScreen::Event::resized: desk.draw(*screen); break;
       case FullScreen::Event::key:
-        if (happened.key == 'q' || happened.key == 'Q' || happened.key == kControlC) return 0;
-        if (happened.key == ' ') paused = !paused;
+        if (!desk.press(happened.key)) return 0;
         if (happened.key == kControlZ) screen->suspend();
-        if (happened.key == ' ' || happened.key == kControlZ || happened.key == kControlL) draw();
+        desk.draw(*screen);
         break;
       case FullScreen::Event::time: {
         report::TopView now = watch.view();  // also while paused, so that nothing is missing afterwards
-        if (!paused) view = std::move(now);
-        draw();
+        if (!desk.paused()) desk.show(std::move(now));
+        desk.draw(*screen);
         due = Clock::now() + milliseconds(static_cast<int>(options.interval * 1000));
         break;
       }
@@ -163,7 +165,7 @@ Result<int> watch_on_screen(Watch& watch, const TopOptions& options, bool color)
 Result<int> run(const TopOptions& options, const Invocation& invocation) {
   const auto opened = nvml::open();
   nvml::Library* library = opened ? opened->get() : nullptr;
-  Watch watch(library, opened ? "" : opened.error().text(), options.store);
+  TopWatch watch(library, opened ? "" : opened.error().text(), options.store);
   const Terminal terminal = describe_terminal(STDOUT_FILENO, invocation.color);
   if (!options.once && !options.json && terminal.interactive)
     return watch_on_screen(watch, options, terminal.color);
@@ -198,7 +200,7 @@ void add_top(CommandLine& app, Invocation& invocation) {
   command->add_flag("--once", options->once, "Print one view as text after a second, and end")
       ->excludes(json);
   command->footer(
-      "Keys: q quits, space pauses.\n"
+      "Keys: q quits, space pauses; the arrow keys mark a run, s stops it, after a question.\n"
       "Examples:\n"
       "  plimsoll top\n"
       "  plimsoll top --interval 0.2\n"

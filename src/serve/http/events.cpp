@@ -28,16 +28,23 @@ std::string on_the_wire(std::string_view name, std::string_view data, std::strin
 
 }  // namespace
 
+EventQueue::Event EventQueue::event(std::string_view name, std::string_view data, std::string_view id) {
+  return std::make_shared<const std::string>(on_the_wire(name, data, id));
+}
+
 bool EventQueue::send(std::string_view name, std::string_view data, std::string_view id) {
-  std::string event = on_the_wire(name, data, id);
+  return send(event(name, data, id));
+}
+
+bool EventQueue::send(Event event) {
   const std::scoped_lock lock(mutex_);
   if (closed_) return false;
   const bool was_empty = events_.empty() && lost_ == 0;
-  bytes_ += event.size();
+  bytes_ += event->size();
   events_.push_back(std::move(event));
   // One that is larger than all may be is still told, alone.
   for (; bytes_ > most_bytes_ && events_.size() > 1; ++lost_) {
-    bytes_ -= events_.front().size();
+    bytes_ -= events_.front()->size();
     events_.pop_front();
   }
   if (was_empty && wake_) wake_();
@@ -65,7 +72,7 @@ EventQueue::Taken EventQueue::take() {
   const std::scoped_lock lock(mutex_);
   Taken taken{.is_last = closed_};
   if (lost_ > 0) taken.text = on_the_wire("lost", fmt::format("{}", std::exchange(lost_, 0)), {});
-  for (const std::string& event : events_) taken.text += event;
+  for (const Event& event : events_) taken.text += *event;
   events_.clear();
   bytes_ = 0;
   return taken;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ class EventQueue {
   /// False where the client has gone or the queue was closed: no more news are wanted. `data` may have
   /// several lines; `name` and `id` have none, or are cut there.
   bool send(std::string_view name, std::string_view data, std::string_view id = {});
+  /// One as it goes over the wire, to be sent to many.
+  using Event = std::shared_ptr<const std::string>;
+  [[nodiscard]] static Event event(std::string_view name, std::string_view data, std::string_view id = {});
+  bool send(Event event);
   /// What is in the queue is still sent, then the connection ends.
   void close();
   [[nodiscard]] bool closed() const;
@@ -38,7 +43,7 @@ class EventQueue {
 
  private:
   mutable std::mutex mutex_;
-  std::deque<std::string> events_;
+  std::deque<Event> events_;
   std::size_t bytes_ = 0;
   std::size_t most_bytes_;
   std::uint64_t lost_ = 0;

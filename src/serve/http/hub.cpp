@@ -37,7 +37,10 @@ bool Hub::is_open(const Request& head) const {
 
 Admission Hub::admission(const Request& head) const {
   std::optional<Response> refusal;
-  if (options.token && !is_open(head)) refusal = refuse_without_token(head, *options.token);
+  if (options.gate)
+    refusal = options.gate(head);
+  else if (options.token && !is_open(head))
+    refusal = refuse_without_token(head, *options.token);
   if (!refusal && !own_host_.empty()) refusal = refuse_foreign_host(head, own_host_);
   if (!refusal) refusal = refuse_foreign_origin(head);
   if (refusal) return {.refusal = std::move(refusal)};

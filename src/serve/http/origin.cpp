@@ -31,7 +31,15 @@ std::optional<Response> refuse_foreign_host(const Request& head, std::string_vie
 
 std::optional<Response> refuse_foreign_origin(const Request& head) {
   const std::string* origin = head.headers.find("origin");
-  if (origin == nullptr) return std::nullopt;
+  if (origin == nullptr) {
+    // A browser sends no Origin with what an <img> or a <script> of another site asks for, but says whose it
+    // is. To follow a link is the user's own doing.
+    const std::string_view site = head.header("sec-fetch-site");
+    const bool foreign = (site == "cross-site" || site == "same-site") &&
+                         head.header("sec-fetch-mode") != "navigate" && head.method != "OPTIONS";
+    if (!foreign) return std::nullopt;
+    return error_response(403, "a page of another site may neither read nor change anything here");
+  }
   const std::size_t scheme = origin->find("://");
   const bool same =
       scheme != std::string::npos && lower_case(origin->substr(scheme + 3)) == lower_case(head.host);

@@ -68,6 +68,9 @@ struct Options {
   std::optional<std::filesystem::path> unix_socket = {};  ///< in place of address and port; mode 0600
   std::optional<std::string> token = {};                  ///< every request must bring it (token.hpp)
   std::vector<std::string> open_paths = {};               ///< but those that read one of these
+  /// Decides in place of `token` and `open_paths` who may ask; quick, as Admit. `token` is still to be set
+  /// where it asks for one.
+  std::function<std::optional<Response>(const Request& head)> gate = {};
   /// On loopback without a token: answer every user of this machine, not this process's and root alone.
   bool any_user = false;
   /// Which user is at the other end of a connection, for tests; else the kernel is asked (peer_owner.hpp).

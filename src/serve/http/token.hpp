@@ -6,6 +6,9 @@
 
 namespace plimsoll::serve {
 
+/// Looks at every character of `given`, whatever it finds.
+[[nodiscard]] bool equal_in_constant_time(std::string_view given, std::string_view token);
+
 /// Whether the value of a header Authorization brings the token: "Bearer TOKEN" (MLFLOW_TRACKING_TOKEN), or
 /// "Basic …" with the token as the password of any user (MLFLOW_TRACKING_PASSWORD). The time it takes says
 /// nothing of how much of the token was right.

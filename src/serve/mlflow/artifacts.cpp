@@ -104,6 +104,8 @@ Outcome<Response> send(const Place& place) {
   Response response;
   response.content_type = std::string(content_type(name));
   response.headers.add("Content-Disposition", attachment(name));
+  response.headers.add("Content-Security-Policy",
+                       "sandbox; default-src 'none'");  // should it be shown after all
   response.file = std::move(file);
   return response;
 }

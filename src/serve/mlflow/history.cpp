@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "serve/mlflow/entities.hpp"
 #include "serve/mlflow/handlers.hpp"
@@ -133,15 +135,25 @@ Outcome<Response> get_history_bulk_interval(Api& api, Call& call) {
 }
 
 Outcome<Response> get_outline(Api& api, Call& call) {
-  static constexpr Field kFields[] = {
-      {"run_id", Type::text, true}, {"metric_key", Type::text, true}, {"max_results", Type::integer}};
+  static constexpr Field kFields[] = {{"run_id", Type::text, true},
+                                      {"metric_key", Type::text, true},
+                                      {"max_results", Type::integer},
+                                      {"from", Type::integer},
+                                      {"to", Type::integer}};
   PLIMSOLL_TAKE(document, Document::read(call.request, kFields));
   const Message message = document.message();
+  std::optional<store::Time> from, to;
+  for (const auto& [name, bound] : {std::pair("from", &from), std::pair("to", &to)})
+    if (const auto asked = message.integer(name)) {
+      PLIMSOLL_TAKE(time, moment_of(*asked, name));
+      *bound = time;
+    }
+  if (to) *to += 999;  // to the end of that millisecond
   const std::int64_t most = message.integer("max_results").value_or(kMostSampled);
   if (most < 1 || most > kMostSampled) return invalid("max_results must be between 1 and {}.", kMostSampled);
   PLIMSOLL_TAKE(run, api.run(message.text("run_id")));
-  PLIMSOLL_TAKE(spans,
-                api.store().outline(run.id, message.text("metric_key"), static_cast<std::size_t>(most)));
+  PLIMSOLL_TAKE(spans, api.store().outline(run.id, message.text("metric_key"), static_cast<std::size_t>(most),
+                                           from, to));
   JsonWriter out;
   out.begin_object().key("spans").begin_array();
   for (const store::Span& span : spans) {
