@@ -14,7 +14,7 @@ struct ServiceOptions {
   Options http = {};
   std::string store = {};  ///< as store::open takes it
   store::OpenOptions open = {};
-  std::string version = {};  ///< that /version answers
+  std::string version = {};                 ///< that /version answers
   std::filesystem::path mlflow_pages = {};  ///< as mlflow::Pages takes it; empty: none are served
 };
 

@@ -23,6 +23,7 @@ NOT_RUN = [
     (r'plimsoll train ', 'it trains for minutes; tests/engine/train_command.py does on little data'),
     (r'plimsoll merge .*--data', 'it trains for minutes; tests/merge/joint_training.py does on little data'),
     (r'plimsoll swap .*--run', 'it runs as long as its frames come; tests/swap/runs.py does on small models'),
+    (r'--mlflow-ui', 'there is no MLflow; tests/serve/test_mlflow_pages.py has one'),
     (r'bashrc', 'it changes the settings of the shell'),
     (r'completion (fish|zsh)', 'the shell may not be here'),
 ]

@@ -30,7 +30,8 @@ constexpr std::string_view kWorkspaces = "Plimsoll has no workspaces: use an exp
 constexpr std::string_view kUsers =
     "Plimsoll has no users and permissions: whoever brings the server's token may do everything.";
 constexpr std::string_view kGraphql =
-    "Plimsoll does not answer GraphQL but what MLflow's pages ask: the same is to be had by MLflow's REST API, which its Python client "
+    "Plimsoll does not answer GraphQL but what MLflow's pages ask: the same is to be had by MLflow's REST "
+    "API, which its Python client "
     "uses.";
 constexpr std::string_view kServerInfo =
     "Plimsoll is one server without MLflow's own settings; see /version.";
