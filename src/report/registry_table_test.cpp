@@ -17,19 +17,24 @@ TEST(RegistryTable, OfAVersionWhatIsKnownIsSaidAndTheRestIsUnknown) {
   WeighedVersion version = version_with_file();
   version.contents->flops = Flops(2960);
   version.contents->batch = 2;
-  version.contents->devices = {
-      {.device = "h200", .memory = Bytes(1 << 20), .fits = true, .time = Seconds(1e-3), .low = Seconds(5e-4),
-       .high = Seconds(2e-3), .basis = "calibrated"},
-      {.device = "cpu", .here = true, .no_time = "nobody has measured it"}};
+  version.contents->devices = {{.device = "h200",
+                                .memory = Bytes(1 << 20),
+                                .fits = true,
+                                .time = Seconds(1e-3),
+                                .low = Seconds(5e-4),
+                                .high = Seconds(2e-3),
+                                .basis = "calibrated"},
+                               {.device = "cpu", .here = true, .no_time = "nobody has measured it"}};
   const std::string text = version_details(version, {.width = 100});
-  for (const char* part : {"net · version 3", "champion", "s3://a/b", "76", "304 B", "2.96 kFLOP", "batch of 2", "h200",
-                           "1.00 MiB", "1.00 ms", "500 µs to 2.00 ms", "calibrated", "cpu (here)", "unknown",
-                           "nobody has measured it"})
+  for (const char* part : {"net · version 3", "champion", "s3://a/b", "76", "304 B", "2.96 kFLOP",
+                           "batch of 2", "h200", "1.00 MiB", "1.00 ms", "500 µs to 2.00 ms", "calibrated",
+                           "cpu (here)", "unknown", "nobody has measured it"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   const nlohmann::ordered_json file = version_json(version)["file"];
   EXPECT_EQ(file["devices"][0]["seconds"], 1e-3);
   EXPECT_EQ(file["devices"][0]["provenance"], "calibrated");
-  for (const char* unknown : {"minimum_device_bytes", "fits", "seconds", "low_seconds", "high_seconds", "provenance"})
+  for (const char* unknown :
+       {"minimum_device_bytes", "fits", "seconds", "low_seconds", "high_seconds", "provenance"})
     EXPECT_TRUE(file["devices"][1][unknown].is_null()) << unknown;
 }
 

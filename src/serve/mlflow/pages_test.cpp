@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 TEST(Pages, WhatTheyAskForIsTheSameApi) {
   EXPECT_EQ(below_pages("/mlflow/ajax-api/2.0/mlflow/runs/get"), "/ajax-api/2.0/mlflow/runs/get");
   EXPECT_EQ(below_pages("/mlflow/get-artifact"), "/get-artifact");
-  for (const std::string_view same : {"/mlflow", "/mlflow/", "/mlflow/static-files/static/js/main.js", "/mlflows/x",
-                                      "/api/2.0/mlflow/runs/get", "", "/"})
+  for (const std::string_view same : {"/mlflow", "/mlflow/", "/mlflow/static-files/static/js/main.js",
+                                      "/mlflows/x", "/api/2.0/mlflow/runs/get", "", "/"})
     EXPECT_EQ(below_pages(same), same);
 }
 

@@ -40,8 +40,9 @@ constexpr std::string_view kPresigned =
     "Plimsoll gives out no addresses for direct upload or download: artifacts go through this server.";
 constexpr std::string_view kMcp = "Plimsoll keeps no registry of MCP servers.";
 constexpr std::string_view kPages =
-    "Plimsoll serves MLflow's API; its pages too with `plimsoll serve --mlflow-ui FOLDER`, at /mlflow/. "
-    "`plimsoll runs` and `plimsoll report` show the runs.";
+    "Plimsoll serves MLflow's API: set MLFLOW_TRACKING_URI to this server's address. `plimsoll serve "
+    "--mlflow-ui "
+    "FOLDER` serves MLflow's pages, too, at /mlflow/; `plimsoll runs` and `plimsoll report` show the runs.";
 
 struct Feature {
   std::string_view first;  ///< whole segments of a path
