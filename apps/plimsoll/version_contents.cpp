@@ -31,7 +31,8 @@ Status weigh_on_devices(report::VersionContents& out, WeighOptions options) {
     if (!target.in_full) continue;
     const Result<report::WeighedDevice> row = scales.weigh(target);
     PLIMSOLL_TRY(row);
-    report::VersionOnDevice on{.device = row->device.id, .here = row->here, .fits = row->fits(), .no_time = row->no_time};
+    report::VersionOnDevice on{
+        .device = row->device.id, .here = row->here, .fits = row->fits(), .no_time = row->no_time};
     if (row->memory) on.memory = row->memory->minimum_device();
     if (row->time) {
       on.time = row->time->seconds;

@@ -40,8 +40,8 @@ Status ContentSender::send(const std::string& run, const std::string& remote_run
   const Result<std::optional<RemoteRun>> there = again([&] { return remote_->run(remote_run); });
   if (!there) return std::unexpected(there.error());
   if (!*there)
-    return std::unexpected(Error{fmt::format("run {} is no longer there", printable(remote_run)),
-                                 remote_->server().shown()});
+    return std::unexpected(
+        Error{fmt::format("run {} is no longer there", printable(remote_run)), remote_->server().shown()});
   PLIMSOLL_TRY(send_datasets(*here, **there));
   PLIMSOLL_TRY(send_models(*here, **there));
   const Result<std::filesystem::path> files = store_->artifacts(run);
@@ -54,9 +54,10 @@ Status ContentSender::send_datasets(const store::Run& run, const RemoteRun& ther
   for (const store::Input& input : run.inputs) {
     if (there.datasets.contains({input.dataset.name, input.dataset.digest})) continue;
     const std::size_t before = left_out_->size();
-    PLIMSOLL_TRY(ask("runs/log-inputs",
-                     fmt::format(R"({{"run_id":{},"datasets":[{}]}})", json_text(there.id), dataset_json(input)),
-                     fmt::format("dataset {}", quote(input.dataset.name))));
+    PLIMSOLL_TRY(
+        ask("runs/log-inputs",
+            fmt::format(R"({{"run_id":{},"datasets":[{}]}})", json_text(there.id), dataset_json(input)),
+            fmt::format("dataset {}", quote(input.dataset.name))));
     if (left_out_->size() == before) ++datasets_;
   }
   return {};
@@ -65,8 +66,8 @@ Status ContentSender::send_datasets(const store::Run& run, const RemoteRun& ther
 /// Its own and those that it names; then that it names them.
 Status ContentSender::send_models(const store::Run& run, const RemoteRun& there) {
   constexpr std::size_t kMostModels = 10'000;
-  const Result<std::vector<store::LoggedModel>> own = store_->search_models(
-      {.filter = fmt::format("source_run_id = '{}'", run.id), .limit = kMostModels});
+  const Result<std::vector<store::LoggedModel>> own =
+      store_->search_models({.filter = fmt::format("source_run_id = '{}'", run.id), .limit = kMostModels});
   if (!own) return std::unexpected(own.error());
   for (const store::LoggedModel& model : *own) PLIMSOLL_TRY(models_->send(model.id));
   const auto link = [&](const std::vector<store::ModelLink>& links, const std::set<std::string>& known,
@@ -75,11 +76,11 @@ Status ContentSender::send_models(const store::Run& run, const RemoteRun& there)
       const auto sent = models_->send(each.model);
       if (!sent) return std::unexpected(sent.error());
       if (!*sent || (*sent)->remote.empty() || known.contains((*sent)->remote)) continue;
-      PLIMSOLL_TRY(ask(call,
-                       fmt::format(R"({{"run_id":{},"models":[{{"model_id":{}{}}}]}})", json_text(there.id),
-                                   json_text((*sent)->remote),
-                                   with_step ? fmt::format(R"(,"step":{})", each.step) : ""),
-                       fmt::format("the link to model {}", each.model)));
+      PLIMSOLL_TRY(ask(
+          call,
+          fmt::format(R"({{"run_id":{},"models":[{{"model_id":{}{}}}]}})", json_text(there.id),
+                      json_text((*sent)->remote), with_step ? fmt::format(R"(,"step":{})", each.step) : ""),
+          fmt::format("the link to model {}", each.model)));
     }
     return {};
   };

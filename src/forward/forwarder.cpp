@@ -1,7 +1,10 @@
 #include "forward/forwarder.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 #include "base/printable.hpp"
@@ -79,9 +82,11 @@ Result<bool> Forwarder::send_some(bool goes_on) {
     const Result<std::optional<Error>> refusal = remote_->log(there_->id, prepared.batch);
     if (!refusal) return std::unexpected(refusal.error());
     if (*refusal) {
-      if (prepared.params.empty() && prepared.tags.empty()) return std::unexpected(**refusal);
-      PLIMSOLL_TRY(send_singly(prepared));
-      return true;  // the points are for the next batch
+      if (!prepared.params.empty() || !prepared.tags.empty()) {
+        PLIMSOLL_TRY(send_singly(prepared));
+        return true;  // the points are for the next batch
+      }
+      PLIMSOLL_TRY(send_odd_points_singly(prepared.batch, **refusal));
     }
   }
   points_sent_ += static_cast<std::int64_t>(prepared.batch.metrics());
@@ -115,6 +120,34 @@ Status Forwarder::send_singly(const Prepared& prepared) {
                     [](LogBatch& to, const auto& k, const auto& v) { return to.add_param(k, v); }));
   return send("tag", prepared.tags, there_->tags,
               [](LogBatch& to, const auto& k, const auto& v) { return to.add_tag(k, v); });
+}
+
+/// MLflow 2's SQL stores drop a point that is there already, but for NaN and infinite ones, for which they
+/// refuse the whole batch in the words of their database.
+Status Forwarder::send_odd_points_singly(const LogBatch& batch, const Error& why) {
+  const auto is_there_already = [](const Error& error) {
+    return std::ranges::any_of(std::initializer_list<std::string_view>{"UNIQUE constraint", "IntegrityError",
+                                                                       "UniqueViolation", "Duplicate entry"},
+                               [&](std::string_view words) { return error.message.contains(words); });
+  };
+  const auto is_odd = [](const LogBatch::Added& each) { return !std::isfinite(each.point.value); };
+  if (!is_there_already(why) || std::ranges::none_of(batch.points(), is_odd)) return std::unexpected(why);
+  LogBatch rest;
+  for (const LogBatch::Added& each : batch.points())
+    if (!is_odd(each)) static_cast<void>(rest.add_metric(each.key_json, each.point));
+  if (!rest.empty()) {
+    const Result<std::optional<Error>> refusal = remote_->log(there_->id, rest);
+    if (!refusal) return std::unexpected(refusal.error());
+    if (*refusal) return std::unexpected(**refusal);
+  }
+  for (const LogBatch::Added& each : batch.points()) {
+    LogBatch one;
+    if (!is_odd(each) || !one.add_metric(each.key_json, each.point)) continue;
+    const Result<std::optional<Error>> refusal = remote_->log(there_->id, one);
+    if (!refusal) return std::unexpected(refusal.error());
+    if (*refusal && !is_there_already(**refusal)) return std::unexpected(**refusal);
+  }
+  return {};
 }
 
 /// Finds the run there, or makes it.

@@ -82,6 +82,10 @@ class Server {
       for (const Json& entry : body[list])
         if (entry["key"] == refused_key)
           return {400, R"({"error_code": "INVALID_PARAMETER_VALUE", "message": "not this key"})"};
+    for (const Json& m : body["metrics"])
+      if (refuses_known_nans && m["value"] == "NaN" &&
+          run.metrics[m["key"]].contains({m["timestamp"], m["step"], m["value"].dump()}))
+        return {400, R"({"error_code": "BAD_REQUEST", "message": "UNIQUE constraint failed: metrics.key"})"};
     points += body["metrics"].size();
     EXPECT_LE(body["metrics"].size() + body["params"].size() + body["tags"].size(), 1000U);
     for (const Json& param : body["params"]) {
@@ -115,7 +119,7 @@ class Server {
 
   std::map<std::string, std::string> experiments = {{"Default", "0"}};
   std::map<std::string, Run> runs;
-  bool away = false;
+  bool away = false, refuses_known_nans = false;
   long status = 200;
   std::string refusal, refused_key;
   int calls = 0, batches = 0, lose_answers = 0;
@@ -384,6 +388,20 @@ TEST_F(ForwarderTest, WhatTheServerSaysBecomesAnError) {
   EXPECT_EQ(error(200, "<html>").kind, Error::Kind::bad_input);
   const Error said = error(400, R"({"error_code": "INVALID_PARAMETER_VALUE", "message": "bad \u001b[31m"})");
   EXPECT_NE(said.message.find("bad \\x1b[31m"), std::string::npos) << said.message;
+}
+
+/// As MLflow 2's SQL stores do it: a NaN that is there already is refused with all that comes with it.
+TEST_F(ForwarderTest, OddPointsThatAreThereAlreadyAreLeft) {
+  append("loss", {{1'000'000, 0, 0.5}, {2'000'000, 1, std::nan("")}, {3'000'000, 2, 0.25}});
+  end();
+  server_.refuses_known_nans = true;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(store_->change(id_, {.tags = {{kPointsTag, "0"}}}));  // as after a process that was killed
+    Forwarder again = forwarder();
+    send_all(again);
+    EXPECT_TRUE(again.complete());
+    EXPECT_EQ(points_there("loss"), 3U);
+  }
 }
 
 }  // namespace

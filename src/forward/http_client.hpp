@@ -29,7 +29,7 @@ struct HttpLimits {
   std::chrono::milliseconds connect = std::chrono::seconds(5);
   std::chrono::milliseconds total = std::chrono::seconds(30);  ///< but for files
   std::chrono::seconds silence = std::chrono::minutes(10);     ///< while a file goes
-  std::size_t answer = std::size_t{8} << 20;  ///< bytes
+  std::size_t answer = std::size_t{8} << 20;                   ///< bytes
 };
 
 /// A server over HTTP or HTTPS, through libcurl: proxies as the environment names them, redirects never

@@ -28,9 +28,11 @@ bool LogBatch::add(Entries& to, std::size_t most, std::string_view entry) {
 }
 
 bool LogBatch::add_metric(std::string_view key_json, const store::Point& point) {
-  return add(metrics_, limits::kMostBatchMetrics,
-             fmt::format(R"({{"key":{},"value":{},"timestamp":{},"step":{}}})", key_json,
-                         json_number(point.value), store::milliseconds(point.time), point.step));
+  const bool added = add(metrics_, limits::kMostBatchMetrics,
+                         fmt::format(R"({{"key":{},"value":{},"timestamp":{},"step":{}}})", key_json,
+                                     json_number(point.value), store::milliseconds(point.time), point.step));
+  if (added) points_.push_back({std::string(key_json), point});
+  return added;
 }
 
 bool LogBatch::add_param(std::string_view key, std::string_view value) {

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "store/run.hpp"
 
@@ -17,6 +18,12 @@ class LogBatch {
 
   [[nodiscard]] bool empty() const { return metrics_.count + params_.count + tags_.count == 0; }
   [[nodiscard]] std::size_t metrics() const { return metrics_.count; }
+  /// With their names in JSON, in the order in which they were added.
+  struct Added {
+    std::string key_json;
+    store::Point point;
+  };
+  [[nodiscard]] const std::vector<Added>& points() const { return points_; }
   /// The call's JSON.
   [[nodiscard]] std::string body(std::string_view run) const;
 
@@ -27,6 +34,7 @@ class LogBatch {
   };
   bool add(Entries& to, std::size_t most, std::string_view entry);
   Entries metrics_, params_, tags_;
+  std::vector<Added> points_;
 };
 
 }  // namespace plimsoll::forward

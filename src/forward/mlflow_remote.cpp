@@ -22,9 +22,9 @@ RemoteRun run_of(const Json& run) {
                 .params = pairs_of(part_of(data, "params")),
                 .tags = pairs_of(part_of(data, "tags"))};
   for (const Json& metric : list_of(data, "metrics"))
-    out.metrics.insert_or_assign(text_of(metric, "key"),
-                                   RemoteRun::Latest{.timestamp = integer_of(metric, "timestamp"),
-                                                     .step = integer_of(metric, "step")});
+    out.metrics.insert_or_assign(
+        text_of(metric, "key"),
+        RemoteRun::Latest{.timestamp = integer_of(metric, "timestamp"), .step = integer_of(metric, "step")});
   out.artifact_uri = text_of(info, "artifact_uri");
   const Json &inputs = part_of(run, "inputs"), &outputs = part_of(run, "outputs");
   for (const Json& input : list_of(inputs, "dataset_inputs")) {
@@ -85,7 +85,7 @@ Result<std::optional<RemoteRun>> MlflowRemote::run_tagged(const std::string& exp
   const std::string filter = fmt::format("tags.`{}` = '{}'", tag, value);
   const Result<Json> answer =
       server_.ask("runs/search", fmt::format(R"({{"experiment_ids":[{}],"filter":{},"max_results":1}})",
-                                     json_text(experiment_id), json_text(filter)));
+                                             json_text(experiment_id), json_text(filter)));
   if (!answer) return std::unexpected(answer.error());
   const Json& runs = part_of(*answer, "runs");
   if (!runs.is_array() || runs.empty()) return std::optional<RemoteRun>();
@@ -95,14 +95,14 @@ Result<std::optional<RemoteRun>> MlflowRemote::run_tagged(const std::string& exp
 }
 
 Result<RemoteRun> MlflowRemote::create(const NewRemoteRun& run) {
-  const Result<Json> answer =
-      server_.ask("runs/create",
-          fmt::format(R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
-                      store::milliseconds(run.start), pairs_json(run.tags),
-                      run.name.empty()
-                          ? ""
-                          : R"(,"run_name":)" + json_text(first_characters(run.name, limits::kLongestTag)),
-                      run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
+  const Result<Json> answer = server_.ask(
+      "runs/create",
+      fmt::format(R"({{"experiment_id":{},"start_time":{},"tags":{}{}{}}})", json_text(run.experiment_id),
+                  store::milliseconds(run.start), pairs_json(run.tags),
+                  run.name.empty()
+                      ? ""
+                      : R"(,"run_name":)" + json_text(first_characters(run.name, limits::kLongestTag)),
+                  run.user.empty() ? "" : R"(,"user_id":)" + json_text(run.user)));
   if (!answer) return std::unexpected(answer.error());
   RemoteRun out = run_of(part_of(*answer, "run"));
   if (out.id.empty()) return std::unexpected(server_.not_mlflow());

@@ -27,7 +27,7 @@ struct RemoteRun {
   std::map<std::string, std::string> tags = {};
   std::map<std::string, Latest> metrics = {};
   std::string artifact_uri = {};
-  std::set<std::pair<std::string, std::string>> datasets = {};    ///< names and digests of what it has read
+  std::set<std::pair<std::string, std::string>> datasets = {};  ///< names and digests of what it has read
   std::set<std::string> model_inputs = {}, model_outputs = {};  ///< ids of logged models
 };
 

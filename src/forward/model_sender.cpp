@@ -96,8 +96,7 @@ Result<std::optional<SentModel>> ModelSender::send_whole(const store::LoggedMode
   const Result<bool> waits = send_metrics(model, there);
   if (!waits) return std::unexpected(waits.error());
   out.waits = *waits;
-  const bool ended =
-      model.status == store::ModelStatus::ready || model.status == store::ModelStatus::failed;
+  const bool ended = model.status == store::ModelStatus::ready || model.status == store::ModelStatus::failed;
   if (ended && there.status != model.status)
     PLIMSOLL_TRY(again([&] { return models_.finalize(there.id, model.status); }));
   return out;
@@ -115,8 +114,8 @@ Status ModelSender::send_params(const store::LoggedModel& model, const RemoteMod
                                fmt::format("param {} of model {}", quote(name), quote(model.name))));
       done = {};
     }
-    PLIMSOLL_TRY(leave_out(done, fmt::format("param {} of model {}", quote(some.begin()->first),
-                                             quote(model.name))));
+    PLIMSOLL_TRY(
+        leave_out(done, fmt::format("param {} of model {}", quote(some.begin()->first), quote(model.name))));
     some.clear();
     return {};
   };

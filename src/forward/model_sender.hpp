@@ -50,8 +50,7 @@ class ModelSender {
 
  private:
   Result<std::optional<SentModel>> send_as_files(const store::LoggedModel& model);
-  Result<std::optional<SentModel>> send_whole(const store::LoggedModel& model,
-                                              const std::string& experiment);
+  Result<std::optional<SentModel>> send_whole(const store::LoggedModel& model, const std::string& experiment);
   Status send_params(const store::LoggedModel& model, const RemoteModel& there);
   Status send_tags(const store::LoggedModel& model, const RemoteModel& there);
   Result<bool> send_metrics(const store::LoggedModel& model, const RemoteModel& there);

@@ -20,9 +20,8 @@ std::string sql_text(std::string_view text) {
 
 Result<std::vector<store::ModelVersion>> versions_of(store::Store& store, const std::string& model) {
   constexpr std::size_t kMostVersions = 1'000'000;
-  return store.registry().search_versions({.filter = "name = " + sql_text(model),
-                                           .order_by = {"version_number ASC"},
-                                           .limit = kMostVersions});
+  return store.registry().search_versions(
+      {.filter = "name = " + sql_text(model), .order_by = {"version_number ASC"}, .limit = kMostVersions});
 }
 
 std::string with_rest(std::string uri, const std::string& rest) {
@@ -227,7 +226,8 @@ Result<SentRegistered> RegistrySender::send(const std::string& name,
     if (report) report(out.sent + out.present, versions->size());
     const RemoteVersion* known = tagged(*there, version.version);
     // One that only took a free number, of a process that ended before it was removed.
-    if (known != nullptr && known->version < version.version && !here.contains(known->version)) known = nullptr;
+    if (known != nullptr && known->version < version.version && !here.contains(known->version))
+      known = nullptr;
     if (known != nullptr) {
       ++out.present;
       continue;
@@ -245,8 +245,8 @@ Result<SentRegistered> RegistrySender::send(const std::string& name,
   for (const auto& [alias, number] : model->aliases) {
     const RemoteVersion* version = tagged(*there, number);
     if (version == nullptr) continue;
-    const bool same = *known && (*known)->aliases.contains(alias) &&
-                      (*known)->aliases.at(alias) == version->version;
+    const bool same =
+        *known && (*known)->aliases.contains(alias) && (*known)->aliases.at(alias) == version->version;
     if (!same)
       PLIMSOLL_TRY(leave_out(again([&] { return registry_.set_alias(name, alias, version->version); }),
                              fmt::format("alias {} of {}", quote(alias), quote(name))));

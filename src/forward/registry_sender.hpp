@@ -27,8 +27,8 @@ struct SentRegistered {
 [[nodiscard]] Result<std::vector<std::string>> runs_of(store::Store& store, const std::string& model);
 
 /// Brings registered models to a server with their versions, in the same numbers, when the runs that they
-/// name were sent: descriptions, tags, aliases, stages. A number that is free here is taken there by a version
-/// that is removed again. What is there already is brought up to date.
+/// name were sent: descriptions, tags, aliases, stages. A number that is free here is taken there by a
+/// version that is removed again. What is there already is brought up to date.
 class RegistrySender {
  public:
   RegistrySender(store::Store& store, MlflowRemote& remote, std::string url, ModelSender& models,

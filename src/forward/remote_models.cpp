@@ -81,10 +81,10 @@ Result<RemoteModel> RemoteModels::model(const std::string& id) {
 Result<RemoteModel> RemoteModels::create(const std::string& experiment, const store::LoggedModel& model,
                                          const std::string& source_run,
                                          const std::map<std::string, std::string>& tags) {
-  const std::string body = fmt::format(
-      R"({{"experiment_id":{},"name":{},"model_type":{}{},"tags":{}}})", json_text(experiment),
-      json_text(model.name), json_text(model.type),
-      source_run.empty() ? "" : R"(,"source_run_id":)" + json_text(source_run), pairs_json(tags));
+  const std::string body =
+      fmt::format(R"({{"experiment_id":{},"name":{},"model_type":{}{},"tags":{}}})", json_text(experiment),
+                  json_text(model.name), json_text(model.type),
+                  source_run.empty() ? "" : R"(,"source_run_id":)" + json_text(source_run), pairs_json(tags));
   const Result<Json> answer = server_->ask("logged-models", body);
   if (!answer) return std::unexpected(answer.error());
   RemoteModel out = model_of(part_of(*answer, "model"));
@@ -93,9 +93,9 @@ Result<RemoteModel> RemoteModels::create(const std::string& experiment, const st
 }
 
 Status RemoteModels::add_params(const std::string& id, const std::map<std::string, std::string>& params) {
-  return without_answer(server_->ask(
-      path_of_model(id, "/params"),
-      fmt::format(R"({{"model_id":{},"params":{}}})", json_text(id), pairs_json(params))));
+  return without_answer(
+      server_->ask(path_of_model(id, "/params"),
+                   fmt::format(R"({{"model_id":{},"params":{}}})", json_text(id), pairs_json(params))));
 }
 
 Status RemoteModels::set_tag(const std::string& id, const std::string& key, const std::string& value) {

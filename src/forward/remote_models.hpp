@@ -17,7 +17,8 @@ struct RemoteModel {
   std::string id = {}, artifact_uri = {}, source_run = {};
   store::ModelStatus status = store::ModelStatus::unspecified;
   std::map<std::string, std::string> params = {}, tags = {};
-  std::set<std::pair<std::string, std::string>> metrics = {};  ///< runs and names of metrics that are about it
+  std::set<std::pair<std::string, std::string>> metrics =
+      {};  ///< runs and names of metrics that are about it
 };
 
 /// The calls of MLflow's REST API about logged models. A server of MLflow 2 has none.

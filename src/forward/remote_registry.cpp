@@ -40,7 +40,8 @@ Result<std::optional<RemoteRegistered>> RemoteRegistry::model(const std::string&
   if (!answer) return std::unexpected(answer.error());
   const Json& model = part_of(*answer, "registered_model");
   if (text_of(model, "name").empty()) return std::unexpected(server_->not_mlflow());
-  RemoteRegistered out{.description = text_of(model, "description"), .tags = pairs_of(part_of(model, "tags"))};
+  RemoteRegistered out{.description = text_of(model, "description"),
+                       .tags = pairs_of(part_of(model, "tags"))};
   for (const Json& alias : list_of(model, "aliases"))
     out.aliases.insert_or_assign(text_of(alias, "alias"), integer_of(alias, "version"));
   return out;
@@ -48,9 +49,8 @@ Result<std::optional<RemoteRegistered>> RemoteRegistry::model(const std::string&
 
 Status RemoteRegistry::create(const std::string& name, const std::string& description,
                               const std::map<std::string, std::string>& tags) {
-  return tell("registered-models/create",
-              fmt::format(R"({{"name":{}{},"tags":{}}})", json_text(name), field("description", description),
-                          pairs_json(tags)));
+  return tell("registered-models/create", fmt::format(R"({{"name":{}{},"tags":{}}})", json_text(name),
+                                                      field("description", description), pairs_json(tags)));
 }
 
 Status RemoteRegistry::describe(const std::string& name, const std::string& description) {
@@ -60,8 +60,8 @@ Status RemoteRegistry::describe(const std::string& name, const std::string& desc
 }
 
 Status RemoteRegistry::set_tag(const std::string& name, const std::string& key, const std::string& value) {
-  return tell("registered-models/set-tag", fmt::format(R"({{"name":{},"key":{},"value":{}}})", json_text(name),
-                                                       json_text(key), json_text(value)));
+  return tell("registered-models/set-tag", fmt::format(R"({{"name":{},"key":{},"value":{}}})",
+                                                       json_text(name), json_text(key), json_text(value)));
 }
 
 Status RemoteRegistry::set_alias(const std::string& name, const std::string& alias, std::int64_t version) {
@@ -74,8 +74,7 @@ Result<std::vector<RemoteVersion>> RemoteRegistry::versions(const std::string& n
   std::string token;
   do {
     const Result<Json> answer = server_->ask(
-        fmt::format("model-versions/search?max_results=1000&filter={}{}",
-                    percent_encode(filter_of(name)),
+        fmt::format("model-versions/search?max_results=1000&filter={}{}", percent_encode(filter_of(name)),
                     token.empty() ? std::string() : "&page_token=" + percent_encode(token)));
     if (!answer) return std::unexpected(answer.error());
     for (const Json& version : list_of(*answer, "model_versions"))

@@ -47,7 +47,8 @@ class RemoteRegistry {
   /// Its number.
   [[nodiscard]] Result<std::int64_t> create(const NewRemoteVersion& version);
   [[nodiscard]] Status remove(const std::string& name, std::int64_t version);
-  [[nodiscard]] Status describe(const std::string& name, std::int64_t version, const std::string& description);
+  [[nodiscard]] Status describe(const std::string& name, std::int64_t version,
+                                const std::string& description);
   [[nodiscard]] Status set_tag(const std::string& name, std::int64_t version, const std::string& key,
                                const std::string& value);
   [[nodiscard]] Status set_stage(const std::string& name, std::int64_t version, store::ModelStage stage);

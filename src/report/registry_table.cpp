@@ -82,7 +82,10 @@ Table devices_table(const VersionContents& contents) {
   for (const VersionOnDevice& each : contents.devices)
     out.rows.push_back(
         {printable(each.device, kLongestName) + (each.here ? " (here)" : ""),
-         each.memory ? text(*each.memory) : "unknown", !each.fits ? "unknown" : *each.fits ? "yes" : "no",
+         each.memory ? text(*each.memory) : "unknown",
+         !each.fits   ? "unknown"
+         : *each.fits ? "yes"
+                      : "no",
          each.time ? text(*each.time) : "unknown",
          each.low && each.high ? fmt::format("{} to {}", text(*each.low), text(*each.high)) : "-",
          dash_where_empty(each.basis)});
@@ -157,8 +160,9 @@ std::string registered_details(const store::RegisteredModel& model, std::span<co
                        style);
   if (std::ranges::any_of(versions, [](const auto& each) { return each.contents.has_value(); }))
     out += paragraph(
-        fmt::format("`plimsoll registry NAME/{}` says what a version takes of devices, with --device of which.",
-                    versions.front().version.version),
+        fmt::format(
+            "`plimsoll registry NAME/{}` says what a version takes of devices, with --device of which.",
+            versions.front().version.version),
         style);
   return out;
 }
@@ -187,20 +191,23 @@ std::string version_details(const WeighedVersion& weighed, const TextStyle& styl
   }
   out += facts.text() + "\n";
   if (!weighed.problem.empty())
-    out += paragraph("What is in it is unknown, as its file cannot be read: " + printable(weighed.problem), style);
+    out += paragraph("What is in it is unknown, as its file cannot be read: " + printable(weighed.problem),
+                     style);
   else if (!weighed.contents)
     out += paragraph("What is in it is unknown: no ONNX or safetensors file of it is in this store.", style);
   if (!weighed.contents) return out;
   if (weighed.contents->devices.empty())
-    return out + paragraph(
-                     "What it takes of a machine is unknown: safetensors say what the weights are, and not what is "
-                     "computed with them.",
-                     style);
+    return out +
+           paragraph(
+               "What it takes of a machine is unknown: safetensors say what the weights are, and not what is "
+               "computed with them.",
+               style);
   out += fmt::format("A pass over a batch of {}:\n", weighed.contents->batch);
   out += to_text(devices_table(*weighed.contents), style);
   for (const VersionOnDevice& each : weighed.contents->devices)
     if (!each.no_time.empty())
-      out += paragraph(fmt::format("{}: {}", printable(each.device, kLongestName), printable(each.no_time)), style);
+      out += paragraph(fmt::format("{}: {}", printable(each.device, kLongestName), printable(each.no_time)),
+                       style);
   return out;
 }
 

@@ -30,7 +30,7 @@ struct VersionContents {
   std::int64_t parameters = 0;
   Bytes weights;
   std::optional<Flops> flops = {};  ///< of a pass over one example, where the file says what is computed
-  std::int64_t batch = 1;               ///< of what is said of devices
+  std::int64_t batch = 1;           ///< of what is said of devices
   std::vector<VersionOnDevice> devices = {};
 };
 

@@ -16,7 +16,7 @@ struct ServiceOptions {
   Options http = {};
   std::string store = {};  ///< as store::open takes it
   store::OpenOptions open = {};
-  std::string version = {};  ///< that /version answers
+  std::string version = {};                 ///< that /version answers
   std::filesystem::path mlflow_pages = {};  ///< as mlflow::Pages takes it; empty: none are served
   /// May be brought in place of `http.token`, and lets its bringer read alone.
   std::optional<std::string> read_token = {};

@@ -147,7 +147,25 @@ class MlflowDatabase {
       if (!tags) return std::unexpected(std::move(tags).error());
       run.inputs[i].tags = std::move(*tags);
     }
-    return {};
+    return add_models(run);
+  }
+
+  /// Which logged models it has used and made, as MLflow notes it since version 3.
+  Status add_models(Run& run) {
+    Query steps = database_.query("SELECT 1 FROM pragma_table_info('inputs') WHERE name = 'step'");
+    const Result<bool> there = steps.next();
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return {};
+    Query query = database_.query(
+        "SELECT destination_type, destination_id, step FROM inputs WHERE source_id = ? AND source_type IN "
+        "('RUN_INPUT', 'RUN_OUTPUT') ORDER BY destination_id");
+    query.bind(run.id);
+    return for_each_row(query, [&](const Query& row) {
+      if (row.text(0) == "MODEL_OUTPUT")
+        run.model_outputs.push_back({row.text(1), row.integer(2)});
+      else if (row.text(0) == "MODEL_INPUT")
+        run.model_inputs.push_back({row.text(1)});
+    });
   }
 
   /// Logged models, which MLflow has since version 3.

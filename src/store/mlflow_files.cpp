@@ -87,6 +87,20 @@ std::vector<Input> read_inputs(const fs::path& directory) {
   return out;
 }
 
+/// Logged models that the run has used or made: a folder for each, which says its step where it was made.
+std::vector<ModelLink> read_models(const fs::path& folder) {
+  std::vector<ModelLink> out;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const Result<Texts> link = read_meta(entry.path());
+    if (!link) continue;
+    if (const std::string model = text_in(*link, "source_id"); model.starts_with("m-"))
+      out.push_back({model, integer_in(*link, "step").value_or(0)});
+  }
+  std::ranges::sort(out, {}, &ModelLink::model);
+  return out;
+}
+
 Result<Arrival> read_run(const fs::path& directory) {
   const Result<Texts> meta = read_meta(directory);
   if (!meta) return std::unexpected(meta.error());
@@ -111,7 +125,9 @@ Result<Arrival> read_run(const fs::path& directory) {
                       .params = *params,
                       .tags = *tags,
                       .user = text_in(*meta, "user_id"),
-                      .inputs = read_inputs(directory)},
+                      .inputs = read_inputs(directory),
+                      .model_inputs = read_models(directory / "inputs"),
+                      .model_outputs = read_models(directory / "outputs")},
               .points = {},
               .artifacts = directory / "artifacts"};
   if (out.run.name.empty()) out.run.name = text_in(*tags, "mlflow.runName");

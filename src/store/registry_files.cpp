@@ -38,8 +38,10 @@ std::optional<FilesOwner> files_owner(std::string_view location) {
   if (!of_run && !location.starts_with(kServed)) return {};
   std::vector<std::string> parts;
   for (const fs::path& part : fs::path(location.substr(of_run ? kRuns.size() : kServed.size())))
-    if (part == "..") return {};
-    else if (!part.empty() && part != "/" && part != ".") parts.push_back(part.string());
+    if (part == "..")
+      return {};
+    else if (!part.empty() && part != "/" && part != ".")
+      parts.push_back(part.string());
   const bool of_model = !of_run && parts.size() >= 4 && parts[1] == "models" && parts[3] == "artifacts";
   const std::size_t owner = of_run ? 0 : of_model ? 2 : 1, first = of_run ? 1 : owner + 2;
   if (parts.size() < std::max(first, std::size_t{1})) return {};

@@ -35,6 +35,21 @@ TEST_F(RegistryFiles, AreThoseOfTheRunOrTheLoggedModel) {
     EXPECT_EQ(of(none), std::nullopt) << none;
 }
 
+TEST_F(RegistryFiles, OwnersAreReadAsTheyAreWritten) {
+  const std::string run(32, 'a'), model = "m-" + run;
+  EXPECT_EQ(files_owner("runs:/" + run + "/a/b"), (FilesOwner{false, run, "a/b"}));
+  EXPECT_EQ(files_owner("mlflow-artifacts:/0/" + run + "/artifacts"), (FilesOwner{false, run, ""}));
+  EXPECT_EQ(files_owner("mlflow-artifacts:/0/models/" + model + "/artifacts/x"),
+            (FilesOwner{true, model, "x"}));
+  for (const std::string& none :
+       {"runs:/" + run + "/../x", "mlflow-artifacts:/0/" + run + "/artifacts/../../x",
+        std::string("runs:/x/y"), "mlflow-artifacts://host/0/" + run, std::string("s3://a"), std::string()})
+    EXPECT_EQ(files_owner(none).has_value() && files_owner(none)->rest.find("..") != std::string::npos, false)
+        << none;
+  EXPECT_FALSE(files_owner("runs:/" + run + "/../x"));
+  EXPECT_FALSE(files_owner("s3://a"));
+}
+
 TEST_F(RegistryFiles, TheModelIsFoundAmongThem) {
   const fs::path folder = directory_->path() / "model";
   EXPECT_EQ(model_file(folder), std::nullopt);

@@ -25,6 +25,7 @@ NOT_RUN = [
     (r'plimsoll precision .*--data', 'it measures for minutes; tests/precision/small_networks.py does on little data'),
     (r'--accuracy measured\.json', 'of such a measurement; the same test has one'),
     (r'plimsoll swap .*--run', 'it runs as long as its frames come; tests/swap/runs.py does on small models'),
+    (r'--mlflow-ui', 'there is no MLflow; tests/serve/test_mlflow_pages.py has one'),
     (r'bashrc', 'it changes the settings of the shell'),
     (r'completion (fish|zsh)', 'the shell may not be here'),
 ]

@@ -383,7 +383,7 @@ def test_an_upload_that_ends_early_leaves_nothing(caller, run):
 
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/api/2.0/mlflow", "/api/2.0/mlflow/runs/unknown",
-                                  "/api/3.0/mlflow/server-info", "/api/2.0/mlflow/registered-models/list"])
+                                  "/mlflow/", "/api/2.0/mlflow/registered-models/list"])
 def test_paths_that_are_not_served(caller, path):
     code, text, _ = caller.raw("GET", path)
     assert code == 404 and json.loads(text)["error_code"] == "ENDPOINT_NOT_FOUND"
@@ -393,7 +393,7 @@ def test_paths_that_are_not_served(caller, path):
     ("GET", "/api/2.0/mlflow/registered-models/list", "no such call"),
     ("POST", "/api/3.0/mlflow/prompts/create", "no prompts"),
     ("POST", "/api/3.0/mlflow/traces", "turn tracing off"), ("POST", "/v1/traces", "turn tracing off"),
-    ("GET", "/api/2.0/mlflow/webhooks", "webhooks"), ("POST", "/graphql", "GraphQL"),
+    ("GET", "/api/2.0/mlflow/webhooks", "webhooks"),
     ("POST", "/api/3.0/mlflow/scorers/register", "evaluation"), ("POST", "/api/3.0/mlflow/gateway/secrets/create", "gateway")])
 def test_features_that_are_not_served(caller, method, path, part):
     """The error names the feature, however long the body is that nobody reads."""
@@ -401,6 +401,15 @@ def test_features_that_are_not_served(caller, method, path, part):
         code, text, _ = caller.raw(method, path, body if method != "GET" else None, {"Content-Type": "application/json"})
         message = json.loads(text)
         assert code == 404 and message["error_code"] == "ENDPOINT_NOT_FOUND" and part in message["message"], message
+
+
+def test_questions_that_no_page_of_mlflow_asks(caller):
+    for body in ('{}', '{"operationName": "__schema", "query": "{__schema {types {name}}}", "variables": {}}'):
+        code, text, _ = caller.raw("POST", "/graphql", body, {"Content-Type": "application/json"})
+        assert code == 404 and "GraphQL" in json.loads(text)["message"]
+    for body in ("x" * 3_000_000, "[" * 10_000, '{"operationName": "GetRun", "variables": {"data": {"run_id": 7}}}'):
+        code, text, _ = caller.raw("POST", "/graphql", body, {"Content-Type": "application/json"})
+        assert code == 400 and json.loads(text)["error_code"] == "INVALID_PARAMETER_VALUE"
 
 
 def test_uploads_in_parts_are_declined(caller, run):

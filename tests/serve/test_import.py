@@ -12,6 +12,8 @@ from mlflow.entities import Metric, Param, RunTag, ViewType
 
 from conftest import BINARY
 
+if int(mlflow.__version__.split(".")[0]) >= 3:
+    from mlflow.entities import LoggedModelInput, LoggedModelOutput
 MAJOR = int(mlflow.__version__.split(".")[0])
 
 
@@ -96,6 +98,8 @@ def test_logged_models_come_over(source, serve, tmp_path):
     model = client.create_logged_model(experiment, name="net", source_run_id=run, tags={"size": "small"},
                                        params={"depth": "18"}, model_type="classifier")
     client.finalize_logged_model(model.model_id, "READY")
+    client.log_outputs(run, [LoggedModelOutput(model.model_id, 3)])
+    client.log_inputs(run, models=[LoggedModelInput(model.model_id)])
     client.log_metric(run, "accuracy", 0.5, step=1, timestamp=3, model_id=model.model_id)
     done = subprocess.run([BINARY, "import-mlflow", str(path), "--store", str(tmp_path / "store.db")],
                           capture_output=True, text=True)
@@ -106,6 +110,8 @@ def test_logged_models_come_over(source, serve, tmp_path):
                  "creation_timestamp"):
         assert getattr(ours, name) == getattr(theirs, name), name
     assert ours.tags["size"] == "small"
+    links = lambda at: (at.inputs.model_inputs, at.outputs.model_outputs)
+    assert links(MlflowClient(serve().url).get_run(run)) == links(client.get_run(run)) != ([], [])
     assert [(m.key, m.value, m.step) for m in ours.metrics] == [("accuracy", 0.5, 1)]
 
 

@@ -1,6 +1,9 @@
 """The registry of models with MLflow's own client, unchanged: what a training script does at its end, and what others do
 with its model afterwards."""
+import json
 import os
+import urllib.error
+import urllib.request
 
 import mlflow
 import pytest
@@ -191,6 +194,54 @@ def test_names_that_are_kept(client, name):
 def test_names_that_are_refused(client, name):
     refused("INVALID_PARAMETER_VALUE", lambda: client.create_registered_model(name))
     assert list(client.search_registered_models()) == []
+
+
+TEXTS = ["a", "a b", "ö ☃ 模型", "ключ", "a/b", "a:b", "a\\b", ".", "..", "..a", "a..b", "a/..b", "x" * 250, "x" * 251, "x" * 255, "x" * 256,
+         "x" * 257, "x" * 10_000, "☃" * 256, "☃" * 257, "", " ", "v", "v7", "V7", "v7a", "latest", "Latest", "a-b_c", "a.b", "a%2fb",
+         "a\nb", "'\"`", "a//b", "/a", "a/", "../a", "-", "0", "#?&"]
+
+
+@pytest.mark.skipif(MAJOR < 3, reason="where versions of MLflow differ it is the newest one's")
+def test_every_kind_of_text_is_taken_or_refused_as_mlflow_does(server, client):
+    """Sent as it is, beside MLflow's client, which looks at some of them before; held against the checks of MLflow's server."""
+    from mlflow.utils import validation
+
+    def verdict(check, *words):
+        try:
+            check(*words)
+            return True
+        except (MlflowException, TypeError):
+            return False
+
+    def taken(call, message, method="POST"):
+        request = urllib.request.Request(f"{server.url}/api/2.0/mlflow/{call}", json.dumps(message).encode(),
+                                         {"Content-Type": "application/json"}, method=method)
+        try:
+            return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=300).status == 200
+        except urllib.error.HTTPError as error:
+            assert error.code == 400, (call, message, error.read())
+            return False
+
+    client.create_registered_model("here")
+    client.create_model_version("here", "s3://a/b")
+    differ = []
+    symbols = lambda text: text.replace("☃", "x")  # a key takes them here, and letters alone there
+    for text in TEXTS:
+        found = {
+            "name": (taken("registered-models/create", {"name": text}), bool(text) and len(text) <= 256  # its databases' column
+                     and verdict(validation._validate_model_name, text)),
+            "alias": (taken("registered-models/alias", {"name": "here", "alias": text, "version": "1"}),
+                      verdict(validation._validate_model_alias_name, text) and
+                      verdict(validation._validate_model_alias_name_reserved, text)),
+            "tag": (taken("registered-models/set-tag", {"name": "here", "key": text, "value": "x"}),
+                    bool(text) and verdict(validation._validate_registered_model_tag, symbols(text), "x")),
+            "version's tag": (taken("model-versions/set-tag", {"name": "here", "version": "1", "key": text, "value": "x"}),
+                              bool(text) and verdict(validation._validate_model_version_tag, symbols(text), "x"))}
+        differ += [(kind, text[:40], len(text), ours, theirs) for kind, (ours, theirs) in found.items() if ours != theirs]
+    assert not differ, differ
+    for length, fits in ((100_000, True), (100_001, False)):
+        for call, whose in (("registered-models/set-tag", {}), ("model-versions/set-tag", {"version": "1"})):
+            assert taken(call, {"name": "here", "key": "long", "value": "ü" * length, **whose}) == fits
 
 
 def test_files_of_versions_are_given_out_as_attachments(client, server, tmp_path):

@@ -132,7 +132,8 @@ class Export {
  private:
   /// What was left out since the last time: on standard error, and for the JSON.
   Json tell_left_out(const std::string& of);
-  void print_sent(const forward::Forwarder& run, const forward::FilesSent& before, std::size_t datasets) const;
+  void print_sent(const forward::Forwarder& run, const forward::FilesSent& before,
+                  std::size_t datasets) const;
 
   store::Store& store_;
   forward::MlflowRemote& remote_;
@@ -172,8 +173,8 @@ void Export::print_sent(const forward::Forwarder& run, const forward::FilesSent&
     sent.push_back(fmt::format("{} ({})", some(static_cast<std::int64_t>(files.files - before.files), "file"),
                                text(Bytes{files.bytes - before.bytes})));
   if (datasets > 0) sent.push_back(some(static_cast<std::int64_t>(datasets), "dataset"));
-  const std::string all =
-      sent.empty() ? (run.created() ? "sent" : "all of it was there") : fmt::format("{} sent", fmt::join(sent, ", "));
+  const std::string all = sent.empty() ? (run.created() ? "sent" : "all of it was there")
+                                       : fmt::format("{} sent", fmt::join(sent, ", "));
   fmt::print("run {}: {}{}, {}/#/experiments/{}/runs/{}\n", run.run().substr(0, kDigits), all,
              run.complete() ? "" : " so far; it goes on", server_.url, printable(there.experiment_id),
              printable(there.id));
@@ -251,8 +252,8 @@ Result<std::vector<std::string>> every_run(store::Store& store) {
   std::vector<std::string> out;
   // The oldest first: so parents are there before what is nested in them.
   for (std::size_t offset = 0;; offset += kAtOnce) {
-    const Result<std::vector<store::Run>> runs = store.search(
-        {.order_by = {"start_time ASC", "run_id ASC"}, .limit = kAtOnce, .offset = offset});
+    const Result<std::vector<store::Run>> runs =
+        store.search({.order_by = {"start_time ASC", "run_id ASC"}, .limit = kAtOnce, .offset = offset});
     if (!runs) return std::unexpected(runs.error());
     for (const store::Run& run : *runs) out.push_back(run.id);
     if (runs->size() < kAtOnce) return out;
@@ -301,7 +302,8 @@ Result<Wanted> wanted(store::Store& store, const ExportMlflowOptions& options) {
 
 Result<int> export_all(const ExportMlflowOptions& options) {
   if (!options.all && options.runs.empty() && options.models.empty())
-    return std::unexpected(Error{"nothing is named that is to be sent", {}, "Name runs, or --model NAME, or --all."});
+    return std::unexpected(
+        Error{"nothing is named that is to be sent", {}, "Name runs, or --model NAME, or --all."});
   if (options.all && !(options.runs.empty() && options.models.empty()))
     return std::unexpected(Error{"--all sends every run and model: name none beside it"});
   const Result<forward::ServerAddress> server = server_of(options);
@@ -327,7 +329,8 @@ Result<int> export_all(const ExportMlflowOptions& options) {
 
 void add_export_mlflow(CommandLine& app, Invocation& invocation) {
   constexpr int kMostRuns = 1000;
-  CommandLine* command = app.add_subcommand("export-mlflow", "Send runs, with their files, and registered models to an MLflow server");
+  CommandLine* command = app.add_subcommand(
+      "export-mlflow", "Send runs, with their files, and registered models to an MLflow server");
   const auto options = std::make_shared<ExportMlflowOptions>();
   command
       ->add_option("runs", options->runs, "The runs, by the first digits of their ids; `last` is the newest")
@@ -356,7 +359,8 @@ void add_export_mlflow(CommandLine& app, Invocation& invocation) {
       "  MLFLOW_TRACKING_TOKEN=… plimsoll export-mlflow 1f3a 9c02 --mlflow-uri https://mlflow.example.org\n"
       "  plimsoll export-mlflow --model tiny --mlflow-uri http://127.0.0.1:5000\n"
       "  plimsoll export-mlflow --all --mlflow-uri http://127.0.0.1:5000\n"
-      "A run that was sent before, or while it ran, goes on in the same run there; so does what was cut short.");
+      "A run that was sent before, or while it ran, goes on in the same run there; so does what was cut "
+      "short.");
   command->callback([options, &invocation] { invocation.run = [options] { return export_all(*options); }; });
 }
 

@@ -94,7 +94,8 @@ Result<std::optional<NamedVersion>> version_named(store::Store& store, const std
     const char* const end = name.data() + name.size();
     const auto read = std::from_chars(name.data() + slash + 1, end, out.version);
     if (read.ec != std::errc() || read.ptr != end || out.version < 1)
-      return std::unexpected(Error{fmt::format("{} names no version", quote(name)), {}, "As in `plimsoll registry NAME/3`."});
+      return std::unexpected(
+          Error{fmt::format("{} names no version", quote(name)), {}, "As in `plimsoll registry NAME/3`."});
     return out;
   }
   const std::size_t at = name.rfind('@');
@@ -103,10 +104,11 @@ Result<std::optional<NamedVersion>> version_named(store::Store& store, const std
   PLIMSOLL_TRY(model);
   const auto found = model->aliases.find(name.substr(at + 1));
   if (found == model->aliases.end())
-    return std::unexpected(Error{fmt::format("{} has no alias {}", quote(model->name), quote(name.substr(at + 1))),
-                                 {},
-                                 "`plimsoll registry NAME` lists them.",
-                                 Error::Kind::not_found});
+    return std::unexpected(
+        Error{fmt::format("{} has no alias {}", quote(model->name), quote(name.substr(at + 1))),
+              {},
+              "`plimsoll registry NAME` lists them.",
+              Error::Kind::not_found});
   return NamedVersion{model->name, found->second};
 }
 
@@ -136,7 +138,8 @@ Result<int> show(store::Store& store, const RegistryOptions& options, const repo
   PLIMSOLL_TRY(version);
   if (*version) return show_version(store, **version, options, style);
   if (!options.weigh.devices.empty())
-    return std::unexpected(Error{"--device is for one version", {}, "As in `plimsoll registry NAME/3 --device h200`."});
+    return std::unexpected(
+        Error{"--device is for one version", {}, "As in `plimsoll registry NAME/3 --device h200`."});
   return show_model(store, options, style);
 }
 
@@ -147,13 +150,15 @@ void add_registry(CommandLine& app, Invocation& invocation) {
       "registry", "Registered models: their versions, aliases, and what is in their files");
   const auto options = std::make_shared<RegistryOptions>();
   command
-      ->add_option("name", options->name,
-                   "Show this model with its versions, the newest first; NAME/3 or NAME@ALIAS: that version, and "
-                   "what it takes of devices")
+      ->add_option(
+          "name", options->name,
+          "Show this model with its versions, the newest first; NAME/3 or NAME@ALIAS: that version, and "
+          "what it takes of devices")
       ->option_text("REGISTERED");
   options->weigh.inspect.binding.add_to(*command, options->weigh.inspect.setting);
-  add_devices_option(*command, options->weigh.devices,
-                     "Of a version in ONNX: weigh it on these devices (default: this machine's GPUs, else its CPU)");
+  add_devices_option(
+      *command, options->weigh.devices,
+      "Of a version in ONNX: weigh it on these devices (default: this machine's GPUs, else its CPU)");
   command
       ->add_option("--filter", options->search.filter,
                    "List only models that match this, in MLflow's language")

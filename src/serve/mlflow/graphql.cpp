@@ -7,8 +7,8 @@
 #include "serve/mlflow/unserved.hpp"
 
 /// MLflow's pages ask for an experiment and a run by GraphQL: three questions of fixed words. They are known
-/// by their names, and answered with every field that is in them; there is no language here, and nobody else's
-/// questions are answered.
+/// by their names, and answered with every field that is in them; there is no language here, and nobody
+/// else's questions are answered.
 namespace plimsoll::serve::mlflow {
 namespace {
 
@@ -91,7 +91,10 @@ void write_inputs_and_outputs(JsonWriter& out, const store::Run& run) {
   out.end_array().end_object();
   out.key("outputs").begin_object().key("modelOutputs").begin_array();
   for (const store::ModelLink& link : run.model_outputs)
-    out.begin_object().member("modelId", link.model).member("step", fmt::format("{}", link.step)).end_object();
+    out.begin_object()
+        .member("modelId", link.model)
+        .member("step", fmt::format("{}", link.step))
+        .end_object();
   out.end_array().end_object();
 }
 

@@ -1,8 +1,8 @@
 #include "serve/mlflow/handlers.hpp"
 
-/// What MLflow's own pages ask, whatever they show, about features that are not here. They are told that there
-/// is nothing of it, so that they show the rest without complaining; clients of the API are told that the
-/// feature is not served (unserved.cpp).
+/// What MLflow's own pages ask, whatever they show, about features that are not here. They are told that
+/// there is nothing of it, so that they show the rest without complaining; clients of the API are told that
+/// the feature is not served (unserved.cpp).
 namespace plimsoll::serve::mlflow {
 
 Outcome<Response> server_info(Api& /*api*/, Call& /*call*/) {

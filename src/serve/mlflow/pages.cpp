@@ -18,8 +18,10 @@ constexpr std::string_view kFiles = "static-files";
 /// none. Its charts make functions of texts, hence 'unsafe-eval'.
 constexpr std::string_view kPolicy =
     "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' data: blob:; worker-src 'self' blob:; "
-    "frame-src 'self' blob: data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action 'self'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; media-src 'self' data: blob:; worker-src 'self' "
+    "blob:; "
+    "frame-src 'self' blob: data:; connect-src 'self'; object-src 'none'; base-uri 'self'; form-action "
+    "'self'; "
     "frame-ancestors 'self'";
 
 std::string_view type_of(std::string_view name) {
@@ -74,7 +76,8 @@ Response Pages::file(std::string_view path) const {
 }
 
 std::string_view below_pages(std::string_view path) {
-  if (!path.starts_with(kPages) || path.size() <= kPages.size() + 1 || path[kPages.size()] != '/') return path;
+  if (!path.starts_with(kPages) || path.size() <= kPages.size() + 1 || path[kPages.size()] != '/')
+    return path;
   const std::string_view rest = path.substr(kPages.size());
   return rest.substr(1).starts_with(kFiles) ? path : rest;
 }

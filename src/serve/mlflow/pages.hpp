@@ -11,9 +11,9 @@ namespace plimsoll::serve::mlflow {
 /// The path below which MLflow's own pages are, and what they ask for.
 inline constexpr std::string_view kPages = "/mlflow";
 
-/// MLflow's own pages, of an MLflow that is installed on this machine. They are files of somebody else's: only
-/// regular ones below the folder are given out, no symbolic link is followed, and what runs in them may load
-/// nothing from elsewhere.
+/// MLflow's own pages, of an MLflow that is installed on this machine. They are files of somebody else's:
+/// only regular ones below the folder are given out, no symbolic link is followed, and what runs in them may
+/// load nothing from elsewhere.
 class Pages {
  public:
   /// `folder`: of an installed MLflow (site-packages/mlflow), what it is in, or the built pages themselves.

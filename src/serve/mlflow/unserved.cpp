@@ -30,7 +30,8 @@ constexpr std::string_view kWorkspaces = "Plimsoll has no workspaces: use an exp
 constexpr std::string_view kUsers =
     "Plimsoll has no users and permissions: whoever brings the server's token may do everything.";
 constexpr std::string_view kGraphql =
-    "Plimsoll does not answer GraphQL but what MLflow's pages ask: the same is to be had by MLflow's REST API, which its Python client "
+    "Plimsoll does not answer GraphQL but what MLflow's pages ask: the same is to be had by MLflow's REST "
+    "API, which its Python client "
     "uses.";
 constexpr std::string_view kServerInfo =
     "Plimsoll is one server without MLflow's own settings; see /version.";
@@ -39,8 +40,9 @@ constexpr std::string_view kPresigned =
     "Plimsoll gives out no addresses for direct upload or download: artifacts go through this server.";
 constexpr std::string_view kMcp = "Plimsoll keeps no registry of MCP servers.";
 constexpr std::string_view kPages =
-    "Plimsoll serves MLflow's API; its pages too with `plimsoll serve --mlflow-ui FOLDER`, at /mlflow/. "
-    "`plimsoll runs` and `plimsoll report` show the runs.";
+    "Plimsoll serves MLflow's API: set MLFLOW_TRACKING_URI to this server's address. `plimsoll serve "
+    "--mlflow-ui "
+    "FOLDER` serves MLflow's pages, too, at /mlflow/; `plimsoll runs` and `plimsoll report` show the runs.";
 
 struct Feature {
   std::string_view first;  ///< whole segments of a path
