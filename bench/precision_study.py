@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What number formats and widths cost on Fashion-MNIST: MobileNet v1 at four widths, ResNet-18, a small vision transformer, on this CPU.
 
-usage: /usr/bin/python3 bench/precision_study.py PROGRAMS OUT [--stage train,measure,promises,libraries,outputs,table]
+usage: /usr/bin/python3 bench/precision_study.py PROGRAMS OUT [--stage train,measure,promises,libraries,peer,outputs,table]
            [--images 12000] [--compared 2000] [--threads 1] [--peers build/merge/bin/python]
 
 PROGRAMS holds plimsoll and plimsoll-engine. Trainings are kept in OUT and not done again. Each network is measured by `plimsoll precision`:
 half of the 10,000 test images decide (ranges, layers that stay in fp32), the other half tells. `promises` asks for --loss 1, 0.5 and 0.1 of
-every network. `libraries` times every library of 8-bit kernels against fp32, in turn in one run. `outputs` holds the files against
+every network. `libraries` times every library of 8-bit kernels against fp32, in turn in one run; `peer` does so in
+ONNX Runtime. `outputs` holds the files against
 ONNX Runtime (PEERS: a Python that has it). Raw answers go to OUT/results, tables to OUT/results/table.md. Needs python3's torch and onnx for the
 transformer, and dataset-fashion-mnist.
 """
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -27,6 +29,32 @@ TRAININGS = {
     "resnet18": {"model": "resnet18:input=1x32x32,classes=10", "epochs": 5, "rate": 0.002, "size": True},
     "vit": {"model": "vit.onnx", "epochs": 5, "rate": 0.001, "size": False},
 }
+
+
+PEER = """
+import json, sys, time, statistics
+import numpy, onnxruntime
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads, options.log_severity_level = 1, 3
+sessions = [onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]) for path in sys.argv[2:]]
+batch, rounds, seconds = int(sys.argv[1]), 7, 0.5
+shape = [batch, *sessions[0].get_inputs()[0].shape[1:]]
+image = numpy.random.default_rng(0).random(shape, numpy.float32)
+medians = [[], []]
+for _ in range(rounds):
+    for session, found in zip(sessions, medians):
+        feed = {session.get_inputs()[0].name: image}
+        for _ in range(5):
+            session.run(None, feed)
+        samples, begin = [], time.perf_counter()
+        while time.perf_counter() - begin < seconds:
+            before = time.perf_counter()
+            session.run(None, feed)
+            samples.append(time.perf_counter() - before)
+        found.append(statistics.median(samples))
+ratios = sorted(whole / eight for whole, eight in zip(*medians))
+print(json.dumps({"onnxruntime": onnxruntime.__version__, "batch": batch, "fp32_seconds": medians[0], "int8_seconds": medians[1], "ratios": ratios}))
+"""
 
 
 def data_options(name):
@@ -97,13 +125,22 @@ class Study:
 
     def libraries(self):
         for library in ("oneDNN", "XNNPACK", "QNNPACK"):
-            for name in ("resnet18", "mobilenet_v1", "vit"):
+            for name in ("resnet18", "mobilenet_v1"):  # XNNPACK has no linear layers
                 model = f"{name}/depth-1/model.onnx" if name == "mobilenet_v1" else f"{name}/model.onnx"
                 for batch in (1, 8):
                     answer, _ = self.plimsoll("precision", model, *data_options(name), "--formats", "fp32,int8", "--range", "largest", "--no-layers",
-                                              "--kernels", library, "--rounds", 5, "--seconds", 1, "--batch", batch, "--threads",
+                                              "--kernels", library, "--rounds", 7, "--seconds", 0.5, "--batch", batch, "--threads",
                                               self.options.threads, "--json")
                     self.keep(f"library-{library}-{name}-{batch}", answer)
+
+    def peer(self):
+        """ONNX Runtime's own fp32 against its own int8, in turn in one process: it packs the weights of both before it runs."""
+        pairs = {"resnet18": ("resnet18/model.onnx", "resnet18-int8.onnx"), "vit": ("vit/model.onnx", "vit-int8.onnx"),
+                 "mobilenet_v1": ("mobilenet_v1/depth-1/model.onnx", "mobilenet_v1-int8/depth-1-int8.onnx")}
+        for name, files in pairs.items():
+            for batch in (1, 8):
+                done = subprocess.run([self.options.peers, "-c", PEER, str(batch), *(self.out / file for file in files)], stdout=subprocess.PIPE, text=True, check=True)
+                self.keep(f"peer-{name}-{batch}", json.loads(done.stdout))
 
     def outputs(self):
         for name in TRAININGS:
@@ -173,6 +210,11 @@ def tables(folder):
         low, high = (f"{eight['speed'][end]:.2f}" if eight["speed"][end] else "?" for end in ("low", "high"))
         lines.append(f"| {eight['library']} | {name.split('-')[2]} | {answer['batch']} | {milliseconds(whole['seconds'])} | {milliseconds(eight['seconds'])} | "
                      f"{eight['speed']['median']:.2f} ({low} to {high}) |")
+    lines += ["", "| ONNX Runtime | batch | fp32, ms | int8, ms | speed (all rounds) |", "|---|---|---|---|---|"]
+    for name, answer in read(folder, "peer-*.json").items():
+        ratios = answer["ratios"]
+        lines.append(f"| {name.split('-')[1]} | {answer['batch']} | {1000 * statistics.median(answer['fp32_seconds']):.2f} | "
+                     f"{1000 * statistics.median(answer['int8_seconds']):.2f} | {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |")
     lines += ["", "| File | examples | within one step | equal | engine | ONNX Runtime | literal: within one step |", "|---|---|---|---|---|---|---|"]
     for name, answer in read(folder, "outputs-*.json").items():
         kernels, literal = answer["kernels"], answer["literal"]
@@ -185,7 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("programs")
     parser.add_argument("out")
-    parser.add_argument("--stage", default="train,measure,promises,libraries,outputs,table")
+    parser.add_argument("--stage", default="train,measure,promises,libraries,peer,outputs,table")
     parser.add_argument("--images", default="12000")
     parser.add_argument("--compared", default="2000", help="images for `outputs`")
     parser.add_argument("--threads", default="1")
