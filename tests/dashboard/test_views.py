@@ -18,6 +18,7 @@ def views(told):
         "details": (f"/runs/{run}/details", "document.querySelectorAll('.pairs').length > 2"),
         "million": (f"/runs/{told['million']}", "/loss/.test(document.querySelector('.legend')?.textContent ?? '')"),
         "compare": (f"/compare?runs={ids}", "document.querySelector('table.side tbody tr') && document.querySelectorAll('.legend b').length > 2"),
+        "compare shares": (f"/compare?axis=share&runs={ids}", "document.querySelector('table.side tbody tr') && document.querySelectorAll('.legend b').length > 2"),
         "nothing to compare": ("/compare", "document.querySelector('.empty')"),
         "now": ("/now", "document.querySelectorAll('.now-runs tbody tr').length === 3"),
         "network": ("/network?model=resnet50", "document.querySelectorAll('main table tbody tr').length > 5"),
@@ -40,6 +41,13 @@ def test_every_view(hundred, page_of, width, dark):
     store = "postgresql" if hundred.store.startswith("postgres") else "sqlite"
     for name, (path, ready) in views(hundred.told).items():
         page.open(path, ready)
+        if name == "share":
+            page.press("Pairs")
+            page.wait("document.querySelector('.answers canvas')")
+            if width == 800 and store == "sqlite":  # planning takes seconds
+                page.picture(f"{store}-pairs-{width}-{'dark' if dark else 'light'}")
+                page.press("Plan")
+                page.wait("document.querySelectorAll('.gantt .bar').length === 3")
         page.picture(f"{store}-{name.replace(' ', '_')}-{width}-{'dark' if dark else 'light'}")
         wrong += [f"{name}: {what}" for what in page.axe() + page.errors()]
         if page.ran() is not None or page.wider_than_window():
