@@ -41,15 +41,17 @@ def test_every_view(hundred, page_of, width, dark):
     store = "postgresql" if hundred.store.startswith("postgres") else "sqlite"
     for name, (path, ready) in views(hundred.told).items():
         page.open(path, ready)
-        if name == "share":
+        if name == "share" and store == "sqlite":
             page.press("Pairs")
             page.wait("document.querySelector('.answers canvas')")
-            if width == 800 and store == "sqlite":  # planning takes seconds
+            if width == 800:  # planning takes seconds
                 page.picture(f"{store}-pairs-{width}-{'dark' if dark else 'light'}")
                 page.press("Plan")
                 page.wait("document.querySelectorAll('.gantt .bar').length === 3")
         page.picture(f"{store}-{name.replace(' ', '_')}-{width}-{'dark' if dark else 'light'}")
-        wrong += [f"{name}: {what}" for what in page.axe() + page.errors()]
+        # Elements are the same whatever the store; axe-core takes half of the time.
+        findings = page.axe() if store == "sqlite" else []
+        wrong += [f"{name}: {what}" for what in findings + page.errors()]
         if page.ran() is not None or page.wider_than_window():
             wrong.append(f"{name}: a script ran ({page.ran()}), or it is wider than the window")
         assert page.js("return document.documentElement.dataset.theme") == ("dark" if dark else "light")
