@@ -281,7 +281,7 @@ def test_a_request_forged_by_another_page(guarded):
         assert browser.ask("GET", f"{OWN}/runs", headers={"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"})[0] == 403
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):  # what a form sends
         assert browser.ask("POST", f"{API}/runs/delete", delete, {"Content-Type": kind})[0] == 400
-        assert browser.ask("POST", f"{OWN}/stop", delete, {"Content-Type": kind})[0] == 400
+        assert browser.ask("POST", f"{OWN}/share/plan", delete, {"Content-Type": kind})[0] == 400
         assert browser.ask("POST", f"{OWN}/login", json.dumps({"token": WRITE}), {"Content-Type": kind})[0] == 400
     assert browser.get(f"{API}/runs/get", run_id=run)["run"]["info"]["lifecycle_stage"] == "active"
     assert browser.ask("GET", "/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200  # a link
