@@ -164,7 +164,7 @@ export class LineChart {
     const columns = time ? timeTicks(this.window.low, this.window.high, most) : ticks(this.window.low, this.window.high, most);
     for (const value of columns) {
       const x = scale.x.at(value);
-      pen.text(Math.min(x, width - margin.right - 14), height - 6, time ? timeTick(value, this.window.high - this.window.low) : number(value, 6), { colour: palette.faint, anchor: 'middle' });
+      pen.text(Math.min(x, width - margin.right - 14), height - 6, this.axis() === 'share' ? share(value) : time ? timeTick(value, this.window.high - this.window.low) : number(value, 6), { colour: palette.faint, anchor: 'middle' });
     }
   }
 
@@ -334,7 +334,7 @@ export class LineChart {
   }
 
   axisName() {
-    return { time: 'seconds', step: 'step', epoch: 'epoch' }[this.axis()];
+    return { time: 'seconds', step: 'step', epoch: 'epoch', share: 'share of the run' }[this.axis()];
   }
 
   /// The numbers that are shown: a head and rows.

@@ -26,6 +26,9 @@ export function follow(query, handlers, signal, status = () => {}) {
     });
   };
   open();
+  // A page that is left may be kept for the way back: its stream would hold one of the few connections to this server.
+  addEventListener('pagehide', () => { clearTimeout(timer); source?.close(); }, { signal });
+  addEventListener('pageshow', (event) => { if (event.persisted) open(); }, { signal });
   signal.addEventListener('abort', () => { clearTimeout(timer); source?.close(); });
 }
 

@@ -28,6 +28,7 @@ export class Series {
     }
     this.smoothed = undefined;
     this.mapped = undefined;
+    this.shared = undefined;
     this.stepless = this.step.every((step) => step === this.step[0]);
   }
 
@@ -35,6 +36,7 @@ export class Series {
   /// every epoch, is found by a clock: {step, epoch} are histories that tell them by time.
   along(axis, clocks) {
     if (axis === 'time' || this.count === 0) return this.time;
+    if (axis === 'share') return this.shares();
     if (axis === 'step' && !this.stepless) return this.step;
     const clock = clocks?.[axis];
     if (!clock || clock.count < 2) return axis === 'step' ? this.step : this.time;
@@ -43,6 +45,17 @@ export class Series {
       this.mapped = { clock, count: clock.count, values: Float64Array.from(this.time, (time) => interpolate(clock.time, ys, time)) };
     }
     return this.mapped.values;
+  }
+
+  /// How far its run was at each point: by steps, or by time where there are none.
+  shares() {
+    if (this.shared?.length !== this.count) {
+      const xs = this.stepless ? this.time : this.step;
+      const from = this.stepless ? 0 : Math.min(0, xs[0]);
+      const whole = xs[this.count - 1] - from || 1;
+      this.shared = xs.map((x) => (x - from) / whole);
+    }
+    return this.shared;
   }
 
   /// Where a history lies along an axis.

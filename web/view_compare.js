@@ -71,7 +71,7 @@ export async function open(area, { runs: ids, query, signal, title }) {
       }
       if (high >= low) shown.setWhole(low, high);
     };
-    const axes = h('div', { class: 'segments', role: 'group', 'aria-label': 'Axis' }, [['step', 'Step'], ['time', 'Time since each start']].map(([axis, label]) => h('button', { type: 'button', class: 'segment', 'aria-pressed': String(state.axis === axis), text: label, onclick: (event) => {
+    const axes = h('div', { class: 'segments', role: 'group', 'aria-label': 'Axis' }, [['step', 'Step'], ['time', 'Time'], ['share', 'Share of the run']].map(([axis, label]) => h('button', { type: 'button', class: 'segment', 'aria-pressed': String(state.axis === axis), text: label, onclick: (event) => {
       state.axis = axis;
       keep('compare.axis', axis);
       for (const button of axes.children) button.setAttribute('aria-pressed', String(button === event.currentTarget));

@@ -135,7 +135,9 @@ export async function open(area, { signal, title }) {
   function updateRun(entry, run) {
     entry.run = run;
     const told = live.get(run.id);
-    const metric = told?.newest ?? run.metric;
+    // What came since the last look, of the metric whose course is drawn.
+    const later = run.metric && told?.get(run.metric.key);
+    const metric = later && Number(later.step) >= Number(run.metric.step) ? later : run.metric;
     entry.bar.hidden = run.progress === null || run.progress === undefined;
     if (!entry.bar.hidden && entry.bar.value !== run.progress) entry.bar.value = run.progress;
     setText(entry.progress, [entry.bar.hidden ? null : share(run.progress), run.epoch !== null && run.epoch !== undefined && `epoch ${number(run.epoch)}`, run.step !== null && run.step !== undefined && `step ${number(run.step)}`].filter(Boolean).join(', ') || (metric ? `step ${number(Number(metric.step))}` : unknown));
@@ -215,10 +217,10 @@ export async function open(area, { signal, title }) {
   // Between two looks the runs' newest metrics come by themselves.
   function take({ runs }) {
     for (const run of runs ?? []) {
-      const points = pointsOf(run).filter(({ key }) => !/^(system|summary)\/|^epoch$/.test(key));
+      const points = pointsOf(run);
       if (points.length === 0) continue;
-      const shown = live.get(run.id)?.newest?.key;
-      live.set(run.id, { newest: points.find(({ key }) => key === shown) ?? points.find(({ key }) => /loss/.test(key)) ?? points[0] });
+      if (!live.has(run.id)) live.set(run.id, new Map());
+      for (const point of points) live.get(run.id).set(point.key, point);
       const entry = body.known?.get(run.id);
       if (entry && !paused) updateRun(entry, entry.run);
     }

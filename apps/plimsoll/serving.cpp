@@ -63,12 +63,20 @@ Result<std::optional<std::string>> token_of(const std::string& token_file, const
   return token;
 }
 
-/// Commands that a page gives away run as the user whom the server is of. Whoever else may use it must not
-/// become root so.
-std::string why_no_queue(bool shared) {
-  if (::geteuid() == 0 && shared)
-    return "this server runs as root, and others than root use it: give jobs to the queue by `plimsoll "
-           "submit`";
+/// Commands that a page gives away run as the user whom the server is of. Who has a token to log metrics by,
+/// or an account on this machine, must not become that user so, and nobody root.
+std::string why_no_commands(const ServeOptions& options, bool with_token) {
+  if (!with_token && !options.any_user) return {};  // then this user and root alone are answered
+  if (::geteuid() == 0)
+    return "this server runs as root, and others than root use it: use `plimsoll submit` and `plimsoll stop`";
+  if (options.any_user)
+    return "this server answers every user of its machine: use `plimsoll submit` and `plimsoll stop`, or a "
+           "server of your own";
+  if (options.allow_commands) return {};
+  return "this server was started without --allow-commands: use `plimsoll submit` and `plimsoll stop`";
+}
+
+std::string why_no_queue() {
   const auto answer = ask_queue({{"type", "list"}, {"quick", true}}, Seconds(1));
   return answer ? std::string() : answer.error().text();
 }
@@ -87,7 +95,8 @@ serve::dashboard::DashboardOptions dashboard_of(const ServeOptions& options, boo
   std::error_code problem;
   out.commands.program = std::filesystem::read_symlink("/proc/self/exe", problem);
   out.now = [watch = std::make_shared<SharedTopWatch>(options.store)] { return watch->now(); };
-  out.no_queue = [shared = with_token || options.any_user] { return why_no_queue(shared); };
+  out.no_commands = why_no_commands(options, with_token);
+  out.no_queue = why_no_queue;
   return out;
 }
 
@@ -123,6 +132,8 @@ Result<int> serve_store(const ServeOptions& options,
   if (!token) return std::unexpected(std::move(token).error());
   Result<std::optional<std::string>> read_token = token_of(options.read_token_file, "PLIMSOLL_READ_TOKEN");
   if (!read_token) return std::unexpected(std::move(read_token).error());
+  if (options.allow_commands && options.any_user)
+    return fail("--allow-commands would let every user of this machine act as you: not with --any-user");
   if (*read_token && !*token) return fail("a token to read with goes beside one to write with: --token-file");
   if (*read_token && **read_token == **token)
     return fail("the token to read with must be another than the one to write with");

@@ -13,7 +13,7 @@ struct ServeOptions {
   int port = 5000;
   std::string unix_socket, token_file, read_token_file, artifacts, mlflow_ui;
   int threads = 4;
-  bool any_user = false, flush = false, json = false;
+  bool any_user = false, allow_commands = false, flush = false, json = false;
 };
 
 /// Serves until a signal ends it; calls `ready`, if there is one, with the address as soon as it answers.

@@ -55,14 +55,14 @@ class Service::State {
  public:
   /// `upload_prefix`: how the names of this server's files begin in the folder of uploads.
   State(std::unique_ptr<store::Store> store, fs::path uploads, std::string upload_prefix, std::string version,
-        GateOptions keys, dashboard::DashboardOptions page)
+        const GateOptions& keys, dashboard::DashboardOptions page)
       : store_(std::move(store)),
         uploads_(std::move(uploads)),
         upload_prefix_(std::move(upload_prefix)),
         version_(std::move(version)),
         writer_(*store_),
         api_(*store_, writer_),
-        gate_(std::move(keys)),
+        gate_(keys),
         dashboard_(std::move(page), api_, gate_),
         feed_(*store_),
         deltas_(*store_),
@@ -250,9 +250,8 @@ Result<std::unique_ptr<Service>> Service::start(ServiceOptions options) {
   options.dashboard.version = options.version;
   options.dashboard.commands.store = options.store;
   options.dashboard.commands.artifacts = options.open.artifacts;
-  auto state =
-      std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
-                              std::move(options.version), std::move(keys), std::move(options.dashboard));
+  auto state = std::make_unique<State>(std::move(*store), std::move(*uploads), std::move(*prefix),
+                                       std::move(options.version), keys, std::move(options.dashboard));
   PLIMSOLL_TRY(state->start(std::move(options.http), options.mlflow_pages));
   return std::unique_ptr<Service>(new Service(std::move(state)));
 }

@@ -153,7 +153,7 @@ def run(line, environment, work, server):
             return print(f'not run ({why}): {line}')
     if 'train.py:' in line and 'PLIMSOLL_PYTHON' not in environment:
         return print(f'not run (there is no PyTorch): {line}')
-    if re.match(r'plimsoll serve\b', line):
+    if re.match(r'plimsoll (serve|ui)\b', line):
         return run_serve(line, environment, work)
     done = subprocess.run(['bash', '-o', 'pipefail', '-c', SERVER.sub(server, line).replace('…', 'secret').replace(FAILS, 'cat training.log')], env=environment, cwd=work,
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=300)

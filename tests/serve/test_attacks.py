@@ -382,7 +382,7 @@ def test_an_upload_that_ends_early_leaves_nothing(caller, run):
     wait_for(lambda: not [p for p in caller.served.folder.glob("**/uploads/*")])
 
 
-@pytest.mark.parametrize("path", ["/", "/nowhere", "/api/2.0/mlflow", "/api/2.0/mlflow/runs/unknown",
+@pytest.mark.parametrize("path", ["/index.html", "/static/", "/static/nowhere.js", "/nowhere", "/api/2.0/mlflow", "/api/2.0/mlflow/runs/unknown",
                                   "/mlflow/", "/api/2.0/mlflow/registered-models/list"])
 def test_paths_that_are_not_served(caller, path):
     code, text, _ = caller.raw("GET", path)

@@ -281,7 +281,7 @@ def test_a_request_forged_by_another_page(guarded):
         assert browser.ask("GET", f"{OWN}/runs", headers={"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"})[0] == 403
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):  # what a form sends
         assert browser.ask("POST", f"{API}/runs/delete", delete, {"Content-Type": kind})[0] == 400
-        assert browser.ask("POST", f"{OWN}/stop", delete, {"Content-Type": kind})[0] == 400
+        assert browser.ask("POST", f"{OWN}/share/plan", delete, {"Content-Type": kind})[0] == 400
         assert browser.ask("POST", f"{OWN}/login", json.dumps({"token": WRITE}), {"Content-Type": kind})[0] == 400
     assert browser.get(f"{API}/runs/get", run_id=run)["run"]["info"]["lifecycle_stage"] == "active"
     assert browser.ask("GET", "/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})[0] == 200  # a link
@@ -564,12 +564,20 @@ def test_stops_and_submissions_need_what_they_name(page):
         page.post(f"{OWN}/queue/submit", {"jobs": [{"command": ["true"], "seconds": 1}]}, status=403)
 
 
-def test_roots_server_gives_nothing_away_for_others(guarded):
+def test_a_token_to_log_metrics_by_starts_and_stops_nothing(guarded):
     browser = Browser(guarded)
     session, _ = browser.log_in(WRITE)
-    if os.geteuid() == 0:
-        assert not session["queue"] and "root" in session["queue_reason"]
-    if session["queue"]:
-        return  # what is submitted is this user's own
-    assert browser.post(f"{OWN}/queue/submit", {"jobs": [{"command": ["id"], "seconds": 1}]}, status=403)
-    assert browser.post(f"{OWN}/queue/cancel", {"jobs": [1]}, status=403)
+    assert not session["queue"] and not session["stop"] and "plimsoll submit" in session["queue_reason"]
+    run = browser.new_run()
+    for path, message in (("queue/submit", {"jobs": [{"command": ["id"], "seconds": 1}]}), ("queue/cancel", {"jobs": [1]}), ("stop", {"run_id": run})):
+        assert "plimsoll submit" in browser.post(f"{OWN}/{path}", message, status=403)["message"]
+
+
+def test_every_user_of_a_machine_starts_and_stops_nothing(serve, tmp_path):
+    page = Browser(serve("--any-user"))
+    assert not page.get(f"{OWN}/session")["queue"]
+    for path, message in (("queue/submit", {"jobs": [{"command": ["id"], "seconds": 1}]}), ("stop", {"run_id": "0" * 32})):
+        page.post(f"{OWN}/{path}", message, status=403)
+    done = subprocess.run([BINARY, "serve", "--any-user", "--allow-commands", "--port", "0", "--store", str(tmp_path / "other.db")],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "--any-user" in done.stderr

@@ -39,6 +39,8 @@ void add_serve(CommandLine& app, Invocation& invocation) {
       ->add_flag("--any-user", options->any_user,
                  "Without a token: answer every user of this machine (default: you and root)")
       ->excludes(unix_socket);
+  command->add_flag("--allow-commands", options->allow_commands,
+                    "Let who brings the token give commands to your queue from the page, and stop your runs");
   command
       ->add_option("--artifacts", options->artifacts, "Where the artifacts of a store in PostgreSQL are kept")
       ->option_text("FOLDER");

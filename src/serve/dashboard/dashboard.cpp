@@ -163,7 +163,7 @@ void Dashboard::add_queue(std::vector<Endpoint>& out) {
   const auto add = [&](std::string path, auto order) {
     out.push_back({"POST", std::move(path),
                    [this, order](const Call& call, Answer answer) {
-                     const std::string why_not = options_.no_queue ? options_.no_queue() : std::string();
+                     const std::string why_not = why_no_queue();
                      if (!why_not.empty()) return answer(error_response(403, why_not));
                      carry_out(call.request, order(call.request), std::move(answer));
                    },
@@ -174,6 +174,8 @@ void Dashboard::add_queue(std::vector<Endpoint>& out) {
     add(fmt::format("/api/plimsoll/queue/{}", what),
         [what](const Request& request) { return queue_order(what, request.body); });
   out.push_back({"POST", "/api/plimsoll/stop", [this](const Call& call, Answer answer) {
+                   if (!options_.no_commands.empty())
+                     return answer(error_response(403, options_.no_commands));
                    if (auto refusal = refuse_body(call.request)) return answer(*std::move(refusal));
                    static constexpr mlflow::Field kFields[] = {{"run_id", mlflow::Type::text, true}};
                    const auto document = mlflow::Document::read(call.request, kFields);
@@ -193,6 +195,11 @@ void Dashboard::carry_out(const Request& request, Result<Order> order, Answer an
   commands_.run(*std::move(order), std::move(answer));
 }
 
+std::string Dashboard::why_no_queue() const {
+  if (!options_.no_commands.empty()) return options_.no_commands;
+  return options_.no_queue ? options_.no_queue() : std::string("this server has no queue");
+}
+
 Response Dashboard::session(const Visitor* who) const {
   JsonWriter out;
   out.begin_object().boolean_member("login", who == nullptr).boolean_member("token", gate_.asks());
@@ -208,11 +215,11 @@ Response Dashboard::session(const Visitor* who) const {
     out.written("null").key("expires").written("null");
   out.member("version", options_.version);
   if (who != nullptr) {  // before a login nothing is told of what is here
-    const std::string no_queue =
-        options_.no_queue ? options_.no_queue() : std::string("this server has no queue");
+    const std::string no_queue = why_no_queue();
     out.member("store", api_.store().location()).member("user", options_.user);
-    out.boolean_member("queue", no_queue.empty() && who->role == Role::write)
-        .member("queue_reason", no_queue);
+    out.boolean_member("queue", no_queue.empty() && who->role == Role::write);
+    out.member("queue_reason", no_queue);
+    out.boolean_member("stop", options_.no_commands.empty() && who->role == Role::write);
   }
   out.end_object();
   Response response = mlflow::json_response(out.take());

@@ -18,7 +18,9 @@ struct DashboardOptions {
   CommandsOptions commands = {};
   /// What the machines do at this moment, as JSON; absent: nobody knows.
   std::function<Result<std::string>()> now = {};
-  /// Why nothing can be given to the queue from here; empty: it can.
+  /// Why commands are neither started nor stopped from the page; empty: they are, as the server's user.
+  std::string no_commands = {};
+  /// Why the queue takes nothing at this moment; empty: it does.
   std::function<std::string()> no_queue = {};
   std::string version = {}, user = {};
 };
@@ -50,6 +52,7 @@ class Dashboard {
   [[nodiscard]] Response log_in(const Request& request);
   [[nodiscard]] Response log_out(const Request& request);
   [[nodiscard]] Response take_model(Request& request);
+  [[nodiscard]] std::string why_no_queue() const;
   void carry_out(const Request& request, Result<Order> order, Answer answer);
 
   DashboardOptions options_;
