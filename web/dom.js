@@ -66,7 +66,9 @@ export function notice(text, { kind = 'info', action, label } = {}) {
     action && h('button', { class: 'quiet', text: label, onclick: () => { close(); action(); } }),
     h('button', { class: 'quiet', 'aria-label': 'Close this message', text: '×', onclick: close }));
   area.append(box);
-  setTimeout(close, kind === 'error' ? 20000 : 8000);
+  // What can still be undone stays until somebody closes it, or three newer ones have come.
+  while (area.children.length > 4) area.firstElementChild.remove();
+  if (!action) setTimeout(close, kind === 'error' ? 20000 : 8000);
 }
 
 /// An empty view that says what to do.
