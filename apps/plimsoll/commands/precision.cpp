@@ -168,8 +168,8 @@ void add_precision(CommandLine& app, Invocation& invocation) {
       "  plimsoll precision model.onnx --data photos --image-size 224x224 --hold-out 0.2\n"
       "  plimsoll precision model.onnx --data photos --hold-out 0.2 --formats fp32,int8 --loss 0.5 -o "
       "int8.onnx\n"
-      "  plimsoll precision mobilenet_v1:input=1x32x32,classes=10 --depth 1,0.5 --keep widths \\\n"
-      "      --data /usr/share/datasets/fashion-mnist --image-size 32 --epochs 8 --json > measured.json\n"
+      "  plimsoll precision mobilenet_v1:classes=2 --data photos --hold-out 0.2 --depth 1,0.5 --keep widths "
+      "--json\n"
       "  plimsoll precision --published resnet50\n"
       "Runs plimsoll-engine (`make engine`). `plimsoll choose --accuracy measured.json` takes the answer.\n"
       "Exit code 1: --loss cannot be kept.");
