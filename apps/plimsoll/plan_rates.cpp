@@ -223,16 +223,16 @@ Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& se
                                   .enough = kEnoughToPlan,
                                   .requests = kRequestsToPlan,
                                   .services_first = conditions.services_first};
-  return Rates(
-      [&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds, std::size_t index) {
-        std::vector<Companion> group;
-        for (const std::uint32_t kind : kinds) {
-          const auto& workload = question.workloads[kind];
-          group.push_back({&question.kinds[kind], workload ? &*workload : nullptr, question.limits[kind],
-                           question.within[kind]});
-        }
-        return group_rates(group, setups[index], device, figures, planned);
-      });
+  return Rates([&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds,
+                                                                std::size_t index) {
+    std::vector<Companion> group;
+    for (const std::uint32_t kind : kinds) {
+      const auto& workload = question.workloads[kind];
+      group.push_back({&question.kinds[kind], workload ? &*workload : nullptr, question.limits[kind],
+                       question.within[kind]});
+    }
+    return group_rates(group, setups[index], device, figures, planned);
+  });
 }
 
 }  // namespace plimsoll

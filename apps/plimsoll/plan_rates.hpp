@@ -31,8 +31,8 @@ struct Companion {
   double within = 0.99;                       ///< of the requests
 };
 
-/// What a group does, by `beside`; where one of them only says what it takes, by their shares. Services are asked
-/// for `conditions.requests` requests, or as many as their limits speak of.
+/// What a group does, by `beside`; where one of them only says what it takes, by their shares. Services are
+/// asked for `conditions.requests` requests, or as many as their limits speak of.
 [[nodiscard]] plan::schedule::GroupRates group_rates(std::span<const Companion> group,
                                                      const plan::schedule::Setup& setup,
                                                      const hardware::Device& device,

@@ -88,8 +88,7 @@ class DeviceOracle final : public queue::Oracle {
     for (const std::string& key : keys) {
       const auto found = known_.find(key);
       const Known& known = found == known_.end() ? kUnknown : found->second;
-      group.push_back(
-          {&known.kind, known.workload ? &*known.workload : nullptr, known.limit, known.within});
+      group.push_back({&known.kind, known.workload ? &*known.workload : nullptr, known.limit, known.within});
       kept.push_back(known.keep);
     }
     constexpr share::Conditions kQuickly{.enough = 0.05, .requests = 100, .services_first = true};

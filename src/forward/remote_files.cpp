@@ -94,8 +94,10 @@ Result<std::optional<std::string>> RemoteFiles::put(const RemotePlace& place, co
   if (!answer) return std::unexpected(answer.error());
   if (answer->status == 200) return Refusal();
   Error error = server_->error_of(*answer, "the upload");
-  if (error.may_pass() || answer->status == 401 || answer->status == 403 || answer->status / 100 == 3)
-    return std::unexpected(std::move(error));
+  constexpr int kNotImplemented = 501;  // of a server, or one before it, that takes no files at all
+  const bool ends_it =
+      error.may_pass() || answer->status == 401 || answer->status == 403 || answer->status / 100 == 3;
+  if (ends_it && answer->status != kNotImplemented) return std::unexpected(std::move(error));
   return Refusal(error.message);
 }
 

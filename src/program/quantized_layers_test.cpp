@@ -27,9 +27,12 @@ network::Network quantized() {
   };
   const TensorId x =
       pair(b.input("x", DataType::float32, {Dim::of(2), Dim::of(8), Dim::of(16), Dim::of(16)}));
-  const TensorId w = b.add("DequantizeLinear", "dw", {b.parameter("w", {8, 8, 3, 3}, DataType::int8), ws}, {{"axis", 0}});
-  const TensorId bias = b.add("DequantizeLinear", "db", {b.parameter("b", {8}, DataType::int32), ws}, {{"axis", 0}});
-  const TensorId y = pair(b.add("Relu", "relu", {b.add("Conv", "conv", {x, w, bias}, {{"pads", {1, 1, 1, 1}}})}));
+  const TensorId w =
+      b.add("DequantizeLinear", "dw", {b.parameter("w", {8, 8, 3, 3}, DataType::int8), ws}, {{"axis", 0}});
+  const TensorId bias =
+      b.add("DequantizeLinear", "db", {b.parameter("b", {8}, DataType::int32), ws}, {{"axis", 0}});
+  const TensorId y =
+      pair(b.add("Relu", "relu", {b.add("Conv", "conv", {x, w, bias}, {{"pads", {1, 1, 1, 1}}})}));
   b.output(pair(b.add("Add", "sum", {y, x})));
   return std::move(b).finish();
 }
@@ -46,7 +49,8 @@ std::vector<std::pair<OperatorClass, Arithmetic>> kernels_on(const Platform& pla
   return out;
 }
 
-int count_of(const std::vector<std::pair<OperatorClass, Arithmetic>>& kernels, OperatorClass c, Arithmetic a) {
+int count_of(const std::vector<std::pair<OperatorClass, Arithmetic>>& kernels, OperatorClass c,
+             Arithmetic a) {
   return static_cast<int>(std::ranges::count(kernels, std::pair(c, a)));
 }
 

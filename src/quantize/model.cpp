@@ -121,7 +121,8 @@ class Inference {
                                    std::span<const TensorId> outputs) {
     double epsilon = kEpsilon;
     if (const network::Attribute* given = network_.find(op, "epsilon")) epsilon = given->real;
-    if (inputs.size() != 5 || outputs.empty()) return fail("{}: has {} inputs", describe(network_, op), inputs.size());
+    if (inputs.size() != 5 || outputs.empty())
+      return fail("{}: has {} inputs", describe(network_, op), inputs.size());
     edit_.add("BatchNormalization", std::string(network_.name_of(op)),
               {inputs[0], inputs[1], inputs[2], inputs[3], inputs[4]}, {{"epsilon", epsilon}}, outputs[0]);
     return {};

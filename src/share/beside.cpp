@@ -280,7 +280,8 @@ Status run_in_one_slice(std::span<const Workload* const> workloads, const hardwa
                         Beside& out) {
   const auto slices = slices_of(out.sharing.profiles, device);
   PLIMSOLL_TRY(slices);
-  if (slices->size() != 1) return std::unexpected(Error{"those in one MIG slice need its profile, and one alone"});
+  if (slices->size() != 1)
+    return std::unexpected(Error{"those in one MIG slice need its profile, and one alone"});
   const Slice& slice = slices->front();
   const auto table = lay(workloads, device, out.sharing, figures, conditions, hosts, &slice);
   PLIMSOLL_TRY(table);

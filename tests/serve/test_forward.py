@@ -399,8 +399,8 @@ def test_servers_that_are_not_mlflow(here):
 
 
 @contextlib.contextmanager
-def stricter(port):
-    """An MLflow server that takes no key with a colon, as older ones and those on Windows."""
+def stricter(port, takes_files):
+    """An MLflow server that takes no key with a colon, as older ones and those on Windows, and perhaps no files."""
     class Handler(Quiet):
         def do_GET(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -419,16 +419,19 @@ def stricter(port):
             self.wfile.write(answer)
 
         do_POST = do_GET
+        if takes_files:
+            do_PUT = do_GET
 
     with listening(Handler) as uri:
         yield uri
 
 
-def test_a_server_that_does_not_take_everything(serve, here):
+@pytest.mark.parametrize("takes_files", [True, False])
+def test_a_server_that_does_not_take_everything(serve, here, takes_files):
     """What it refuses is said once and left out; all else arrives."""
     served = serve()
     there = There(served.url)
-    with stricter(served.port) as uri:
+    with stricter(served.port, takes_files) as uri:
         done = here.run("--mlflow-uri", uri, "--param", "a:b=1", "--param", "lr=0.1", "--tag", "c:d=2", "--tag", "note=x",
                         job=(JOB, 30, 0.2, 0))
         assert done.returncode == 0, done.stderr
@@ -440,8 +443,10 @@ def test_a_server_that_does_not_take_everything(serve, here):
         assert len(there.points_of(run["info"]["run_id"], "loss")) == 30
         again = here.call("export-mlflow", here.runs()[0], "--mlflow-uri", uri, "--json")
         [sent] = json.loads(again.stdout)["runs"]
-        assert sent["complete"] and [r["what"] for r in sent["refused"]] == ["param 'a:b'", "tag 'c:d'"]
-        assert again.stderr.count("does not take") == 2
+        refused = [r["what"] for r in sent["refused"]]
+        assert sent["complete"] and refused[:2] == ["param 'a:b'", "tag 'c:d'"]
+        assert all(what.startswith("file ") for what in refused[2:]) and bool(refused[2:]) != takes_files, refused
+        assert again.stderr.count("does not take") == len(refused)
 
 
 @contextlib.contextmanager

@@ -54,9 +54,13 @@ std::vector<std::string> open_posts() {
 }
 
 bool only_reads(std::string_view path) {
-  static constexpr std::array<std::string_view, 7> kEndings = {
-      "/search",      "/search-datasets",     "/get-history-bulk-interval", "/get-latest-versions",
-      "/get-history", "/logged-models/search", "/graphql"};
+  static constexpr std::array<std::string_view, 7> kEndings = {"/search",
+                                                               "/search-datasets",
+                                                               "/get-history-bulk-interval",
+                                                               "/get-latest-versions",
+                                                               "/get-history",
+                                                               "/logged-models/search",
+                                                               "/graphql"};
   static constexpr std::array<std::string_view, 2> kFolders = {"/api/plimsoll/share/",
                                                                "/api/plimsoll/network/"};
   return std::ranges::any_of(kEndings, [&](std::string_view ending) { return path.ends_with(ending); }) ||
