@@ -86,7 +86,7 @@ Result<bool> Forwarder::send_some(bool goes_on) {
         PLIMSOLL_TRY(send_singly(prepared));
         return true;  // the points are for the next batch
       }
-      PLIMSOLL_TRY(send_odd_points_singly(prepared.batch, **refusal));
+      PLIMSOLL_TRY(send_known_points(prepared.batch, **refusal));
     }
   }
   points_sent_ += static_cast<std::int64_t>(prepared.batch.metrics());
@@ -122,32 +122,37 @@ Status Forwarder::send_singly(const Prepared& prepared) {
               [](LogBatch& to, const auto& k, const auto& v) { return to.add_tag(k, v); });
 }
 
-/// MLflow 2's SQL stores drop a point that is there already, but for NaN and infinite ones, for which they
-/// refuse the whole batch in the words of their database.
-Status Forwarder::send_odd_points_singly(const LogBatch& batch, const Error& why) {
+/// MLflow 2's SQL stores drop a point that is there already, but for two cases, in which they refuse the
+/// whole batch in the words of their database: where it has more than 100 points (they look for those that
+/// are there by 100 keys at a time, and take the others for new), and where one is no number.
+Status Forwarder::send_known_points(const LogBatch& batch, const Error& why) {
+  constexpr std::size_t kLookedForAtOnce = 100;
   const auto is_there_already = [](const Error& error) {
     return std::ranges::any_of(std::initializer_list<std::string_view>{"UNIQUE constraint", "IntegrityError",
                                                                        "UniqueViolation", "Duplicate entry"},
                                [&](std::string_view words) { return error.message.contains(words); });
   };
-  const auto is_odd = [](const LogBatch::Added& each) { return !std::isfinite(each.point.value); };
-  if (!is_there_already(why) || std::ranges::none_of(batch.points(), is_odd)) return std::unexpected(why);
-  LogBatch rest;
-  for (const LogBatch::Added& each : batch.points())
-    if (!is_odd(each)) static_cast<void>(rest.add_metric(each.key_json, each.point));
-  if (!rest.empty()) {
-    const Result<std::optional<Error>> refusal = remote_->log(there_->id, rest);
+  if (!is_there_already(why)) return std::unexpected(why);
+  const auto send = [&](const LogBatch& part, bool may_be_there) -> Status {
+    if (part.empty()) return {};
+    const Result<std::optional<Error>> refusal = remote_->log(there_->id, part);
     if (!refusal) return std::unexpected(refusal.error());
-    if (*refusal) return std::unexpected(**refusal);
-  }
+    if (*refusal && !(may_be_there && is_there_already(**refusal))) return std::unexpected(**refusal);
+    return {};
+  };
+  LogBatch numbers;
   for (const LogBatch::Added& each : batch.points()) {
+    if (std::isfinite(each.point.value)) {
+      static_cast<void>(numbers.add_metric(each.key_json, each.point));
+      if (numbers.points().size() < kLookedForAtOnce) continue;
+      PLIMSOLL_TRY(send(numbers, false));
+      numbers = LogBatch();
+      continue;
+    }
     LogBatch one;
-    if (!is_odd(each) || !one.add_metric(each.key_json, each.point)) continue;
-    const Result<std::optional<Error>> refusal = remote_->log(there_->id, one);
-    if (!refusal) return std::unexpected(refusal.error());
-    if (*refusal && !is_there_already(**refusal)) return std::unexpected(**refusal);
+    if (one.add_metric(each.key_json, each.point)) PLIMSOLL_TRY(send(one, true));
   }
-  return {};
+  return send(numbers, false);
 }
 
 /// Finds the run there, or makes it.

@@ -71,7 +71,7 @@ class Forwarder {
   void trust_what_was_sent(const store::Run& run);
   Result<std::map<std::string, std::string>> tags_of(const store::Run& run) const;
   Status send_singly(const Prepared& prepared);
-  Status send_odd_points_singly(const LogBatch& batch, const Error& why);
+  Status send_known_points(const LogBatch& batch, const Error& why);
   Status prepare_points(const store::Run& run, Prepared& out);
   Status read_points(const std::string& name, const store::Metric& metric, Cursor& cursor, LogBatch& batch);
   Result<bool> find_late_points(const store::Run& run);

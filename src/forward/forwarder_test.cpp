@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <tuple>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -82,10 +84,8 @@ class Server {
       for (const Json& entry : body[list])
         if (entry["key"] == refused_key)
           return {400, R"({"error_code": "INVALID_PARAMETER_VALUE", "message": "not this key"})"};
-    for (const Json& m : body["metrics"])
-      if (refuses_known_nans && m["value"] == "NaN" &&
-          run.metrics[m["key"]].contains({m["timestamp"], m["step"], m["value"].dump()}))
-        return {400, R"({"error_code": "BAD_REQUEST", "message": "UNIQUE constraint failed: metrics.key"})"};
+    if (refuses_known_points && refuses(run, body["metrics"]))
+      return {400, R"({"error_code": "BAD_REQUEST", "message": "UNIQUE constraint failed: metrics.key"})"};
     points += body["metrics"].size();
     EXPECT_LE(body["metrics"].size() + body["params"].size() + body["tags"].size(), 1000U);
     for (const Json& param : body["params"]) {
@@ -96,6 +96,25 @@ class Server {
     for (const Json& m : body["metrics"])
       run.metrics[m["key"]].emplace(m["timestamp"], m["step"], m["value"].dump());
     return ok(Json::object());
+  }
+
+  /// As MLflow 2's SQL stores: points that are there are found by 100 keys at a time, and others are taken
+  /// for new; a NaN is never found.
+  static bool refuses(const Run& run, const Json& metrics) {
+    const auto known = [&](const Json& m) {
+      const auto found = run.metrics.find(m["key"]);
+      return found != run.metrics.end() &&
+             found->second.contains({m["timestamp"], m["step"], m["value"].dump()});
+    };
+    if (std::ranges::none_of(metrics, known)) return false;
+    for (std::size_t first = 0; first < metrics.size(); first += 100) {
+      std::set<std::string> keys;
+      for (std::size_t i = first; i < std::min(first + 100, metrics.size()); ++i)
+        keys.insert(metrics[i]["key"].get<std::string>());
+      for (const Json& m : metrics)
+        if (known(m) && (m["value"] == "NaN" || !keys.contains(m["key"].get<std::string>()))) return true;
+    }
+    return false;
   }
 
   Json json(const std::string& id) const {
@@ -119,7 +138,7 @@ class Server {
 
   std::map<std::string, std::string> experiments = {{"Default", "0"}};
   std::map<std::string, Run> runs;
-  bool away = false, refuses_known_nans = false;
+  bool away = false, refuses_known_points = false;
   long status = 200;
   std::string refusal, refused_key;
   int calls = 0, batches = 0, lose_answers = 0;
@@ -390,17 +409,20 @@ TEST_F(ForwarderTest, WhatTheServerSaysBecomesAnError) {
   EXPECT_NE(said.message.find("bad \\x1b[31m"), std::string::npos) << said.message;
 }
 
-/// As MLflow 2's SQL stores do it: a NaN that is there already is refused with all that comes with it.
-TEST_F(ForwarderTest, OddPointsThatAreThereAlreadyAreLeft) {
+TEST_F(ForwarderTest, PointsThatAreThereAlreadyAreLeftWhereTheServerRefusesThem) {
   append("loss", {{1'000'000, 0, 0.5}, {2'000'000, 1, std::nan("")}, {3'000'000, 2, 0.25}});
+  constexpr int kKeys = 150;
+  for (int key = 0; key < kKeys; ++key)
+    append(fmt::format("key{}", key), {{1'000'000, 0, 0.5}, {2'000'000, 1, 0.25}});
   end();
-  server_.refuses_known_nans = true;
+  server_.refuses_known_points = true;
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(store_->change(id_, {.tags = {{kPointsTag, "0"}}}));  // as after a process that was killed
     Forwarder again = forwarder();
     send_all(again);
     EXPECT_TRUE(again.complete());
     EXPECT_EQ(points_there("loss"), 3U);
+    EXPECT_EQ(points_there("key149"), 2U);
   }
 }
 
