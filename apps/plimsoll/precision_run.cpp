@@ -406,7 +406,7 @@ class SubjectRun {
       PrecisionForm& form = study_.forms[first_ + i];
       form.samples = samples[i];
       form.seconds = median_of(samples[i], 0.95);
-      if (form.joules && *form.joules < 0) form.joules = *options_.watts * form.seconds->value;
+      if (!form.joules && options_.watts) form.joules = *options_.watts * form.seconds->value;
       if (!whole || samples[*whole].size() != samples[i].size()) continue;
       std::vector<double> ratios;
       for (std::size_t r = 0; r < samples[i].size(); ++r)
@@ -426,7 +426,7 @@ class SubjectRun {
       form.joules = row.energy->per_pass.value();
       form.energy_source = row.energy->source;
     } else if (options_.watts) {
-      form.joules = -1;  // once the time is known
+      form.joules.reset();  // known by the time
       form.energy_source = fmt::format("time at {:g} W, which were given", *options_.watts);
     }
   }
@@ -457,9 +457,7 @@ Halves halves_of(std::int64_t examples, std::uint64_t seed) {
 }
 
 Result<bool> measure_precisions(const PrecisionOptions& options, const PrecisionSubject& subject,
-                                const job::Job& training, PrecisionEngine& engine,
-                                report::PrecisionStudy& study) {
-  (void)training;
+                                PrecisionEngine& engine, report::PrecisionStudy& study) {
   ReadyRequest request;
   request.model = subject.file;
   request.binding = options.train.binding;

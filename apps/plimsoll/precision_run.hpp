@@ -16,8 +16,8 @@ struct PrecisionSubject {
 
 /// Measures everything that is asked of one network and adds it to the study. False: interrupted.
 [[nodiscard]] Result<bool> measure_precisions(const PrecisionOptions& options,
-                                              const PrecisionSubject& subject, const job::Job& training,
-                                              PrecisionEngine& engine, report::PrecisionStudy& study);
+                                              const PrecisionSubject& subject, PrecisionEngine& engine,
+                                              report::PrecisionStudy& study);
 
 /// Which of the examples to test on choices are made by, and which tell the accuracy: halves, drawn by the
 /// seed.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -33,7 +34,7 @@ std::vector<AverageRow> averages_of(const Recording& recording, Span told, Span 
     out.push_back(std::move(row));
   };
   for (const auto& [metric, series] : recording.series)
-    if (is_own_metric(metric) && metric != "epoch") add(metric, series, told);
+    if (store::is_own_metric(metric) && metric != "epoch") add(metric, series, told);
   // A pattern's series stand together: their names differ only in host and number.
   const auto hardware = own_host_first(recording);
   for (const KnownSeries& known : known_series()) {

@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "diagnose/series_catalogue.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -144,7 +145,7 @@ std::optional<std::string> step_metric(const Recording& recording) {
   bool best_is_loss = false;
   std::int64_t most = 1;
   for (const auto& [metric, series] : recording.series) {
-    if (!is_own_metric(metric) || metric == kEpoch || series.points < 2) continue;
+    if (!store::is_own_metric(metric) || metric == kEpoch || series.points < 2) continue;
     const bool is_loss = lower_case(metric).contains("loss");
     if (is_loss < best_is_loss || (is_loss == best_is_loss && series.points <= most)) continue;
     best = &metric;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "diagnose/series_catalogue.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -17,9 +18,9 @@ std::vector<std::string> shown_metrics(const store::Run& run, std::size_t most_o
   std::vector<std::string> out;
   std::size_t own = 0;
   for (const auto& [metric, known] : run.metrics) {
-    if (is_own_metric(metric) && ++own > most_own)
+    if (store::is_own_metric(metric) && ++own > most_own)
       ++left_out;
-    else if (is_own_metric(metric) || find_series(metric))
+    else if (store::is_own_metric(metric) || find_series(metric))
       out.push_back(metric);
   }
   return out;
@@ -68,7 +69,7 @@ void count_points(store::Store& store, store::Run& run) {
   constexpr std::int64_t kMostRead = 1'000'000;  // of one metric: a page is not worth waiting for more
   for (auto& [metric, known] : run.metrics) {
     // What Plimsoll samples it sends once.
-    if (!is_own_metric(metric) || known.points > kMostRead) continue;
+    if (!store::is_own_metric(metric) || known.points > kMostRead) continue;
     if (const Result<std::vector<store::Point>> points = store.history(run.id, metric))
       known.points = static_cast<std::int64_t>(points->size());
   }

@@ -155,7 +155,7 @@ TEST_F(RecordingReader, SeriesOfOtherHostsAreKnownAndDoNotMix) {
   EXPECT_EQ(find_series(power), find_series("system/gpu/0/power"));
   EXPECT_EQ(series_number(power), 0U);
   EXPECT_TRUE(is_of_machine(power));
-  EXPECT_FALSE(is_own_metric(power));
+  EXPECT_FALSE(store::is_own_metric(power));
   std::vector<std::string> labels;
   for (const AverageRow& row : averages_of(recording, recording.whole(), recording.whole()))
     labels.push_back(row.label);

@@ -199,8 +199,4 @@ std::string place_text(std::string_view metric, bool several_gpus) {
   return host.empty() ? "" : fmt::format(" of {}", printable(host, kLongestLabel));
 }
 
-bool is_own_metric(std::string_view metric) {
-  return !metric.starts_with("system/") && !metric.starts_with("summary/");
-}
-
 }  // namespace plimsoll::diagnose

@@ -58,7 +58,5 @@ struct KnownSeries {
 /// What a label says of where a series is from: ", GPU 3" where there are several, ", GPU 3 of node8" or
 /// " of node8" of another host than the run's own; else nothing.
 [[nodiscard]] std::string place_text(std::string_view metric, bool several_gpus);
-/// Whether the watched command gave it, rather than Plimsoll.
-[[nodiscard]] bool is_own_metric(std::string_view metric);
 
 }  // namespace plimsoll::diagnose

@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::diagnose {
 namespace {
@@ -226,7 +227,8 @@ void add_room(const RunFigures& figures, std::vector<Finding>& out) {
 
 void add_diverged(const Recording& recording, std::vector<Finding>& out) {
   for (const auto& [metric, series] : recording.series) {
-    if (!is_own_metric(metric) || series.samples.empty() || !lower_case(metric).contains("loss")) continue;
+    if (!store::is_own_metric(metric) || series.samples.empty() || !lower_case(metric).contains("loss"))
+      continue;
     if (std::isfinite(series.samples.back().value)) continue;
     const auto first =
         std::ranges::find_if(series.samples, [](const Sample& s) { return !std::isfinite(s.value); });

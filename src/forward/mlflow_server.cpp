@@ -90,6 +90,12 @@ Error MlflowServer::not_mlflow() const {
   return Error{"its answers are not MLflow's", shown_};
 }
 
+Status MlflowServer::tell(const std::string& call, const std::string& body, const char* method) {
+  const Result<Json> answer = ask(call, body, method);
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
 Result<Json> MlflowServer::ask(const std::string& call, const std::string& body, const char* method) {
   const Result<Answer> answer =
       exchange_({.path = path_of(call), .body = body, .method = body.empty() ? "GET" : method});

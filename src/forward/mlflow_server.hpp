@@ -24,7 +24,9 @@ class MlflowServer {
   /// What "runs/get?run_id=7" is answered. Without a body a GET, else what `method` says.
   [[nodiscard]] Result<Json> ask(const std::string& call, const std::string& body = {},
                                  const char* method = "POST");
-  /// The same at a path of the caller's, whatever the status.
+  /// The same, where only matters that it was done.
+  [[nodiscard]] Status tell(const std::string& call, const std::string& body, const char* method = "POST");
+  /// What a path of the caller's is answered, whatever the status.
   [[nodiscard]] Result<Answer> exchange(const Request& request) { return exchange_(request); }
   /// What is wrong about an answer that is not 200.
   [[nodiscard]] Error error_of(const Answer& answer, std::string_view call) const;

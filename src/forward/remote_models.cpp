@@ -39,11 +39,6 @@ std::string path_of_model(const std::string& id, std::string_view rest = {}) {
   return fmt::format("logged-models/{}{}", percent_encode(id), rest);
 }
 
-Status without_answer(const Result<Json>& answer) {
-  if (!answer) return std::unexpected(answer.error());
-  return {};
-}
-
 }  // namespace
 
 Result<bool> RemoteModels::served(const std::string& experiment) {
@@ -93,23 +88,22 @@ Result<RemoteModel> RemoteModels::create(const std::string& experiment, const st
 }
 
 Status RemoteModels::add_params(const std::string& id, const std::map<std::string, std::string>& params) {
-  return without_answer(
-      server_->ask(path_of_model(id, "/params"),
-                   fmt::format(R"({{"model_id":{},"params":{}}})", json_text(id), pairs_json(params))));
+  return server_->tell(path_of_model(id, "/params"),
+                       fmt::format(R"({{"model_id":{},"params":{}}})", json_text(id), pairs_json(params)));
 }
 
 Status RemoteModels::set_tag(const std::string& id, const std::string& key, const std::string& value) {
-  return without_answer(server_->ask(
+  return server_->tell(
       path_of_model(id, "/tags"),
-      fmt::format(R"({{"model_id":{},"tags":{}}})", json_text(id), pairs_json({{key, value}})), "PATCH"));
+      fmt::format(R"({{"model_id":{},"tags":{}}})", json_text(id), pairs_json({{key, value}})), "PATCH");
 }
 
 Status RemoteModels::finalize(const std::string& id, store::ModelStatus status) {
   const std::string_view name =
       status == store::ModelStatus::failed ? std::string_view("UPLOAD_FAILED") : store::name(status);
-  return without_answer(server_->ask(
-      path_of_model(id), fmt::format(R"({{"model_id":{},"status":"{}{}"}})", json_text(id), kStatus, name),
-      "PATCH"));
+  return server_->tell(path_of_model(id),
+                       fmt::format(R"({{"model_id":{},"status":"{}{}"}})", json_text(id), kStatus, name),
+                       "PATCH");
 }
 
 Status RemoteModels::link_metric(const std::string& model, const std::string& run, const std::string& key,
@@ -118,12 +112,12 @@ Status RemoteModels::link_metric(const std::string& model, const std::string& ru
   if (!metric.dataset_name.empty())
     dataset = fmt::format(R"(,"dataset_name":{},"dataset_digest":{})", json_text(metric.dataset_name),
                           json_text(metric.dataset_digest));
-  return without_answer(server_->ask(
+  return server_->tell(
       "runs/log-batch",
       fmt::format(
           R"({{"run_id":{},"metrics":[{{"key":{},"value":{},"timestamp":{},"step":{},"model_id":{}{}}}]}})",
           json_text(run), json_text(key), json_number(metric.latest.value),
-          store::milliseconds(metric.latest.time), metric.latest.step, json_text(model), dataset)));
+          store::milliseconds(metric.latest.time), metric.latest.step, json_text(model), dataset));
 }
 
 }  // namespace plimsoll::forward

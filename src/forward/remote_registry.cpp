@@ -28,12 +28,6 @@ std::string field(const char* name, const std::string& value) {
 
 }  // namespace
 
-Status RemoteRegistry::tell(const std::string& call, const std::string& body, const char* method) {
-  const Result<Json> answer = server_->ask(call, body, method);
-  if (!answer) return std::unexpected(answer.error());
-  return {};
-}
-
 Result<std::optional<RemoteRegistered>> RemoteRegistry::model(const std::string& name) {
   const Result<Json> answer = server_->ask("registered-models/get?name=" + percent_encode(name));
   if (!answer && answer.error().kind == Error::Kind::not_found) return std::optional<RemoteRegistered>();
@@ -49,24 +43,26 @@ Result<std::optional<RemoteRegistered>> RemoteRegistry::model(const std::string&
 
 Status RemoteRegistry::create(const std::string& name, const std::string& description,
                               const std::map<std::string, std::string>& tags) {
-  return tell("registered-models/create", fmt::format(R"({{"name":{}{},"tags":{}}})", json_text(name),
-                                                      field("description", description), pairs_json(tags)));
+  return server_->tell("registered-models/create",
+                       fmt::format(R"({{"name":{}{},"tags":{}}})", json_text(name),
+                                   field("description", description), pairs_json(tags)));
 }
 
 Status RemoteRegistry::describe(const std::string& name, const std::string& description) {
-  return tell("registered-models/update",
-              fmt::format(R"({{"name":{},"description":{}}})", json_text(name), json_text(description)),
-              "PATCH");
+  return server_->tell(
+      "registered-models/update",
+      fmt::format(R"({{"name":{},"description":{}}})", json_text(name), json_text(description)), "PATCH");
 }
 
 Status RemoteRegistry::set_tag(const std::string& name, const std::string& key, const std::string& value) {
-  return tell("registered-models/set-tag", fmt::format(R"({{"name":{},"key":{},"value":{}}})",
-                                                       json_text(name), json_text(key), json_text(value)));
+  return server_->tell(
+      "registered-models/set-tag",
+      fmt::format(R"({{"name":{},"key":{},"value":{}}})", json_text(name), json_text(key), json_text(value)));
 }
 
 Status RemoteRegistry::set_alias(const std::string& name, const std::string& alias, std::int64_t version) {
-  return tell("registered-models/alias",
-              fmt::format(R"({},"alias":{}}})", of_version(name, version), json_text(alias)));
+  return server_->tell("registered-models/alias",
+                       fmt::format(R"({},"alias":{}}})", of_version(name, version), json_text(alias)));
 }
 
 Result<std::vector<RemoteVersion>> RemoteRegistry::versions(const std::string& name) {
@@ -102,26 +98,27 @@ Result<std::int64_t> RemoteRegistry::create(const NewRemoteVersion& version) {
 }
 
 Status RemoteRegistry::remove(const std::string& name, std::int64_t version) {
-  return tell("model-versions/delete", of_version(name, version) + "}", "DELETE");
+  return server_->tell("model-versions/delete", of_version(name, version) + "}", "DELETE");
 }
 
 Status RemoteRegistry::describe(const std::string& name, std::int64_t version,
                                 const std::string& description) {
-  return tell("model-versions/update",
-              fmt::format(R"({},"description":{}}})", of_version(name, version), json_text(description)),
-              "PATCH");
+  return server_->tell(
+      "model-versions/update",
+      fmt::format(R"({},"description":{}}})", of_version(name, version), json_text(description)), "PATCH");
 }
 
 Status RemoteRegistry::set_tag(const std::string& name, std::int64_t version, const std::string& key,
                                const std::string& value) {
-  return tell("model-versions/set-tag", fmt::format(R"({},"key":{},"value":{}}})", of_version(name, version),
-                                                    json_text(key), json_text(value)));
+  return server_->tell("model-versions/set-tag",
+                       fmt::format(R"({},"key":{},"value":{}}})", of_version(name, version), json_text(key),
+                                   json_text(value)));
 }
 
 Status RemoteRegistry::set_stage(const std::string& name, std::int64_t version, store::ModelStage stage) {
-  return tell("model-versions/transition-stage",
-              fmt::format(R"({},"stage":"{}","archive_existing_versions":false}})", of_version(name, version),
-                          store::name(stage)));
+  return server_->tell("model-versions/transition-stage",
+                       fmt::format(R"({},"stage":"{}","archive_existing_versions":false}})",
+                                   of_version(name, version), store::name(stage)));
 }
 
 }  // namespace plimsoll::forward

@@ -54,7 +54,6 @@ class RemoteRegistry {
   [[nodiscard]] Status set_stage(const std::string& name, std::int64_t version, store::ModelStage stage);
 
  private:
-  Status tell(const std::string& call, const std::string& body, const char* method = "POST");
   MlflowServer* server_;
 };
 

@@ -16,7 +16,6 @@ namespace {
 
 using diagnose::find_series;
 using diagnose::GpuFigures;
-using diagnose::is_own_metric;
 using diagnose::kLongestLabel;
 using diagnose::known_series;
 using diagnose::KnownSeries;
@@ -30,6 +29,7 @@ using diagnose::SeriesGroup;
 using diagnose::SeriesKind;
 using diagnose::Shown;
 using diagnose::Span;
+using store::is_own_metric;
 
 constexpr std::size_t kMostShown = 2000;
 constexpr std::size_t kRunsInFull = 4;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/run_table.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::report {
 namespace {
@@ -137,8 +138,7 @@ std::vector<ComparedRow> compare_runs(std::span<const store::Run> runs, bool all
     if (ComparedRow row = metric_row(runs, std::string(name)); known(row)) out.push_back(std::move(row));
   for (const std::string& name : names(runs, &store::Run::metrics)) {
     if (std::ranges::find(kSummary, name) != std::end(kSummary)) continue;
-    const bool own = !name.starts_with("system/") && !name.starts_with("summary/");
-    if (own || all) out.push_back(metric_row(runs, name));
+    if (all || store::is_own_metric(name)) out.push_back(metric_row(runs, name));
   }
   return out;
 }

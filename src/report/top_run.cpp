@@ -15,16 +15,12 @@ namespace {
 /// Where a run stands is told by these; they are no result of it.
 constexpr std::array<std::string_view, 4> kPositions = {"epoch", "step", "global_step", "iteration"};
 
-bool is_own(std::string_view metric) {
-  return !metric.starts_with("system/") && !metric.starts_with("summary/");
-}
-
 /// Of those told last at the same time the first by name, but a position only where there is nothing else.
 std::optional<TopMetric> newest_metric(const store::Run& run) {
   std::optional<TopMetric> out;
   bool is_position = false;
   for (const auto& [name, metric] : run.metrics) {
-    if (!is_own(name) || metric.points == 0) continue;
+    if (!store::is_own_metric(name) || metric.points == 0) continue;
     const bool position = std::ranges::find(kPositions, name) != kPositions.end();
     const bool better =
         !out || (is_position && !position) || (is_position == position && metric.latest.time > out->time);

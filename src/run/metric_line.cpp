@@ -8,6 +8,7 @@
 #include <re2/re2.h>
 
 #include "base/printable.hpp"
+#include "store/host_series.hpp"
 
 namespace plimsoll::running {
 namespace {
@@ -59,8 +60,8 @@ bool is_digits(std::string_view word) {
 
 bool is_metric_name(std::string_view name) {
   // What the sampler writes itself may not be forged by a command.
-  return !name.empty() && name.size() <= kLongestMetricName && !name.starts_with("system/") &&
-         !name.starts_with("summary/") && printable(name) == name;
+  return !name.empty() && name.size() <= kLongestMetricName && store::is_own_metric(name) &&
+         printable(name) == name;
 }
 
 Result<Statement> parse_metric(std::string_view rest) {

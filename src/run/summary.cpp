@@ -52,11 +52,6 @@ constexpr std::pair<std::string_view, std::string_view> kWorking[] = {
     {"system/run/gpu/N/sm_activity", "summary/sm_activity_share_working"},
 };
 
-/// Of the command itself: not sampled, not derived.
-bool is_own(std::string_view metric) {
-  return !metric.starts_with("system/") && !metric.starts_with("summary/");
-}
-
 /// Whether `name` is `pattern` with a number in the place of N.
 bool fits(std::string_view name, std::string_view pattern) {
   const auto place = pattern.find('N');
@@ -109,7 +104,7 @@ struct Work {
 Result<std::optional<Work>> work_of(store::Store& store, const store::Run& run) {
   std::optional<Work> out;
   for (const auto& [metric, facts] : run.metrics) {
-    if (!is_own(metric) || facts.points < 2) continue;
+    if (!store::is_own_metric(metric) || facts.points < 2) continue;
     const auto span = span_of(store, run, metric);
     if (!span) return std::unexpected(span.error());
     if (!*span || (*span)->last <= (*span)->first) continue;

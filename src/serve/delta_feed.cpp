@@ -19,12 +19,10 @@ constexpr std::chrono::seconds kPace{1};
 constexpr std::size_t kMostRunsTold = 2000, kMostWhoListen = 256;
 
 void add_hardware(LiveRun& out, const std::string& metric, double value) {
-  const std::string name = store::read_host_series(metric).name;
-  if (name == "system/run/cpu") out.hardware["cpu"] += value;
-  if (!name.starts_with("system/run/gpu/")) return;
-  const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
-  if (last == "energy" || last == "sm_activity") out.hardware[std::string(last)] += value;
-  if (last == "memory") out.hardware["gpu_memory"] += value;
+  if (store::read_host_series(metric).name == "system/run/cpu") out.hardware["cpu"] += value;
+  const std::string of_gpu = store::run_gpu_figure(metric);
+  if (of_gpu == "energy" || of_gpu == "sm_activity") out.hardware[of_gpu] += value;
+  if (of_gpu == "memory") out.hardware["gpu_memory"] += value;
 }
 
 bool same(const store::Point& a, const store::Point& b) {
@@ -62,10 +60,10 @@ LiveRun live_run(const store::Run& run) {
               .params = run.params};
   if (run.end) out.end = store::milliseconds(*run.end);
   for (const auto& [name, metric] : run.metrics) {
-    if (name.starts_with("system/"))
-      add_hardware(out, name, metric.latest.value);
-    else if (!name.starts_with("summary/"))
+    if (store::is_own_metric(name))
       out.metrics.emplace(name, metric.latest);
+    else
+      add_hardware(out, name, metric.latest.value);
   }
   return out;
 }

@@ -66,4 +66,13 @@ bool is_elsewhere(std::string_view metric) {
   return !read_host_series(metric).host.empty();
 }
 
+bool is_own_metric(std::string_view metric) {
+  return !metric.starts_with(kHardware) && !metric.starts_with("summary/");
+}
+
+std::string run_gpu_figure(std::string_view metric) {
+  const std::string name = read_host_series(metric).name;
+  return name.starts_with("system/run/gpu/") ? name.substr(name.rfind('/') + 1) : std::string();
+}
+
 }  // namespace plimsoll::store

@@ -22,4 +22,9 @@ struct HostSeries {
 /// Whether the metric is of another machine than the run's own.
 [[nodiscard]] bool is_elsewhere(std::string_view metric);
 
+/// Whether the command told it itself: neither sampled nor summed up.
+[[nodiscard]] bool is_own_metric(std::string_view metric);
+/// "energy" of "system/run/gpu/0/energy", also where that is of another machine; empty of all others.
+[[nodiscard]] std::string run_gpu_figure(std::string_view metric);
+
 }  // namespace plimsoll::store

@@ -136,7 +136,7 @@ Result<int> measure_all(const PrecisionOptions& options, const report::TextStyle
     PLIMSOLL_TRY(training);
     PrecisionEngine engine(options, training->job, *program, nvml ? nvml->get() : nullptr, interruption);
     study.calibration = std::min(options.calibration, training->examples);
-    const Result<bool> whole = measure_precisions(options, subject, training->job, engine, study);
+    const Result<bool> whole = measure_precisions(options, subject, engine, study);
     PLIMSOLL_TRY(whole);
     if (!*whole) return stopped();
   }

@@ -98,9 +98,7 @@ std::optional<double> hardware_figure(const store::Run& run, std::string_view na
   std::optional<double> sum;  // over all GPUs of all hosts
   for (auto it = run.metrics.lower_bound("system/"); it != run.metrics.end(); ++it) {
     if (!it->first.starts_with("system/")) break;
-    const std::string series = store::read_host_series(it->first).name;
-    if (series.starts_with("system/run/gpu/") && series.substr(series.rfind('/') + 1) == wanted.series)
-      sum = sum.value_or(0) + it->second.latest.value;
+    if (store::run_gpu_figure(it->first) == wanted.series) sum = sum.value_or(0) + it->second.latest.value;
   }
   return sum;
 }
