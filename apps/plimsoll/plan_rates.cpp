@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include <fmt/ranges.h>
 
@@ -223,8 +224,8 @@ Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& se
                                   .enough = kEnoughToPlan,
                                   .requests = kRequestsToPlan,
                                   .services_first = conditions.services_first};
-  return Rates([&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds,
-                                                                std::size_t index) {
+  const auto ask = [&question, &setups, &device, &figures, planned](std::span<const std::uint32_t> kinds,
+                                                                    std::size_t index) {
     std::vector<Companion> group;
     for (const std::uint32_t kind : kinds) {
       const auto& workload = question.workloads[kind];
@@ -232,7 +233,9 @@ Rates predicted_rates(const PlanQuestion& question, const std::vector<Setup>& se
                        question.within[kind]});
     }
     return group_rates(group, setups[index], device, figures, planned);
-  });
+  };
+  // Those by shares alone take no longer than a thread's start.
+  return Rates(ask, question.shares_bind ? 1 : std::thread::hardware_concurrency());
 }
 
 }  // namespace plimsoll

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,8 @@ milliseconds part_of(Seconds lease, double part) {
 
 /// Short, since sockets stand in a folder of that name: the end of a UUID, in which GPUs, and slices of one,
 /// differ.
+constexpr unsigned kMostAtOnce = 8;  // threads, for a moment: what runs needs its cores
+
 std::string short_name(const std::string& uuid) {
   constexpr std::size_t kEnough = 12;
   return uuid.size() <= kEnough ? uuid : uuid.substr(uuid.size() - kEnough);
@@ -45,11 +48,13 @@ PlanningRoom::PlanningRoom(Oracle& told_by)
              {.way = share::Way::naive},
              {.way = share::Way::mps},
              {.way = share::Way::naive, .clients = true}},
-      rates([this](std::span<const std::uint32_t> kinds, std::size_t setup) {
-        std::vector<std::string> named;
-        for (const std::uint32_t kind : kinds) named.push_back(keys[kind]);
-        return oracle.together(named, setups[setup]);
-      }) {}
+      rates(
+          [this](std::span<const std::uint32_t> kinds, std::size_t setup) {
+            std::vector<std::string> named;
+            for (const std::uint32_t kind : kinds) named.push_back(keys[kind]);
+            return oracle.together(named, setups[setup]);
+          },
+          std::min(kMostAtOnce, std::thread::hardware_concurrency())) {}
 
 Daemon::Daemon(const DaemonOptions& options, Oracle& oracle, running::SignalSource signals, Door door)
     : options_(options),

@@ -19,6 +19,7 @@ constexpr double kStarving = 1800;  // s of being first in line, after which a p
 constexpr double kHurry = 1.5;      // of its length, before its deadline, from which a job hurries
 constexpr milliseconds kForecastEvery{2000};
 constexpr milliseconds kPlanAgain{2000};
+constexpr double kLately = 5;  // s, by whose steps the speed of one that runs is told
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -205,6 +206,9 @@ Question Daemon::question_now() {
     const double passed = seconds_between(attempt.since, Clock::now());
     const double startup = believed.startup.value_or(usual_startup);
     running.startup = done ? 0 : std::max(0.0, startup - passed);
+    if (believed.steps_per_second && *believed.steps_per_second > 0 && attempt.lesson)
+      if (const auto pace = attempt.lesson->pace_since(unix_now() - kLately))
+        running.speed = *pace / *believed.steps_per_second;
     running.left = done && whole > 0
                        ? std::max(0.5, (whole - *done) / *believed.steps_per_second)
                        : std::max(0.5, length - std::max(0.0, passed - startup) * attempt.speed);

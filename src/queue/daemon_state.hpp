@@ -25,7 +25,7 @@ struct PlanningRoom {
   Oracle& oracle;
   std::vector<std::string> keys = {};  ///< by kind
   std::vector<plan::schedule::Setup> setups;
-  plan::schedule::Rates rates;
+  plan::schedule::Rates rates;  ///< groups are simulated at once
 };
 /// Of more jobs than that nothing is foretold.
 inline constexpr std::size_t kMostForecast = 3000;

@@ -97,7 +97,8 @@ std::vector<PlaceState> states_of(const Question& question, const Instance& inst
       out[place].running.push_back({.job = i,
                                     .kind = static_cast<std::uint32_t>(running.kind),
                                     .left = running.left,
-                                    .starting = running.startup});
+                                    .starting = running.startup,
+                                    .seen = running.speed});
       out[place].closed = out[place].closed || running.alone;
     }
   }
@@ -322,7 +323,11 @@ class FromNow final : public schedule::Policy {
 std::map<std::int64_t, Expected> forecast(const Question& question, schedule::Rates& rates) {
   const Instance instance = instance_of(question);
   FromNow policy(question, policy_of(question, instance));
-  const schedule::Outcome outcome = schedule::simulate(instance, rates, {rates}, policy);
+  // Whoever asks what is expected holds up nobody: what was not simulated by now is guessed.
+  schedule::Rates quick([&](std::span<const std::uint32_t> kinds, std::size_t setup) {
+    return schedule::known_or_guessed(kinds, setup, rates, question.idle_watts);
+  });
+  const schedule::Outcome outcome = schedule::simulate(instance, quick, {quick}, policy);
   const std::size_t first = question.running.size();
   const auto length_is_known = [&](std::size_t i) {
     return i < first ? question.running[i].is_known : question.waiting[i - first].is_known;

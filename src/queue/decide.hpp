@@ -26,6 +26,7 @@ struct RunningNow {
   double left = 0;       ///< s of it alone, that are expected
   bool is_known = true;  ///< whether that is more than a guess
   double startup = 0;    ///< s until it computes, that are expected
+  double speed = 0;      ///< against alone, as it was measured lately; 0: nobody knows
   bool alone = false;
   std::string user = {};
 };

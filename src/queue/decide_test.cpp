@@ -289,6 +289,23 @@ TEST(Forecast, TellsWhoComesAfterWhom) {
   EXPECT_TRUE(expected.at(2).starts && expected.at(2).ends);
 }
 
+TEST(Forecast, SimulatesNoGroupThatNobodyHasDecidedOn) {
+  Question question = with({kind(0.1, kGiB), kind(0.2, kGiB), kind(0.3, kGiB)}, {gpu(kMps)});
+  question.running = {{.number = 1, .kind = 0, .places = {0}, .left = 30}};
+  for (std::int64_t number = 2; number < 8; ++number)
+    question.waiting.push_back(
+        {.number = number, .kind = static_cast<std::size_t>(number % 3), .seconds = 60, .startup = 5});
+  std::size_t largest = 0;
+  schedule::Rates rates([&](std::span<const std::uint32_t> group, std::size_t) {
+    largest = std::max(largest, group.size());
+    return schedule::GroupRates{.speeds = std::vector<double>(group.size(), 0.9)};
+  });
+  EXPECT_EQ(forecast(question, rates).size(), 7);
+  EXPECT_EQ(largest, 2);
+  EXPECT_FALSE(decide(question, rates).starts.empty());
+  EXPECT_GT(largest, 2) << "who decides knows";
+}
+
 TEST(Forecast, TellsNothingThatHangsOnAGuess) {
   Question question = with({kind(1, 90 * kGiB)}, {gpu(kMps), gpu(kMps)});
   question.running = {{.number = 1, .places = {0}, .left = 3600, .is_known = false}};

@@ -26,7 +26,7 @@ struct Belief {
 inline constexpr double kUnknownLength = 3600;  // s
 
 /// Tells what jobs take and what groups of them do, by `estimate`, `beside` and what was learned. Used by one
-/// thread.
+/// thread at a time, but where it says otherwise.
 class Oracle {
  public:
   virtual ~Oracle() = default;
@@ -34,7 +34,7 @@ class Oracle {
   [[nodiscard]] virtual Result<Belief> belief(const JobRequest& request,
                                               const std::optional<Profile>& profile,
                                               const std::optional<Bytes>& need) = 0;
-  /// Of those whose belief was told, by their keys, in their order.
+  /// Of those whose belief was told, by their keys, in their order. Several threads may ask at the same time.
   [[nodiscard]] virtual plan::schedule::GroupRates together(std::span<const std::string> keys,
                                                             const plan::schedule::Setup& setup) = 0;
   [[nodiscard]] virtual double idle_watts() const = 0;

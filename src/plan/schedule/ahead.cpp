@@ -9,7 +9,7 @@ std::vector<double> seconds_left(const Instance& instance, const Place& place, c
                                  double now, Rates& beliefs) {
   constexpr double kLeastSpeed = 1e-6;
   const auto speeds = [&](std::span<const std::uint32_t> kinds) {
-    return kinds.empty() ? std::vector<double>() : beliefs.of(kinds, place.setup).speeds;
+    return kinds.empty() ? std::vector<double>() : known_or_guessed(kinds, place.setup, beliefs).speeds;
   };
   const std::vector<std::uint32_t> computing = computing_kinds(state);
   const std::vector<double> now_together = speeds(computing),
@@ -26,7 +26,8 @@ std::vector<double> seconds_left(const Instance& instance, const Place& place, c
       continue;
     }
     const std::vector<double>& told = starts_up ? all_together : now_together;
-    const double speed = member < told.size() ? std::max(told[member], kLeastSpeed) : 1;
+    const double believed = member < told.size() ? std::max(told[member], kLeastSpeed) : 1;
+    const double speed = !starts_up && running.seen > 0 ? running.seen : believed;
     const double starting = std::max(0.0, running.starting);
     out.push_back(std::max(0.0, starting + std::max(0.0, running.left) / speed - (now - state.at)));
   }

@@ -7,7 +7,8 @@
 namespace plimsoll::plan::schedule {
 
 /// Seconds from `now` until each of those on a place has ended, in their order; of services without end. Who
-/// computes goes on at the speed that is believed of it beside the others that do, who starts up beside all.
+/// computes goes on at the speed that was seen, else at that which is believed of it beside the others that
+/// do; who starts up at that beside all. No group is simulated for it.
 [[nodiscard]] std::vector<double> seconds_left(const Instance& instance, const Place& place,
                                                const PlaceState& state, double now, Rates& beliefs);
 

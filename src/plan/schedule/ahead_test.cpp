@@ -38,6 +38,23 @@ TEST_F(Ahead, WorkAndStartUpsAreLeftAndServicesHaveNoEnd) {
   EXPECT_NEAR(left[2], 12, 1e-9);  // 5 of its start-up and 9 beside the others, of which 2 have passed
 }
 
+TEST_F(Ahead, WhatWasSeenIsBelievedBeforeWhatIsTold) {
+  state_.running[0].seen = 0.8;
+  EXPECT_NEAR(seconds_left(instance_, instance_.places[0], state_, 100, parts_)[0], 5, 1e-9);
+  state_.running[2].seen = 0.8;  // it does not compute yet
+  EXPECT_NEAR(seconds_left(instance_, instance_.places[0], state_, 100, parts_)[2], 14, 1e-9);
+}
+
+TEST_F(Ahead, NoLargeGroupIsSimulatedForIt) {
+  std::size_t largest = 0;
+  Rates counted([&](std::span<const std::uint32_t> kinds, std::size_t) {
+    largest = std::max(largest, kinds.size());
+    return GroupRates{.speeds = std::vector<double>(kinds.size(), 0.5)};
+  });
+  EXPECT_EQ(seconds_left(instance_, instance_.places[0], state_, 100, counted).size(), 3);
+  EXPECT_EQ(largest, 2);
+}
+
 TEST_F(Ahead, WhoStartsUpIsBesideThoseWhoWillBeThere) {
   EXPECT_THAT(in(0), ElementsAre(0, 1, 2));
   EXPECT_THAT(in(7), ElementsAre(0, 1, 2));

@@ -1,5 +1,7 @@
 #include "plan/schedule/engine.hpp"
 
+#include <atomic>
+
 #include <gtest/gtest.h>
 
 #include "plan/schedule/bounds.hpp"
@@ -207,6 +209,39 @@ TEST(Rates, LargerGroupsAreGuessedFromPairs) {
   EXPECT_NEAR(known.watts, 100 + 100 * 2.5, 1e-9);
   EXPECT_FALSE(guessed.of(four, 0).allowed) << "requests take 1.15 of what they may";
   EXPECT_EQ(asked, 2);
+}
+
+TEST(Rates, WhatIsKnownIsNotGuessed) {
+  std::size_t largest = 0;
+  Rates rates([&](std::span<const std::uint32_t> kinds, std::size_t) {
+    largest = std::max(largest, kinds.size());
+    return GroupRates{.speeds = std::vector<double>(kinds.size(), kinds.size() > 1 ? 0.5 : 1)};
+  });
+  const std::vector<std::uint32_t> three = {0, 1, 2};
+  EXPECT_NEAR(known_or_guessed(three, 0, rates).speeds[0], 1.0 / 3, 1e-9);  // each of two takes a step more
+  EXPECT_EQ(largest, 2);
+  EXPECT_EQ(rates.known(three, 0), nullptr);
+  rates.set(three, 0, {.speeds = {0.9, 0.8, 0.7}});
+  EXPECT_EQ(known_or_guessed(three, 0, rates).speeds[2], 0.7);
+}
+
+TEST(Rates, SeveralAreAskedForAtOnceAndEachButOnce) {
+  for (const std::size_t at_once : {1, 4}) {
+    std::atomic<int> asked = 0;
+    Rates rates(
+        [&](std::span<const std::uint32_t> kinds, std::size_t) {
+          ++asked;
+          return GroupRates{.speeds = {static_cast<double>(kinds.front())}};
+        },
+        at_once);
+    std::set<std::vector<std::uint32_t>> groups;
+    for (std::uint32_t i = 0; i < 50; ++i) groups.insert({i, i + 1});
+    rates.prepare(groups, 0);
+    EXPECT_EQ(asked, at_once > 1 ? 50 : 0);
+    for (const auto& group : groups) EXPECT_EQ(rates.of(group, 0).speeds.front(), group.front());
+    rates.prepare(groups, 0);
+    EXPECT_EQ(asked, 50);
+  }
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Running {
   double left = 0;       ///< s of it alone
   double speed = 1;      ///< against alone
   double starting = 0;   ///< s of its start-up that are left, with a core to itself
+  double seen = 0;       ///< its speed as it was measured; 0: nobody has yet
   double log_error = 0;  ///< of its speed, as GroupRates have it
 };
 

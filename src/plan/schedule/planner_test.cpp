@@ -64,6 +64,30 @@ TEST(Planner, IsNearTheBestOfAllPlans) {
   EXPECT_LE(worst, 1.15);
 }
 
+TEST(Planner, PlansAreTheSameHoweverManyThreadsAsk) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const TestWorld world = random_world(seed, 12, 3);
+    Instance instance{
+        .kinds = world.kinds, .jobs = world.jobs, .setups = {{.way = share::Way::mps}}, .places = {}};
+    for (std::size_t i = 0; i < world.fleet.gpus; ++i)
+      instance.places.push_back({.name = "GPU", .device = i, .memory = 80 * kGiB});
+    for (Job& job : instance.jobs) job.startup = 2.0 * static_cast<double>(seed % 3);
+    const auto ask = [&](std::span<const std::uint32_t> group, std::size_t) {
+      return world.rates(group, world.fleet.setups.size() - 1);
+    };
+    std::vector<double> ends;
+    for (const std::size_t at_once : {1, 4}) {
+      Rates rates(ask, at_once);
+      const auto policy = plimsoll_policy(instance);
+      const Outcome outcome = simulate(instance, rates, {rates}, *policy);
+      EXPECT_GT(outcome.makespan, 0);
+      for (const Ran& ran : outcome.jobs) ends.push_back(ran.end);
+    }
+    const auto half = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
+    EXPECT_TRUE(std::equal(ends.begin(), half, half)) << seed;
+  }
+}
+
 TEST(Planner, NeverPutsTogetherWhatDoesNotFit) {
   for (std::uint64_t seed = 100; seed < 130; ++seed) {
     const TestWorld world = random_world(seed, 20, 4);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -34,11 +36,34 @@ std::size_t Rates::Hash::operator()(const std::vector<std::uint32_t>& key) const
   return out;
 }
 
-const GroupRates& Rates::of(std::span<const std::uint32_t> kinds, std::size_t setup) {
+const GroupRates* Rates::known(std::span<const std::uint32_t> kinds, std::size_t setup) {
   key_.assign(1, static_cast<std::uint32_t>(setup));
   key_.insert(key_.end(), kinds.begin(), kinds.end());
-  if (const auto found = known_.find(key_); found != known_.end()) return found->second;
+  const auto found = known_.find(key_);
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+const GroupRates& Rates::of(std::span<const std::uint32_t> kinds, std::size_t setup) {
+  if (const GroupRates* found = known(kinds, setup)) return *found;
   return known_.emplace(key_, ask_(kinds, setup)).first->second;
+}
+
+void Rates::prepare(const std::set<std::vector<std::uint32_t>>& groups, std::size_t setup) {
+  if (at_once_ < 2 || groups.size() < 2) return;
+  std::vector<const std::vector<std::uint32_t>*> wanted;
+  for (const auto& group : groups)
+    if (known(group, setup) == nullptr) wanted.push_back(&group);
+  std::vector<GroupRates> found(wanted.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < wanted.size(); i = next++) found[i] = ask_(*wanted[i], setup);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < std::min(at_once_, wanted.size()); ++i) threads.emplace_back(work);
+    work();
+  }
+  for (std::size_t i = 0; i < wanted.size(); ++i) set(*wanted[i], setup, std::move(found[i]));
 }
 
 void Rates::each(const std::function<void(std::span<const std::uint32_t> kinds, std::size_t setup,
@@ -63,40 +88,51 @@ std::size_t place_in_pair(std::uint32_t one, std::uint32_t other) {
 
 }  // namespace
 
+GroupRates guessed_from_pairs(std::span<const std::uint32_t> kinds, std::size_t setup, Rates& whole,
+                              double idle_watts) {
+  if (kinds.size() <= 2) return whole.of(kinds, setup);
+  GroupRates out;
+  double combined = 0, watts = 0;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const GroupRates& alone = whole.of(kinds.subspan(i, 1), setup);
+    out.allowed = out.allowed && alone.allowed;
+    const double step = 1 / std::max(alone.speeds.front(), kSlowest);
+    const double strain = alone.strains.empty() ? 0 : alone.strains.front();
+    double taken = step, strained = strain;
+    double error = alone.log_errors.empty() ? std::nan("") : alone.log_errors.front();
+    for (std::size_t j = 0; j < kinds.size(); ++j) {
+      if (j == i) continue;
+      const std::array both = {std::min(kinds[i], kinds[j]), std::max(kinds[i], kinds[j])};
+      const GroupRates& pair = whole.of(both, setup);
+      const std::size_t at = place_in_pair(kinds[i], kinds[j]);
+      out.allowed = out.allowed && pair.allowed;
+      taken += std::max(0.0, 1 / std::max(pair.speeds[at], kSlowest) - step);
+      error = pair.log_errors.empty() ? std::nan("") : std::max(error, pair.log_errors[at]);
+      if (!pair.strains.empty()) strained += std::max(0.0, pair.strains[at] - strain);
+    }
+    const double speed = 1 / taken;
+    out.speeds.push_back(speed);
+    out.strains.push_back(strained);
+    out.log_errors.push_back(error);
+    out.allowed = out.allowed && strained <= 1;
+    combined += speed;
+    watts += speed * alone.watts;
+  }
+  // What each draws beyond idle, as far as it runs.
+  out.watts = watts - (combined - 1) * idle_watts;
+  return out;
+}
+
 Rates from_pairs(Rates& whole, double idle_watts) {
   return Rates([&whole, idle_watts](std::span<const std::uint32_t> kinds, std::size_t setup) {
-    if (kinds.size() <= 2) return whole.of(kinds, setup);
-    GroupRates out;
-    double combined = 0, watts = 0;
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      const GroupRates& alone = whole.of(kinds.subspan(i, 1), setup);
-      out.allowed = out.allowed && alone.allowed;
-      const double step = 1 / std::max(alone.speeds.front(), kSlowest);
-      const double strain = alone.strains.empty() ? 0 : alone.strains.front();
-      double taken = step, strained = strain;
-      double error = alone.log_errors.empty() ? std::nan("") : alone.log_errors.front();
-      for (std::size_t j = 0; j < kinds.size(); ++j) {
-        if (j == i) continue;
-        const std::array both = {std::min(kinds[i], kinds[j]), std::max(kinds[i], kinds[j])};
-        const GroupRates& pair = whole.of(both, setup);
-        const std::size_t at = place_in_pair(kinds[i], kinds[j]);
-        out.allowed = out.allowed && pair.allowed;
-        taken += std::max(0.0, 1 / std::max(pair.speeds[at], kSlowest) - step);
-        error = pair.log_errors.empty() ? std::nan("") : std::max(error, pair.log_errors[at]);
-        if (!pair.strains.empty()) strained += std::max(0.0, pair.strains[at] - strain);
-      }
-      const double speed = 1 / taken;
-      out.speeds.push_back(speed);
-      out.strains.push_back(strained);
-      out.log_errors.push_back(error);
-      out.allowed = out.allowed && strained <= 1;
-      combined += speed;
-      watts += speed * alone.watts;
-    }
-    // What each draws beyond idle, as far as it runs.
-    out.watts = watts - (combined - 1) * idle_watts;
-    return out;
+    return guessed_from_pairs(kinds, setup, whole, idle_watts);
   });
+}
+
+GroupRates known_or_guessed(std::span<const std::uint32_t> kinds, std::size_t setup, Rates& whole,
+                            double idle_watts) {
+  if (const GroupRates* known = whole.known(kinds, setup)) return *known;
+  return guessed_from_pairs(kinds, setup, whole, idle_watts);
 }
 
 }  // namespace plimsoll::plan::schedule

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -41,28 +42,39 @@ struct GroupRates {
 class Rates {
  public:
   using Ask = std::function<GroupRates(std::span<const std::uint32_t> kinds, std::size_t setup)>;
-  explicit Rates(Ask ask) : ask_(std::move(ask)) {}
+  /// `at_once`: so many threads may ask at the same time.
+  explicit Rates(Ask ask, std::size_t at_once = 1) : ask_(std::move(ask)), at_once_(at_once) {}
+  /// Groups that will be asked for: at once, where that is allowed; else nothing is done.
+  void prepare(const std::set<std::vector<std::uint32_t>>& groups, std::size_t setup);
+  [[nodiscard]] bool asks_at_once() const { return at_once_ > 1; }
   /// Lives as long as the Rates do.
   [[nodiscard]] const GroupRates& of(std::span<const std::uint32_t> kinds, std::size_t setup);
+  /// As it is known already; nullptr: it was not asked for yet.
+  [[nodiscard]] const GroupRates* known(std::span<const std::uint32_t> kinds, std::size_t setup);
   /// What was measured, in place of what was told.
   void set(std::span<const std::uint32_t> kinds, std::size_t setup, GroupRates measured);
   /// Every group that was asked for or set.
   void each(const std::function<void(std::span<const std::uint32_t> kinds, std::size_t setup,
                                      const GroupRates& rates)>& tell) const;
-  [[nodiscard]] std::size_t known() const { return known_.size(); }
 
  private:
   struct Hash {
     std::size_t operator()(const std::vector<std::uint32_t>& key) const;
   };
   Ask ask_;
+  std::size_t at_once_;
   std::unordered_map<std::vector<std::uint32_t>, GroupRates, Hash> known_;  ///< by setup and kinds
   std::vector<std::uint32_t> key_;
 };
 
-/// What larger groups do, guessed from pairs: what each loses, and what a service's requests take longer, is
-/// what its pairs with each of the others come to together. For a search that looks at more groups than can
-/// be simulated. `whole` must outlive it; alone and in pairs all are as it says.
+/// What a larger group does, guessed from pairs: what each loses, and what a service's requests take longer,
+/// is what its pairs with each of the others come to together. Alone and in pairs all are as `whole` says.
+[[nodiscard]] GroupRates guessed_from_pairs(std::span<const std::uint32_t> kinds, std::size_t setup,
+                                            Rates& whole, double idle_watts);
+/// The same of every group, for a search that looks at more than can be simulated. `whole` must outlive it.
 [[nodiscard]] Rates from_pairs(Rates& whole, double idle_watts);
+/// What is known of a group by now, else guessed: at once, whatever the group.
+[[nodiscard]] GroupRates known_or_guessed(std::span<const std::uint32_t> kinds, std::size_t setup,
+                                          Rates& whole, double idle_watts = 0);
 
 }  // namespace plimsoll::plan::schedule

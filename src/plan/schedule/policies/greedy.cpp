@@ -230,7 +230,24 @@ class Greedy final : public Policy {
     return idle_.size() <= static_cast<std::size_t>(view.instance.jobs[first].gpus);
   }
 
+  /// Asks for all that best_for will look at.
+  void prepare(const View& view, std::size_t index) const {
+    const PlaceState& state = view.places[index];
+    const Place& place = view.instance.places[index];
+    std::set<std::vector<std::uint32_t>> groups;
+    for (const std::size_t kind : waiting_kinds_) {
+      const std::size_t first = std::get<2>(*by_kind_[kind].begin());
+      if (!may_join(view.instance, place, state, first)) continue;
+      const std::vector<std::uint32_t> beside =
+          kinds_ahead(view.instance, place, state, view.now, view.instance.jobs[first].startup, view.beliefs);
+      if (beside.size() >= greed_.most) continue;
+      groups.insert(with_kind(beside, static_cast<std::uint32_t>(kind)));
+      if (!beside.empty()) groups.insert(beside);
+    }
+    view.beliefs.prepare(groups, place.setup);
+  }
   [[nodiscard]] std::optional<Best> best_for(const View& view, std::size_t place) const {
+    if (view.beliefs.asks_at_once()) prepare(view, place);
     std::optional<Best> out;
     for (const std::size_t kind : waiting_kinds_)
       if (const auto best = score_of(view, place, kind); best && (!out || best->score > out->score))
