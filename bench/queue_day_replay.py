@@ -21,7 +21,7 @@ from queue_day import kind_of, summary  # noqa: E402
 
 LEAST_SECONDS = 3
 POLICIES = {'naive': ['--policy', 'naive', '--sharing', 'naive'], 'carma': ['--policy', 'carma', '--sharing', 'mps'],
-            'plimsoll': ['--policy', 'plimsoll', '--sharing', 'mps']}
+            'queue': ['--policy', 'queue', '--sharing', 'mps']}
 
 
 def alone_of(profile):

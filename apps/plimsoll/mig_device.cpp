@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "hardware/this_machine.hpp"
 
 namespace plimsoll {

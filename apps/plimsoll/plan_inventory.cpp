@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.hpp"

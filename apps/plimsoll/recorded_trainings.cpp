@@ -6,6 +6,7 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/printable.hpp"
 #include "base/suggest.hpp"

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <c10/core/GradMode.h>
+#include <fmt/ranges.h>
 
 #include "dataset/fit.hpp"
 #include "dataset/image.hpp"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/ranges.h>
+
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include <fmt/ranges.h>
+
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"

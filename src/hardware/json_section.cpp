@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "base/printable.hpp"
 #include "base/suggest.hpp"
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace plimsoll::hardware {
 namespace {

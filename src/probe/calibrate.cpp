@@ -4,6 +4,8 @@
 #include <chrono>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "base/files.hpp"
 #include "base/printable.hpp"
 #include "base/statistics.hpp"

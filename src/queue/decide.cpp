@@ -18,9 +18,6 @@ namespace schedule = plan::schedule;
 using schedule::Instance;
 using schedule::PlaceState;
 
-// Trainings that wait for their hosts leave most of a GPU to others: more than a plan on paper puts together.
-constexpr schedule::Greed kGreed{.least_gain = 0.03, .most = 12, .long_first = 0.05};
-
 /// What is kept beyond what was seen is no reason against a GPU that has what was seen.
 std::vector<schedule::Kind> kinds_of(const Question& question) {
   std::vector<schedule::Kind> out = question.kinds;
@@ -79,9 +76,9 @@ void settle(const Instance& instance, PlaceState& state) {
 }
 
 std::unique_ptr<schedule::Policy> policy_of(const Question& question, const Instance& instance) {
-  if (question.policy == "plimsoll") return schedule::greedy_policy(instance, kGreed);
-  const schedule::PolicyRow* row = schedule::policy_named(question.policy);
-  return row == nullptr ? schedule::greedy_policy(instance, kGreed) : row->make(instance);
+  const schedule::PolicyRow* row =
+      question.policy == "plimsoll" ? nullptr : schedule::policy_named(question.policy);
+  return row == nullptr ? schedule::queue_policy(instance) : row->make(instance);
 }
 
 /// What is on the places now.

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "run/attempt_folder.hpp"

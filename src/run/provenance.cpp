@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdlib>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <pwd.h>
 #include <re2/re2.h>

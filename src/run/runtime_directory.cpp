@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 

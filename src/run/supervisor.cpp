@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "base/printable.hpp"
 #include "hardware/mig.hpp"
 

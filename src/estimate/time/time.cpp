@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "estimate/profile/roofline.hpp"
 #include "estimate/time/communication.hpp"

@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/ranges.h>
+
 namespace plimsoll::plan {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <span>
 #include <type_traits>
 
+#include <fmt/ranges.h>
+
 #include "base/csv.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"

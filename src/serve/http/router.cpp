@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "base/printable.hpp"
 
 namespace plimsoll::serve {

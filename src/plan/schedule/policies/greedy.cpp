@@ -336,4 +336,8 @@ std::unique_ptr<Policy> plimsoll_policy(const Instance& instance) {
   return greedy_policy(instance, {});
 }
 
+std::unique_ptr<Policy> queue_policy(const Instance& instance) {
+  return greedy_policy(instance, {.least_gain = 0.03, .most = 12, .long_first = 0.05});
+}
+
 }  // namespace plimsoll::plan::schedule

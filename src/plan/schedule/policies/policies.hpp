@@ -19,6 +19,9 @@ struct Greed {
 };
 [[nodiscard]] std::unique_ptr<Policy> greedy_policy(const Instance& instance, const Greed& greed);
 [[nodiscard]] std::unique_ptr<Policy> plimsoll_policy(const Instance& instance);
+/// As the queue has it, which sees what comes of it and takes back what was wrong: trainings that wait for
+/// their hosts leave most of a GPU to others, more than a plan on paper puts together.
+[[nodiscard]] std::unique_ptr<Policy> queue_policy(const Instance& instance);
 
 /// Jobs at given times on given places.
 [[nodiscard]] std::unique_ptr<Policy> fixed_policy(std::vector<Start> starts, std::vector<double> times);

@@ -18,7 +18,9 @@ constexpr std::array kPolicyRows = {
     PolicyRow{"fragmentation", "where least becomes useless", share::Way::mps, false, fragmentation_policy},
     PolicyRow{"plimsoll", "where most is done together, as predicted", share::Way::mps, false,
               plimsoll_policy},
-    PolicyRow{"clairvoyant", "the same, knowing what is true", share::Way::mps, true, plimsoll_policy},
+    PolicyRow{"queue", "the same, as `plimsoll queue` does: who adds anything", share::Way::mps, false,
+              queue_policy},
+    PolicyRow{"clairvoyant", "as plimsoll, knowing what is true", share::Way::mps, true, plimsoll_policy},
 };
 
 }  // namespace
