@@ -130,6 +130,8 @@ std::string queue_job_text(const Told& job, const Told& decisions, const report:
   line("run", text_at(job, "run"));
   if (const auto speed = number_at(job, "promised_speed"))
     line("promised", fmt::format("{:.2f} of its speed alone", *speed));
+  if (const auto speed = number_at(job, "speed"))
+    line("has", fmt::format("{:.2f} of its speed alone, lately", *speed));
   if (job.contains("gpu_bytes")) line("memory", bytes_at(job, "gpu_bytes"));
   if (const auto attempts = number_at(job, "attempt"); attempts && *attempts > 1)
     line("attempts", fmt::format("{:.0f}", *attempts));

@@ -52,6 +52,13 @@ std::optional<report::TopQueue> queue_now() {
     const std::string state = job.value("state", "");
     if (state == "held") ++out.held;
     if (state == "running" || state == "starting") ++out.running;
+    const double speed = job.value("speed", -1.0), promised = job.value("promised_speed", 0.0);
+    if (state == "running" && speed >= 0 && speed < job.value("promised_low", 0.0) && out.slow.size() < kNext)
+      out.slow.push_back({.number = job.value("number", std::int64_t{0}),
+                          .name = job.value("name", ""),
+                          .run = job.value("run", ""),
+                          .speed = speed,
+                          .promised = promised});
     if (state != "waiting") continue;
     ++out.waiting;
     if (out.next.size() < kNext)

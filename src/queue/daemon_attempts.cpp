@@ -33,6 +33,8 @@ constexpr milliseconds kMostFallTogether{60'000};
 // A step that is told so long after a fault was done after it.
 constexpr milliseconds kToldLate{2000};
 constexpr double kStragglers = 30;  // s
+// What a prediction may be off by, among several, before somebody has been slower than promised.
+constexpr double kOff = 0.3;
 
 /// Processes of a run. Its number is what the folder's owner wrote there: only that user's are meant.
 std::vector<pid_t> processes_of(const std::string& run, uid_t owner) {
@@ -123,8 +125,6 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
   AttemptPlace place{.speed = chosen.speed};
   const auto found = beliefs_.find(job.belief_key);
   if (found != beliefs_.end()) place.given = found->second.kind.memory.value_or(Bytes());
-  // What a prediction may be off by, among several, before somebody has been slower than promised.
-  constexpr double kOff = 0.3;
   place.low = chosen.speed * (1 - kOff);
   std::string names;
   std::size_t setup = kExclusiveSetup;
@@ -149,7 +149,13 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
   attempt.saved = job.notes.saved;
   live_.insert_or_assign(number, std::move(attempt));
   job::Json others = job::Json::array();
-  for (const auto& [other, speed] : chosen.others) others.push_back({{"job", other}, {"speed", speed}});
+  for (const auto& [other, speed] : chosen.others) {
+    others.push_back({{"job", other}, {"speed", speed}});
+    const auto there = live_.find(other);
+    if (there == live_.end()) continue;  // from now on, that is what can be held against it
+    there->second.speed = speed;
+    there->second.low = speed * (1 - kOff);
+  }
   store::QueueChange change{.state = store::QueueState::starting,
                             .attempt = job.row.attempt + 1,
                             .host = options_.host,

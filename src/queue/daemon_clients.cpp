@@ -320,6 +320,12 @@ Json Daemon::job_json(LedgerJob& job, uid_t user, bool whole) {
       if (attempt.progress->gpu_bytes) out["gpu_bytes"] = attempt.progress->gpu_bytes->count();
     }
     if (attempt.saves_by) out["moving"] = attempt.moves_because;
+    constexpr double kAWhile = 15;  // s: what is judged by it should not change with every step
+    if (goes_on) {
+      out["promised_speed"] = attempt.speed;
+      out["promised_low"] = attempt.low;
+      if (const auto speed = speed_lately(job, attempt, kAWhile)) out["speed"] = *speed;
+    }
   }
   if (job.notes.moves > 0) out["moves"] = job.notes.moves;
   if (job.notes.out_of_memory > 0) out["out_of_memory"] = job.notes.out_of_memory;

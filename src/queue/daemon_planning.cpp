@@ -169,6 +169,16 @@ double Daemon::usual_startup() const {
   return *middle;
 }
 
+/// Against alone, by its steps.
+std::optional<double> Daemon::speed_lately(const LedgerJob& job, const LiveAttempt& attempt,
+                                           double seconds) const {
+  const auto belief = beliefs_.find(job.belief_key);
+  if (belief == beliefs_.end() || belief->second.steps_per_second.value_or(0) <= 0 || !attempt.lesson)
+    return std::nullopt;
+  const auto pace = attempt.lesson->pace_since(unix_now() - seconds);
+  return pace ? std::optional(*pace / *belief->second.steps_per_second) : std::nullopt;
+}
+
 Question Daemon::question_now() {
   Question out{.now = seconds_between(Clock::time_point(), Clock::now()),
                .policy = options_.policy,
@@ -206,9 +216,7 @@ Question Daemon::question_now() {
     const double passed = seconds_between(attempt.since, Clock::now());
     const double startup = believed.startup.value_or(usual_startup);
     running.startup = done ? 0 : std::max(0.0, startup - passed);
-    if (believed.steps_per_second && *believed.steps_per_second > 0 && attempt.lesson)
-      if (const auto pace = attempt.lesson->pace_since(unix_now() - kLately))
-        running.speed = *pace / *believed.steps_per_second;
+    running.speed = speed_lately(*job, attempt, kLately).value_or(0);
     running.left = done && whole > 0
                        ? std::max(0.5, (whole - *done) / *believed.steps_per_second)
                        : std::max(0.5, length - std::max(0.0, passed - startup) * attempt.speed);

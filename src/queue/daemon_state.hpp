@@ -104,6 +104,8 @@ class Daemon {
   void plan();
   void take_answer(const Answer& answer);
   [[nodiscard]] double usual_startup() const;
+  [[nodiscard]] std::optional<double> speed_lately(const LedgerJob& job, const LiveAttempt& attempt,
+                                                   double seconds) const;
   [[nodiscard]] Question question_now();
   [[nodiscard]] std::size_t setup_now(const QueueGpu& gpu);
   [[nodiscard]] bool runs_alone(const LedgerJob& job) const;

@@ -67,6 +67,14 @@ std::vector<TopAlarm> top_alarms(const TopView& view) {
   }
   add_full(out, "this machine", share(view.host.memory_used, view.host.memory_total), {});
   add_full(out, "this control group", share(view.host.cgroup_memory, view.host.cgroup_memory_limit), {});
+  if (view.queue)
+    for (const TopSlowJob& job : view.queue->slow)
+      out.push_back(
+          {.kind = "slow",
+           .run = job.run,
+           .text = fmt::format("job {} ({}) has {:.2f} of its speed alone where {:.2f} were promised: "
+                               "`plimsoll queue {}` tells beside whom it runs",
+                               job.number, printable(job.name, 100), job.speed, job.promised, job.number)});
   return out;
 }
 

@@ -87,6 +87,18 @@ TEST(TopAlarms, AreRaisedWhereSomethingIsWrongAlone) {
   EXPECT_THAT(kinds(gpu), testing::IsEmpty());
 }
 
+TEST(TopAlarms, OfAJobThatIsSlowerThanPromisedNameItAndItsRun) {
+  TopView view{.queue = TopQueue{.running = 1}};
+  EXPECT_THAT(top_alarms(view), testing::IsEmpty());
+  view.queue->slow = {{.number = 12, .name = "resnet\x1b[2J", .run = "abc", .speed = 0.4, .promised = 0.8}};
+  const auto alarms = top_alarms(view);
+  ASSERT_EQ(alarms.size(), 1);
+  EXPECT_EQ(alarms[0].kind, "slow");
+  EXPECT_EQ(alarms[0].run, "abc");
+  EXPECT_THAT(alarms[0].text, testing::HasSubstr("0.40 of its speed alone where 0.80 were promised"));
+  EXPECT_THAT(alarms[0].text, testing::Not(testing::HasSubstr("\x1b")));
+}
+
 TEST(TopAlarms, OfAnIdleGpuComeAfterAMinuteAndOnlyWhereItIsHeld) {
   TopGpu gpu = busy();
   gpu.history.assign(60, 0.0);

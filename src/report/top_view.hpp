@@ -77,7 +77,7 @@ struct TopRun {
 
 /// Something that somebody should look at.
 struct TopAlarm {
-  std::string kind = {};  ///< "memory", "throttled", "idle"
+  std::string kind = {};  ///< "memory", "throttled", "idle", "slow"
   bool is_critical = false;
   std::optional<unsigned> gpu = {};
   std::string run = {};  ///< its id; empty: it is of none
@@ -90,10 +90,18 @@ struct TopJob {
   std::string name = {};
   std::string why = {};  ///< it waits
 };
+/// A job of the queue that does less than was promised; speeds are against alone.
+struct TopSlowJob {
+  std::int64_t number = 0;
+  std::string name = {};
+  std::string run = {};
+  double speed = 0, promised = 0;
+};
 /// The machine's queue, where one answers.
 struct TopQueue {
   std::size_t running = 0, waiting = 0, held = 0;
   std::vector<TopJob> next = {};  ///< some of those that wait
+  std::vector<TopSlowJob> slow = {};
 };
 
 struct TopHost {
@@ -133,7 +141,8 @@ struct TopScreen {
 [[nodiscard]] std::vector<std::string> top_lines(const TopView& view, const TopScreen& screen);
 [[nodiscard]] nlohmann::ordered_json top_json(const TopView& view);
 
-/// Memory that is nearly full, clocks held down, GPUs that are held and do nothing.
+/// Memory that is nearly full, clocks held down, GPUs that are held and do nothing, jobs slower than
+/// promised.
 [[nodiscard]] std::vector<TopAlarm> top_alarms(const TopView& view);
 
 /// What a stored run shows: the latest of its metrics, summed over its GPUs.
