@@ -47,8 +47,8 @@ std::vector<plan::merge::Candidate> candidates_of(const std::vector<plan::merge:
   return out;
 }
 
-Found search(Method method, const std::vector<plan::merge::Candidate>& candidates,
-             const plan::merge::Oracle& oracle, std::uint64_t seed) {
+Result<Found> search(Method method, const std::vector<plan::merge::Candidate>& candidates,
+                     const plan::merge::Oracle& oracle, std::uint64_t seed) {
   switch (method) {
     case Method::none: break;
     case Method::stem:
@@ -56,8 +56,9 @@ Found search(Method method, const std::vector<plan::merge::Candidate>& candidate
     case Method::greedy: return search_greedy(candidates, oracle);
     case Method::random: return search_random(candidates, oracle, seed);
     case Method::plimsoll: return search_own(candidates, oracle);
+    case Method::exact: return search_exact(candidates, oracle);
   }
-  return {.sharing = Sharing(candidates.size(), 0), .saved = {}, .epochs = 0, .trials = 0};
+  return Found{.sharing = Sharing(candidates.size(), 0), .saved = {}, .epochs = 0, .trials = 0};
 }
 
 struct Members {
@@ -251,10 +252,12 @@ Result<std::optional<MergeTraining>> train_merge(const MergeTrainingOptions& opt
   for (const learn::JointTrial& known : trials->trials())
     tell("known: " + report::trial_words(known, all, floors));
   trials->on_end = [&](const learn::JointTrial& trial) { tell(report::trial_words(trial, all, floors)); };
-  out.found = search(
+  Result<Found> found = search(
       method, all, [&](const Sharing& held, const Sharing& wanted) { return trials->try_out(held, wanted); },
       seed);
   if (interruption.signal() != 0) return std::nullopt;
+  PLIMSOLL_TRY(found);
+  out.found = *std::move(found);
   if (trials->failure()) return std::unexpected(*trials->failure());
   const auto weights = trials->trained_weights(out.found.sharing);
   PLIMSOLL_TRY(weights);

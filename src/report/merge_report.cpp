@@ -64,6 +64,7 @@ std::string method_words(const MergeReport& report) {
     case Method::all_at_once: return "all-at-once: every group in one trial";
     case Method::random: return "random: groups are tried in an order that the seed draws";
     case Method::plimsoll: return "plimsoll: what saves most for what it is thought to cost is tried first";
+    case Method::exact: return "exact: every sharing, the one that saves most first, until one holds";
   }
   return {};
 }

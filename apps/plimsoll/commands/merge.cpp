@@ -201,9 +201,10 @@ void add_merge(CommandLine& app, Invocation& invocation) {
            {"greedy", Method::greedy},
            {"all-at-once", Method::all_at_once},
            {"random", Method::random},
-           {"plimsoll", Method::plimsoll}},
+           {"plimsoll", Method::plimsoll},
+           {"exact", Method::exact}},
           "What is shared, and what is tried first: plimsoll (default), greedy, stem, all-at-once, "
-          "random or none")
+          "random, exact or none")
       ->option_text("METHOD");
   command->add_option("--seed", options->seed, "Of the random order (default 0)")
       ->in_range<std::int64_t>(0, INT64_MAX)

@@ -15,6 +15,7 @@ enum class Method : std::uint8_t {
   all_at_once,
   random,
   plimsoll,  ///< what saves most for what it is thought to cost first
+  exact,     ///< every sharing, the one that saves most first
 };
 [[nodiscard]] std::string_view name(Method method);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "base/random.hpp"
 
@@ -105,16 +106,19 @@ Result<Found> search_exact(const std::vector<Candidate>& candidates, const Oracl
     if (__builtin_mul_overflow(all, std::max(candidate.members, 1), &all) || all > kMostExactTrials)
       return fail("there are more than {} ways to share {} groups", kMostExactTrials, candidates.size());
   const Sharing none(candidates.size(), 0);
+  std::vector<std::pair<Bytes, Sharing>> ways;
+  for (Sharing wanted = none; advance(candidates, wanted);)
+    ways.emplace_back(saved_by(candidates, wanted), wanted);
+  std::ranges::stable_sort(ways, std::ranges::greater{}, &std::pair<Bytes, Sharing>::first);
   Found out{.sharing = none};
-  for (Sharing wanted = none; advance(candidates, wanted);) {
+  for (auto& [saved, wanted] : ways) {
     const Trial trial = oracle(none, wanted);
     ++out.trials;
     out.epochs += trial.epochs;
-    const Bytes saved = saved_by(candidates, wanted);
-    if (trial.holds && saved > out.saved) {
-      out.sharing = wanted;
-      out.saved = saved;
-    }
+    if (!trial.holds) continue;
+    out.sharing = std::move(wanted);
+    out.saved = saved;
+    break;
   }
   return out;
 }
