@@ -22,8 +22,8 @@ void shuffle(std::vector<Group>& groups, std::uint64_t seed) {
 }  // namespace
 
 std::string_view name(Method method) {
-  static constexpr std::array<std::string_view, 7> kNames = {
-      "none", "stem", "greedy", "all-at-once", "random", "plimsoll", "exact"};
+  static constexpr std::array<std::string_view, 7> kNames = {"none",   "stem",     "greedy", "all-at-once",
+                                                             "random", "plimsoll", "exact"};
   return kNames[static_cast<std::size_t>(method)];
 }
 

@@ -53,7 +53,8 @@ struct Found {
 
 inline constexpr std::int64_t kMostExactTrials = std::int64_t{1} << 20;
 /// What saves most of all sharings that hold: each is trained from the beginning, the one that saves most
-/// first, until one holds. What the others are held against. Fails where there are more than kMostExactTrials.
+/// first, until one holds. What the others are held against. Fails where there are more than
+/// kMostExactTrials.
 [[nodiscard]] Result<Found> search_exact(const std::vector<Candidate>& candidates, const Oracle& oracle);
 
 /// Plimsoll's own. Keeps a linear guess of what each group costs the margin, with its uncertainty, and
