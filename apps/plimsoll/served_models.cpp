@@ -1,9 +1,8 @@
 #include "served_models.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "base/at_once.hpp"
 #include "base/printable.hpp"
 #include "workload_source.hpp"
 
@@ -52,23 +51,14 @@ AllErrors<plan::PredictedProfiles> predict_served(const std::vector<plan::Servic
   const std::vector<std::string> models = models_of(services);
   std::vector<plan::PredictedProfiles> told(models.size());
   std::vector<std::optional<Error>> failed(models.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t at = next++; at < models.size(); at = next++) {
-      auto each = batched(models[at], on, how);
-      if (each)
-        told[at] = plan::predicted_profiles(table, on.device(), *each, services, how.share_of_limit,
-                                            static_cast<int>(how.processes), figures);
-      else
-        failed[at] = std::move(each).error().within(quote(models[at]));
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), models.size());
-    for (std::size_t i = 1; i < most; ++i) threads.emplace_back(work);
-    work();
-  }
+  at_once(models.size(), [&](std::size_t at) {
+    auto each = batched(models[at], on, how);
+    if (each)
+      told[at] = plan::predicted_profiles(table, on.device(), *each, services, how.share_of_limit,
+                                          static_cast<int>(how.processes), figures);
+    else
+      failed[at] = std::move(each).error().within(quote(models[at]));
+  });
   std::vector<Error> wrong;
   for (const auto& error : failed)
     if (error) wrong.push_back(*error);

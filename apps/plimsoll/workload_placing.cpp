@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
+#include "base/at_once.hpp"
 #include "batches.hpp"
 #include "estimate/memory/memory.hpp"
 #include "estimate/time/time.hpp"
@@ -48,17 +47,7 @@ Result<share::Workload> place_workload(const WorkloadRequest& request, const Est
 Result<std::vector<share::Workload>> place_workloads(const std::vector<WorkloadRequest>& requests,
                                                      const EstimateTarget& on) {
   std::vector<std::optional<Result<share::Workload>>> placed(requests.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t at = next++; at < requests.size(); at = next++)
-      placed[at] = place_workload(requests[at], on);
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::size_t most = std::min<std::size_t>(std::thread::hardware_concurrency(), requests.size());
-    for (std::size_t i = 1; i < most; ++i) threads.emplace_back(work);
-    work();
-  }
+  at_once(requests.size(), [&](std::size_t i) { placed[i] = place_workload(requests[i], on); });
   std::vector<share::Workload> out;
   for (auto& workload : placed) {
     PLIMSOLL_TRY(*workload);

@@ -1,10 +1,9 @@
 #include "estimate/sweep.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
-#include <thread>
 
+#include "base/at_once.hpp"
 #include "program/lowering.hpp"
 
 namespace plimsoll::estimate {
@@ -191,15 +190,7 @@ Result<std::vector<SweptDevice>> sweep(const network::Network& network, const Sh
   const Sweeper sweeper(network, shapes, setting, targets);
   // A batch for each, the next to who is free; large batches take no longer than small ones.
   std::vector<std::optional<Result<std::vector<SweepPoint>>>> found(batches.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < batches.size(); i = next++) found[i] = sweeper.points(batches[i]);
-  };
-  {
-    std::vector<std::jthread> others;
-    for (unsigned i = 1; i < threads && i < batches.size(); ++i) others.emplace_back(work);
-    work();
-  }
+  at_once(batches.size(), threads, [&](std::size_t i) { found[i] = sweeper.points(batches[i]); });
   std::vector<SweptDevice> out(targets.size());
   for (auto& points : found) {
     PLIMSOLL_TRY(*points);

@@ -33,8 +33,12 @@ constexpr milliseconds kMostFallTogether{60'000};
 // A step that is told so long after a fault was done after it.
 constexpr milliseconds kToldLate{2000};
 constexpr double kStragglers = 30;  // s
-// What a prediction may be off by, among several, before somebody has been slower than promised.
-constexpr double kOff = 0.3;
+
+/// What a prediction may be off by, among several, before somebody has been slower than promised.
+double least_of(double promised) {
+  constexpr double kOff = 0.3;
+  return promised * (1 - kOff);
+}
 
 /// Processes of a run. Its number is what the folder's owner wrote there: only that user's are meant.
 std::vector<pid_t> processes_of(const std::string& run, uid_t owner) {
@@ -125,7 +129,7 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
   AttemptPlace place{.speed = chosen.speed};
   const auto found = beliefs_.find(job.belief_key);
   if (found != beliefs_.end()) place.given = found->second.kind.memory.value_or(Bytes());
-  place.low = chosen.speed * (1 - kOff);
+  place.low = least_of(chosen.speed);
   std::string names;
   std::size_t setup = kExclusiveSetup;
   for (const std::size_t index : chosen.places) {
@@ -154,7 +158,7 @@ void Daemon::start(std::int64_t number, const Chosen& chosen) {
     const auto there = live_.find(other);
     if (there == live_.end()) continue;  // from now on, that is what can be held against it
     there->second.speed = speed;
-    there->second.low = speed * (1 - kOff);
+    there->second.low = least_of(speed);
   }
   store::QueueChange change{.state = store::QueueState::starting,
                             .attempt = job.row.attempt + 1,

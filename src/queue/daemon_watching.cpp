@@ -43,9 +43,9 @@ void Daemon::watch_speeds() {
       if (!belief->second.kind.serves && (alone <= 0 || is_silent)) {
         speed = attempt->speed;  // nobody can tell: the others are judged all the same
       } else if (!belief->second.kind.serves) {
-        const auto pace = attempt->lesson->pace_since(unix_now() - steady + 1);
-        if (!pace) break;
-        speed = *pace / alone;
+        const auto seen = speed_lately(*job, *attempt, steady - 1);
+        if (!seen) break;
+        speed = *seen;
       }
       group.push_back({attempt, static_cast<std::uint32_t>(kind_of(belief->second)), speed});
     }

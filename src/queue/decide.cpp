@@ -77,7 +77,7 @@ void settle(const Instance& instance, PlaceState& state) {
 
 std::unique_ptr<schedule::Policy> policy_of(const Question& question, const Instance& instance) {
   const schedule::PolicyRow* row =
-      question.policy == "plimsoll" ? nullptr : schedule::policy_named(question.policy);
+      schedule::policy_named(question.policy == "plimsoll" ? "queue" : question.policy);
   return row == nullptr ? schedule::queue_policy(instance) : row->make(instance);
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -12,7 +13,6 @@
 
 #include "base/printable.hpp"
 #include "base/process.hpp"
-#include "plan/schedule/policy.hpp"
 #include "queue/daemon.hpp"
 #include "queue_client.hpp"
 #include "queue_commands.hpp"
@@ -23,6 +23,9 @@
 
 namespace plimsoll {
 namespace {
+
+const std::vector<std::string> kPolicies = {"plimsoll", "exclusive", "naive",       "carma",
+                                            "best-fit", "packing",   "dot-product", "fragmentation"};
 
 struct StartOptions {
   std::string store, host, pool, policy = "plimsoll", sharing = "auto", lease = "60s", device = "this",
@@ -101,7 +104,7 @@ Result<int> start(const StartOptions& options) {
     return std::unexpected(
         Error{"the page is of one user", "--ui",
               "Start `plimsoll serve` or `plimsoll ui` as the user who is to see it: it finds this queue."});
-  if (plan::schedule::policy_named(options.policy) == nullptr || options.policy == "clairvoyant")
+  if (std::ranges::find(kPolicies, options.policy) == kPolicies.end())
     return std::unexpected(
         Error{fmt::format("there is no policy {}", quote(options.policy)), "--policy",
               "plimsoll, exclusive, naive, carma, best-fit, packing, dot-product or fragmentation"});
@@ -179,8 +182,7 @@ void add_queue_start(CommandLine& queue, Invocation& invocation) {
       ->add_option("--policy", o.policy,
                    "Who starts when: plimsoll (default), exclusive, naive, carma, best-fit, packing, "
                    "dot-product, fragmentation")
-      ->offers(
-          {"plimsoll", "exclusive", "naive", "carma", "best-fit", "packing", "dot-product", "fragmentation"})
+      ->offers(kPolicies)
       ->option_text("NAME");
   command
       ->add_option("--sharing", o.sharing,

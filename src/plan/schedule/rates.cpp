@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <numeric>
-#include <thread>
 
 #include <fmt/format.h>
+
+#include "base/at_once.hpp"
 
 namespace plimsoll::plan::schedule {
 
@@ -54,15 +54,7 @@ void Rates::prepare(const std::set<std::vector<std::uint32_t>>& groups, std::siz
   for (const auto& group : groups)
     if (known(group, setup) == nullptr) wanted.push_back(&group);
   std::vector<GroupRates> found(wanted.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < wanted.size(); i = next++) found[i] = ask_(*wanted[i], setup);
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(at_once_, wanted.size()); ++i) threads.emplace_back(work);
-    work();
-  }
+  at_once(wanted.size(), at_once_, [&](std::size_t i) { found[i] = ask_(*wanted[i], setup); });
   for (std::size_t i = 0; i < wanted.size(); ++i) set(*wanted[i], setup, std::move(found[i]));
 }
 

@@ -241,6 +241,8 @@ class Greedy final : public Policy {
       const std::vector<std::uint32_t> beside =
           kinds_ahead(view.instance, place, state, view.now, view.instance.jobs[first].startup, view.beliefs);
       if (beside.size() >= greed_.most) continue;
+      if (const double* kept = kept_gain(view, index, beside.size(), kind); kept && !std::isnan(*kept))
+        continue;
       groups.insert(with_kind(beside, static_cast<std::uint32_t>(kind)));
       if (!beside.empty()) groups.insert(beside);
     }
@@ -284,21 +286,27 @@ class Greedy final : public Policy {
     }
     return std::nullopt;
   }
+  /// Where what one of a kind adds to those on a place is kept: not a number until it was asked for. nullptr
+  /// where it hangs on more than what runs there: on which job it is, or on who is gone before it computes.
+  [[nodiscard]] double* kept_gain(const View& view, std::size_t index, std::size_t beside,
+                                  std::size_t kind) const {
+    const bool is_alike =
+        group_of_[index] != kNoGroup && !tells_jobs_apart_ && beside == view.places[index].kinds.size();
+    return is_alike ? &groups_[group_of_[index]].gains[kind] : nullptr;
+  }
   /// What one of a kind adds, or that it may not be there, or that those together are not allowed. Asked for
   /// once of places alike, unless some jobs of a kind may be there and others not.
   [[nodiscard]] double gain_in_group(const View& view, std::size_t index,
                                      std::span<const std::uint32_t> beside, std::size_t kind,
                                      std::size_t job) const {
-    const bool is_known = group_of_[index] != kNoGroup && !tells_jobs_apart_ &&
-                          beside.size() == view.places[index].kinds.size();
-    if (is_known && !std::isnan(groups_[group_of_[index]].gains[kind]))
-      return groups_[group_of_[index]].gains[kind];
+    double* const kept = kept_gain(view, index, beside.size(), kind);
+    if (kept != nullptr && !std::isnan(*kept)) return *kept;
     const PlaceState& state = view.places[index];
     const Place& place = view.instance.places[index];
     double out = kMayNot;
     if (may_join(view.instance, place, state, job))
       out = gain_of(beside, place, static_cast<std::uint32_t>(kind), view.beliefs).value_or(kNotAllowed);
-    if (is_known) groups_[group_of_[index]].gains[kind] = out;
+    if (kept != nullptr) *kept = out;
     return out;
   }
 
